@@ -1,0 +1,23 @@
+-- Clears the way for a file in policies/: drops the table's policies and revokes what request roles may do with it.
+-- Called by src/postgres/migrate.ts before each such file, so that a policy removed from the text is gone from the
+-- database too. Runs inside the migration's transaction: nobody ever sees the table without its policies.
+
+create or replace function svc_private.reset_policies(target regclass)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  policy record;
+begin
+  for policy in select p.polname from pg_catalog.pg_policy p where p.polrelid = target loop
+    execute format('drop policy %I on %s', policy.polname, target);
+  end loop;
+
+  execute format('revoke all on %s from svc_anonymous, svc_authenticated, svc_request, svc_auth', target);
+end
+$$;
+
+comment on function svc_private.reset_policies(regclass) is
+  'Drops all policies of a table and the privileges of the request roles, before its policy file is applied.';

@@ -1,0 +1,65 @@
+-- Who may connect, and as whom a request runs. Runs as the administrator, who must be able to create roles.
+--
+-- Privileges hang on three NOLOGIN roles: svc_owner owns everything, svc_anonymous and svc_authenticated carry what a
+-- request may do. Each login has one purpose and cannot reach further: a request's login that was a member of a
+-- bypassing role would let any SQL inside a request escalate, however careful the TypeScript above it is.
+--
+-- Passwords are not set here: the embedded cluster generates them, an operator sets them for a managed host.
+
+do $$
+declare
+  wanted record;
+begin
+  for wanted in
+    select * from (values
+      ('svc_owner',         'nologin'),  -- owns schemas, tables and functions; nobody connects as it
+      ('svc_anonymous',     'nologin'),  -- a request without a user
+      ('svc_authenticated', 'nologin'),  -- a request with a user
+      ('svc_request',       'login noinherit'),  -- the requests' pool: nothing of its own but the two roles above
+      ('svc_auth',          'login'),    -- the authentication library's pool: schema auth, nothing else
+      ('svc_system',        'login'),    -- unsafeDb and jobs: looks past row-level security, by a declared attribute
+      ('svc_replicator',    'login')     -- the reader of the write-ahead log
+    ) as w (name, attributes)
+  loop
+    if not exists (select from pg_catalog.pg_roles where rolname = wanted.name) then
+      execute format('create role %I %s', wanted.name, wanted.attributes);
+    end if;
+  end loop;
+end
+$$;
+
+-- Restated each time, so that an attribute someone added by hand does not survive. Some managed hosts reserve
+-- BYPASSRLS and REPLICATION: there svc_system gets explicit policies instead (svc_private.secure_tables), and realtime
+-- needs the host's own replication login.
+do $$
+begin
+  alter role svc_request noinherit nocreatedb nocreaterole;
+  alter role svc_auth nocreatedb nocreaterole;
+  alter role svc_system nocreatedb nocreaterole;
+  begin
+    alter role svc_request nosuperuser nobypassrls noreplication;
+    alter role svc_auth nosuperuser nobypassrls noreplication;
+    alter role svc_system nosuperuser bypassrls noreplication;
+    alter role svc_replicator nosuperuser nobypassrls replication;
+  exception when insufficient_privilege then
+    raise warning 'this host reserves SUPERUSER, BYPASSRLS or REPLICATION: svc_system will be admitted by policies';
+  end;
+end
+$$;
+
+grant svc_anonymous, svc_authenticated to svc_request;
+
+-- The administrator creates objects as their owner. A superuser may do so anyway.
+do $$
+begin
+  if not (select rolsuper from pg_catalog.pg_roles where rolname = current_user) then
+    execute format('grant svc_owner to %I', current_user);
+  end if;
+end
+$$;
+
+-- One time zone everywhere: timestamps in answers are UTC whatever the host is set to.
+alter role svc_request set timezone = 'UTC';
+alter role svc_auth set timezone = 'UTC';
+alter role svc_system set timezone = 'UTC';
+alter role svc_auth set search_path = 'auth';

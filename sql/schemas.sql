@@ -1,0 +1,45 @@
+-- The schemas and who may look into them. Names say reach: svc may be called, svc_private may not.
+-- Runs as the administrator, before the migrations. Privileges on single objects stand beside the objects.
+
+create schema if not exists svc authorization svc_owner;
+create schema if not exists svc_private authorization svc_owner;
+create schema if not exists svc_crud authorization svc_owner;
+create schema if not exists auth authorization svc_owner;
+create schema if not exists extensions;
+
+comment on schema svc is 'Platform functions that requests may call, and tables that they may read under RLS.';
+comment on schema svc_private is 'Platform internals. Request roles have no USAGE here.';
+comment on schema svc_crud is 'Generated CRUD functions, one set per createCrud().';
+comment on schema auth is 'Users, sessions, accounts: the authentication library''s tables.';
+comment on schema extensions is 'Extensions, away from the application''s names.';
+
+-- The application's own schema: built by the owner, used by requests, closed to everybody else.
+revoke all on schema public from public;
+grant usage, create on schema public to svc_owner;
+grant usage on schema public to svc_anonymous, svc_authenticated, svc_system;
+
+grant usage on schema svc to svc_anonymous, svc_authenticated, svc_system;
+grant usage on schema extensions to svc_owner, svc_anonymous, svc_authenticated, svc_system;
+grant usage on schema auth to svc_auth, svc_system;
+grant usage on schema svc_private to svc_system;
+
+-- svc_request needs USAGE here although it may read no table: PostgreSQL resolves the function's name, and checks
+-- EXECUTE, before the statement switches the role (src/postgres/statement.ts).
+grant usage on schema svc_crud to svc_request, svc_anonymous, svc_authenticated, svc_system;
+
+-- Deny by default. A function is executable by nobody until a grant says so; the system role works on every table.
+alter default privileges for role svc_owner revoke execute on functions from public;
+alter default privileges for role svc_owner revoke usage on types from public;
+alter default privileges for role svc_owner grant usage on types to svc_anonymous, svc_authenticated, svc_system;
+alter default privileges for role svc_owner grant select, insert, update, delete on tables to svc_system;
+alter default privileges for role svc_owner grant usage, select on sequences to svc_system;
+alter default privileges for role svc_owner grant execute on functions to svc_system;
+
+-- Vectors where the server has them; everything else works without.
+do $$
+begin
+  if exists (select from pg_catalog.pg_available_extensions where name = 'vector') then
+    create extension if not exists vector schema extensions;
+  end if;
+end
+$$;

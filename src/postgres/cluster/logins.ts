@@ -1,0 +1,67 @@
+/**
+ * The database `svc` and the login roles that the process pools use, with random passwords. What the roles may do is
+ * said in sql/roles.sql; here they only come to exist, since a server without logins cannot be migrated.
+ */
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Client } from "pg";
+
+export const databaseName = "svc";
+
+/** Role by role: what it is created with. */
+const logins = {
+  svc_request: "noinherit",
+  svc_auth: "",
+  svc_system: "bypassrls",
+  svc_replicator: "replication",
+} as const;
+
+type Login = "postgres" | keyof typeof logins;
+
+/** Where the server answers, and its passwords. Kept in a file for its owner's eyes only. */
+export interface Access {
+  port: number;
+  passwords: Record<Login, string>;
+}
+
+export function readAccess(directory: string): Access | null {
+  const file = join(directory, "access.json");
+  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Access) : null;
+}
+
+export function writeAccess(directory: string, access: Access): void {
+  const file = join(directory, "access.json");
+  writeFileSync(`${file}.new`, `${JSON.stringify(access, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}
+
+export function newAccess(): Access {
+  const password = () => randomBytes(24).toString("hex");
+  const names: Login[] = ["postgres", "svc_request", "svc_auth", "svc_system", "svc_replicator"];
+  return { port: 0, passwords: Object.fromEntries(names.map((name) => [name, password()])) as Access["passwords"] };
+}
+
+export function loginUrl(access: Access, login: Login, database: string = databaseName): string {
+  return `postgres://${login}:${access.passwords[login]}@127.0.0.1:${access.port}/${database}`;
+}
+
+/** Creates what is missing. Costs one query when nothing is. */
+export async function ensureLogins(access: Access): Promise<void> {
+  const client = new Client({ connectionString: loginUrl(access, "postgres", "postgres") });
+  await client.connect();
+  try {
+    const found = await client.query<{ name: string }>(
+      "select rolname as name from pg_catalog.pg_roles union all select datname from pg_catalog.pg_database",
+    );
+    const names = new Set(found.rows.map((row) => row.name));
+    for (const [role, attributes] of Object.entries(logins)) {
+      if (names.has(role)) continue;
+      const password = client.escapeLiteral(access.passwords[role as Login]);
+      await client.query(`create role ${role} login ${attributes} password ${password}`);
+    }
+    if (!names.has(databaseName)) await client.query(`create database ${databaseName}`);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,230 @@
+/**
+ * One PostgreSQL server on a data directory: make it, start it, find it running, stop it. Knows nothing of who may do
+ * so when; `cluster.ts` calls this under the cluster's lock.
+ */
+import { spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ClusterError } from "./error.ts";
+import { bornAt } from "./lock.ts";
+import type { ServerUser } from "./places.ts";
+import { commandLine, type Postmaster, readPostmaster } from "./postmaster.ts";
+import { run, serverEnvironment } from "./run.ts";
+
+export interface ServerFiles {
+  /** Of the cluster: data, logs and passwords lie in it. */
+  directory: string;
+  data: string;
+  log: string;
+  user: ServerUser | null;
+}
+
+/** What every cluster is started with; a caller's own settings come after and win. */
+const baseSettings: Record<string, string> = {
+  listen_addresses: "127.0.0.1",
+  unix_socket_directories: "", // a socket's path may not pass 107 bytes, and a project's path may
+  max_connections: "100",
+  wal_level: "logical",
+  max_wal_senders: "10",
+  max_replication_slots: "10",
+  max_slot_wal_keep_size: "1GB", // a forgotten slot must not fill the disk
+  password_encryption: "scram-sha-256",
+  timezone: "UTC",
+  log_timezone: "UTC",
+  fsync: "on",
+  jit: "off", // our statements are short: compiling them costs more than it saves
+};
+
+/** The text of svc.conf: it is compared to know whether a running server is of these settings. */
+export function configuration(port: number, settings: Record<string, string>): string {
+  const all = Object.entries({ ...baseSettings, ...settings, port: String(port) });
+  const lines = all.map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'`);
+  return `# Written by svc at every start; changes here are lost.\n${lines.join("\n")}\n`;
+}
+
+/** Makes the data directory. Built aside and renamed, so that one cut short is never taken for a whole one. */
+export async function initialize(files: ServerFiles, binDir: string, password: string, sync: boolean): Promise<void> {
+  const draft = `${files.data}.new`;
+  const passwordFile = join(draft, "..", "initial-password");
+  let problem = "";
+  // Bytes decide the order (collation C): it never changes under an index when the C library does. The character
+  // classes are Unicode's, or else case folding and word search would know English letters only.
+  for (const characters of ["C.UTF-8", "en_US.UTF-8", "C"]) {
+    rmSync(draft, { recursive: true, force: true });
+    mkdirSync(draft, { mode: 0o700 });
+    writeFileSync(passwordFile, password, { mode: 0o600 });
+    if (files.user) for (const path of [draft, passwordFile]) chownSync(path, files.user.uid, files.user.gid);
+    const made = await run(
+      join(binDir, "initdb"),
+      ["-D", draft, "-U", "postgres", "-A", "scram-sha-256", `--pwfile=${passwordFile}`, "-E", "UTF8"].concat(
+        ["--no-locale", `--lc-ctype=${characters}`, "--no-instructions", "--text-search-config=simple"],
+        sync ? [] : ["--no-sync"],
+      ),
+      { user: files.user, env: serverEnvironment(), cwd: "/" },
+    );
+    rmSync(passwordFile, { force: true });
+    if (made.ok) {
+      const file = join(draft, "postgresql.conf");
+      writeFileSync(file, `${readFileSync(file, "utf8")}\ninclude = 'svc.conf'\n`);
+      renameSync(draft, files.data);
+      return;
+    }
+    problem = made.stderr.trim();
+    if (!/locale/i.test(problem)) break;
+  }
+  rmSync(draft, { recursive: true, force: true });
+  throw new ClusterError(
+    `PostgreSQL could not make a cluster in ${files.directory}: ${problem}.`,
+    "Free some disk space or correct the directory's permissions, or set DATABASE_URL to use a server of your own.",
+  );
+}
+
+/** The major version that made the data directory; null if there is none. */
+export function majorOf(data: string): number | null {
+  const file = join(data, "PG_VERSION");
+  return existsSync(file) ? Number.parseInt(readFileSync(file, "utf8"), 10) : null;
+}
+
+/** The server that runs on this data directory, or null. */
+export function findRunning(data: string): Postmaster | null {
+  const postmaster = readPostmaster(data);
+  return postmaster && bornAt(postmaster.pid) !== null && commandLine(postmaster.pid).includes(data)
+    ? postmaster
+    : null;
+}
+
+/**
+ * Starts the server and waits until it accepts connections, through crash recovery if need be.
+ *
+ * @returns the server, and the port: another one than asked for if that was taken
+ */
+export async function start(
+  files: ServerFiles,
+  binDir: string,
+  port: number,
+  settings: Record<string, string>,
+): Promise<Postmaster> {
+  let wanted = port;
+  const giveUp = Date.now() + 15_000;
+  for (;;) {
+    if (!wanted || !(await isFree(wanted))) wanted = await freePort();
+    writeAsServer(files, "svc.conf", configuration(wanted, settings));
+    disarmStalePid(files);
+    const outcome = await launch(files, binDir);
+    if (typeof outcome !== "string") return outcome;
+
+    // Backends of a killed server need a moment to notice and leave; until then the new one refuses. The same goes for
+    // a port that somebody took between our look and the server's.
+    if (!/pre-existing shared memory block|could not bind|could not create any TCP/.test(outcome) || Date.now() > giveUp)
+      throw new ClusterError(
+        `PostgreSQL did not start in ${files.directory}: ${lastLines(outcome)}`,
+        `The whole log is ${files.log}. If the data is of no value, remove ${files.directory} and start again.`,
+      );
+    await sleep(100);
+  }
+}
+
+/** Fast shutdown: open transactions are rolled back, and everything is on disk when this returns. */
+export async function stop(postmaster: { pid: number }, data: string): Promise<void> {
+  const born = bornAt(postmaster.pid);
+  const began = Date.now();
+  let signal: NodeJS.Signals | null = "SIGINT";
+  while (born !== null && bornAt(postmaster.pid) === born) {
+    // A client of the replication stream that does not answer can hold a fast shutdown up for ever. An immediate one
+    // is as safe: the log is replayed at the next start.
+    if (signal === null && Date.now() - began > 20_000 && findRunning(data)) signal = "SIGQUIT";
+    if (signal) send(postmaster.pid, signal);
+    signal = null;
+    await sleep(10);
+  }
+}
+
+export function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It is gone already.
+  }
+}
+
+async function launch(files: ServerFiles, binDir: string): Promise<Postmaster | string> {
+  if (existsSync(files.log)) renameSync(files.log, `${files.log}.1`);
+  const log = openSync(files.log, "a", 0o600);
+  const child = spawn(join(binDir, "postgres"), ["-D", files.data], {
+    cwd: files.data,
+    env: serverEnvironment(),
+    stdio: ["ignore", log, log],
+    // Its own session: Ctrl-C in a terminal must reach us first, who then let requests end before the server stops.
+    detached: true,
+    ...(files.user ? { uid: files.user.uid, gid: files.user.gid } : {}),
+  });
+  closeSync(log);
+  child.unref();
+  let ended: string | null = null;
+  child.on("error", (error) => {
+    ended = error.message;
+  });
+  child.on("exit", () => {
+    ended = readFileSync(files.log, "utf8");
+  });
+  while (ended === null) {
+    const postmaster = readPostmaster(files.data);
+    if (postmaster?.pid === child.pid && postmaster.ready) return postmaster;
+    await sleep(10);
+  }
+  return ended;
+}
+
+/**
+ * A server killed with -9 leaves its pid behind, and by now that number may be another process's, which PostgreSQL
+ * takes for a living server. A number that no process can have makes it look further: at the shared memory, which is
+ * the check that protects the data. (Removing the file would skip that check.)
+ */
+function disarmStalePid(files: ServerFiles): void {
+  const file = join(files.data, "postmaster.pid");
+  if (!existsSync(file) || findRunning(files.data)) return;
+  const [, ...rest] = readFileSync(file, "utf8").split("\n");
+  if (rest.length < 7) rmSync(file);
+  else writeFileSync(file, ["99999999", ...rest].join("\n"));
+}
+
+function writeAsServer(files: ServerFiles, name: string, text: string): void {
+  const path = join(files.data, name);
+  writeFileSync(path, text, { mode: 0o600 });
+  if (files.user) chownSync(path, files.user.uid, files.user.gid);
+}
+
+function lastLines(log: string): string {
+  const lines = log.trim().split("\n");
+  const fatal = lines.filter((line) => /FATAL|PANIC|ERROR|HINT|DETAIL/.test(line));
+  return (fatal.length > 0 ? fatal : lines).slice(-4).join(" ");
+}
+
+/** Below the range that outgoing connections are given, so that the port is still free the next day. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 32_000);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", () => resolve(false));
+    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
+  });
+}

@@ -1,0 +1,206 @@
+/**
+ * Brings a database to the state that the files describe: the platform's `migrations/` and `sql/`, then the
+ * application's. One transaction for all of it: a crash in the middle, or an error in the last file, leaves what was
+ * there before. Two migrators at once: the second waits for the first and then finds nothing to do.
+ * Next hop: `migration-files.ts` reads the folders; `sql/README.md` states the order.
+ */
+import { createHash } from "node:crypto";
+import pg from "pg";
+import { type MigrationFile, readFolder } from "./migration-files.ts";
+
+/** Says which file failed, where in it, and what to do. */
+export class MigrationError extends Error {
+  override readonly name = "MigrationError";
+  readonly hint: string | undefined;
+
+  constructor(message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super(options.hint ? `${message}\n  ${options.hint}` : message, { cause: options.cause });
+    this.hint = options.hint;
+  }
+}
+
+export interface MigrateOptions {
+  /** Connection string of an administrator: may create roles and extensions, or has been given them. */
+  adminUrl: string;
+  /** Folder that holds the platform's `migrations/` and `sql/`. */
+  platform: string;
+  /** The application's root; its `migrations/` and `sql/` may be absent. */
+  application?: string;
+  /** Called with one line per applied file. */
+  report?: (line: string) => void;
+  /** Only the first n of the platform's migrations, to rehearse an upgrade. (Default: all) */
+  platformMigrations?: number;
+}
+
+type Scope = "platform" | "application";
+
+// Any number will do, as long as every version of svc uses the same one.
+const advisoryLock = 7_265_021_846_113;
+
+/**
+ * Applies what is new.
+ *
+ * @returns the files that were applied, in order, as `scope/path`; empty when there was nothing to do
+ * @throws MigrationError when a file fails, or when a migration was edited after it had been applied
+ */
+export async function migrate(options: MigrateOptions): Promise<string[]> {
+  const client = new pg.Client({ connectionString: options.adminUrl, application_name: "svc migrate" });
+  await client.connect();
+  try {
+    await client.query("begin");
+    await client.query("select pg_advisory_xact_lock($1)", [advisoryLock]);
+    const applied = await new Migration(client, options).run();
+    await client.query("commit");
+    return applied;
+  } finally {
+    // An open transaction ends with its connection.
+    await client.end();
+  }
+}
+
+/** Names of the application's and the platform's migrations that this database does not have yet. */
+export async function pendingMigrations(options: Omit<MigrateOptions, "report">): Promise<string[]> {
+  const client = new pg.Client({ connectionString: options.adminUrl, application_name: "svc migrate status" });
+  await client.connect();
+  try {
+    const ledger = await readLedger(client);
+    const pending: string[] = [];
+    for (const { scope, folder } of scopes(options)) {
+      for (const file of await readFolder(`${folder}/migrations`)) {
+        if (!ledger.migrations.has(`${scope}/${file.path}`)) pending.push(`${scope}/migrations/${file.path}`);
+      }
+      for (const file of await readFolder(`${folder}/sql`)) {
+        if (ledger.sql.get(`${scope}/${file.path}`) !== checksum(file.text)) pending.push(`${scope}/sql/${file.path}`);
+      }
+    }
+    return pending;
+  } finally {
+    await client.end();
+  }
+}
+
+class Migration {
+  readonly #client: pg.Client;
+  readonly #options: MigrateOptions;
+  readonly #applied: string[] = [];
+
+  constructor(client: pg.Client, options: MigrateOptions) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  async run(): Promise<string[]> {
+    for (const { scope, folder } of scopes(this.#options)) await this.#applyScope(scope, folder);
+
+    const { rows } = await this.#client.query("select svc_private.secure_tables()::text as name");
+    for (const { name } of rows) {
+      this.#options.report?.(`secured ${name}: it had no row-level security, and denies everybody until it has a policy`);
+    }
+    return this.#applied;
+  }
+
+  async #applyScope(scope: Scope, folder: string): Promise<void> {
+    const ledger = await readLedger(this.#client);
+    const limit = scope === "platform" ? this.#options.platformMigrations : undefined;
+    const migrations = (await readFolder(`${folder}/migrations`)).slice(0, limit);
+    const repeatable = order(await readFolder(`${folder}/sql`));
+
+    const fresh = migrations.filter((file) => isNew(scope, file, ledger.migrations));
+    // A migration may have rebuilt what a file of sql/ had set up: a dropped table loses its policies without a trace.
+    const changed = (file: MigrationFile) =>
+      fresh.length > 0 || ledger.sql.get(`${scope}/${file.path}`) !== checksum(file.text);
+
+    const before = repeatable.before.filter(changed);
+    const between = repeatable.between.filter(changed);
+    const after = repeatable.after.filter(changed);
+
+    for (const file of before) await this.#apply(scope, "sql", file, "administrator");
+    for (const file of fresh) await this.#apply(scope, "migrations", file, "owner");
+    for (const file of between) await this.#apply(scope, "sql", file, "owner");
+    for (const file of after) await this.#apply(scope, "sql", file, "administrator");
+
+    // Recorded last: on a fresh database the ledger itself is the first migration's work.
+    for (const file of [...before, ...between, ...after]) {
+      await this.#client.query(
+        `insert into svc_private.applied_sql (scope, path, checksum) values ($1, $2, $3)
+         on conflict (scope, path) do update set checksum = excluded.checksum, applied_at = excluded.applied_at`,
+        [scope, file.path, checksum(file.text)],
+      );
+    }
+    for (const file of fresh) {
+      await this.#client.query(
+        "insert into svc_private.applied_migrations (scope, name, checksum) values ($1, $2, $3)",
+        [scope, file.path, checksum(file.text)],
+      );
+    }
+  }
+
+  async #apply(scope: Scope, kind: "migrations" | "sql", file: MigrationFile, as: "administrator" | "owner") {
+    const path = `${scope}/${kind}/${file.path}`;
+    try {
+      await this.#client.query("set local search_path = public, extensions");
+      // A function may be created before the one that it calls.
+      await this.#client.query("set local check_function_bodies = off");
+      if (as === "owner") await this.#client.query("set local role svc_owner");
+      if (kind === "sql" && file.path.startsWith("policies/")) {
+        await this.#client.query("select svc_private.reset_policies($1::regclass)", [file.path.slice(9, -4)]);
+      }
+      await this.#client.query(file.text);
+      await this.#client.query("reset role");
+    } catch (error) {
+      throw describe(path, file.text, error);
+    }
+    this.#applied.push(path);
+    this.#options.report?.(`applied ${path}`);
+  }
+}
+
+function scopes(options: Pick<MigrateOptions, "platform" | "application">): { scope: Scope; folder: string }[] {
+  const platform = { scope: "platform" as const, folder: options.platform };
+  return options.application ? [platform, { scope: "application", folder: options.application }] : [platform];
+}
+
+/** Roles and schemas before the migrations, privileges on PostgreSQL's own functions after everything. */
+function order(files: MigrationFile[]) {
+  const first = ["roles.sql", "schemas.sql"];
+  const last = ["grants.sql"];
+  // A policy file needs reset_policies(), so the migrator's own functions come before the other folders.
+  const isOwn = (file: MigrationFile) => file.path.startsWith("migrate/");
+  const rest = files.filter((file) => !first.includes(file.path) && !last.includes(file.path));
+  return {
+    before: files.filter((file) => first.includes(file.path)),
+    between: [...rest.filter(isOwn), ...rest.filter((file) => !isOwn(file))],
+    after: files.filter((file) => last.includes(file.path)),
+  };
+}
+
+function isNew(scope: Scope, file: MigrationFile, ledger: Map<string, string>): boolean {
+  const recorded = ledger.get(`${scope}/${file.path}`);
+  if (recorded === undefined) return true;
+  if (recorded === checksum(file.text)) return false;
+  throw new MigrationError(`${scope}/migrations/${file.path} was edited after it had been applied.`, {
+    hint: "Restore its text and write a new migration for the change.",
+  });
+}
+
+async function readLedger(client: pg.Client) {
+  const { rows } = await client.query("select to_regclass('svc_private.applied_sql') is not null as exists");
+  if (!rows[0].exists) return { migrations: new Map<string, string>(), sql: new Map<string, string>() };
+
+  const migrations = await client.query("select scope || '/' || name as key, checksum from svc_private.applied_migrations");
+  const sql = await client.query("select scope || '/' || path as key, checksum from svc_private.applied_sql");
+  const toMap = (rows: { key: string; checksum: string }[]) => new Map(rows.map((row) => [row.key, row.checksum]));
+  return { migrations: toMap(migrations.rows), sql: toMap(sql.rows) };
+}
+
+const checksum = (text: string) => createHash("sha256").update(text).digest("hex");
+
+function describe(path: string, text: string, error: unknown): MigrationError {
+  if (!(error instanceof pg.DatabaseError)) return new MigrationError(`${path} failed: ${error}`, { cause: error });
+  const position = Number(error.position);
+  const line = position > 0 ? `:${text.slice(0, position).split("\n").length}` : "";
+  return new MigrationError(`${path}${line}: ${error.message}`, {
+    ...(error.hint && { hint: error.hint }),
+    cause: error,
+  });
+}
