@@ -43,6 +43,12 @@ export interface Call {
   outcome: { refusal?: SvcError };
 }
 
+/** What both builders collect for the chain. */
+export interface BuilderState {
+  layers: readonly Layer<Call, unknown>[];
+  hasInput: boolean;
+}
+
 /** The 400 that a middleware before `.input()` sees as the result of `next()`. It may look at it, not replace it. */
 export interface InputRefusal {
   status: 400;
@@ -57,10 +63,10 @@ export function middlewareLayer(middleware: Middleware<never>): Layer<Call, unkn
       context: call.context,
       input: call.input,
       ...(call.request && { request: call.request }),
-      next: (change = {}) =>
+      next: (change?: { context?: object; input?: unknown }) =>
         next({
-          ...("input" in change && { input: change.input }),
-          ...(change.context && { context: extend(call.context, change.context) }),
+          ...(change && "input" in change && { input: change.input }),
+          ...(change?.context && { context: extend(call.context, change.context) }),
         }),
     });
 }
@@ -97,7 +103,7 @@ export async function validate(
 
 const plainKey = (key: PropertyKey): string | number => (typeof key === "symbol" ? String(key) : key);
 
-/** The old context with parts replaced. The prototype keeps the lazy members lazy. */
+/** The old context with parts replaced. The prototype keeps the lazy members lazy; descriptors step over its getters. */
 function extend(context: Context, change: object): Context {
-  return Object.assign(Object.create(context), change);
+  return Object.create(context, Object.getOwnPropertyDescriptors({ ...change }));
 }

@@ -13,7 +13,7 @@ type Result<Output> = StandardSchemaV1.Result<Output>;
 type In<Of extends Schema> = StandardSchemaV1.InferInput<Of>;
 type Out<Of extends Schema> = StandardSchemaV1.InferOutput<Of>;
 
-/** What a validator takes (`Input`) and hands on (`Output`). They differ only where another vendor's schema transforms. */
+/** What a validator takes (`Input`) and hands on (`Output`); they differ only where a foreign schema transforms. */
 export type Validator<Output, Input = Output> = StandardSchemaV1<Input, Output>;
 
 /** The type that comes out of a schema: `type Task = Infer<typeof task>`. Works for every vendor. */
@@ -60,7 +60,7 @@ function make<Output, Input = Output>(
 }
 
 function expect<Output>(expected: string, accepts: (value: unknown) => boolean): Validator<Output> {
-  return make((value) =>
+  return make<Output>((value) =>
     accepts(value)
       ? { value: value as Output }
       : { issues: [{ message: `Expected ${expected}, got ${kindOf(value)}.`, path: [] }] },
@@ -108,7 +108,8 @@ const isSchema = (value: unknown): value is StandardSchemaV1 =>
   ((typeof value === "object" && value !== null) || typeof value === "function") && "~standard" in value;
 
 function requireSchema(value: unknown, where: string): void {
-  if (!isSchema(value)) throw new TypeError(`${where} takes a Standard Schema such as v.string(), got ${kindOf(value)}.`);
+  if (!isSchema(value))
+    throw new TypeError(`${where} takes a Standard Schema such as v.string(), got ${kindOf(value)}.`);
 }
 
 function object<S extends Shape>(shape: S): Validator<ShapeOut<S>, ShapeIn<S>> {
@@ -129,12 +130,16 @@ function object<S extends Shape>(shape: S): Validator<ShapeOut<S>, ShapeIn<S>> {
   });
 }
 
+/** Lazy, so that checking stops at the cap without a copy of a long array. */
+function* items(input: readonly unknown[], item: Schema): Iterable<Part> {
+  for (const [index, value] of input.entries()) yield [index, item, value];
+}
+
 function array<Item extends Schema>(item: Item): Validator<Out<Item>[], In<Item>[]> {
   requireSchema(item, "v.array");
   return make((input) => {
     if (!Array.isArray(input)) return { issues: [{ message: `Expected an array, got ${kindOf(input)}.`, path: [] }] };
-    const parts = input.values().map((value, index): Part => [index, item, value]);
-    return checkParts(parts, (values) => values as Out<Item>[]);
+    return checkParts(items(input, item), (values) => values as Out<Item>[]);
   });
 }
 
@@ -162,8 +167,8 @@ export const v = {
   boolean: () => expect<boolean>("true or false", (value) => typeof value === "boolean"),
   /** A Web `File` or `Blob`, as multipart arguments carry them. */
   file: () => expect<File | Blob>("a file", (value) => value instanceof Blob),
-  // biome-ignore lint/suspicious/noExplicitAny: the one place where an author asks for it by name.
   /** Anything, also nothing: unchecked, typed `any`. */
+  // biome-ignore lint/suspicious/noExplicitAny: the one place where an author asks for it by name.
   any: () => expect<any>("anything", () => true),
   /** The inner validator, or `undefined`. In `object` the key may then be absent. */
   optional,

@@ -19,6 +19,7 @@ export const errorCodes = {
   RATE_LIMITED: { status: 429, message: "Too many requests. Try again later." },
   INTERNAL: { status: 500, message: "Something went wrong on our side." },
   OUTPUT_INVALID: { status: 500, message: "Something went wrong on our side." },
+  QUERY_WROTE: { status: 500, message: "This operation is declared as reading, but it tried to write." },
   MIDDLEWARE_REENTERED: { status: 500, message: "Something went wrong on our side." },
   UNAVAILABLE: { status: 503, message: "The service is busy or starting. Try again shortly." },
   TIMEOUT: { status: 504, message: "The operation took longer than this service allows." },

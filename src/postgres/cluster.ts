@@ -93,7 +93,7 @@ export async function provision(options: ProvisionOptions): Promise<(Tree & { ca
   const { env = process.env, report = () => {} } = options;
   if (env.DATABASE_URL) return null;
   mkdirSync(options.directory, { recursive: true });
-  const { tree, cached } = await resolveTree({
+  return resolveTree({
     directory: treeDirectory(options.directory),
     user: await serverUser(""),
     choice: choiceOf(env),
@@ -101,7 +101,6 @@ export async function provision(options: ProvisionOptions): Promise<(Tree & { ca
     retryVector: true,
     report,
   });
-  return { ...tree, cached };
 }
 
 function choiceOf(env: NodeJS.ProcessEnv): Choice {

@@ -94,7 +94,9 @@ class Migration {
 
     const { rows } = await this.#client.query("select svc_private.secure_tables()::text as name");
     for (const { name } of rows) {
-      this.#options.report?.(`secured ${name}: it had no row-level security, and denies everybody until it has a policy`);
+      this.#options.report?.(
+        `secured ${name}: it had no row-level security, and denies everybody until it has a policy`,
+      );
     }
     return this.#applied;
   }
@@ -187,7 +189,9 @@ async function readLedger(client: pg.Client) {
   const { rows } = await client.query("select to_regclass('svc_private.applied_sql') is not null as exists");
   if (!rows[0].exists) return { migrations: new Map<string, string>(), sql: new Map<string, string>() };
 
-  const migrations = await client.query("select scope || '/' || name as key, checksum from svc_private.applied_migrations");
+  const migrations = await client.query(
+    "select scope || '/' || name as key, checksum from svc_private.applied_migrations",
+  );
   const sql = await client.query("select scope || '/' || path as key, checksum from svc_private.applied_sql");
   const toMap = (rows: { key: string; checksum: string }[]) => new Map(rows.map((row) => [row.key, row.checksum]));
   return { migrations: toMap(migrations.rows), sql: toMap(sql.rows) };

@@ -45,12 +45,12 @@ test(own, () => expect(faults(read(PAGE)).join("\n")).toBe(""));
 
 const proof = (title: string, file = "tests/structure/conformance.test.ts") => `\`${file}\` › \`${title}\``;
 test.for([
-  { proof: `${proof(own)}<br>${proof(own)}`, says: /^$/ },
-  { proof: "done", says: /:1 A-1: write/ },
-  { proof: `${proof(own)}<br>${proof(own.toUpperCase())}`, says: /:1 A-1: .* has no string/ },
-  { proof: proof(own, "tests/none.test.ts"), says: /:1 A-1: .* does not exist/ },
-  { proof: "open |\n| A-1 | twice | open", says: /:2 A-1 is already on line 1/ },
-  { proof: "open |\n| A-2 | a cell too many | open | open", says: /:2 is no line/ },
-])("a planted proof $proof is told apart", ({ proof, says }) =>
+  { plant: "two good references", proof: `${proof(own)}<br>${proof(own)}`, says: /^$/ },
+  { plant: "another word", proof: "done", says: /:1 A-1: write/ },
+  { plant: "an unknown title", proof: `${proof(own)}<br>${proof(own.toUpperCase())}`, says: /A-1: .* has no string/ },
+  { plant: "an unknown file", proof: proof(own, "tests/none.test.ts"), says: /:1 A-1: .* does not exist/ },
+  { plant: "a repeated id", proof: "open |\n| A-1 | twice | open", says: /:2 A-1 is already on line 1/ },
+  { plant: "a cell too many", proof: "open |\n| A-2 | statement | open | open", says: /:2 is no line/ },
+])("$plant is told apart", ({ proof, says }) =>
   expect(faults(`| A-1 | statement | ${proof} |`).join("\n")).toMatch(says),
 );

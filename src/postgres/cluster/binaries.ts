@@ -2,7 +2,7 @@
  * Finds server programs for a private cluster: an earlier find that still holds, an installed PostgreSQL, or the one
  * from npm. Next hop: `vector.ts` adds pgvector to what is found here; `server.ts` runs it.
  */
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findEmbedded } from "./embedded.ts";
 import { ClusterError } from "./error.ts";
@@ -10,9 +10,7 @@ import { findInstalled } from "./installed.ts";
 import { withLock } from "./lock.ts";
 import type { ServerUser } from "./places.ts";
 import { provideVector } from "./vector.ts";
-
-/** PostgreSQL before this lacks what our SQL and our replication reader use. */
-export const oldestMajor = 15;
+import { oldestMajor } from "./versions.ts";
 
 /** What SVC_POSTGRES may say. */
 export type Choice = "auto" | "installed" | "embedded";
@@ -35,6 +33,8 @@ export interface Tree extends Programs {
   vectorNote: string | null;
   /** Settings that make the server see a pgvector outside its own directories. */
   settings: Record<string, string>;
+  /** Paths without which this find no longer holds. */
+  requires: string[];
 }
 
 export interface ResolveOptions {
@@ -58,24 +58,20 @@ interface Remembered {
 }
 
 /** @throws ClusterError naming every remedy if there is no server to be had */
-export async function resolveTree(options: ResolveOptions): Promise<{ tree: Tree; cached: boolean }> {
-  const file = join(options.directory, `${options.choice}${options.major ? `-${options.major}` : ""}.json`);
-  const known = recall(file);
-  if (known && (known.vector || !options.retryVector)) return { tree: known, cached: true };
+export async function resolveTree(options: ResolveOptions): Promise<Tree & { cached: boolean }> {
+  const known = recall(options);
+  if (known) return { ...known, cached: true };
 
-  mkdirSync(options.directory, { recursive: true });
-  return withLock(
-    join(options.directory, "lock"),
-    async () => {
-      const meanwhile = recall(file);
-      if (meanwhile && (meanwhile.vector || !options.retryVector)) return { tree: meanwhile, cached: true };
-
-      const programs = await findPrograms(options);
-      const tree: Tree = { ...programs, ...(await provideVector(programs, options)) };
-      remember(file, tree);
-      return { tree, cached: false };
-    },
-    (pid) => options.report(`waiting for process ${pid}, which is preparing PostgreSQL`),
+  const work = async () => {
+    const meanwhile = recall(options); // somebody else may have found it while we waited
+    if (meanwhile) return { ...meanwhile, cached: true };
+    const programs = await findPrograms(options);
+    const tree: Tree = { ...programs, ...(await provideVector(programs, options)) };
+    remember(options, tree);
+    return { ...tree, cached: false };
+  };
+  return withLock(join(options.directory, "lock"), work, (pid) =>
+    options.report(`waiting for process ${pid}, which is preparing PostgreSQL`),
   );
 }
 
@@ -116,21 +112,31 @@ function noServer({ choice, major }: ResolveOptions, refused: readonly string[])
   );
 }
 
-function recall(file: string): Tree | null {
-  try {
-    const known = JSON.parse(readFileSync(file, "utf8")) as Remembered;
-    const programs = statSync(join(known.tree.binDir, "postgres"));
-    const same = known.format === 1 && programs.size === known.size && programs.mtimeMs === known.modified;
-    const destination = known.tree.settings.extension_destdir;
-    return same && (!destination || existsSync(destination)) ? known.tree : null;
-  } catch {
-    return null;
+/** The earlier find, if it fits the wish and its files are still the same. */
+function recall(options: ResolveOptions): Tree | null {
+  for (const file of [rememberedFile(options, null), rememberedFile(options, options.major)]) {
+    try {
+      const { format, tree, size, modified } = JSON.parse(readFileSync(file, "utf8")) as Remembered;
+      const programs = statSync(join(tree.binDir, "postgres"));
+      if (format !== 1 || programs.size !== size || programs.mtimeMs !== modified) continue;
+      if (options.major !== null && tree.major !== options.major) continue;
+      if (tree.vector === null && options.retryVector) continue;
+      if (tree.requires.every((path) => existsSync(path))) return tree;
+    } catch {
+      // Nothing found yet, or the server was removed: look afresh.
+    }
   }
+  return null;
 }
 
-function remember(file: string, tree: Tree): void {
+function remember(options: ResolveOptions, tree: Tree): void {
   const { size, mtimeMs } = statSync(join(tree.binDir, "postgres"));
   const known: Remembered = { format: 1, tree, size, modified: mtimeMs };
+  const file = rememberedFile(options, options.major);
   writeFileSync(`${file}.new`, `${JSON.stringify(known, null, 2)}\n`);
   renameSync(`${file}.new`, file);
+}
+
+function rememberedFile({ directory, choice }: ResolveOptions, major: number | null): string {
+  return join(directory, `${choice}${major === null ? "" : `-${major}`}.json`);
 }

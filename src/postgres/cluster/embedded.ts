@@ -3,8 +3,18 @@
  * must be added to it, because `npm ci` deletes node_modules under a running server, and because the user that the
  * server runs as may not be able to enter the project.
  */
-import { copyFileSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { renameSync, rmSync, symlinkSync } from "node:fs";
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Programs, ResolveOptions } from "./binaries.ts";

@@ -46,8 +46,12 @@ export function loginUrl(access: Access, login: Login, database: string = databa
   return `postgres://${login}:${access.passwords[login]}@127.0.0.1:${access.port}/${database}`;
 }
 
-/** Creates what is missing. Costs one query when nothing is. */
-export async function ensureLogins(access: Access): Promise<void> {
+/**
+ * Creates what is missing. Costs one query when nothing is.
+ *
+ * @param renew the passwords are new, so roles that exist must be told
+ */
+export async function ensureLogins(access: Access, renew: boolean): Promise<void> {
   const client = new Client({ connectionString: loginUrl(access, "postgres", "postgres") });
   await client.connect();
   try {
@@ -56,9 +60,9 @@ export async function ensureLogins(access: Access): Promise<void> {
     );
     const names = new Set(found.rows.map((row) => row.name));
     for (const [role, attributes] of Object.entries(logins)) {
-      if (names.has(role)) continue;
       const password = client.escapeLiteral(access.passwords[role as Login]);
-      await client.query(`create role ${role} login ${attributes} password ${password}`);
+      if (!names.has(role)) await client.query(`create role ${role} login ${attributes} password ${password}`);
+      else if (renew) await client.query(`alter role ${role} login password ${password}`);
     }
     if (!names.has(databaseName)) await client.query(`create database ${databaseName}`);
   } finally {

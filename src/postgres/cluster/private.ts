@@ -3,7 +3,7 @@
  * running after its owner was killed. Others (`svc migrate` beside `svc dev`) join. Every change happens under a lock.
  */
 import { randomUUID } from "node:crypto";
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cluster } from "../cluster.ts";
@@ -16,43 +16,186 @@ import type { Postmaster } from "./postmaster.ts";
 import * as server from "./server.ts";
 
 export interface PrivateOptions {
+  /** The application's state directory. */
   directory: string;
+  /** The cluster's folder. */
   name: string;
   settings: Record<string, string>;
   choice: Choice;
   report: (line: string) => void;
 }
 
-/** One opening of a cluster: a process may hold several. */
+/** One opening of a cluster; a process may hold several. */
 interface User extends Holder {
   id: string;
 }
 
-/** running.json: what a joining process must know of a server that it has not started. */
+/** running.json: what others must know of a server that they have not started. */
 interface Running {
   postmaster: number;
   owner: User;
+  /** Everybody, the owner too. */
   users: User[];
-  tree: Tree;
+  tree: Tree & { cached: boolean };
 }
 
+/** @throws ClusterError whose message ends in the remedy */
 export async function openPrivate(options: PrivateOptions): Promise<Cluster> {
   const directory = clusterDirectory(options.directory, options.name);
   const data = join(directory, "data");
-  const files: server.ServerFiles = { directory, data, log: join(directory, "server.log"), user: await serverUser(data) };
+  const user = await serverUser(data);
+  const files: server.ServerFiles = { directory, data, log: join(directory, "server.log"), user };
   const me: User = { ...myself(), id: randomUUID() };
 
-  return withLock(
-    join(directory, "lock"),
-    async () => {
-      const live = await settled(data);
-      const before = readRunning(directory);
-      if (live && before?.postmaster === live.pid && isAlive(before.owner)) {
-        const running = { ...before, users: [...before.users.filter(isAlive), me] };
-        return join_(options, files, running, me);
-      }
-      return own(options, files, live, me);
-    },
-    (pid) => options.report(`waiting for process ${pid}, which is starting PostgreSQL`),
+  const work = async () => {
+    const live = await settled(data);
+    const before = readRunning(directory);
+    const access = readAccess(directory);
+    if (live && access && before?.postmaster === live.pid && isAlive(before.owner)) {
+      writeRunning(directory, { ...before, users: [...before.users.filter(isAlive), me] });
+      return opened(files, before.tree, access, me, false);
+    }
+    return own(options, files, live, access, me);
+  };
+  return withLock(join(directory, "lock"), work, (pid) =>
+    options.report(`waiting for process ${pid}, which is starting or stopping PostgreSQL`),
   );
+}
+
+/** Starts the server, or takes over one whose owner was killed, restarting it if it has other settings than wanted. */
+async function own(
+  options: PrivateOptions,
+  files: server.ServerFiles,
+  live: Postmaster | null,
+  known: Access | null,
+  me: User,
+): Promise<Cluster> {
+  const tree = await treeFor(options, files);
+  const settings = { ...tree.settings, ...options.settings };
+  let access = known ?? newAccess();
+
+  let running = live;
+  if (running && (!known || server.readConfiguration(files) !== server.configuration(running.port, settings))) {
+    options.report("restarting PostgreSQL, whose settings have changed");
+    await server.stop(running, files.data);
+    running = null;
+  }
+  if (!running) {
+    writeAccess(files.directory, access); // before initdb: a password that nobody knows would lock everybody out
+    if (server.majorOf(files.data) === null) {
+      options.report(`making a PostgreSQL ${tree.serverVersion} cluster in ${files.directory}`);
+      await server.initialize(files, tree.binDir, access.passwords.postgres, settings.fsync !== "off");
+    } else if (!known) {
+      options.report("setting new passwords, since access.json is gone");
+      await server.resetPassword(files, tree.binDir, access.passwords.postgres);
+    }
+    running = await server.start(files, tree.binDir, access.port, settings);
+  }
+  writeRunning(files.directory, { postmaster: running.pid, owner: me, users: [me], tree });
+  if (access.port !== running.port) {
+    access = { ...access, port: running.port };
+    writeAccess(files.directory, access);
+  }
+  await ensureLogins(access, known === null);
+  return opened(files, tree, access, me, true);
+}
+
+async function treeFor(options: PrivateOptions, files: server.ServerFiles): Promise<Tree & { cached: boolean }> {
+  const { directory, choice, report } = options;
+  const major = server.majorOf(files.data);
+  const place = treeDirectory(directory);
+  try {
+    return await resolveTree({ directory: place, user: files.user, choice, major, retryVector: false, report });
+  } catch (error) {
+    if (major === null || !(error instanceof ClusterError)) throw error;
+    throw new ClusterError(
+      `The cluster in ${files.directory} was made by PostgreSQL ${major}, and no server of that version is to be had.`,
+      `Install PostgreSQL ${major} again${choice === "auto" ? "" : " or unset SVC_POSTGRES"}; or, to go on with another ` +
+        `version, dump the data with version ${major}, move ${files.directory} away, start again and restore. If the ` +
+        "data is of no value, just remove that directory.",
+      { cause: error },
+    );
+  }
+}
+
+function opened(
+  files: server.ServerFiles,
+  tree: Tree & { cached: boolean },
+  access: Access,
+  me: User,
+  owned: boolean,
+): Cluster {
+  // Without this, a process that ends without calling stop() would leave the server behind. (Killed with -9, it does;
+  // then the next to open takes the server over.)
+  const atExit = () => {
+    const running = readRunning(files.directory);
+    if (running?.owner.id === me.id) server.send(running.postmaster, "SIGINT");
+  };
+  if (owned) process.once("exit", atExit);
+
+  let stopping: Promise<void> | null = null;
+  return {
+    urls: {
+      request: loginUrl(access, "svc_request"),
+      system: loginUrl(access, "svc_system"),
+      auth: loginUrl(access, "svc_auth"),
+      admin: loginUrl(access, "postgres"),
+      replication: loginUrl(access, "svc_replicator"),
+    },
+    serverVersion: tree.serverVersion,
+    origin: tree.cached ? "cached" : tree.origin,
+    reason: [tree.reason, tree.vectorNote].filter(Boolean).join(" "),
+    vector: tree.vector,
+    binDir: tree.binDir,
+    directory: files.directory,
+    owned,
+    stop() {
+      stopping ??= withLock(join(files.directory, "lock"), () => release(files, me)).finally(() =>
+        process.removeListener("exit", atExit),
+      );
+      return stopping;
+    },
+  };
+}
+
+/** The owner stops the server. Anybody else only leaves, unless the owner is dead and nobody is left to stop it. */
+async function release(files: server.ServerFiles, me: User): Promise<void> {
+  const running = readRunning(files.directory);
+  if (!running) return;
+  const others = running.users.filter((user) => user.id !== me.id && isAlive(user));
+  const last = others.length === 0 && !isAlive(running.owner);
+  if (running.owner.id !== me.id && !last) {
+    if (running.users.some((user) => user.id === me.id)) writeRunning(files.directory, { ...running, users: others });
+    return;
+  }
+  const live = server.findRunning(files.data);
+  if (live?.pid === running.postmaster) await server.stop(live, files.data);
+  rmSync(runningFile(files.directory), { force: true });
+}
+
+/** The running server, once it is done with starting up or shutting down; null if none is left. */
+async function settled(data: string): Promise<Postmaster | null> {
+  for (;;) {
+    const live = server.findRunning(data);
+    if (!live || live.ready) return live;
+    await sleep(20);
+  }
+}
+
+function runningFile(directory: string): string {
+  return join(directory, "running.json");
+}
+
+function readRunning(directory: string): Running | null {
+  try {
+    return JSON.parse(readFileSync(runningFile(directory), "utf8")) as Running;
+  } catch {
+    return null;
+  }
+}
+
+function writeRunning(directory: string, running: Running): void {
+  const file = runningFile(directory);
+  writeFileSync(`${file}.new`, JSON.stringify(running), { mode: 0o600 });
+  renameSync(`${file}.new`, file);
 }

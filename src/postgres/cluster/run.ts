@@ -6,6 +6,8 @@ export interface RunOptions {
   env?: NodeJS.ProcessEnv;
   /** The ids to run under. Server programs refuse root. (Default: our own.) */
   user?: { uid: number; gid: number } | null;
+  /** What the program reads. (Default: nothing.) */
+  input?: string;
   /** Milliseconds until the program is killed. (Default: 300 000.) */
   timeout?: number;
 }
@@ -24,18 +26,25 @@ export async function run(command: string, args: readonly string[], options: Run
     const child = spawn(command, args, {
       cwd: options.cwd,
       env: options.env ?? process.env,
-      stdio: ["ignore", "pipe", "pipe"],
-      timeout: options.timeout ?? 300_000,
+      stdio: ["pipe", "pipe", "pipe"],
       ...(options.user ? { uid: options.user.uid, gid: options.user.gid } : {}),
     });
+    // Not spawn's own `timeout`: its timer outlives a program that could not be started, and holds our exit up.
+    const timer = setTimeout(() => child.kill("SIGKILL"), options.timeout ?? 300_000);
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       stdout += text;
     });
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       stderr += text;
     });
-    child.on("error", (error) => resolve({ ok: false, stdout, stderr: `${stderr}${error.message}` }));
+    child.stdin.on("error", () => {}); // it may end without having read everything
+    child.stdin.end(options.input ?? "");
+    child.on("error", (error) => {
+      clearTimeout(timer);
+      resolve({ ok: false, stdout, stderr: `${stderr}${error.message}` });
+    });
     child.on("close", (code, signal) => {
+      clearTimeout(timer);
       if (signal) stderr += `${command} was ended by ${signal}`;
       resolve({ ok: code === 0, stdout, stderr });
     });

@@ -55,6 +55,12 @@ export function configuration(port: number, settings: Record<string, string>): s
   return `# Written by svc at every start; changes here are lost.\n${lines.join("\n")}\n`;
 }
 
+/** The settings that the running server was started with. */
+export function readConfiguration(files: ServerFiles): string {
+  const file = join(files.data, "svc.conf");
+  return existsSync(file) ? readFileSync(file, "utf8") : "";
+}
+
 /** Makes the data directory. Built aside and renamed, so that one cut short is never taken for a whole one. */
 export async function initialize(files: ServerFiles, binDir: string, password: string, sync: boolean): Promise<void> {
   const draft = `${files.data}.new`;
@@ -70,7 +76,7 @@ export async function initialize(files: ServerFiles, binDir: string, password: s
     const made = await run(
       join(binDir, "initdb"),
       ["-D", draft, "-U", "postgres", "-A", "scram-sha-256", `--pwfile=${passwordFile}`, "-E", "UTF8"].concat(
-        ["--no-locale", `--lc-ctype=${characters}`, "--no-instructions", "--text-search-config=simple"],
+        ["--no-locale", `--lc-ctype=${characters}`, "--no-instructions", "--text-search-config=english"],
         sync ? [] : ["--no-sync"],
       ),
       { user: files.user, env: serverEnvironment(), cwd: "/" },
@@ -89,6 +95,23 @@ export async function initialize(files: ServerFiles, binDir: string, password: s
   throw new ClusterError(
     `PostgreSQL could not make a cluster in ${files.directory}: ${problem}.`,
     "Free some disk space or correct the directory's permissions, or set DATABASE_URL to use a server of your own.",
+  );
+}
+
+/** Gives the superuser a password again, through the server's single-user mode; the server must not run. */
+export async function resetPassword(files: ServerFiles, binDir: string, password: string): Promise<void> {
+  const args = ["--single", "-D", files.data, "postgres"];
+  const input = `alter role postgres password '${password}';\n`;
+  const done = await run(join(binDir, "postgres"), args, {
+    user: files.user,
+    env: serverEnvironment(),
+    cwd: files.data,
+    input,
+  });
+  if (done.ok) return;
+  throw new ClusterError(
+    `The passwords of the cluster in ${files.directory} are gone and could not be set anew: ${done.stderr.trim()}.`,
+    "Restore access.json from a backup; if the data is of no value, remove that directory.",
   );
 }
 
@@ -128,7 +151,10 @@ export async function start(
 
     // Backends of a killed server need a moment to notice and leave; until then the new one refuses. The same goes for
     // a port that somebody took between our look and the server's.
-    if (!/pre-existing shared memory block|could not bind|could not create any TCP/.test(outcome) || Date.now() > giveUp)
+    if (
+      !/pre-existing shared memory block|could not bind|could not create any TCP/.test(outcome) ||
+      Date.now() > giveUp
+    )
       throw new ClusterError(
         `PostgreSQL did not start in ${files.directory}: ${lastLines(outcome)}`,
         `The whole log is ${files.log}. If the data is of no value, remove ${files.directory} and start again.`,
@@ -182,7 +208,7 @@ async function launch(files: ServerFiles, binDir: string): Promise<Postmaster | 
   });
   while (ended === null) {
     const postmaster = readPostmaster(files.data);
-    if (postmaster?.pid === child.pid && postmaster.ready) return postmaster;
+    if (postmaster && postmaster.pid === child.pid && postmaster.ready) return postmaster;
     await sleep(10);
   }
   return ended;

@@ -1,6 +1,92 @@
-import type { Programs, ResolveOptions } from "./binaries.ts";
-import { installedVector } from "./installed.ts";
+/**
+ * Gives a server pgvector: its own, or one that is compiled here and kept beside the find, so that nothing is installed
+ * in the system. Never fails: without pgvector everything but vector search works, and `vectorNote` says how to get it.
+ * Next hop: `vector-build.ts` compiles it.
+ */
+import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Obstacle } from "./apt.ts";
+import type { Programs, ResolveOptions, Tree } from "./binaries.ts";
+import { controlVersion, extensionDirectories, installedVector } from "./installed.ts";
+import { run, serverEnvironment } from "./run.ts";
+import { buildVector } from "./vector-build.ts";
+import { isAtLeast, oldestVector } from "./versions.ts";
 
-export async function provideVector(programs: Programs, _options: ResolveOptions) {
-  return { vector: await installedVector(programs.binDir), vectorNote: "TODO", settings: {} as Record<string, string> };
+type VectorPart = Pick<Tree, "vector" | "vectorNote" | "settings" | "requires">;
+
+/** Where this server finds an extension that is not its own, and the settings that point there. */
+interface Destination {
+  share: string;
+  library: string;
+  settings: Record<string, string>;
+}
+
+export async function provideVector(programs: Programs, options: ResolveOptions): Promise<VectorPart> {
+  const own = programs.origin === "installed" ? await installedVector(programs.binDir) : null;
+  if (own && isAtLeast(own, oldestVector)) return { vector: own, vectorNote: null, settings: {}, requires: [] };
+  try {
+    return await provideOwn(programs, options);
+  } catch (error) {
+    // A full disk, a file that vanished: whatever it is, the server itself is fine.
+    return without({ problem: (error as Error).message, remedy: "Run scripts/setup again when that is mended." });
+  }
+}
+
+async function provideOwn(programs: Programs, options: ResolveOptions): Promise<VectorPart> {
+  const destination = await destinationFor(programs, options);
+  if (!destination) {
+    return without({
+      problem: "this server loads extensions from its own directories only",
+      remedy: "Install pgvector there (for example `brew install pgvector`) and run scripts/setup again.",
+    });
+  }
+  const compiled = join(options.directory, `pgvector-${programs.major}`);
+  const earlier = controlVersion(join(compiled, "vector.control"));
+  const build = earlier
+    ? { directory: compiled, version: earlier }
+    : await buildVector(programs, compiled, options.report);
+  if ("problem" in build) return without(build);
+
+  const extension = join(destination.share, "extension");
+  for (const path of [extension, destination.library]) mkdirSync(path, { recursive: true });
+  for (const name of readdirSync(build.directory)) {
+    copyFileSync(join(build.directory, name), join(name.endsWith(".so") ? destination.library : extension, name));
+  }
+  await run("chmod", ["-R", "a+rX", options.directory]); // whatever our umask is, the server's user must read it
+  return {
+    vector: build.version,
+    vectorNote: null,
+    settings: destination.settings,
+    requires: [join(extension, "vector.control"), join(destination.library, "vector.so")],
+  };
+}
+
+/** Programs that we copied take files of ours. Others have a setting for it: Debian's patch, or PostgreSQL's from 18 on. */
+async function destinationFor(programs: Programs, options: ResolveOptions): Promise<Destination | null> {
+  const { share, library } = await extensionDirectories(programs.binDir);
+  if (programs.origin === "embedded") return { share, library, settings: {} };
+
+  const described = await run(join(programs.binDir, "postgres"), ["--describe-config"], {
+    user: options.user,
+    env: serverEnvironment(),
+    cwd: "/",
+  });
+  const root = join(options.directory, `extensions-${programs.major}`);
+  if (/^extension_destdir\t/m.test(described.stdout)) {
+    return { share: join(root, share), library: join(root, library), settings: { extension_destdir: root } };
+  }
+  if (/^extension_control_path\t/m.test(described.stdout)) {
+    const [ourShare, ourLibrary] = [join(root, "share"), join(root, "lib")];
+    const settings = {
+      extension_control_path: `$system:${ourShare}`,
+      dynamic_library_path: `$libdir:${ourLibrary}`,
+    };
+    return { share: ourShare, library: ourLibrary, settings };
+  }
+  return null;
+}
+
+function without({ problem, remedy }: Obstacle): VectorPart {
+  const vectorNote = `Vector search is off, because pgvector is missing: ${problem}. ${remedy}`;
+  return { vector: null, vectorNote, settings: {}, requires: [] };
 }

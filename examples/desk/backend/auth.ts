@@ -1,0 +1,3 @@
+import { defineAuth } from "@svc/core";
+
+export default defineAuth({ emailAndPassword: { enabled: true } });

@@ -1,0 +1,15 @@
+/** What the desk offers. The procedures' names, not these keys, are what clients call. */
+import { defineApi } from "@svc/core";
+import * as board from "./board.ts";
+import * as tasks from "./tasks.ts";
+
+export default defineApi({
+  procedures: {
+    tasks: tasks.tasksCrud,
+    openCount: tasks.openCount,
+    finishAll: tasks.finishAll,
+    posts: board.postsCrud,
+    guestbook: board.guestbookCrud,
+  },
+  httpRoutes: { boardText: board.boardText, hello: board.hello },
+});

@@ -1,0 +1,45 @@
+/** The desk's tables. Their policies stand in `../migrations/`, where a DBA reads them. */
+import { openRls, ownerRls } from "@svc/core";
+import { boolean, integer, pgTable, serial, text, timestamp, uuid } from "drizzle-orm/pg-core";
+
+const instant = (name: string) => timestamp(name, { withTimezone: true });
+
+/** What somebody has to do. Nobody else sees it. */
+export const tasks = pgTable(
+  "tasks",
+  {
+    id: serial("id").primaryKey(),
+    userId: text("user_id").notNull(),
+    title: text("title").notNull(),
+    done: boolean("done").notNull().default(false),
+    priority: integer("priority").notNull().default(0),
+    createdAt: instant("created_at").notNull().defaultNow(),
+    updatedAt: instant("updated_at").notNull().defaultNow(),
+  },
+  (t) => ownerRls(t.userId),
+);
+
+/** Notices on the public board: everybody reads them, only the author changes them. */
+export const posts = pgTable(
+  "posts",
+  {
+    id: uuid("id").primaryKey().defaultRandom(),
+    userId: text("user_id").notNull(),
+    title: text("title").notNull(),
+    body: text("body").notNull().default(""),
+    createdAt: instant("created_at").notNull().defaultNow(),
+    updatedAt: instant("updated_at").notNull().defaultNow(),
+  },
+  (t) => ownerRls(t.userId, { read: "public" }),
+);
+
+/** A guest book: anyone signs it, nobody needs an account. */
+export const guestbook = pgTable(
+  "guestbook",
+  {
+    id: serial("id").primaryKey(),
+    message: text("message").notNull(),
+    createdAt: instant("created_at").notNull().defaultNow(),
+  },
+  () => openRls({ read: "anyone", write: "anyone" }),
+);

@@ -1,0 +1,60 @@
+/** `svc start`: serves the application until it is told to stop. */
+import { defineCommand } from "citty";
+import { DefinitionError } from "../define/definition-error.ts";
+import { migrate, pendingMigrations } from "../postgres/migrate.ts";
+import { loadApp } from "../service/load-app.ts";
+import { createLog } from "../service/log.ts";
+import { startService } from "../service/service.ts";
+import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
+import { readSecrets } from "./secrets.ts";
+
+export const start = defineCommand({
+  meta: { name: "start", description: "Serve the application." },
+  args: {
+    ...cwdArgument,
+    "allow-drift": { type: "boolean", description: "Serve although generated SQL differs.", default: false },
+  },
+  run: ({ args }) => run(() => serve(args.cwd, args["allow-drift"])),
+});
+
+async function serve(cwd: string, allowDrift: boolean): Promise<void> {
+  const config = await readConfig(cwd);
+  if (config.production && !config.database) {
+    throw new DefinitionError("DATABASE_URL is not set.", {
+      hint: "Production uses a server that outlives this process; the embedded one is for development.",
+    });
+  }
+  const app = await loadApp(config);
+  const cluster = await openDatabase(config);
+  try {
+    const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
+    if (config.database) await refusePending(target);
+    else await migrate({ ...target, report: say });
+
+    const secrets = await readSecrets(config);
+    const log = createLog(config.logLevel);
+    const service = await startService({ app, config, urls: cluster.urls, secrets, log, allowDrift });
+    say(`\n  Ready: ${config.auth.url ?? service.url}\n`);
+
+    const signal = await nextSignal();
+    say(`${signal}: finishing what is in flight`);
+    await service.stop();
+  } finally {
+    await cluster.stop();
+  }
+}
+
+/** Migrating is the operator's decision there; the embedded cluster belongs to this process. */
+async function refusePending(target: Parameters<typeof pendingMigrations>[0]): Promise<void> {
+  const pending = await pendingMigrations(target);
+  if (pending.length === 0) return;
+  throw new DefinitionError(`The database lacks ${pending.length} files:\n  ${pending.join("\n  ")}`, {
+    hint: "Run `svc migrate` first.",
+  });
+}
+
+function nextSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve(signal));
+  });
+}

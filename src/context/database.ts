@@ -1,0 +1,48 @@
+/**
+ * `ctx.db` and `ctx.unsafeDb`: Drizzle over the call's transaction, and over the system pool.
+ * Next hop: `src/postgres/transaction.ts`.
+ */
+import { createTableRelationsHelpers, extractTablesRelationalConfig } from "drizzle-orm";
+import { drizzle, NodePgSession, NodePgTransaction } from "drizzle-orm/node-postgres";
+import { PgDialect } from "drizzle-orm/pg-core";
+import type pg from "pg";
+import { SvcError } from "../errors/svc-error.ts";
+import type { RequestTransaction } from "../postgres/transaction.ts";
+import type { RequestDatabase, Schema, SystemDatabase } from "./types.ts";
+
+/** Makes request databases; what all of them share is worked out once. */
+export type CreateRequestDatabase = (transaction: RequestTransaction) => RequestDatabase;
+
+/** @param schema the application's tables and relations, for `db.query.…`; may be empty */
+export function requestDatabases(schema: Schema): CreateRequestDatabase {
+  const dialect = new PgDialect();
+  const { tables, tableNamesMap } = extractTablesRelationalConfig(schema, createTableRelationsHelpers);
+  const relational = { fullSchema: schema, schema: tables, tableNamesMap };
+
+  return (transaction) => {
+    // Drizzle asks its client for one thing only.
+    const client = { query: transaction.query.bind(transaction) } as unknown as pg.PoolClient;
+    const session = new NodePgSession(client, dialect, relational);
+    const database: RequestDatabase = Object.assign(new NodePgTransaction(dialect, session, relational), {
+      transaction: <T>(run: (db: RequestDatabase) => Promise<T>) => transaction.savepoint(() => run(database)),
+      execute: refuseRawSql,
+      refreshMaterializedView: refuseRawSql,
+    }) as unknown as RequestDatabase;
+    return database;
+  };
+}
+
+/** Courtesy, not the boundary: that is the login role, which may do nothing that the caller may not. */
+function refuseRawSql(): never {
+  throw new SvcError("INTERNAL", undefined, {
+    cause: new Error(
+      "ctx.db does not run raw SQL. Use the query builder (sql`…` fragments inside it are fine), put the statement " +
+        "into a function in sql/, or use ctx.unsafeDb for audited administration.",
+    ),
+  });
+}
+
+/** Drizzle as `svc_system`. */
+export function systemDatabase(pool: pg.Pool, schema: Schema): SystemDatabase {
+  return drizzle({ client: pool, schema }) as unknown as SystemDatabase;
+}

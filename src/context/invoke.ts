@@ -1,0 +1,110 @@
+/**
+ * Runs a procedure or a route: identity → context → middleware, input, handler → output check → encoding → COMMIT.
+ * Whatever goes wrong before COMMIT undoes everything. Callers are `src/http/procedures.ts` and `src/http/routes.ts`.
+ * Next hop: `src/postgres/statement.ts` for generated CRUD, `src/postgres/transaction.ts` for everything else.
+ */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type pg from "pg";
+import { type Call, validate } from "../define/middleware.ts";
+import type { ProcedureDefinition } from "../define/procedure.ts";
+import { SvcError } from "../errors/svc-error.ts";
+import type { SvcRequest } from "../http/request.ts";
+import { identityOf } from "../postgres/identity.ts";
+import { callStatement, type CrudStatement } from "../postgres/statement.ts";
+import { type Access, RequestTransaction, type TransactionLimits } from "../postgres/transaction.ts";
+import { type Caller, type ContextServices, createContext } from "./create-context.ts";
+
+/** What a process needs in order to run calls. */
+export interface Runtime extends ContextServices {
+  requestPool: pg.Pool;
+  limits: TransactionLimits;
+}
+
+/** A call that a transport has prepared. */
+export interface Invocation<T> {
+  caller: Caller;
+  access: Access;
+  anonymous: boolean;
+  input: unknown;
+  request?: SvcRequest;
+  run: ProcedureDefinition["run"];
+  /** Checks the result and makes of it what leaves the process; a failure here still undoes the call. */
+  encode(result: unknown): T | Promise<T>;
+  /** Whether an encoded result means that the call failed and must not leave anything behind. (Default: never) */
+  undo?(encoded: T): boolean;
+}
+
+/**
+ * Runs one call in one transaction.
+ *
+ * @throws SvcError for everything the caller may learn about; other errors as they are, for the edge to hide
+ */
+export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Promise<T> {
+  const { caller, access, input, request } = invocation;
+  requireSession(invocation);
+
+  const transaction = new RequestTransaction(runtime.requestPool, identityOf(caller.session), access, runtime.limits);
+  const context = createContext(runtime, caller, transaction);
+  const call: Call = { context, input, outcome: {}, ...(request && { request }) };
+  try {
+    const result = await runRefusable(invocation, call);
+    const encoded = await invocation.encode(result);
+    if (invocation.undo?.(encoded)) await transaction.rollback();
+    else await transaction.commit();
+    return encoded;
+  } catch (error) {
+    await transaction.rollback();
+    throw transaction.explain(error);
+  }
+}
+
+/** A refused input decides the outcome alone: middleware before `.input()` may look at the 400, not replace it. */
+async function runRefusable(invocation: Pick<Invocation<unknown>, "run">, call: Call): Promise<unknown> {
+  try {
+    const result = await invocation.run(call);
+    if (!call.outcome.refusal) return result;
+  } catch (error) {
+    if (!call.outcome.refusal) throw error;
+  }
+  throw call.outcome.refusal;
+}
+
+/**
+ * Answers a generated procedure by its SQL function.
+ *
+ * @returns JSON text, as PostgreSQL wrote it
+ */
+export async function invokeStatement(
+  runtime: Runtime,
+  procedure: ProcedureDefinition & { statement: CrudStatement },
+  input: unknown,
+  caller: Caller,
+): Promise<string> {
+  requireSession({ caller, anonymous: procedure.anonymous });
+  const { statement } = procedure;
+  const identity = identityOf(caller.session);
+  const reads = procedure.kind === "query";
+  const json = await callStatement(runtime.requestPool, identity, statement, statement.values(input), reads);
+  if (json !== null) return json;
+  if (statement.absent === "null") return "null";
+  throw new SvcError("NOT_FOUND");
+}
+
+function requireSession({ caller, anonymous }: { caller: Caller; anonymous: boolean }): void {
+  if (!anonymous && !caller.session) throw new SvcError("UNAUTHORIZED");
+}
+
+/**
+ * Checks a result against its declared schema.
+ *
+ * @returns what the schema made of it
+ * @throws SvcError OUTPUT_INVALID; what is wrong stands in the log, since the result may hold what nobody should see
+ */
+export async function checkOutput(schema: StandardSchemaV1 | undefined, result: unknown): Promise<unknown> {
+  if (!schema) return result;
+  const checked = await validate(schema, result);
+  if (!checked.issues) return checked.value;
+  throw new SvcError("OUTPUT_INVALID", undefined, {
+    cause: new Error(`The result does not match .output(): ${JSON.stringify(checked.issues)}`),
+  });
+}

@@ -1,0 +1,116 @@
+/**
+ * `defineApi`: the one place where an application says what it offers. Reports every mistake that can be seen without a
+ * database; what it returns is all that the server, the workers and the code generator read.
+ */
+import { type CrudDefinition, isCrud } from "./crud.ts";
+import { DefinitionError } from "./definition-error.ts";
+import { HttpRouteBuilder, type HttpRoute, type RouteDefinition } from "./http-route.ts";
+import { ProcedureBuilder, type Procedure, type ProcedureDefinition } from "./procedure.ts";
+
+/** Procedures by key, one level of nesting allowed. The keys only register; the procedures' names are the API. */
+export type ProcedureBag = Record<string, Procedure | Record<string, Procedure>>;
+
+export interface ApiBags<P extends ProcedureBag> {
+  procedures?: P;
+  httpRoutes?: Record<string, HttpRoute>;
+}
+
+/** What an application offers, checked. `types` exists for the type system alone. */
+export interface Api<P extends ProcedureBag = ProcedureBag> {
+  readonly "~svc": {
+    readonly procedures: ReadonlyMap<string, ProcedureDefinition>;
+    readonly routes: readonly RouteDefinition[];
+    readonly crud: readonly CrudDefinition[];
+    readonly types?: P;
+  };
+}
+
+/** First path segments that belong to the platform; `/api/` alone is the application's. */
+const reserved = [
+  "/api/auth", "/api/query", "/api/mutation", "/api/storage", "/api/realtime", "/api/graphql",
+  "/ws", "/healthz", "/readyz", "/metrics", "/openapi.json", "/_studio",
+]; // biome-ignore format: one line per kind
+
+/**
+ * Collects what the application offers. The default export of its `index.ts`.
+ *
+ * @throws DefinitionError for duplicate names, unfinished builders, and routes that collide
+ * @example
+ * export default defineApi({ procedures: { tasks: tasksCrud, openCount }, httpRoutes: { hello } });
+ */
+export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P> {
+  for (const bag of Object.keys(bags)) {
+    if (bag !== "procedures" && bag !== "httpRoutes") {
+      throw new DefinitionError(`defineApi does not know "${bag}".`, { hint: "It takes procedures and httpRoutes." });
+    }
+  }
+  const procedures = new Map<string, ProcedureDefinition>();
+  const crud: CrudDefinition[] = [];
+
+  for (const [key, value] of Object.entries<unknown>(bags.procedures ?? {})) {
+    if (isCrud(value)) crud.push(value["~crud"]);
+    const entries: [string, unknown][] =
+      isProcedure(value) || value instanceof ProcedureBuilder
+        ? [[key, value]]
+        : Object.entries(Object(value)).map(([inner, item]) => [`${key}.${inner}`, item]);
+
+    for (const [path, item] of entries) {
+      const definition = finishedProcedure(path, item);
+      if (procedures.has(definition.name)) {
+        throw new DefinitionError(`Two procedures are named "${definition.name}"; the second is procedures.${path}.`, {
+          hint: "Give one of them another .name(), or its createCrud() another { prefix }.",
+        });
+      }
+      procedures.set(definition.name, definition);
+    }
+  }
+  return { "~svc": { procedures, routes: collectRoutes(bags.httpRoutes ?? {}), crud } };
+}
+
+function collectRoutes(bag: Record<string, HttpRoute>): RouteDefinition[] {
+  const seen = new Map<string, string>();
+  return Object.entries<unknown>(bag).map(([key, value]) => {
+    if (value instanceof HttpRouteBuilder) {
+      throw new DefinitionError(`httpRoutes.${key} is not finished.`, { hint: "End it with .handler(…)." });
+    }
+    if (!isRoute(value)) {
+      throw new DefinitionError(`httpRoutes.${key} is not a route.`, { hint: "Make it with httpRoute.get and so on." });
+    }
+    const { route } = value["~svc"];
+    const taken = reserved.find((path) => route.path === path || route.path.startsWith(`${path}/`));
+    if (taken) {
+      throw new DefinitionError(`httpRoutes.${key}: ${route.path} collides with the built-in ${taken}.`, {
+        hint: "Choose another path.",
+      });
+    }
+    // Parameters match alike whatever they are called.
+    const shape = `${route.verb} ${route.path.replace(/:\w+/g, ":")}`;
+    const other = seen.get(shape);
+    if (other) {
+      throw new DefinitionError(`httpRoutes.${key} and httpRoutes.${other} both take ${route.verb} ${route.path}.`, {
+        hint: "Only the first could ever answer. Change one of the paths.",
+      });
+    }
+    seen.set(shape, key);
+    return route;
+  });
+}
+
+function finishedProcedure(path: string, value: unknown): ProcedureDefinition {
+  if (isProcedure(value)) return value["~svc"].procedure;
+  if (value instanceof ProcedureBuilder) {
+    const { name } = value["~state"];
+    throw new DefinitionError(`procedures.${path}${name ? ` ("${name}")` : ""} is not finished.`, {
+      hint: "End it with .handler(…).",
+    });
+  }
+  throw new DefinitionError(`procedures.${path} is not a procedure.`, {
+    hint: "Make it with procedure.query, procedure.mutation, procedure.internal or createCrud.",
+  });
+}
+
+const isProcedure = (value: unknown): value is Procedure => hasSvc(value) && "procedure" in value["~svc"];
+const isRoute = (value: unknown): value is HttpRoute => hasSvc(value) && "route" in value["~svc"];
+const hasSvc = (value: unknown): value is { "~svc": object } =>
+  typeof value === "object" && value !== null && "~svc" in value;
+

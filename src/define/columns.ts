@@ -1,0 +1,66 @@
+/**
+ * What generated CRUD knows of a table's columns: their names on both sides, their form on the wire, and what input
+ * they take. On the wire a timestamp is an ISO 8601 string in UTC, `numeric` and `bigint` are strings, `bytea` is
+ * base64, a vector is an array of numbers.
+ * Next hop: `crud.ts` checks input with this, `src/codegen/crud-sql.ts` writes SQL from it.
+ */
+import { getTableColumns, is, SQL } from "drizzle-orm";
+import { type AnyPgColumn, PgArray, type PgColumn, PgDialect, type PgTable } from "drizzle-orm/pg-core";
+import { wireKind, type WireKind } from "./wire-kinds.ts";
+
+export interface ColumnDescription {
+  /** Property of the table object, the name on the wire. */
+  property: string;
+  /** Name in the database. */
+  name: string;
+  /** PostgreSQL type as declared, for example `numeric(10,2)`. */
+  type: string;
+  kind: WireKind;
+  isArray: boolean;
+  notNull: boolean;
+  /** SQL that stands for a missing value, or null when there is none. */
+  defaultSql: string | null;
+  /** Allowed values of an enum column. */
+  values: readonly string[] | undefined;
+  /** Set by the database or by svc, never from input. */
+  managed: boolean;
+}
+
+/** Properties that callers cannot write: the database or the session decides them. */
+const managedProperties = new Set(["id", "userId", "createdAt", "updatedAt"]);
+
+/** Describes the columns of a Drizzle table, in the order of their declaration. */
+export function describeColumns(table: PgTable): ColumnDescription[] {
+  return Object.entries(getTableColumns(table)).map(([property, column]) => {
+    const isArray = is(column, PgArray);
+    const base = isArray ? (column as unknown as { baseColumn: PgColumn }).baseColumn : column;
+    return {
+      property,
+      name: column.name,
+      type: column.getSQLType(),
+      kind: wireKind(base.getSQLType(), base.enumValues),
+      isArray,
+      notNull: column.notNull,
+      defaultSql: defaultSql(column),
+      values: base.enumValues,
+      managed: managedProperties.has(property) || column.generated !== undefined,
+    };
+  });
+}
+
+const dialect = new PgDialect();
+
+function defaultSql(column: AnyPgColumn): string | null {
+  const { default: value } = column;
+  if (value === undefined || value === null) return null;
+  // What reaches a migration as `DEFAULT …` is the same text: no parameters in either.
+  if (is(value, SQL)) return dialect.sqlToQuery(value.inlineParams()).sql;
+  return literal(column.mapToDriverValue(value));
+}
+
+/** A value as a SQL literal; the context of an assignment gives it its type. */
+function literal(value: unknown): string {
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return `'${text.replaceAll("'", "''")}'`;
+}

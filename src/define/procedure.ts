@@ -1,0 +1,179 @@
+/**
+ * Procedures: typed operations that the SDK calls by name. An immutable builder collects what a call needs.
+ * Next hop: `src/context/invoke.ts` runs a definition, `src/http/procedures.ts` reaches it from outside.
+ */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { Context, Schema } from "../context/types.ts";
+import type { CrudStatement } from "../postgres/statement.ts";
+import { compose, type Layer } from "./compose.ts";
+import { DefinitionError } from "./definition-error.ts";
+import { type BuilderState, type Call, inputLayer, type Middleware, middlewareLayer } from "./middleware.ts";
+
+/** Queries read, mutations write, internal procedures are reached by the scheduler, crons and workflows alone. */
+export type ProcedureKind = "query" | "mutation" | "internal";
+
+/** What the type system knows of a procedure. `input` is what a caller sends, `output` what it gets. */
+export interface ProcedureTypes {
+  name: string;
+  kind: ProcedureKind;
+  input: unknown;
+  output: unknown;
+}
+
+/** What the runtime knows of a procedure. */
+export interface ProcedureDefinition {
+  name: string;
+  kind: ProcedureKind;
+  anonymous: boolean;
+  output: StandardSchemaV1 | undefined;
+  /** Runs middleware, input validation and handler. */
+  run: (call: Call) => Promise<unknown>;
+  /** Generated CRUD: the one statement that answers the call, instead of `run`. */
+  statement?: CrudStatement;
+}
+
+/** A finished procedure, to be registered under `procedures` of `defineApi`. */
+export interface Procedure<T extends ProcedureTypes = ProcedureTypes> {
+  readonly "~svc": { readonly procedure: ProcedureDefinition; readonly types?: T };
+}
+
+/** What a builder has learned so far: the wire's types and those that the handler sees. */
+interface BuilderTypes extends ProcedureTypes {
+  parsed: unknown;
+  returns: unknown;
+  adds: object;
+}
+
+interface Start<K extends ProcedureKind> extends BuilderTypes {
+  name: string;
+  kind: K;
+  input: undefined;
+  parsed: unknown;
+  adds: object;
+}
+
+type With<T extends BuilderTypes, Change> = Omit<T, keyof Change> & Change extends infer R extends BuilderTypes ? R : never;
+
+type State = Omit<ProcedureDefinition, "run" | "statement"> & BuilderState;
+
+/**
+ * Collects a procedure step by step; each call returns a new builder.
+ *
+ * @example
+ * export const openCount = procedure.query.name("tasks.openCount")
+ *   .output(z.object({ open: z.number() }))
+ *   .handler(async ({ context }) => ({ open: await context.db.$count(tasks, eq(tasks.done, false)) }));
+ */
+export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
+  readonly "~state": State;
+
+  constructor(state: State) {
+    this["~state"] = state;
+  }
+
+  /** The name on the wire, `<module>.<operation>`: letters, digits, `_` and dots. Required. */
+  name<const N extends string>(name: N): ProcedureBuilder<S, With<T, { name: N }>> {
+    if (!/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/.test(name) || name.length > 128) {
+      throw new DefinitionError(`"${name}" cannot be the name of a procedure.`, {
+        hint: 'Use words of letters, digits and _ joined by dots, such as "tasks.openCount"; at most 128 characters.',
+      });
+    }
+    return new ProcedureBuilder({ ...this["~state"], name });
+  }
+
+  /** Lets callers in who are not signed in. (Default: they get 401) */
+  allowAnonymous(): ProcedureBuilder<S, T> {
+    return new ProcedureBuilder({ ...this["~state"], anonymous: true });
+  }
+
+  /** Adds a middleware around everything that is declared after it. */
+  use<Adds extends object = object>(
+    middleware: Middleware<Adds>,
+  ): ProcedureBuilder<S, With<T, { adds: T["adds"] & Adds }>> {
+    return this.#layer(middlewareLayer(middleware));
+  }
+
+  /** Validates the input at this place of the chain, with any Standard Schema. Once per procedure. */
+  input<I extends StandardSchemaV1>(
+    schema: I,
+  ): ProcedureBuilder<
+    S,
+    With<T, { input: StandardSchemaV1.InferInput<I>; parsed: StandardSchemaV1.InferOutput<I> }>
+  > {
+    if (this["~state"].hasInput) {
+      throw new DefinitionError(`The procedure "${this["~state"].name}" declares .input() twice.`, {
+        hint: "Join the two schemas into one.",
+      });
+    }
+    return this.#layer(inputLayer(schema), true);
+  }
+
+  /** Validates what leaves the chain; a result that fails is our fault, a 500, and undoes the mutation. */
+  output<O extends StandardSchemaV1>(
+    schema: O,
+  ): ProcedureBuilder<
+    S,
+    With<T, { returns: StandardSchemaV1.InferInput<O>; output: StandardSchemaV1.InferOutput<O> }>
+  > {
+    return new ProcedureBuilder({ ...this["~state"], output: schema });
+  }
+
+  /**
+   * Finishes the procedure.
+   *
+   * @param handler gets `{ context, input }`; what it returns (or resolves to) is the caller's result
+   */
+  handler<R extends T["returns"]>(
+    handler: (call: { context: Context<S> & T["adds"]; input: T["parsed"] }) => R | Promise<R>,
+  ): Procedure<{
+    name: T["name"];
+    kind: T["kind"];
+    input: T["input"];
+    output: unknown extends T["output"] ? R : T["output"];
+  }> {
+    const { name, kind, anonymous, output, layers } = this["~state"];
+    if (!name) {
+      throw new DefinitionError(`A ${kind} has no name.`, { hint: 'Call .name("module.operation") on it first.' });
+    }
+    const run = compose(layers, async (call) => handler(call as never));
+    return { "~svc": { procedure: { name, kind, anonymous, output, run } } };
+  }
+
+  #layer<Next extends BuilderTypes>(layer: Layer<Call, unknown>, hasInput = false): ProcedureBuilder<S, Next> {
+    const state = this["~state"];
+    return new ProcedureBuilder({
+      ...state,
+      layers: [...state.layers, layer],
+      hasInput: state.hasInput || hasInput,
+    });
+  }
+}
+
+/** The three starting points of procedures, typed by the application's schema. */
+export interface ProcedureBuilders<S extends Schema> {
+  /** Reads: a read-only snapshot, may be retried and watched. */
+  readonly query: ProcedureBuilder<S, Start<"query">>;
+  /** Writes: commits when the handler returns, rolls back when it throws. */
+  readonly mutation: ProcedureBuilder<S, Start<"mutation">>;
+  /** Not reachable from outside: for the scheduler, crons and workflows. */
+  readonly internal: ProcedureBuilder<S, Start<"internal">>;
+}
+
+/**
+ * Makes the application's procedure builders, once, in its `runtime.ts`.
+ *
+ * @example
+ * export const procedure = createSvcProcedureBuilders<typeof schema>();
+ */
+export function createSvcProcedureBuilders<S extends Schema = Schema>(): ProcedureBuilders<S> {
+  const start = <K extends ProcedureKind>(kind: K) =>
+    new ProcedureBuilder<S, Start<K>>({
+      name: "",
+      kind,
+      anonymous: false,
+      layers: [],
+      output: undefined,
+      hasInput: false,
+    });
+  return { query: start("query"), mutation: start("mutation"), internal: start("internal") };
+}

@@ -1,0 +1,62 @@
+/**
+ * Row-level security as an author declares it: helpers that return Drizzle policies for the table's own definition.
+ * They decide nothing at run time. The policies stand in the application's migrations, where a DBA reads them.
+ * Next hop: the `create policy` statements in the application's `migrations/`.
+ */
+import { type SQL, sql } from "drizzle-orm";
+import { type AnyPgColumn, type PgPolicy, pgPolicy, pgRole } from "drizzle-orm/pg-core";
+
+const anonymous = pgRole("svc_anonymous").existing();
+const authenticated = pgRole("svc_authenticated").existing();
+const everybody = [anonymous, authenticated];
+
+/**
+ * Rows belong to the user in `userIdColumn`: only the owner may create, change and remove them.
+ *
+ * @param userIdColumn     text or uuid; compared with the caller's id
+ * @param options.read     `"public"` lets everybody read. (Default: only the owner reads)
+ * @example
+ * export const notes = pgTable("notes", { … }, (t) => ownerRls(t.userId));
+ */
+export function ownerRls(userIdColumn: AnyPgColumn, options: { read?: "public" } = {}): PgPolicy[] {
+  const own = isCaller(userIdColumn);
+  return [
+    options.read === "public"
+      ? pgPolicy("select_anyone", { for: "select", to: everybody, using: sql`true` })
+      : pgPolicy("select_owner", { for: "select", to: authenticated, using: own }),
+    pgPolicy("insert_owner", { for: "insert", to: authenticated, withCheck: own }),
+    pgPolicy("update_owner", { for: "update", to: authenticated, using: own, withCheck: own }),
+    pgPolicy("delete_owner", { for: "delete", to: authenticated, using: own }),
+  ];
+}
+
+/** Who may do something with every row of an open table. */
+export type Audience = "anyone" | "authenticated" | "nobody";
+
+/**
+ * Rows belong to nobody in particular: what you may do with one, you may do with all.
+ *
+ * @example
+ * export const guestbook = pgTable("guestbook", { … }, () => openRls({ read: "anyone", write: "authenticated" }));
+ */
+export function openRls(options: { read: Exclude<Audience, "nobody">; write: Audience }): PgPolicy[] {
+  const policies = [pgPolicy(`select_${options.read}`, { for: "select", to: roles(options.read), using: sql`true` })];
+  if (options.write === "nobody") return policies;
+
+  const to = roles(options.write);
+  return [
+    ...policies,
+    pgPolicy(`insert_${options.write}`, { for: "insert", to, withCheck: sql`true` }),
+    pgPolicy(`update_${options.write}`, { for: "update", to, using: sql`true`, withCheck: sql`true` }),
+    pgPolicy(`delete_${options.write}`, { for: "delete", to, using: sql`true` }),
+  ];
+}
+
+const roles = (audience: Exclude<Audience, "nobody">) => (audience === "anyone" ? everybody : authenticated);
+
+/** The sub-select makes PostgreSQL ask once per statement instead of once per row. */
+function isCaller(column: AnyPgColumn): SQL {
+  const type = column.getSQLType();
+  const cast = type === "text" || type.startsWith("varchar") ? sql.raw("") : sql.raw(`::${type}`);
+  return sql`${column} = (select svc.current_user_id())${cast}`;
+}

@@ -1,0 +1,69 @@
+/** Reads request bodies: bounded, once, and only when somebody asks. */
+import type { IncomingMessage } from "node:http";
+import { SvcError } from "../errors/svc-error.ts";
+
+export interface BodyLimits {
+  /** Largest JSON or text body, in bytes. */
+  jsonBytes: number;
+  /** Largest multipart or binary body, in bytes. */
+  multipartBytes: number;
+}
+
+/** The media type without parameters, in lower case; "" when there is none. */
+export function mediaType(request: IncomingMessage): string {
+  return (request.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+}
+
+/** JSON by its own type, by a `+json` suffix, or by default where no type is given. */
+export const isJson = (type: string) => type === "" || type === "application/json" || type.endsWith("+json");
+
+/**
+ * Reads the whole body.
+ *
+ * @param limit in bytes
+ * @throws SvcError PAYLOAD_TOO_LARGE as soon as the limit is passed; BAD_REQUEST when the client goes away
+ */
+export function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const tooLarge = () =>
+    new SvcError("PAYLOAD_TOO_LARGE", undefined, { hint: `At most ${limit} bytes are accepted here.` });
+  return new Promise((resolve, reject) => {
+    if (Number(request.headers["content-length"]) > limit) {
+      request.resume();
+      return reject(tooLarge());
+    }
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= limit) chunks.push(chunk);
+      else {
+        // What still comes is thrown away, so that the answer can be read.
+        chunks.length = 0;
+        reject(tooLarge());
+      }
+    });
+    request.on("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    request.on("error", (cause) => reject(new SvcError("BAD_REQUEST", "The request was cut short.", { cause })));
+    request.on("aborted", () => reject(new SvcError("BAD_REQUEST", "The request was cut short.")));
+  });
+}
+
+/** @throws SvcError INVALID_JSON, also for text that is not UTF-8 */
+export function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(utf8.decode(body));
+  } catch (cause) {
+    throw new SvcError("INVALID_JSON", undefined, { cause });
+  }
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** @throws SvcError BAD_REQUEST when the body does not follow its own boundary */
+export async function parseForm(body: Buffer, contentType: string): Promise<FormData> {
+  try {
+    return await new Response(body as BodyInit, { headers: { "content-type": contentType } }).formData();
+  } catch (cause) {
+    throw new SvcError("BAD_REQUEST", "The multipart body is malformed.", { cause });
+  }
+}

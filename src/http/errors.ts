@@ -1,0 +1,57 @@
+/**
+ * Where errors leave the process. A `SvcError` tells the caller what it says; anything else is INTERNAL, and only the
+ * request id connects the answer with the log.
+ */
+import type { ErrorRequestHandler, RequestHandler } from "express";
+import type { ErrorCode } from "../errors/codes.ts";
+import { type Issue, SvcError } from "../errors/svc-error.ts";
+import { exchangeOf, sendJson } from "./exchange.ts";
+
+/** The body of every error answer. */
+export interface ErrorBody {
+  /** One sentence for a person. */
+  error: string;
+  code: ErrorCode;
+  hint?: string;
+  issues?: Issue[];
+  requestId: string;
+}
+
+export function toErrorBody(error: SvcError, requestId: string): ErrorBody {
+  return {
+    error: error.message,
+    code: error.code,
+    ...(error.hint && { hint: error.hint }),
+    ...(error.issues && { issues: error.issues }),
+    requestId,
+  };
+}
+
+/** Makes a `SvcError` of whatever was thrown. */
+export function toSvcError(thrown: unknown): SvcError {
+  if (thrown instanceof SvcError) return thrown;
+  // Express and its parsers mark what the client did wrong, for example a path that cannot be decoded.
+  const status = (thrown as { status?: unknown } | null)?.status;
+  if (typeof status === "number" && status >= 400 && status < 500) return new SvcError("BAD_REQUEST", undefined, { cause: thrown });
+  return new SvcError("INTERNAL", undefined, { cause: thrown });
+}
+
+/** Renders every error as JSON, in one form. */
+export const renderError: ErrorRequestHandler = (thrown, _request, response, _next) => {
+  const exchange = exchangeOf(response);
+  const error = toSvcError(thrown);
+  exchange.error = error;
+  // Half an answer is out: the only honest end is to break the connection.
+  if (response.headersSent) return void response.destroy();
+
+  const headers = {
+    ...(error.retryAfter !== undefined && { "retry-after": String(error.retryAfter) }),
+    ...(error.code === "UNAUTHORIZED" && { "www-authenticate": "Bearer" }),
+  };
+  sendJson(response, error.status, JSON.stringify(toErrorBody(error, exchange.requestId)), headers);
+};
+
+/** The end of the list: nobody has answered. */
+export const notFound: RequestHandler = (request, _response, next) => {
+  next(new SvcError("NOT_FOUND", `There is no ${request.method} ${request.path.slice(0, 200)} here.`));
+};

@@ -1,0 +1,55 @@
+/** `/healthz`: the process runs. `/readyz`: it can serve. `/metrics`: how it is doing. */
+import { type RequestHandler, Router } from "express";
+import type pg from "pg";
+import { exchangeOf, sendJson } from "./exchange.ts";
+import type { Metrics } from "./metrics.ts";
+
+export interface Readiness {
+  pool: pg.Pool;
+  /** Whether a stop has begun; balancers then send new requests elsewhere. */
+  stopping(): boolean;
+}
+
+export function healthEndpoints(readiness: Readiness, metrics: Metrics): Router {
+  const router = Router();
+  const named = (operation: string, handler: RequestHandler): RequestHandler => {
+    return (request, response, next) => {
+      exchangeOf(response).operation = operation;
+      return handler(request, response, next);
+    };
+  };
+  router.get("/healthz", named("/healthz", (_request, response) => sendJson(response, 200, '{"status":"ok"}')));
+  router.get(
+    "/readyz",
+    named("/readyz", async (_request, response) => {
+      const database = await ping(readiness.pool);
+      const ready = database && !readiness.stopping();
+      const checks = { database: database ? "ok" : "unreachable", stopping: readiness.stopping() };
+      sendJson(response, ready ? 200 : 503, JSON.stringify({ status: ready ? "ready" : "not ready", checks }));
+    }),
+  );
+  router.get(
+    "/metrics",
+    named("/metrics", async (_request, response) => {
+      response.setHeader("content-type", metrics.registry.contentType);
+      response.end(await metrics.registry.metrics());
+    }),
+  );
+  return router;
+}
+
+async function ping(pool: pg.Pool): Promise<boolean> {
+  try {
+    const client = await pool.connect();
+    try {
+      await client.query({ name: "svc_ping", text: "select 1" });
+      client.release();
+      return true;
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * `POST /api/query` and `POST /api/mutation`: from a body to a definition and back.
+ * Next hop: `src/context/invoke.ts`.
+ */
+import type { Request, RequestHandler } from "express";
+import type { Authenticate } from "../auth/session.ts";
+import { checkOutput, invoke, invokeStatement, type Runtime } from "../context/invoke.ts";
+import type { Caller } from "../context/create-context.ts";
+import type { ProcedureDefinition, ProcedureKind } from "../define/procedure.ts";
+import { SvcError } from "../errors/svc-error.ts";
+import type { CrudStatement } from "../postgres/statement.ts";
+import { type BodyLimits, isJson, mediaType, parseForm, parseJson, readBody } from "./body.ts";
+import { exchangeOf, sendJson } from "./exchange.ts";
+import { decodeCall, decodeForm, encodeJsonText, encodeResult, type ProcedureCall } from "./wire.ts";
+
+export interface ProcedureTransport {
+  procedures: ReadonlyMap<string, ProcedureDefinition>;
+  authenticate: Authenticate;
+  runtime: Runtime;
+  limits: BodyLimits;
+}
+
+/** Handles one of the two paths. @param kind the kind of procedure that this path may reach */
+export function procedureEndpoint(transport: ProcedureTransport, kind: "query" | "mutation"): RequestHandler {
+  return async (request, response) => {
+    const exchange = exchangeOf(response);
+    const { name, args } = await readCall(request, transport.limits, kind);
+    const procedure = find(transport.procedures, name, kind);
+    exchange.operation = procedure.name;
+
+    const session = await transport.authenticate(request.headers);
+    const caller: Caller = { session, requestId: exchange.requestId };
+    sendJson(response, 200, await answer(transport.runtime, procedure, args, caller));
+  };
+}
+
+async function answer(runtime: Runtime, procedure: ProcedureDefinition, input: unknown, caller: Caller) {
+  if (isGenerated(procedure)) return encodeJsonText(await invokeStatement(runtime, procedure, input, caller));
+  return invoke(runtime, {
+    caller,
+    input,
+    access: procedure.kind === "query" ? "read" : "write",
+    anonymous: procedure.anonymous,
+    run: procedure.run,
+    encode: async (result) => encodeResult(await checkOutput(procedure.output, result)),
+  });
+}
+
+const isGenerated = (procedure: ProcedureDefinition): procedure is ProcedureDefinition & { statement: CrudStatement } =>
+  procedure.statement !== undefined;
+
+async function readCall(request: Request, limits: BodyLimits, kind: ProcedureKind): Promise<ProcedureCall> {
+  const type = mediaType(request);
+  if (isJson(type)) return decodeCall(parseJson(await readBody(request, limits.jsonBytes)));
+  if (type === "multipart/form-data" && kind === "mutation") {
+    const body = await readBody(request, limits.multipartBytes);
+    return decodeForm(await parseForm(body, request.headers["content-type"] ?? ""));
+  }
+  throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, {
+    hint: kind === "mutation" ? "Send application/json, or multipart/form-data with files." : "Send application/json.",
+  });
+}
+
+/** Unknown, internal and wrong kind get one answer: which internal procedures exist is nobody's business. */
+function find(procedures: ReadonlyMap<string, ProcedureDefinition>, name: string, kind: ProcedureKind) {
+  const procedure = procedures.get(name);
+  if (procedure?.kind === kind) return procedure;
+  throw new SvcError("NOT_FOUND", `There is no ${kind} of that name.`, {
+    hint: "Check the name, and that queries go to /api/query and mutations to /api/mutation.",
+  });
+}

@@ -1,0 +1,52 @@
+/** The request as route handlers and middleware see it. */
+import type { Request } from "express";
+import { SvcError } from "../errors/svc-error.ts";
+import { type BodyLimits, isJson, mediaType, parseForm, parseJson, readBody } from "./body.ts";
+
+export interface SvcRequest<Params = Record<string, string>> {
+  /** Upper case. */
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** Path parameters, decoded. */
+  readonly params: Params;
+  /** Query parameters; of a repeated one, the last. */
+  readonly query: Record<string, string>;
+  /** Names in lower case; several values of one name are joined by a comma. */
+  readonly headers: Record<string, string>;
+  /** The parsed JSON body. @throws SvcError INVALID_JSON */
+  json(): Promise<unknown>;
+  /** Fields and files of a form. @throws SvcError UNSUPPORTED_MEDIA_TYPE, BAD_REQUEST */
+  formData(): Promise<FormData>;
+  arrayBuffer(): Promise<ArrayBuffer>;
+  text(): Promise<string>;
+}
+
+/** Wraps an Express request. The body is read at most once, whichever readers are used, and how often. */
+export function toSvcRequest(request: Request, limits: BodyLimits): SvcRequest {
+  const type = mediaType(request);
+  const limit = isJson(type) || type.startsWith("text/") ? limits.jsonBytes : limits.multipartBytes;
+  let body: Promise<Buffer> | undefined;
+  const bytes = () => {
+    body ??= readBody(request, limit);
+    return body;
+  };
+  return {
+    method: request.method,
+    path: request.path,
+    params: request.params as Record<string, string>,
+    query: Object.fromEntries(new URLSearchParams(request.url.split("?")[1] ?? "")),
+    headers: Object.fromEntries(
+      Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : value]),
+    ) as Record<string, string>,
+    json: async () => parseJson(await bytes()),
+    async formData() {
+      if (type !== "multipart/form-data" && type !== "application/x-www-form-urlencoded") {
+        throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, { hint: "Send multipart/form-data." });
+      }
+      return parseForm(await bytes(), request.headers["content-type"] ?? "");
+    },
+    arrayBuffer: async () => new Uint8Array(await bytes()).buffer,
+    text: async () => (await bytes()).toString("utf8"),
+  };
+}

@@ -1,0 +1,86 @@
+/**
+ * The application's own routes (`httpRoutes` of defineApi), mounted on Express.
+ * Next hop: `src/context/invoke.ts`.
+ */
+import { Readable } from "node:stream";
+import { type RequestHandler, type Response, Router } from "express";
+import { checkOutput, invoke } from "../context/invoke.ts";
+import type { RouteDefinition, RouteResult } from "../define/http-route.ts";
+import { SvcError } from "../errors/svc-error.ts";
+import { isJson, mediaType } from "./body.ts";
+import { exchangeOf } from "./exchange.ts";
+import type { ProcedureTransport } from "./procedures.ts";
+import { toSvcRequest, type SvcRequest } from "./request.ts";
+
+export type RouteTransport = Pick<ProcedureTransport, "authenticate" | "runtime" | "limits">;
+
+/** A router that answers all of the application's routes. */
+export function applicationRoutes(routes: readonly RouteDefinition[], transport: RouteTransport): Router {
+  // Strict paths: /api/a and /api/a/ are two, and letters count.
+  const router = Router({ caseSensitive: true, strict: true });
+  for (const route of routes) router[route.verb](route.path, routeEndpoint(route, transport));
+  return router;
+}
+
+interface Answer extends Required<Pick<RouteResult, "status" | "headers">> {
+  body: string | Uint8Array | ReadableStream | undefined;
+}
+
+function routeEndpoint(route: RouteDefinition, { authenticate, runtime, limits }: RouteTransport): RequestHandler {
+  const readsQuery = route.verb === "get" || route.verb === "delete";
+  return async (httpRequest, response) => {
+    const exchange = exchangeOf(response);
+    exchange.operation = route.path;
+
+    const session = await authenticate(httpRequest.headers);
+    if (!session && !route.anonymous) throw new SvcError("UNAUTHORIZED");
+    const request = toSvcRequest(httpRequest, limits);
+    const answer = await invoke<Answer>(runtime, {
+      caller: { session, requestId: exchange.requestId },
+      access: route.verb === "get" ? "read" : "write",
+      anonymous: route.anonymous,
+      input: readsQuery ? request.query : await jsonInput(request, mediaType(httpRequest)),
+      request,
+      run: route.run,
+      encode: (result) => encode(route, result),
+      undo: ({ status }) => status >= 400,
+    });
+    await send(response, answer);
+  };
+}
+
+/** The parsed body; undefined when it is empty or not JSON, which leaves it to the raw readers. */
+async function jsonInput(request: SvcRequest, type: string): Promise<unknown> {
+  if (!isJson(type)) return undefined;
+  const hasBody = request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"]) > 0;
+  return hasBody ? request.json() : undefined;
+}
+
+/** Brings a handler's result into its final form. @throws SvcError OUTPUT_INVALID, INTERNAL */
+async function encode(route: RouteDefinition, result: unknown): Promise<Answer> {
+  const { status = 200, headers = {}, body } = Object(result ?? {}) as RouteResult;
+  if (!Number.isInteger(status) || status < 200 || status > 599) {
+    throw new SvcError("INTERNAL", undefined, { cause: new Error(`A route returned the status ${status}.`) });
+  }
+  const checked = status >= 400 ? body : await checkOutput(route.output, body);
+  const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  if (checked === undefined || checked === null) return { status, headers: lower, body: undefined };
+  if (typeof checked === "string") return withType("text/plain; charset=utf-8", checked);
+  if (checked instanceof Uint8Array || checked instanceof ReadableStream) {
+    return withType("application/octet-stream", checked);
+  }
+  return withType("application/json; charset=utf-8", JSON.stringify(checked));
+
+  function withType(type: string, body: Answer["body"]): Answer {
+    return { status, headers: { "content-type": type, ...lower }, body };
+  }
+}
+
+async function send(response: Response, { status, headers, body }: Answer): Promise<void> {
+  response.writeHead(status, { "cache-control": "no-store", ...headers });
+  if (body instanceof ReadableStream) {
+    const stream = Readable.fromWeb(body as import("node:stream/web").ReadableStream);
+    stream.on("error", () => response.destroy());
+    stream.pipe(response);
+  } else response.end(body);
+}

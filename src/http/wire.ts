@@ -1,0 +1,132 @@
+/**
+ * The wire of procedure calls. A body is `{ "name", "args" }`, where args are plain JSON or, for dates, bigints, sets and
+ * the like, the oRPC encoding `{ "json", "meta" }`. With files it is multipart: a part `data` holds
+ * `{ "json": { "name", "args" }, "meta", "maps" }`, the parts `0`, `1`, … hold the files.
+ * Source: https://orpc.dev/docs/advanced/rpc-protocol
+ */
+import { StandardRPCJsonSerializer } from "@orpc/client/standard";
+import { type Issue, SvcError } from "../errors/svc-error.ts";
+
+/** A decoded call. */
+export interface ProcedureCall {
+  name: string;
+  args: unknown;
+}
+
+/** Limits that keep one small body from costing much. `docs/reference/limits.md` lists them. */
+export const wireLimits = { files: 16, meta: 2048, depth: 64 } as const;
+
+/** oRPC's codes of rich types, 0 (bigint) to 7 (map). */
+const metaCodes = 8;
+
+const serializer = new StandardRPCJsonSerializer();
+
+/**
+ * Decodes a JSON body.
+ *
+ * @throws SvcError VALIDATION_FAILED for another shape, BAD_REQUEST for an encoding that cannot be read
+ */
+export function decodeCall(body: unknown): ProcedureCall {
+  const { name, args } = asCall(body);
+  checkDepth(args);
+  if (!isEncoded(args)) return { name, args };
+  return { name, args: deserialize(args.json, checkMeta(args.meta), [], () => undefined) };
+}
+
+/** Decodes a multipart body. @throws SvcError as `decodeCall` */
+export function decodeForm(form: FormData): ProcedureCall {
+  const files = [...form.entries()].filter(([, value]) => typeof value !== "string");
+  if (files.length > wireLimits.files) {
+    throw new SvcError("PAYLOAD_TOO_LARGE", `A call carries at most ${wireLimits.files} files.`);
+  }
+  const { json, meta, maps } = parseData(form.get("data"));
+  checkDepth(json);
+  const getFile = (index: number) => {
+    const file = form.get(String(index));
+    return file instanceof Blob ? file : undefined;
+  };
+  return asCall(deserialize(json, checkMeta(meta ?? []), checkPaths(maps ?? []), getFile));
+}
+
+/** Encodes a handler's result as the body of the answer. @throws SvcError INTERNAL for a result that holds a file */
+export function encodeResult(result: unknown): string {
+  const [json, meta, , blobs] = serializer.serialize(result);
+  if (blobs.length > 0) {
+    throw new SvcError("INTERNAL", undefined, {
+      cause: new Error("A procedure returned a file. Store it with ctx.storage and return its id, or use a route."),
+    });
+  }
+  return JSON.stringify(meta.length > 0 ? { json, meta } : { json });
+}
+
+/** The same for a result that PostgreSQL already wrote as JSON. */
+export const encodeJsonText = (json: string) => `{"json":${json}}`;
+
+type Path = (string | number)[];
+
+function asCall(body: unknown): ProcedureCall {
+  const name = isObject(body) ? body.name : undefined;
+  if (isObject(body) && typeof name === "string") return { name, args: body.args };
+  throw new SvcError("VALIDATION_FAILED", 'Send { "name": "module.operation", "args": … }.', {
+    issues: [{ path: ["name"], message: "must be the name of a procedure" }],
+  });
+}
+
+/** Exactly the two keys: an argument object that merely has a member called json stays what it is. */
+function isEncoded(args: unknown): args is { json: unknown; meta: unknown[] } {
+  return isObject(args) && "json" in args && Array.isArray(args.meta) && Object.keys(args).length === 2;
+}
+
+function parseData(data: FormDataEntryValue | null): { json?: unknown; meta?: unknown; maps?: unknown } {
+  try {
+    const parsed: unknown = JSON.parse(typeof data === "string" ? data : "");
+    if (isObject(parsed)) return parsed;
+  } catch {
+    // Falls through to the one explanation.
+  }
+  throw new SvcError("BAD_REQUEST", "The multipart body needs a part `data` with JSON.", {
+    hint: 'data = {"json": {"name": …, "args": …}, "meta": [], "maps": [["args", "file"]]}; files as parts 0, 1, …',
+  });
+}
+
+function checkMeta(meta: unknown): [number, ...Path][] {
+  const paths = checkPaths(meta);
+  for (const [index, [code]] of paths.entries()) {
+    if (typeof code !== "number" || !Number.isInteger(code) || code < 0 || code >= metaCodes) {
+      throw refuse([{ path: ["meta", index, 0], message: `must be a type code from 0 to ${metaCodes - 1}` }]);
+    }
+  }
+  return paths as [number, ...Path][];
+}
+
+function checkPaths(paths: unknown): Path[] {
+  if (!Array.isArray(paths) || paths.length > wireLimits.meta) {
+    throw refuse([{ path: [], message: `must be a list of at most ${wireLimits.meta} paths` }]);
+  }
+  const isKey = (key: unknown) => typeof key === "string" || typeof key === "number";
+  const wrong = paths.findIndex((path) => !Array.isArray(path) || !path.every(isKey));
+  if (wrong >= 0) throw refuse([{ path: [wrong], message: "must be a path of keys" }]);
+  return paths;
+}
+
+function deserialize(json: unknown, meta: [number, ...Path][], maps: Path[], file: (index: number) => Blob | undefined) {
+  try {
+    return serializer.deserialize(json, meta as never, maps as never, file as never);
+  } catch (cause) {
+    throw new SvcError("BAD_REQUEST", "The encoding of the arguments cannot be read.", { cause });
+  }
+}
+
+/** Walks with a list instead of recursion: deep input must not exhaust the stack that would refuse it. */
+function checkDepth(value: unknown): void {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > wireLimits.depth) throw refuse([{ path: [], message: `is nested deeper than ${wireLimits.depth}` }]);
+    level = level.flatMap((item) => (typeof item === "object" && item !== null ? Object.values(item) : []));
+  }
+}
+
+const refuse = (issues: Issue[]) => new SvcError("BAD_REQUEST", "The encoding of the arguments cannot be read.", { issues });
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

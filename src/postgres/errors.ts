@@ -1,0 +1,101 @@
+/**
+ * The one map from PostgreSQL's error codes to ours. Messages are our own: PostgreSQL's carry names of constraints and
+ * values of rows, which stay in the log.
+ * Source: https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
+import pg from "pg";
+import type { ErrorCode } from "../errors/codes.ts";
+import { SvcError } from "../errors/svc-error.ts";
+import { type Identity, isAnonymous } from "./identity.ts";
+
+interface Mapping {
+  code: ErrorCode;
+  message?: string;
+  hint?: string;
+}
+
+const badValue: Mapping = { code: "BAD_REQUEST", message: "A value does not fit where it was meant to go." };
+const busy: Mapping = { code: "UNAVAILABLE" };
+
+/** By SQLSTATE. SV… are raised by our own functions in `sql/`. */
+export const sqlStates: Record<string, Mapping> = {
+  "22001": { code: "BAD_REQUEST", message: "A text is longer than its column allows." },
+  "22003": { code: "BAD_REQUEST", message: "A number is out of range." },
+  "22007": badValue,
+  "22008": badValue,
+  "22021": { code: "BAD_REQUEST", message: "A text holds a character that cannot be stored, such as NUL." },
+  "22023": badValue,
+  "22P02": badValue,
+  "22P05": { code: "BAD_REQUEST", message: "A text holds a character that cannot be stored, such as NUL." },
+  "23502": { code: "BAD_REQUEST", message: "A required value is missing." },
+  "23503": { code: "CONFLICT", message: "This refers to something that does not exist, or that is still in use." },
+  "23505": { code: "CONFLICT", message: "Something with these values already exists." },
+  "23514": { code: "BAD_REQUEST", message: "A value breaks a rule of its table." },
+  "23P01": { code: "CONFLICT", message: "This overlaps with something that already exists." },
+  "25006": {
+    code: "QUERY_WROTE",
+    hint: "Queries and GET routes are read only. Make it a mutation, or a route with another verb.",
+  },
+  "25P03": {
+    code: "TIMEOUT",
+    hint: "The transaction was open without a statement for too long. Do slow work outside it, for example in a workflow.",
+  },
+  "40001": { code: "CONFLICT" },
+  "40P01": { code: "CONFLICT" },
+  "42501": { code: "FORBIDDEN" },
+  "53300": busy,
+  "55P03": { code: "CONFLICT" },
+  "57014": { code: "TIMEOUT", hint: "The statement was cancelled. Ask for less, or add an index." },
+  "57P01": busy,
+  "57P02": busy,
+  "57P03": busy,
+  SV404: { code: "NOT_FOUND" },
+  SV409: { code: "CONFLICT" },
+};
+
+/**
+ * Turns what the driver threw into what the caller may see.
+ *
+ * @param identity who ran the statement: a refusal means "sign in" to an anonymous caller, and "no" to a user
+ */
+export function databaseError(error: unknown, identity: Identity): SvcError {
+  if (error instanceof SvcError) return error;
+  const state = sqlState(error);
+  if (state === undefined) {
+    return isConnectionLoss(error)
+      ? new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause: error })
+      : new SvcError("INTERNAL", undefined, { cause: error });
+  }
+  if (state === "42501" && isAnonymous(identity)) return new SvcError("UNAUTHORIZED", undefined, { cause: error });
+
+  const { code, message, hint }: Mapping = sqlStates[state] ?? (state.startsWith("08") ? busy : { code: "INTERNAL" });
+  return new SvcError(code, message, {
+    ...(hint && { hint }),
+    ...(code === "UNAVAILABLE" && { retryAfter: 1 }),
+    cause: error,
+  });
+}
+
+/** The SQLSTATE of an error or of what caused it (Drizzle wraps the driver's error), if there is one. */
+export function sqlState(error: unknown): string | undefined {
+  for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth++) {
+    // Node's own codes, such as EPIPE, can look like a SQLSTATE.
+    if (current instanceof pg.DatabaseError && current.code !== undefined) return current.code;
+  }
+  return undefined;
+}
+
+/** Deadlock and serialization failure: the same statement may succeed when it is run again. */
+export const isTransient = (error: unknown) => ["40001", "40P01"].includes(sqlState(error) ?? "");
+
+/** The connection is gone, or about to be: shut down, crashed, terminated, reset. */
+export function isConnectionLoss(error: unknown): boolean {
+  const state = sqlState(error);
+  if (state !== undefined) return state.startsWith("08") || ["57P01", "57P02", "57P03", "25P03"].includes(state);
+  const root = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const { code, message } = root as { code?: string; message?: string };
+  return (
+    ["ECONNRESET", "ECONNREFUSED", "EPIPE", "ETIMEDOUT"].includes(code ?? "") ||
+    /Connection terminated|not queryable|timeout exceeded when trying to connect/.test(message ?? "")
+  );
+}

@@ -1,0 +1,17 @@
+/** Who a statement runs as. The two functions here are the only place where a session becomes a database role. */
+import type { Session } from "../auth/session.ts";
+
+export interface Identity {
+  /** The setting that policies read through svc.current_user_id(); "" when anonymous. */
+  userId: string;
+  role: "svc_anonymous" | "svc_authenticated";
+}
+
+const anonymous: Identity = { userId: "", role: "svc_anonymous" };
+
+/** @param session null for a caller who is not signed in */
+export function identityOf(session: Session | null): Identity {
+  return session ? { userId: session.user.id, role: "svc_authenticated" } : anonymous;
+}
+
+export const isAnonymous = (identity: Identity) => identity.role === "svc_anonymous";

@@ -1,0 +1,78 @@
+/**
+ * Generated CRUD in one round trip: a single statement sets the identity, changes to the request role and calls the
+ * SQL function. The transaction is the statement.
+ * Next hop: the function itself, in the application's `sql/crud/`.
+ */
+import type pg from "pg";
+import { databaseError, isConnectionLoss, isTransient } from "./errors.ts";
+import { acquire } from "./acquire.ts";
+import type { Identity } from "./identity.ts";
+
+/** How a generated procedure is answered. */
+export interface CrudStatement {
+  /** Name of the function in schema svc_crud. */
+  function: string;
+  /** What no row means: an answer (`get`) or a missing row. */
+  absent: "null" | "not-found";
+  /** Turns a call's input into the function's arguments. @throws SvcError VALIDATION_FAILED */
+  values(input: unknown): (string | number)[];
+}
+
+/**
+ * The statement that enters and calls.
+ *
+ * `offset 0` keeps the sub-select from being flattened, and its select list is evaluated in order: identity first, then
+ * the role, after which set_config() is out of reach (sql/grants.sql); only then does the outer list call the function.
+ * The functions are plpgsql because `language sql` would be planned, policies included, before the role changes.
+ */
+export function callText(name: string, argumentCount: number): string {
+  const parameters = Array.from({ length: argumentCount }, (_, index) => `$${index + 3}`).join(", ");
+  return (
+    `select svc_crud.${name}(${parameters})::text as result ` +
+    `from (select set_config('svc.user_id', $1, true) as a, set_config('role', $2, true) as b offset 0) as entered ` +
+    "where a is not null and b is not null"
+  );
+}
+
+const texts = new Map<string, string>();
+
+/** Attempts after a deadlock or serialization failure. The statement is its own transaction, so nothing is repeated. */
+const maxRetries = 2;
+
+/**
+ * Calls a generated function as the given identity.
+ *
+ * @param reads whether the function only reads; then a lost connection is worth one more try
+ * @returns the function's JSON as text, or null
+ * @throws SvcError through the SQLSTATE map
+ */
+export async function callStatement(
+  pool: pg.Pool,
+  identity: Identity,
+  statement: CrudStatement,
+  values: (string | number)[],
+  reads: boolean,
+): Promise<string | null> {
+  const name = statement.function;
+  let text = texts.get(name);
+  if (!text) {
+    text = callText(name, values.length);
+    texts.set(name, text);
+  }
+  const query = { name, text, values: [identity.userId, identity.role, ...values] };
+
+  for (let attempt = 0; ; attempt++) {
+    const client = await acquire(pool);
+    try {
+      const { rows } = await client.query<{ result: string | null }>(query);
+      client.release();
+      return rows[0]?.result ?? null;
+    } catch (error) {
+      // PostgreSQL has rolled back, role and identity with it; only a broken connection must go.
+      const lost = isConnectionLoss(error);
+      client.release(lost);
+      const again = isTransient(error) || (lost && reads);
+      if (!again || attempt >= maxRetries) throw databaseError(error, identity);
+    }
+  }
+}

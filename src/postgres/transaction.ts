@@ -1,0 +1,173 @@
+/**
+ * The only door to request SQL: one transaction per call, opened by the first statement, under one role with one
+ * identity. Reads see one snapshot and cannot write; writes commit when the handler has returned.
+ * Next hop: `src/context/database.ts` puts Drizzle on top; `statement.ts` is the shorter way for generated CRUD.
+ */
+import type pg from "pg";
+import { SvcError } from "../errors/svc-error.ts";
+import { acquire } from "./acquire.ts";
+import { databaseError, sqlState } from "./errors.ts";
+import type { Identity } from "./identity.ts";
+import { connectionError } from "./pools.ts";
+
+export type Access = "read" | "write";
+
+export interface TransactionLimits {
+  /** In milliseconds. */
+  statementTimeoutMs: number;
+  /** In milliseconds. */
+  idleInTransactionMs: number;
+}
+
+// Named, so that they are prepared once per connection.
+const begin = {
+  read: { name: "svc_begin_read", text: "begin isolation level repeatable read read only" },
+  write: { name: "svc_begin_write", text: "begin isolation level read committed read write" },
+};
+const enter = {
+  name: "svc_enter",
+  text:
+    "select set_config('statement_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true), " +
+    "set_config('svc.user_id', $3, true), set_config('role', $4, true)",
+};
+const end = {
+  commit: { name: "svc_commit", text: "commit" },
+  rollback: { name: "svc_rollback", text: "rollback" },
+};
+
+/** `pg` would send text without parameters by the simple protocol. Its types do not know the option. */
+const extended = (config: pg.QueryConfig): pg.QueryConfig => ({ ...config, queryMode: "extended" }) as pg.QueryConfig;
+
+/** A call's transaction. Not usable after `commit` or `rollback`. */
+export class RequestTransaction {
+  readonly #pool: pg.Pool;
+  readonly #identity: Identity;
+  readonly #access: Access;
+  readonly #limits: TransactionLimits;
+  #client: Promise<pg.PoolClient> | undefined;
+  #failure: unknown;
+  #ended = false;
+
+  constructor(pool: pg.Pool, identity: Identity, access: Access, limits: TransactionLimits) {
+    this.#pool = pool;
+    this.#identity = identity;
+    this.#access = access;
+    this.#limits = limits;
+  }
+
+  /**
+   * Runs one statement; the first one opens the transaction in the same round trip.
+   *
+   * @param config always travels by the extended protocol, which takes a single statement: text that an application
+   *               interpolated cannot smuggle in a second one
+   * @throws the database's own error, for the handler to look at; `commit` reports it if the handler swallowed it
+   */
+  async query(config: pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
+    if (this.#ended) {
+      throw new Error("ctx.db was used after its call had ended: await every statement before the handler returns.");
+    }
+    this.#client ??= this.#open();
+    const client = await this.#client;
+    try {
+      return await client.query(extended(config), values);
+    } catch (error) {
+      // A connection that the server closed says why in an event of its own, before the statement finds it closed.
+      const reason = sqlState(error) === undefined ? (connectionError(client) ?? error) : error;
+      this.#failure ??= reason;
+      throw reason;
+    }
+  }
+
+  /** Undoes what `run` wrote when it throws, and lets the transaction go on. */
+  async savepoint<T>(run: () => Promise<T>): Promise<T> {
+    await this.query({ text: "savepoint svc_nested" });
+    try {
+      const result = await run();
+      await this.query({ text: "release savepoint svc_nested" });
+      return result;
+    } catch (error) {
+      await this.query({ text: "rollback to savepoint svc_nested" });
+      await this.query({ text: "release savepoint svc_nested" });
+      this.#failure = undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Makes the writes last. Nothing happens when no statement was run.
+   *
+   * @throws SvcError when the database refused, or when a statement had failed and the handler carried on regardless
+   */
+  async commit(): Promise<void> {
+    const client = await this.#close();
+    if (!client) return;
+    if (this.#failure) {
+      await this.#leave(client, "rollback");
+      throw databaseError(this.#failure, this.#identity);
+    }
+    const leaving = this.#leave(client, "commit");
+    // A reader has its answer already: let it go while the connection finishes.
+    if (this.#access === "read") return void leaving.catch(() => {});
+    const command = await leaving.catch((error) => {
+      throw databaseError(error, this.#identity);
+    });
+    // PostgreSQL answers COMMIT with ROLLBACK, and no error, when the transaction had already failed.
+    if (command !== "COMMIT") throw new SvcError("CONFLICT", "The changes could not be saved.");
+  }
+
+  /** Undoes everything. Never throws: the reason for it is more interesting than a broken connection. */
+  async rollback(): Promise<void> {
+    const client = await this.#close().catch(() => undefined);
+    if (client) await this.#leave(client, "rollback").catch(() => {});
+  }
+
+  /**
+   * What the caller may learn of an error: one that came from this transaction's statements goes through the SQLSTATE
+   * map, any other stays as it is.
+   */
+  explain(error: unknown): unknown {
+    const failure = this.#failure;
+    const isOurs = failure !== undefined && error instanceof Error && (error === failure || error.cause === failure);
+    return isOurs ? databaseError(failure, this.#identity) : error;
+  }
+
+  async #open(): Promise<pg.PoolClient> {
+    const client = await acquire(this.#pool);
+    // Sent together with the statement that follows. If one of them fails, so does that statement: outside a
+    // transaction this login has no privilege on any table, inside a failed one nothing runs.
+    client.query(begin[this.#access]).catch((error) => {
+      this.#failure ??= error;
+    });
+    client
+      .query({
+        ...enter,
+        values: [
+          String(this.#limits.statementTimeoutMs),
+          String(this.#limits.idleInTransactionMs),
+          this.#identity.userId,
+          this.#identity.role,
+        ],
+      })
+      .catch((error) => {
+        this.#failure ??= error;
+      });
+    return client;
+  }
+
+  async #close(): Promise<pg.PoolClient | undefined> {
+    this.#ended = true;
+    return this.#client;
+  }
+
+  /** Ends the transaction and gives the connection back; one that may still be inside a transaction is destroyed. */
+  async #leave(client: pg.PoolClient, how: "commit" | "rollback"): Promise<string> {
+    try {
+      const { command } = await client.query(end[how]);
+      client.release();
+      return command;
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Loads an application's definitions: `index.ts` and, where it has one, `auth.ts` in its `rootDir`, and its schema.
+ * Next hop: `service.ts` runs them, `src/codegen/` writes code from them.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Api } from "../define/api.ts";
+import { type AuthDefinition, defineAuth } from "../define/auth.ts";
+import type { EffectiveConfig } from "../define/config.ts";
+import { DefinitionError } from "../define/definition-error.ts";
+
+/** An application, as loaded. */
+export interface LoadedApp {
+  api: Api;
+  auth: AuthDefinition;
+  /** Everything that the schema files export. */
+  schema: Record<string, unknown>;
+}
+
+/** @throws DefinitionError when a file is missing or does not export what it should */
+export async function loadApp(config: EffectiveConfig): Promise<LoadedApp> {
+  const index = join(config.rootDir, "index.ts");
+  if (!existsSync(index)) {
+    throw new DefinitionError(`There is no ${index}.`, {
+      hint: "Create it with `export default defineApi({ … })`, or set rootDir in svc.config.ts.",
+    });
+  }
+  const api = await importDefault(index);
+  if (!isApi(api)) {
+    throw new DefinitionError(`The default export of ${index} is not an API.`, {
+      hint: "Write: export default defineApi({ procedures: { … } });",
+    });
+  }
+  return { api, auth: await loadAuth(config), schema: await loadSchema(config) };
+}
+
+async function loadAuth(config: EffectiveConfig): Promise<AuthDefinition> {
+  const file = join(config.rootDir, "auth.ts");
+  if (!existsSync(file)) return defineAuth({});
+  const auth = await importDefault(file);
+  if (typeof auth === "object" && auth !== null) return auth as AuthDefinition;
+  throw new DefinitionError(`${file} has no default export.`, { hint: "Write: export default defineAuth({ … });" });
+}
+
+async function loadSchema(config: EffectiveConfig): Promise<Record<string, unknown>> {
+  const modules = await Promise.all(
+    config.schema.filter((file) => existsSync(file)).map((file) => import(pathToFileURL(file).href)),
+  );
+  return Object.assign({}, ...modules);
+}
+
+const importDefault = async (file: string): Promise<unknown> => (await import(pathToFileURL(file).href)).default;
+
+const isApi = (value: unknown): value is Api =>
+  typeof value === "object" && value !== null && "procedures" in Object((value as Api)["~svc"]);

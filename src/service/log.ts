@@ -1,0 +1,48 @@
+/** The process's logger: JSON lines on standard output, secrets redacted by name. */
+import pino, { type DestinationStream, type Logger } from "pino";
+
+const secretKeys = ["password", "token", "sessionToken", "secret", "authorization", "cookie"];
+
+/**
+ * @param level       pino's level, for example "info"
+ * @param destination (Default: standard output)
+ */
+export function createLog(level: string, destination?: DestinationStream): Logger {
+  return pino(
+    {
+      level,
+      base: { pid: process.pid },
+      redact: { paths: secretKeys.flatMap((key) => [key, `*.${key}`]), censor: "[redacted]" },
+      serializers: { err: describeError },
+    },
+    destination ?? pino.destination(1),
+  );
+}
+
+/**
+ * What the log keeps of an error. Of a database error that is its code and place: its message may quote a value, its
+ * detail a whole row, and Drizzle's wrapper the statement with all parameters.
+ */
+function describeError(error: unknown): object {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { cause, name, message, stack } = error;
+  if ("severity" in error || name === "DrizzleQueryError") return describeDatabaseError(error);
+  return {
+    type: name,
+    message,
+    stack,
+    ...(cause !== undefined && { cause: describeError(cause) }),
+  };
+}
+
+function describeDatabaseError(error: Error): object {
+  const { code, severity, schema, table, column, constraint, routine, query } = error as Error & Record<string, unknown>;
+  const details = Object.entries({ code, severity, schema, table, column, constraint, routine, query });
+  return {
+    type: error.name,
+    ...Object.fromEntries(details.filter(([, value]) => value !== undefined)),
+    ...(code !== undefined && !String(code).startsWith("22") && { message: error.message }),
+    stack: error.stack?.split("\n").filter((line) => line.startsWith("    at ")).join("\n"),
+    ...(error.cause !== undefined && { cause: describeError(error.cause) }),
+  };
+}

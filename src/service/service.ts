@@ -1,0 +1,117 @@
+/**
+ * One API process: pools, authentication, HTTP, and an orderly end. Everything it opens, `stop` closes.
+ * Next hop: `src/http/app.ts`.
+ */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Logger } from "pino";
+import { createAuth } from "../auth/create-auth.ts";
+import { requestDatabases, systemDatabase } from "../context/database.ts";
+import type { EffectiveConfig } from "../define/config.ts";
+import { createApp } from "../http/app.ts";
+import { createMetrics } from "../http/metrics.ts";
+import { refuseDrift } from "../postgres/fingerprints.ts";
+import { createPools, type PoolUrls } from "../postgres/pools.ts";
+import type { LoadedApp } from "./load-app.ts";
+
+export interface ServiceOptions {
+  app: LoadedApp;
+  config: EffectiveConfig;
+  urls: PoolUrls;
+  /** Keys for sessions and tokens, newest first. */
+  secrets: readonly string[];
+  log: Logger;
+  /** Serve although generated functions differ from the definitions, as during a rolling deploy. (Default: false) */
+  allowDrift?: boolean;
+}
+
+export interface Service {
+  /** Where it listens, for example `http://localhost:4000`. */
+  url: string;
+  /** Finishes what is in flight, then closes everything. Calling it again waits for the same end. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts an API process.
+ *
+ * @throws DriftError when generated SQL functions are missing or stale; the system's error when the port is taken
+ */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { app, config, log } = options;
+  const pools = createPools(options.urls, { ...config.pool, ...config.limits }, log);
+  const server = createServer();
+  try {
+    if (!options.allowDrift) await refuseDrift(pools.system, app.api["~svc"].crud);
+
+    // The port comes first: without AUTHLIB_URL the service's own origin depends on it.
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject).listen(config.port, resolve);
+    });
+    const url = `http://localhost:${(server.address() as AddressInfo).port}`;
+
+    const auth = await createAuth({
+      pool: pools.auth,
+      secrets: [...options.secrets],
+      baseUrl: config.auth.url ?? url,
+      definition: app.auth,
+      log,
+    });
+
+    let stopping: Promise<void> | undefined;
+    server.on(
+      "request",
+      createApp({
+        api: app.api,
+        authenticate: auth.authenticate,
+        authRoutes: auth.router,
+        runtime: {
+          log,
+          requestPool: pools.request,
+          limits: config.limits,
+          requestDatabase: requestDatabases(app.schema),
+          systemDatabase: systemDatabase(pools.system, app.schema),
+        },
+        limits: config.limits,
+        log,
+        metrics: createMetrics({ request: pools.request, system: pools.system, auth: pools.auth }),
+        readiness: { pool: pools.request, stopping: () => stopping !== undefined },
+        webDir: config.webDir,
+        trustProxy: config.trustProxy,
+      }),
+    );
+    log.info({ url }, "listening");
+
+    const stop = async () => {
+      log.info("stopping: finishing requests in flight");
+      await drain(server, config.limits.shutdownMs);
+      await auth.close();
+      await pools.close();
+      log.info("stopped");
+    };
+    return {
+      url,
+      stop() {
+        stopping ??= stop();
+        return stopping;
+      },
+    };
+  } catch (error) {
+    server.close();
+    await pools.close();
+    throw error;
+  }
+}
+
+/** Takes no new connections, lets answers finish, and after the deadline breaks what is left. */
+async function drain(server: ReturnType<typeof createServer>, deadlineMs: number): Promise<void> {
+  // Connections that idle between two requests would keep the server open. Those in use close after their answer.
+  server.prependListener("request", (_request, response) => response.setHeader("connection", "close"));
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
+  const sweep = setInterval(() => server.closeIdleConnections(), 100);
+  await closed;
+  clearTimeout(deadline);
+  clearInterval(sweep);
+}

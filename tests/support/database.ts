@@ -1,0 +1,62 @@
+/** A database of its own for a test file, cloned from the template in a few milliseconds. */
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import { afterAll, beforeAll, inject } from "vitest";
+import { execute, inDatabase, templateName } from "./admin.ts";
+
+export type Login = "request" | "system" | "auth" | "admin" | "replication";
+
+export class Database {
+  readonly name = `svc_test_${randomBytes(6).toString("hex")}`;
+  readonly #clients: pg.Client[] = [];
+
+  /** @param template what to clone; "template0" gives an empty database */
+  async create(template: string = templateName): Promise<void> {
+    await execute(inject("urls").admin, `create database ${this.name} template ${template}`);
+  }
+
+  async drop(): Promise<void> {
+    await Promise.all(this.#clients.map((client) => client.end()));
+    await execute(inject("urls").admin, `drop database if exists ${this.name} with (force)`);
+  }
+
+  url(login: Login): string {
+    return inDatabase(inject("urls")[login], this.name);
+  }
+
+  get urls() {
+    const { url } = this;
+    return Object.fromEntries(
+      (["request", "system", "auth", "admin", "replication"] as const).map((login) => [login, url.call(this, login)]),
+    ) as Record<Login, string>;
+  }
+
+  /** A connection as the given login, closed with the database. */
+  async connect(login: Login): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: this.url(login) });
+    client.on("error", () => {}); // tests kill backends
+    await client.connect();
+    this.#clients.push(client);
+    return client;
+  }
+
+  /** Runs one statement as the administrator and gives its rows. */
+  async sql<Row extends pg.QueryResultRow = pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]> {
+    this.#admin ??= await this.connect("admin");
+    return (await this.#admin.query<Row>(text, values)).rows;
+  }
+  #admin: pg.Client | undefined;
+
+  /** Every row of a table, whoever it belongs to, to see that nothing moved. */
+  snapshot(table: string): Promise<pg.QueryResultRow[]> {
+    return this.sql(`select * from ${table} as t order by t::text`);
+  }
+}
+
+/** One clone of the template per test file. Call it at the top of the file. */
+export function database(template?: string): Database {
+  const db = new Database();
+  beforeAll(() => db.create(template));
+  afterAll(() => db.drop());
+  return db;
+}

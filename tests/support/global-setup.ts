@@ -1,0 +1,41 @@
+/**
+ * Once per run: a private cluster, and in it the template that each test file clones. The template holds the platform
+ * and the fixture application, migrated by the code under test.
+ */
+import { join, resolve } from "node:path";
+import type { TestProject } from "vitest/node";
+import { openCluster } from "../../src/postgres/cluster.ts";
+import { migrate } from "../../src/postgres/migrate.ts";
+import { execute, inDatabase, templateName } from "./admin.ts";
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    /** Connection strings by login role; the database in them is the maintenance one. */
+    urls: { request: string; system: string; auth: string; admin: string; replication: string };
+    /** The version of the server under test, for example 15.18. */
+    serverVersion: string;
+    /** pgvector's version, or null where it cannot be had. */
+    vector: string | null;
+  }
+}
+
+export const root = resolve(import.meta.dirname, "../..");
+
+export async function setup(project: TestProject) {
+  // Nothing here must survive a power cut, and cloning a template is all disk work.
+  const settings = { fsync: "off", full_page_writes: "off", synchronous_commit: "off", max_connections: "300" };
+  const cluster = await openCluster({ directory: join(root, ".svc"), name: "test", settings });
+  process.stderr.write(`PostgreSQL ${cluster.serverVersion}: ${cluster.reason}\n`);
+
+  const { admin } = cluster.urls;
+  await execute(admin, `drop database if exists ${templateName} with (force)`, `create database ${templateName}`);
+  await migrate({
+    adminUrl: inDatabase(admin, templateName),
+    platform: root,
+    application: join(root, "tests/fixture"),
+  });
+  project.provide("urls", cluster.urls);
+  project.provide("serverVersion", cluster.serverVersion);
+  project.provide("vector", cluster.vector);
+  return () => cluster.stop();
+}

@@ -1,0 +1,132 @@
+/**
+ * The service under test: real HTTP on a free port, a real database, real sign-ups. `as(user)` calls procedures the way
+ * a client does and gives status, body and headers instead of throwing.
+ */
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import { afterAll, beforeAll } from "vitest";
+import { type Api, defineApi } from "../../src/define/api.ts";
+import { defineAuth } from "../../src/define/auth.ts";
+import type { SvcConfig } from "../../src/define/config.ts";
+import { loadConfig } from "../../src/define/load-config.ts";
+import { createLog } from "../../src/service/log.ts";
+import { type Service, startService } from "../../src/service/service.ts";
+import { crud } from "../fixture/backend/index.ts";
+import * as schema from "../fixture/backend/schema.ts";
+import type { Database } from "./database.ts";
+
+export interface User {
+  id: string;
+  email: string;
+  /** Session token, 7 days. */
+  sessionToken: string;
+  /** JWT, 5 minutes. */
+  token: string;
+}
+
+export interface Answer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
+  body: any;
+  headers: Headers;
+}
+
+export const secret = "a secret of at least thirty-two characters";
+
+export class TestService {
+  readonly #db: Database;
+  readonly #api: Api;
+  readonly #config: Partial<SvcConfig>;
+  #service: Service | undefined;
+  /** Every line of the log, as text. */
+  readonly logged: string[] = [];
+
+  constructor(db: Database, api: Api, config: Partial<SvcConfig>) {
+    this.#db = db;
+    this.#api = api;
+    this.#config = config;
+  }
+
+  get url(): string {
+    if (!this.#service) throw new Error("The service has not been started.");
+    return this.#service.url;
+  }
+
+  async start(): Promise<void> {
+    const base = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
+    const { limits, pool, ...rest } = this.#config;
+    const sink = new Writable({
+      write: (chunk, _encoding, done) => {
+        this.logged.push(String(chunk));
+        done();
+      },
+    });
+    this.#service = await startService({
+      app: { api: this.#api, auth: defineAuth({}), schema },
+      config: {
+        ...base,
+        ...(rest as object),
+        port: 0,
+        limits: { ...base.limits, ...limits },
+        pool: { ...base.pool, ...pool },
+      },
+      urls: this.#db.urls,
+      secrets: [secret],
+      log: createLog("info", sink),
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#service?.stop();
+  }
+
+  /** Signs up a user with a fresh e-mail address. */
+  async signUp(name: string): Promise<User> {
+    const email = `${name}-${crypto.randomUUID().slice(0, 8)}@example.com`;
+    const { status, body } = await this.post("/api/auth/sign-up", { email, password: "correct horse", name });
+    if (status !== 200) throw new Error(`Sign-up failed with ${status}: ${JSON.stringify(body)}`);
+    return { ...body.user, sessionToken: body.sessionToken, token: body.token };
+  }
+
+  /** Calls a query. @param user null for an anonymous call */
+  query(user: User | null, name: string, args?: unknown): Promise<Answer> {
+    return this.post("/api/query", { name, args }, user);
+  }
+
+  /** Calls a mutation. */
+  mutate(user: User | null, name: string, args?: unknown): Promise<Answer> {
+    return this.post("/api/mutation", { name, args }, user);
+  }
+
+  post(path: string, body: unknown, user: User | null = null): Promise<Answer> {
+    return this.fetch(path, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...bearer(user) },
+      body: JSON.stringify(body),
+    });
+  }
+
+  /** Any request; a JSON answer is parsed, another one is its text. */
+  async fetch(path: string, init: RequestInit = {}): Promise<Answer> {
+    const response = await fetch(`${this.url}${path}`, init);
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.startsWith("application/json");
+    return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
+  }
+}
+
+export const bearer = (user: User | null): Record<string, string> =>
+  user ? { authorization: `Bearer ${user.token}` } : {};
+
+/** The fixture's CRUD, and what a test file adds to it. */
+export function apiWith(bags: Parameters<typeof defineApi>[0] = {}): Api {
+  return defineApi({ ...bags, procedures: { ...crud, ...bags.procedures } });
+}
+
+/** Starts a service for a test file, on the file's own database. Call it at the top of the file, after `database()`. */
+export function service(db: Database, api: Api = apiWith(), config: Partial<SvcConfig> = {}): TestService {
+  const running = new TestService(db, api, config);
+  beforeAll(() => running.start());
+  afterAll(() => running.stop());
+  return running;
+}
