@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, "..");
 const file = join(root, "sql/schema.dump.sql");
 const name = "svc_dump";
 
-const cluster = await openCluster({ directory: join(root, ".svc"), name: "test" });
+const cluster = await openCluster({ directory: join(root, ".svc"), name: "test-auto" });
 try {
   const url = new URL(cluster.urls.admin);
   const admin = new pg.Client({ connectionString: url.href });

@@ -35,11 +35,12 @@ alter default privileges for role svc_owner grant select, insert, update, delete
 alter default privileges for role svc_owner grant usage, select on sequences to svc_system;
 alter default privileges for role svc_owner grant execute on functions to svc_system;
 
--- Vectors where the server has them; everything else works without.
+-- Vectors where the server has them; everything else works without. Tried rather than looked up: an extension in a
+-- private directory can be created although pg_available_extensions does not list it.
 do $$
 begin
-  if exists (select from pg_catalog.pg_available_extensions where name = 'vector') then
-    create extension if not exists vector schema extensions;
-  end if;
+  create extension if not exists vector schema extensions;
+exception when undefined_file or feature_not_supported or insufficient_privilege or undefined_object then
+  raise notice 'pgvector is not available: vector search stays off';
 end
 $$;

@@ -50,6 +50,8 @@ export interface ProvisionOptions {
   directory: string;
   /** Where DATABASE_* and SVC_POSTGRES are looked up. (Default: process.env.) */
   env?: NodeJS.ProcessEnv;
+  /** Where server programs and extensions are kept. (Default: once per project; see `treeDirectory`.) */
+  cache?: string;
   /** Gets a line per step that takes time. (Default: silence.) */
   report?: (line: string) => void;
 }
@@ -78,6 +80,7 @@ export async function openCluster(options: OpenOptions): Promise<Cluster> {
     directory: options.directory,
     name: options.name ?? "postgres",
     settings: options.settings ?? {},
+    cache: options.cache ?? treeDirectory(options.directory),
     choice: choiceOf(env),
     report,
   });
@@ -94,7 +97,7 @@ export async function provision(options: ProvisionOptions): Promise<(Tree & { ca
   if (env.DATABASE_URL) return null;
   mkdirSync(options.directory, { recursive: true });
   return resolveTree({
-    directory: treeDirectory(options.directory),
+    directory: options.cache ?? treeDirectory(options.directory),
     user: await serverUser(""),
     choice: choiceOf(env),
     major: null,

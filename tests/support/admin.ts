@@ -1,7 +1,8 @@
 /** What tests do as the administrator: databases come and go. */
 import pg from "pg";
 
-export const templateName = "svc_template";
+/** One per run: two runs at once on one machine must not clone each other's. */
+export const templateName = () => `svc_template_${process.env.SVC_TEST_RUN}`;
 
 /** The same server and login, another database. */
 export function inDatabase(url: string, database: string): string {

@@ -11,7 +11,7 @@ export class Database {
   readonly #clients: pg.Client[] = [];
 
   /** @param template what to clone; "template0" gives an empty database */
-  async create(template: string = templateName): Promise<void> {
+  async create(template: string = templateName()): Promise<void> {
     await execute(inject("urls").admin, `create database ${this.name} template ${template}`);
   }
 

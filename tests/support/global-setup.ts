@@ -22,20 +22,26 @@ declare module "vitest" {
 export const root = resolve(import.meta.dirname, "../..");
 
 export async function setup(project: TestProject) {
+  // Workers inherit it, and find the same template.
+  process.env.SVC_TEST_RUN = String(process.pid);
   // Nothing here must survive a power cut, and cloning a template is all disk work.
   const settings = { fsync: "off", full_page_writes: "off", synchronous_commit: "off", max_connections: "300" };
-  const cluster = await openCluster({ directory: join(root, ".svc"), name: "test", settings });
+  const name = `test-${process.env.SVC_POSTGRES || "auto"}`; // the two kinds of server may differ in version
+  const cluster = await openCluster({ directory: join(root, ".svc"), name, settings });
   process.stderr.write(`PostgreSQL ${cluster.serverVersion}: ${cluster.reason}\n`);
 
   const { admin } = cluster.urls;
-  await execute(admin, `drop database if exists ${templateName} with (force)`, `create database ${templateName}`);
+  await execute(admin, `create database ${templateName()}`);
   await migrate({
-    adminUrl: inDatabase(admin, templateName),
+    adminUrl: inDatabase(admin, templateName()),
     platform: root,
     application: join(root, "tests/fixture"),
   });
   project.provide("urls", cluster.urls);
   project.provide("serverVersion", cluster.serverVersion);
   project.provide("vector", cluster.vector);
-  return () => cluster.stop();
+  return async () => {
+    await execute(admin, `drop database ${templateName()} with (force)`);
+    await cluster.stop();
+  };
 }

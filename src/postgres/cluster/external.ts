@@ -114,9 +114,31 @@ async function ask(url: string, name: string): Promise<ServerFacts> {
   }
   try {
     const { rows } = await client.query<ServerFacts>(factsQuery);
-    return rows[0] as ServerFacts;
+    const facts = rows[0] as ServerFacts;
+    return { ...facts, vector: facts.vector ?? (await tryVector(client)) };
   } finally {
     await client.end();
+  }
+}
+
+/**
+ * Extensions that Debian's `extension_destdir` brings in are not listed, so the only way to know is to create this one;
+ * it is rolled back. Elsewhere the list is true, and nothing is tried.
+ */
+async function tryVector(client: Client): Promise<string | null> {
+  const { rowCount } = await client.query(
+    "select from pg_catalog.pg_settings where name = 'extension_destdir' and setting <> ''",
+  );
+  if (rowCount === 0) return null;
+  try {
+    await client.query("begin");
+    await client.query("create extension if not exists vector");
+    const { rows } = await client.query("select extversion from pg_catalog.pg_extension where extname = 'vector'");
+    return rows[0]?.extversion ?? null;
+  } catch {
+    return null;
+  } finally {
+    await client.query("rollback");
   }
 }
 
@@ -125,8 +147,10 @@ const factsQuery = `
   select current_setting('server_version') as "version",
          current_setting('server_version_num')::int as "versionNumber",
          current_setting('wal_level') as "walLevel",
-         (select version from pg_catalog.pg_available_extension_versions where name = 'vector'
-           order by string_to_array(regexp_replace(version, '[^0-9.].*', ''), '.')::int[] desc limit 1) as "vector",
+         coalesce(
+           (select extversion from pg_catalog.pg_extension where extname = 'vector'),
+           (select default_version from pg_catalog.pg_available_extensions where name = 'vector')
+         ) as "vector",
          current_database()::text as "database",
          current_user::text as "login",
          has_database_privilege(current_database(), 'CREATE') as "mayCreate",

@@ -3,7 +3,7 @@
  * running after its owner was killed. Others (`svc migrate` beside `svc dev`) join. Every change happens under a lock.
  */
 import { randomUUID } from "node:crypto";
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cluster } from "../cluster.ts";
@@ -11,7 +11,7 @@ import { type Choice, resolveTree, type Tree } from "./binaries.ts";
 import { ClusterError } from "./error.ts";
 import { type Holder, isAlive, myself, withLock } from "./lock.ts";
 import { type Access, ensureLogins, loginUrl, newAccess, readAccess, writeAccess } from "./logins.ts";
-import { clusterDirectory, serverUser, treeDirectory } from "./places.ts";
+import { clusterDirectory, serverUser } from "./places.ts";
 import type { Postmaster } from "./postmaster.ts";
 import * as server from "./server.ts";
 
@@ -21,6 +21,8 @@ export interface PrivateOptions {
   /** The cluster's folder. */
   name: string;
   settings: Record<string, string>;
+  /** Where server programs are kept. */
+  cache: string;
   choice: Choice;
   report: (line: string) => void;
 }
@@ -96,16 +98,21 @@ async function own(
     access = { ...access, port: running.port };
     writeAccess(files.directory, access);
   }
-  await ensureLogins(access, known === null);
+  try {
+    await ensureLogins(access, known === null);
+  } catch (error) {
+    // A server that was killed together with its owner may look alive for a moment longer.
+    if (live && (await hasEnded(files.data))) return own(options, files, null, access, me);
+    throw error;
+  }
   return opened(files, tree, access, me, true);
 }
 
 async function treeFor(options: PrivateOptions, files: server.ServerFiles): Promise<Tree & { cached: boolean }> {
-  const { directory, choice, report } = options;
+  const { cache, choice, report } = options;
   const major = server.majorOf(files.data);
-  const place = treeDirectory(directory);
   try {
-    return await resolveTree({ directory: place, user: files.user, choice, major, retryVector: false, report });
+    return await resolveTree({ directory: cache, user: files.user, choice, major, retryVector: false, report });
   } catch (error) {
     if (major === null || !(error instanceof ClusterError)) throw error;
     throw new ClusterError(
@@ -133,6 +140,10 @@ function opened(
   };
   if (owned) process.once("exit", atExit);
 
+  const leave = async () => {
+    // A server whose directory was removed stops by itself within a minute; nothing is left to agree upon.
+    if (existsSync(files.directory)) await withLock(join(files.directory, "lock"), () => release(files, me));
+  };
   let stopping: Promise<void> | null = null;
   return {
     urls: {
@@ -150,9 +161,7 @@ function opened(
     directory: files.directory,
     owned,
     stop() {
-      stopping ??= withLock(join(files.directory, "lock"), () => release(files, me)).finally(() =>
-        process.removeListener("exit", atExit),
-      );
+      stopping ??= leave().finally(() => process.removeListener("exit", atExit));
       return stopping;
     },
   };
@@ -180,6 +189,11 @@ async function settled(data: string): Promise<Postmaster | null> {
     if (!live || live.ready) return live;
     await sleep(20);
   }
+}
+
+async function hasEnded(data: string): Promise<boolean> {
+  for (let waited = 0; waited < 1000 && server.findRunning(data); waited += 50) await sleep(50);
+  return server.findRunning(data) === null;
 }
 
 function runningFile(directory: string): string {

@@ -3,7 +3,6 @@
  * so when; `cluster.ts` calls this under the cluster's lock.
  */
 import { spawn } from "node:child_process";
-import { randomInt } from "node:crypto";
 import {
   chownSync,
   closeSync,
@@ -15,12 +14,12 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ClusterError } from "./error.ts";
 import { bornAt } from "./lock.ts";
 import type { ServerUser } from "./places.ts";
+import { freePort, isFree } from "./port.ts";
 import { commandLine, type Postmaster, readPostmaster } from "./postmaster.ts";
 import { run, serverEnvironment } from "./run.ts";
 
@@ -199,19 +198,16 @@ async function launch(files: ServerFiles, binDir: string): Promise<Postmaster | 
   });
   closeSync(log);
   child.unref();
-  let ended: string | null = null;
-  child.on("error", (error) => {
-    ended = error.message;
+  let failure: string | null = null;
+  child.once("error", (error) => {
+    failure = error.message;
   });
-  child.on("exit", () => {
-    ended = readFileSync(files.log, "utf8");
-  });
-  while (ended === null) {
+  while (failure === null && child.exitCode === null && child.signalCode === null) {
     const postmaster = readPostmaster(files.data);
     if (postmaster && postmaster.pid === child.pid && postmaster.ready) return postmaster;
     await sleep(10);
   }
-  return ended;
+  return failure ?? readFileSync(files.log, "utf8");
 }
 
 /**
@@ -237,20 +233,4 @@ function lastLines(log: string): string {
   const lines = log.trim().split("\n");
   const fatal = lines.filter((line) => /FATAL|PANIC|ERROR|HINT|DETAIL/.test(line));
   return (fatal.length > 0 ? fatal : lines).slice(-4).join(" ");
-}
-
-/** Below the range that outgoing connections are given, so that the port is still free the next day. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 32_000);
-    if (await isFree(port)) return port;
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = createServer();
-    probe.once("error", () => resolve(false));
-    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
-  });
 }

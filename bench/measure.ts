@@ -1,0 +1,93 @@
+/**
+ * Interleaved measurement: each contestant works for a short slice, in turn and several times, so that whatever else
+ * the machine does hits all of them. Prints medians and ratios; absolute figures mean little on a shared machine.
+ */
+import autocannon from "autocannon";
+import type { Contestant } from "./process.ts";
+
+export interface Runner {
+  name: string;
+  process: Contestant;
+  path: string;
+  headers: Record<string, string>;
+  /** The next request's body. */
+  body(): string;
+}
+
+export interface Result {
+  name: string;
+  /** Per second, median of the slices. */
+  rate: number;
+  /** Server CPU per operation, in microseconds, median of the slices. */
+  cpu: number;
+  /** In milliseconds, median of the slices. */
+  p50: number;
+  p99: number;
+}
+
+interface Options {
+  /** (Default: 5) */
+  rounds?: number;
+  /** Length of a slice in seconds. (Default: 3) */
+  seconds?: number;
+  /** (Default: 16) */
+  connections?: number;
+}
+
+/** Lets the runners take turns. @throws Error as soon as one answer is not 200 */
+export async function interleave(runners: Runner[], options: Options = {}): Promise<Result[]> {
+  const { rounds = 5, seconds = 3, connections = 16 } = options;
+  const slices = new Map(runners.map(({ name }) => [name, [] as Omit<Result, "name">[]]));
+  for (const runner of runners) await slice(runner, 1, connections); // warm up
+  for (let round = 0; round < rounds; round++) {
+    for (const runner of runners) slices.get(runner.name)?.push(await slice(runner, seconds, connections));
+  }
+  return [...slices].map(([name, all]) => ({
+    name,
+    rate: median(all.map((one) => one.rate)),
+    cpu: median(all.map((one) => one.cpu)),
+    p50: median(all.map((one) => one.p50)),
+    p99: median(all.map((one) => one.p99)),
+  }));
+}
+
+async function slice(runner: Runner, seconds: number, connections: number): Promise<Omit<Result, "name">> {
+  const before = runner.process.cpu();
+  const result = await autocannon({
+    url: `${runner.process.url}${runner.path}`,
+    method: "POST",
+    headers: { "content-type": "application/json", ...runner.headers },
+    connections,
+    duration: seconds,
+    requests: [{ setupRequest: (request) => ({ ...request, body: runner.body() }) }],
+  });
+  const done = result["2xx"];
+  if (result.non2xx > 0 || result.errors > 0 || done === 0) {
+    throw new Error(`${runner.name}: ${done} good, ${result.non2xx} refused, ${result.errors} broken`);
+  }
+  return {
+    rate: done / result.duration,
+    cpu: (runner.process.cpu() - before) / done,
+    p50: result.latency.p50,
+    p99: result.latency.p99,
+  };
+}
+
+export function median(values: number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+/** One line per contestant; ratios are to the last one, the peer. */
+export function report(title: string, results: Result[]): void {
+  const peer = results.at(-1);
+  console.info(`\n${title}`);
+  for (const { name, rate, cpu, p50, p99 } of results) {
+    const ratio = peer ? rate / peer.rate : Number.NaN;
+    const cpuRatio = peer ? cpu / peer.cpu : Number.NaN;
+    console.info(
+      `  ${name.padEnd(16)} ${rate.toFixed(0).padStart(7)}/s  ${ratio.toFixed(2)}x` +
+        `   CPU ${cpu.toFixed(0).padStart(4)} us  ${cpuRatio.toFixed(2)}x   p50 ${p50} ms  p99 ${p99} ms`,
+    );
+  }
+}

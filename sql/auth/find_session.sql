@@ -1,0 +1,28 @@
+-- Who holds this session token: the join behind every request that carries one. Called by src/auth/session-store.ts as
+-- a prepared statement, as svc_auth.
+--
+-- Two index probes (session.token, user.id) and one row. A set-returning SQL function without SET clauses is inlined
+-- into the calling statement, so it costs what the bare join would, and its text can live here; that is why search_path
+-- is not pinned and every name is qualified instead. An expired session is no session: the database's clock decides, for
+-- all processes alike.
+--
+-- fields is the user's row less what the library itself keeps there: the columns of the application's additional
+-- fields, whose names this function need not know. A column that is added later appears without a change here.
+
+create or replace function auth.find_session(session_token text)
+returns table (session_id text, expires_at timestamptz, user_id text, email text, name text, fields jsonb)
+language sql
+stable
+rows 1
+as $$
+  select s.id, s.expires_at, u.id, u.email, u.name,
+         pg_catalog.to_jsonb(u) - array['id', 'email', 'name', 'email_verified', 'image', 'created_at', 'updated_at']
+    from auth.session s
+    join auth."user" u on u.id = s.user_id
+   where s.token = find_session.session_token and s.expires_at > pg_catalog.now()
+$$;
+
+grant execute on function auth.find_session(text) to svc_auth;
+
+comment on function auth.find_session(text) is
+  'The live session with this token (without its signature) and its user; no row when unknown or expired.';

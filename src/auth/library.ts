@@ -1,0 +1,126 @@
+/**
+ * better-auth, configured. Our routes call its server API and its own SQL runs as svc_auth; its HTTP router is not
+ * mounted, so what we do not call cannot be reached.
+ * Next hop: `credentials.ts` and `session-store.ts`, the only callers.
+ */
+import { createHmac } from "node:crypto";
+import { type BetterAuthOptions, betterAuth } from "better-auth";
+import { PostgresDialect } from "kysely";
+import type pg from "pg";
+import type { Logger } from "pino";
+import type { AuthDefinition } from "../define/auth.ts";
+import { type AdditionalFields, libraryFields } from "./user-fields.ts";
+
+export interface LibraryOptions {
+  pool: pg.Pool;
+  /** Newest first. */
+  secrets: readonly string[];
+  /** Our own origin, for example https://app.example.com. */
+  origin: string;
+  definition: AuthDefinition;
+  /** Those declared fields that have a column. */
+  fields: AdditionalFields;
+  log: Logger;
+}
+
+const days = 24 * 60 * 60;
+
+/** Header in which the client's address is handed to the library. Made by us, so no client can set it. */
+export const addressHeader = "x-svc-client-address";
+
+export type Library = Awaited<ReturnType<typeof createLibrary>>;
+
+/** Builds the library's instance. Opens nothing of its own: connections come from the given pool. */
+export async function createLibrary(options: LibraryOptions) {
+  const { definition } = options;
+  const fixed = fixedOptions(options);
+  const defaults: BetterAuthOptions = {
+    ...fixed,
+    emailAndPassword: {
+      enabled: definition.emailAndPassword?.enabled ?? true,
+      minPasswordLength: 8,
+      maxPasswordLength: 128,
+    },
+    session: {
+      fields: {
+        expiresAt: "expires_at",
+        createdAt: "created_at",
+        updatedAt: "updated_at",
+        ipAddress: "ip_address",
+        userAgent: "user_agent",
+        userId: "user_id",
+      },
+      expiresIn: 7 * days,
+      updateAge: 1 * days,
+    },
+    user: {
+      fields: { emailVerified: "email_verified", createdAt: "created_at", updatedAt: "updated_at" },
+      additionalFields: libraryFields(options.fields),
+    },
+    account: {
+      fields: {
+        userId: "user_id",
+        providerId: "provider_id",
+        accountId: "account_id",
+        accessToken: "access_token",
+        refreshToken: "refresh_token",
+        idToken: "id_token",
+        accessTokenExpiresAt: "access_token_expires_at",
+        refreshTokenExpiresAt: "refresh_token_expires_at",
+        createdAt: "created_at",
+        updatedAt: "updated_at",
+      },
+    },
+    verification: { fields: { expiresAt: "expires_at", createdAt: "created_at", updatedAt: "updated_at" } },
+    advanced: {
+      cookiePrefix: "authlib",
+      ipAddress: { ipAddressHeaders: [addressHeader] },
+      // It would look at the tables through the search path, which a shared login does not have.
+      database: { validateSchema: false },
+    },
+    // A user is found together with the accounts, in one statement. Two would take measurably longer for an address
+    // that exists.
+    experimental: { joins: true },
+    rateLimit: { enabled: false }, // the library's own counts in memory, and only in the router that is not mounted
+  };
+  const library = betterAuth<BetterAuthOptions>({ ...(definition.betterAuth?.(defaults) ?? defaults), ...fixed });
+  return { api: library.api, context: await library.$context };
+}
+
+/** What the `betterAuth` hook cannot change. */
+function fixedOptions({ pool, secrets, origin, log }: LibraryOptions) {
+  return {
+    // The schema is in every statement: a session's search_path neither exists on a shared login nor survives PgBouncer.
+    // With `transaction`, a user without an account cannot come about.
+    database: { dialect: new PostgresDialect({ pool }), type: "postgres", schemaName: "auth", transaction: true },
+    secrets: secrets.map((value) => ({ version: versionOf(value), value })),
+    baseURL: origin,
+    basePath: "/api/auth",
+    telemetry: { enabled: false },
+    logger: { level: "info", log: forward(log) },
+  } satisfies BetterAuthOptions;
+}
+
+/**
+ * The number under which the library remembers with which secret it encrypted something. It has to stay when others
+ * join or leave the list, so it comes from the secret itself, one way and only 31 bits of it.
+ */
+function versionOf(secret: string): number {
+  return createHmac("sha256", secret).update("svc secret version").digest().readUInt32BE(0) >>> 1;
+}
+
+/** What every failed sign-in makes the library say. Our own line about the request says the same. */
+const expected = new Set(["User not found", "Password not found", "Invalid password"]);
+
+/** Its log, in ours. Arguments other than errors are dropped: nobody promises that they hold no secret. */
+function forward(log: Logger) {
+  return (level: "debug" | "info" | "warn" | "error", message: string, ...details: unknown[]) => {
+    const err = details.find((detail) => detail instanceof Error);
+    // Two sign-ups with one e-mail at once: the loser's insert is refused, and the loser told.
+    const lostRace = (err as { code?: unknown } | undefined)?.code === "23505";
+    // Its "info" tells who tried to sign up, by address.
+    if (level === "info" || level === "debug") return;
+    const quiet = lostRace || expected.has(message);
+    log[quiet ? "debug" : level]({ from: "better-auth", ...(err && !lostRace && { err }) }, message);
+  };
+}

@@ -1,0 +1,52 @@
+/**
+ * Additional user fields, from their declaration to a column, to the library, into a session and into a JWT.
+ * Next hop: `library.ts` declares them, `session-store.ts` and `jwt.ts` read them.
+ */
+import type { BetterAuthOptions } from "better-auth";
+import type { AdditionalField } from "../define/auth.ts";
+
+export type AdditionalFields = Readonly<Record<string, AdditionalField>>;
+
+type LibraryFields = NonNullable<NonNullable<BetterAuthOptions["user"]>["additionalFields"]>;
+
+const libraryTypes = { text: "string", boolean: "boolean", integer: "number", timestamp: "date" } as const;
+
+/** The column of a field: `creditLimit` lies in `credit_limit`. */
+export const columnOf = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** The declarations as better-auth takes them. Without `input` the library itself refuses them from a sign-up. */
+export function libraryFields(fields: AdditionalFields): LibraryFields {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [
+      name,
+      {
+        type: libraryTypes[field.type],
+        required: false,
+        input: false,
+        fieldName: columnOf(name),
+        ...(field.default !== undefined && {
+          defaultValue: field.default === "now" && field.type === "timestamp" ? () => new Date() : field.default,
+        }),
+      },
+    ]),
+  );
+}
+
+/**
+ * Reads declared fields out of JSON: a row keyed by column, or claims keyed by name.
+ *
+ * @returns by name; a timestamp is a Date; what the source lacks is left out
+ */
+export function readFields(
+  fields: AdditionalFields,
+  source: Readonly<Record<string, unknown>>,
+  keyOf: (name: string) => string,
+): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const name in fields) {
+    const value = source[keyOf(name)];
+    if (value === undefined) continue;
+    values[name] = fields[name]?.type === "timestamp" && typeof value === "string" ? new Date(value) : value;
+  }
+  return values;
+}

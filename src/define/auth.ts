@@ -1,0 +1,110 @@
+/**
+ * How people sign in, as an application declares it in its `auth.ts`.
+ * Next hop: `src/auth/library.ts` makes better-auth's options of it.
+ */
+import type { BetterAuthOptions } from "better-auth";
+import { DefinitionError } from "./definition-error.ts";
+
+/** A further column of the user. Never taken from sign-up input: a new user gets the default, trusted code changes it. */
+export type AdditionalField =
+  | { type: "text"; default?: string }
+  | { type: "boolean"; default?: boolean }
+  | { type: "integer"; default?: number }
+  /** `"now"` is the moment of sign-up. */
+  | { type: "timestamp"; default?: Date | "now" };
+
+/** A message that the application's mailer is to send. */
+export interface AuthMail {
+  email: string;
+  /** The link that the mail must carry. */
+  url: string;
+}
+
+type SendMail = (mail: AuthMail) => Promise<void> | void;
+
+/** What `defineAuth` takes. Everything is optional. */
+export interface AuthDefinition {
+  user?: {
+    /** By camelCase name; the column is its snake_case form. They travel in JWTs: keep them short, and not secret. */
+    additionalFields?: Record<string, AdditionalField>;
+  };
+  emailAndPassword?: {
+    /** Whether people may sign up and in with a password. (Default: true) */
+    enabled?: boolean;
+    /** Accepted; password reset does not exist yet. */
+    sendResetPassword?: SendMail;
+  };
+  emailVerification?: {
+    /** Accepted; e-mail verification does not exist yet. */
+    sendVerificationEmail?: SendMail;
+  };
+  oauth?: {
+    /** Accepted; social sign-in does not exist yet. (Default: ["token"]) */
+    allowedReturnModes?: readonly ("token" | "cookie")[];
+  };
+  /**
+   * Extends better-auth's options; return the defaults with your changes. Database, secrets, base URL and telemetry
+   * stay as they are, whatever is returned. Tables and columns that a plugin needs are the application's migrations.
+   */
+  betterAuth?: (defaults: BetterAuthOptions) => BetterAuthOptions;
+}
+
+const knownKeys = {
+  "": ["user", "emailAndPassword", "emailVerification", "oauth", "betterAuth"],
+  user: ["additionalFields"],
+  emailAndPassword: ["enabled", "sendResetPassword"],
+  emailVerification: ["sendVerificationEmail"],
+  oauth: ["allowedReturnModes"],
+} as const;
+
+/** What the library, or a JWT, already calls by these names. */
+const reservedFields = new Set(["id", "email", "name", "emailVerified", "image", "createdAt", "updatedAt"]);
+
+const defaultIsRight: Record<AdditionalField["type"], (value: unknown) => boolean> = {
+  text: (value) => typeof value === "string",
+  boolean: (value) => typeof value === "boolean",
+  integer: (value) => Number.isInteger(value) && Math.abs(Number(value)) <= 2 ** 31 - 1,
+  timestamp: (value) => value === "now" || (value instanceof Date && !Number.isNaN(value.getTime())),
+};
+
+/**
+ * Declares authentication; the default export of `auth.ts`.
+ *
+ * @throws DefinitionError for unknown keys, and for additional fields whose name, type or default cannot be
+ * @example
+ * export default defineAuth({ user: { additionalFields: { role: { type: "text", default: "member" } } } });
+ */
+export function defineAuth<const Definition extends AuthDefinition>(definition: Definition): Definition {
+  for (const [section, known] of Object.entries(knownKeys)) {
+    const part: unknown = section ? definition[section as keyof AuthDefinition] : definition;
+    if (part === undefined) continue;
+    if (typeof part !== "object" || part === null) throw new DefinitionError(`defineAuth: ${section} must be an object.`);
+    for (const key of Object.keys(part)) {
+      if ((known as readonly string[]).includes(key)) continue;
+      const where = section ? `"${section}.${key}"` : `"${key}"`;
+      throw new DefinitionError(`defineAuth does not know the key ${where}.`, { hint: `Known: ${known.join(", ")}.` });
+    }
+  }
+  const modes: readonly unknown[] = definition.oauth?.allowedReturnModes ?? [];
+  if (!modes.every((mode) => mode === "token" || mode === "cookie")) {
+    throw new DefinitionError('defineAuth: oauth.allowedReturnModes takes "token" and "cookie".');
+  }
+  for (const [name, field] of Object.entries(definition.user?.additionalFields ?? {})) checkField(name, field);
+  return definition;
+}
+
+function checkField(name: string, field: AdditionalField): void {
+  const where = `defineAuth: the additional field "${name}"`;
+  if (reservedFields.has(name)) throw new DefinitionError(`${where} has the name of a field that every user has.`);
+  if (!/^[a-z][A-Za-z0-9]{0,40}$/.test(name)) {
+    throw new DefinitionError(`${where} must be named in camelCase, with letters and digits, at most 41.`);
+  }
+  if (!Object.hasOwn(defaultIsRight, field.type)) {
+    throw new DefinitionError(`${where} has the type "${field.type}".`, {
+      hint: `Allowed: ${Object.keys(defaultIsRight).join(", ")}.`,
+    });
+  }
+  if (field.default !== undefined && !defaultIsRight[field.type](field.default)) {
+    throw new DefinitionError(`${where} is a ${field.type}, and its default is not.`);
+  }
+}

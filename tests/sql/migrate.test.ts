@@ -1,0 +1,148 @@
+// If this file fails, a deployment can leave a database half changed, or silently not changed at all.
+import { fork } from "node:child_process";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, inject, test } from "vitest";
+import { dumpSchema } from "../../src/postgres/dump.ts";
+import { migrate, pendingMigrations } from "../../src/postgres/migrate.ts";
+import { execute } from "../support/admin.ts";
+import { Database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+
+const opened: { close(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((thing) => thing.close()));
+});
+
+/** An empty database, not a clone of the template. */
+async function empty(): Promise<string> {
+  const db = new Database();
+  await db.create("template1");
+  opened.push({ close: () => db.drop() });
+  return db.url("admin");
+}
+
+/** A copy of the fixture application that a test may change. */
+async function application(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "svc-app-"));
+  await cp(join(root, "tests/fixture"), folder, { recursive: true });
+  opened.push({ close: () => rm(folder, { recursive: true }) });
+  return folder;
+}
+
+const rows = async (url: string, text: string) => (await execute(url, text))[0]?.rows;
+
+describe("migrate", () => {
+  test("applied twice changes nothing", async () => {
+    const adminUrl = await empty();
+    const target = { adminUrl, platform: root, application: join(root, "tests/fixture") };
+    const first = await migrate(target);
+    const dump = await dumpSchema(adminUrl);
+
+    expect(first).toContain("application/migrations/0001_create_fixture.sql");
+    expect(await migrate(target)).toEqual([]);
+    expect(await pendingMigrations(target)).toEqual([]);
+    expect(await dumpSchema(adminUrl)).toBe(dump);
+  });
+
+  test("from every prefix of the migrations leads to the same schema as a fresh install", async () => {
+    const fresh = await empty();
+    await migrate({ adminUrl: fresh, platform: root });
+    const wanted = await dumpSchema(fresh);
+
+    const { length } = await readdir(join(root, "migrations"));
+    expect(length).toBeGreaterThan(1);
+    for (let prefix = 1; prefix < length; prefix++) {
+      const adminUrl = await empty();
+      await migrate({ adminUrl, platform: root, platformMigrations: prefix });
+      await migrate({ adminUrl, platform: root });
+      expect(await dumpSchema(adminUrl), `upgraded from ${prefix} migrations`).toBe(wanted);
+    }
+  });
+
+  test("two at once: one works, the other waits and finds nothing to do", async () => {
+    const adminUrl = await empty();
+    const target = { adminUrl, platform: root, application: join(root, "tests/fixture") };
+    const applied = await Promise.all([migrate(target), migrate(target)]);
+    expect(applied.map((files) => files.length > 0).sort()).toEqual([false, true]);
+  });
+
+  test("killed in the middle leaves the previous state", async () => {
+    const adminUrl = await empty();
+    await migrate({ adminUrl, platform: root });
+    const before = await dumpSchema(adminUrl);
+    const folder = await application();
+    await writeFile(join(folder, "migrations/0002_slow.sql"), "create table slow (id int); select pg_sleep(60);");
+
+    const child = fork(join(root, "tests/support/migrate-child.ts"), [adminUrl, root, folder], { stdio: "ignore" });
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    const busy = "select 1 from pg_stat_activity where datname = current_database() and query like '%pg_sleep(60)%' and application_name = 'svc migrate'";
+    await expect.poll(() => rows(adminUrl, busy), { timeout: 20_000 }).toHaveLength(1);
+    child.kill("SIGKILL");
+    await ended;
+    await execute(adminUrl, "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'svc migrate' and datname = current_database()");
+
+    await expect.poll(() => rows(adminUrl, busy)).toHaveLength(0);
+    expect(await rows(adminUrl, "select to_regclass('public.notes') as notes, to_regclass('public.slow') as slow")).toEqual([
+      { notes: null, slow: null },
+    ]);
+    expect(await dumpSchema(adminUrl)).toBe(before);
+  });
+
+  test("an error in the last file undoes the first, and says where it is", async () => {
+    const adminUrl = await empty();
+    const folder = await application();
+    await writeFile(join(folder, "migrations/0002_wrong.sql"), "create table ok (id int);\n\nselect nonsense;\n");
+
+    const attempt = migrate({ adminUrl, platform: root, application: folder });
+    await expect(attempt).rejects.toThrow('application/migrations/0002_wrong.sql:3: column "nonsense" does not exist');
+    expect(await rows(adminUrl, "select 1 from pg_namespace where nspname = 'svc'")).toEqual([]);
+  });
+
+  test("a migration edited after it was applied is refused by name", async () => {
+    const adminUrl = await empty();
+    const folder = await application();
+    await migrate({ adminUrl, platform: root, application: folder });
+    await writeFile(join(folder, "migrations/0001_create_fixture.sql"), "select 1;");
+    await expect(migrate({ adminUrl, platform: root, application: folder })).rejects.toThrow(
+      /0001_create_fixture\.sql was edited after it had been applied/,
+    );
+  });
+
+  test("a policy removed from its file is removed from the database", async () => {
+    const adminUrl = await empty();
+    const folder = await application();
+    const file = join(folder, "sql/policies/public.vault.sql");
+    await mkdir(join(folder, "sql/policies"), { recursive: true });
+    await writeFile(file, "create policy a on public.vault using (true);\ngrant select on public.vault to svc_anonymous;\n");
+    await migrate({ adminUrl, platform: root, application: folder });
+    await writeFile(file, "create policy b on public.vault using (false);\n");
+    await migrate({ adminUrl, platform: root, application: folder });
+
+    expect(await rows(adminUrl, "select polname from pg_policy where polrelid = 'public.vault'::regclass")).toEqual([
+      { polname: "b" },
+    ]);
+    expect(await rows(adminUrl, "select has_table_privilege('svc_anonymous', 'public.vault', 'select') as may")).toEqual([
+      { may: false },
+    ]);
+  });
+
+  test("every table of the owner has row-level security, also one that forgot it", async () => {
+    const adminUrl = await empty();
+    await migrate({ adminUrl, platform: root, application: join(root, "tests/fixture") });
+    expect(
+      await rows(
+        adminUrl,
+        "select oid::regclass::text from pg_class where relkind in ('r', 'p') and relowner = 'svc_owner'::regrole and not relrowsecurity",
+      ),
+    ).toEqual([]);
+  });
+
+  test("the committed dump is the fresh install", async () => {
+    const adminUrl = await empty();
+    await migrate({ adminUrl, platform: root });
+    expect(await readFile(join(root, "sql/schema.dump.sql"), "utf8")).toBe(await dumpSchema(adminUrl));
+    expect(inject("serverVersion")).toMatch(/^1[5-9]\./);
+  });
+});
