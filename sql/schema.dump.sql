@@ -53,6 +53,104 @@ pg_logical_emit_message: svc_owner
 pg_notify: svc_owner
 set_config: svc_request
 
+-- Table auth.account owner svc_owner
+column id text not null
+column user_id text not null
+column provider_id text not null
+column account_id text not null
+column password text
+column access_token text
+column refresh_token text
+column id_token text
+column access_token_expires_at timestamp with time zone
+column refresh_token_expires_at timestamp with time zone
+column scope text
+column created_at timestamp with time zone not null default now()
+column updated_at timestamp with time zone not null default now()
+constraint account_pkey PRIMARY KEY (id)
+constraint account_provider_id_account_id_key UNIQUE (provider_id, account_id)
+constraint account_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
+CREATE INDEX account_user_id ON auth.account USING btree (user_id)
+policy all_auth for all to svc_auth using true with check true
+grant delete, insert, select, update to svc_auth
+grant delete, insert, select, update to svc_system
+comment: Ways in: one row per user and provider, the password being the provider "credential".
+comment on account_id: The user's id at the provider; for "credential" the user's id here.
+comment on password: scrypt (N=16384, r=16, p=1) as salt:key in hex. Null for social providers.
+
+-- Table auth.jwks owner svc_owner
+column id text not null
+column public_key text not null
+column private_key text not null
+column alg text
+column crv text
+column created_at timestamp with time zone not null
+column expires_at timestamp with time zone
+constraint jwks_pkey PRIMARY KEY (id)
+policy all_auth for all to svc_auth using true with check true
+grant delete, insert, select, update to svc_auth
+grant delete, insert, select, update to svc_system
+comment: Keys that sign JWTs, written through auth.add_key(). GET /api/auth/jwks publishes the public halves.
+comment on id: Header "kid" of the tokens it signed.
+comment on public_key: JWK as JSON text.
+comment on private_key: JWK, encrypted under AUTHLIB_SECRET; the envelope names which of its list.
+comment on expires_at: Until when its signatures are believed; null for the key in use.
+
+-- Table auth.session owner svc_owner
+column id text not null
+column user_id text not null
+column token text not null
+column expires_at timestamp with time zone not null
+column ip_address text
+column user_agent text
+column created_at timestamp with time zone not null default now()
+column updated_at timestamp with time zone not null default now()
+constraint session_pkey PRIMARY KEY (id)
+constraint session_token_key UNIQUE (token)
+constraint session_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
+CREATE INDEX session_user_id ON auth.session USING btree (user_id)
+policy all_auth for all to svc_auth using true with check true
+grant delete, insert, select, update to svc_auth
+grant delete, insert, select, update to svc_system
+comment: Signed-in devices. A deleted row is a signed-out device.
+comment on id: Claim "sid" of the JWTs that were issued from this session.
+comment on token: What the client holds, without its signature: the row alone, as in a stolen backup, does not let anybody in.
+comment on expires_at: Seven days after the last use, moved at most once a day.
+comment on ip_address: Where it was created. IPv6 is kept as its /64 network.
+
+-- Table auth."user" owner svc_owner
+column id text not null
+column name text not null
+column email text not null
+column email_verified boolean not null default false
+column image text
+column created_at timestamp with time zone not null default now()
+column updated_at timestamp with time zone not null default now()
+constraint user_email_check CHECK ((email = lower(email)))
+constraint user_email_key UNIQUE (email)
+constraint user_pkey PRIMARY KEY (id)
+policy all_auth for all to svc_auth using true with check true
+grant delete, insert, select, update to svc_auth
+grant delete, insert, select, update to svc_system
+comment: People who can sign in. Additional fields of defineAuth() are further columns, added by the application's migrations.
+comment on email: Lower case, so that unique means unique to a person. Two sign-ups at once: the constraint lets one through.
+comment on image: URL of a picture, as a social provider reports it.
+
+-- Table auth.verification owner svc_owner
+column id text not null
+column identifier text not null
+column value text not null
+column expires_at timestamp with time zone not null
+column created_at timestamp with time zone not null default now()
+column updated_at timestamp with time zone not null default now()
+constraint verification_pkey PRIMARY KEY (id)
+CREATE INDEX verification_identifier ON auth.verification USING btree (identifier)
+policy all_auth for all to svc_auth using true with check true
+grant delete, insert, select, update to svc_auth
+grant delete, insert, select, update to svc_system
+comment: One-time values: e-mail verification, password reset, OAuth state.
+comment on identifier: What the value is for, and whose; how the library finds it.
+
 -- Table svc_private.applied_migrations owner svc_owner
 column scope text not null
 column name text not null
@@ -72,6 +170,75 @@ constraint applied_sql_pkey PRIMARY KEY (scope, path)
 constraint applied_sql_scope_check CHECK ((scope = ANY (ARRAY['platform'::text, 'application'::text])))
 grant delete, insert, select, update to svc_system
 comment: Files of sql/ with the text that was applied last. A different text is applied again.
+
+-- Function auth.add_key(text,text,text,text[]) owner svc_owner
+CREATE OR REPLACE FUNCTION auth.add_key(key_id text, public_key text, private_key text, known text[])
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  perform pg_advisory_xact_lock(7265021846114);
+
+  if exists (
+    select from auth.jwks k
+     where k.id <> all (add_key.known) and k.alg = 'EdDSA' and (k.expires_at is null or k.expires_at > now())
+  ) then
+    return false;
+  end if;
+
+  delete from auth.jwks k where k.expires_at < now();
+  update auth.jwks k set expires_at = now() + interval '15 minutes' where k.expires_at is null and k.alg = 'EdDSA';
+
+  insert into auth.jwks (id, public_key, private_key, alg, crv, created_at)
+  values (add_key.key_id, add_key.public_key, add_key.private_key, 'EdDSA', 'Ed25519', clock_timestamp());
+  return true;
+end
+$function$
+grant execute to svc_auth, svc_system
+comment: Adds a signing key and retires earlier ones; false when there is a live key that the caller does not know yet.
+
+-- Function auth.find_session(text) owner svc_owner
+CREATE OR REPLACE FUNCTION auth.find_session(session_token text)
+ RETURNS TABLE(session_id text, expires_at timestamp with time zone, user_id text, email text, name text, fields jsonb)
+ LANGUAGE sql
+ STABLE ROWS 1
+AS $function$
+  select s.id, s.expires_at, u.id, u.email, u.name,
+         pg_catalog.to_jsonb(u) - array['id', 'email', 'name', 'email_verified', 'image', 'created_at', 'updated_at']
+    from auth.session s
+    join auth."user" u on u.id = s.user_id
+   where s.token = find_session.session_token and s.expires_at > pg_catalog.now()
+$function$
+grant execute to svc_auth, svc_system
+comment: The live session with this token (without its signature) and its user; no row when unknown or expired.
+
+-- Function auth.list_keys() owner svc_owner
+CREATE OR REPLACE FUNCTION auth.list_keys()
+ RETURNS TABLE(id text, public_key text, private_key text, expires_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select k.id, k.public_key, k.private_key, k.expires_at
+    from auth.jwks k
+   where k.alg = 'EdDSA' and (k.expires_at is null or k.expires_at > pg_catalog.now())
+   order by k.created_at desc, k.id
+$function$
+grant execute to svc_auth, svc_system
+comment: Live signing keys, newest first; private keys are encrypted.
+
+-- Function auth.list_user_columns() owner svc_owner
+CREATE OR REPLACE FUNCTION auth.list_user_columns()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select a.attname::text
+    from pg_catalog.pg_attribute a
+   where a.attrelid = 'auth."user"'::regclass and a.attnum > 0 and not a.attisdropped
+$function$
+grant execute to svc_auth, svc_system
+comment: Names of the columns of auth."user".
 
 -- Function svc.current_user_id() owner svc_owner
 CREATE OR REPLACE FUNCTION svc.current_user_id()

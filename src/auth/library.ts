@@ -75,12 +75,13 @@ export async function createLibrary(options: LibraryOptions) {
     advanced: {
       cookiePrefix: "authlib",
       ipAddress: { ipAddressHeaders: [addressHeader] },
-      // It would look at the tables through the search path, which a shared login does not have.
-      database: { validateSchema: false },
+      database: {
+        // The check looks at tables through the search path, which a shared login does not have.
+        validateSchema: false,
+        // User and accounts in one statement. A second one would be sent only for an address that exists: a clock's work.
+        joins: true,
+      },
     },
-    // A user is found together with the accounts, in one statement. Two would take measurably longer for an address
-    // that exists.
-    experimental: { joins: true },
     rateLimit: { enabled: false }, // the library's own counts in memory, and only in the router that is not mounted
   };
   const library = betterAuth<BetterAuthOptions>({ ...(definition.betterAuth?.(defaults) ?? defaults), ...fixed });

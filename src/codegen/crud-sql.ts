@@ -34,6 +34,7 @@ export function crudFunctions(crud: CrudDefinition): CrudFunction[] {
       "set timezone = 'UTC'",
       "set plan_cache_mode = force_generic_plan",
       "as $$",
+      "#variable_conflict use_variable", // every column below is qualified; a table may have one named "page"
       body,
       "$$;",
     ].join("\n");

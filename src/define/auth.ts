@@ -78,7 +78,8 @@ export function defineAuth<const Definition extends AuthDefinition>(definition: 
   for (const [section, known] of Object.entries(knownKeys)) {
     const part: unknown = section ? definition[section as keyof AuthDefinition] : definition;
     if (part === undefined) continue;
-    if (typeof part !== "object" || part === null) throw new DefinitionError(`defineAuth: ${section} must be an object.`);
+    if (typeof part !== "object" || part === null)
+      throw new DefinitionError(`defineAuth: ${section} must be an object.`);
     for (const key of Object.keys(part)) {
       if ((known as readonly string[]).includes(key)) continue;
       const where = section ? `"${section}.${key}"` : `"${key}"`;

@@ -5,6 +5,7 @@
  */
 import { type SQL, sql } from "drizzle-orm";
 import { type AnyPgColumn, type PgPolicy, pgPolicy, pgRole } from "drizzle-orm/pg-core";
+import { DefinitionError } from "./definition-error.ts";
 
 const anonymous = pgRole("svc_anonymous").existing();
 const authenticated = pgRole("svc_authenticated").existing();
@@ -56,7 +57,14 @@ const roles = (audience: Exclude<Audience, "nobody">) => (audience === "anyone" 
 
 /** The sub-select makes PostgreSQL ask once per statement instead of once per row. */
 function isCaller(column: AnyPgColumn): SQL {
-  const type = column.getSQLType();
-  const cast = type === "text" || type.startsWith("varchar") ? sql.raw("") : sql.raw(`::${type}`);
-  return sql`${column} = (select svc.current_user_id())${cast}`;
+  return sql`${column} = (select svc.current_user_id())${sql.raw(cast(column))}`;
+}
+
+/** The caller's id is text. Inside a table's definition Drizzle knows a column by its builder's name only. */
+function cast(column: AnyPgColumn): string {
+  if (column.columnType === "PgUUID") return "::uuid";
+  if (["PgText", "PgVarchar", "PgChar"].includes(column.columnType)) return "";
+  throw new DefinitionError(`ownerRls: column "${column.name}" cannot hold the id of a user.`, {
+    hint: 'Make it text("user_id") or uuid("user_id").',
+  });
 }

@@ -28,7 +28,10 @@ export interface MigrateOptions {
   application?: string;
   /** Called with one line per applied file. */
   report?: (line: string) => void;
-  /** Only the first n of the platform's migrations, to rehearse an upgrade. (Default: all) */
+  /**
+   * Stops after the first n of the platform's migrations, without the files of `sql/` that follow them: the state from
+   * which an upgrade is rehearsed. (Default: everything is applied)
+   */
   platformMigrations?: number;
 }
 
@@ -91,6 +94,7 @@ class Migration {
 
   async run(): Promise<string[]> {
     for (const { scope, folder } of scopes(this.#options)) await this.#applyScope(scope, folder);
+    if (this.#options.platformMigrations !== undefined) return this.#applied;
 
     const { rows } = await this.#client.query("select svc_private.secure_tables()::text as name");
     for (const { name } of rows) {
@@ -113,8 +117,8 @@ class Migration {
       fresh.length > 0 || ledger.sql.get(`${scope}/${file.path}`) !== checksum(file.text);
 
     const before = repeatable.before.filter(changed);
-    const between = repeatable.between.filter(changed);
-    const after = repeatable.after.filter(changed);
+    const between = limit === undefined ? repeatable.between.filter(changed) : [];
+    const after = limit === undefined ? repeatable.after.filter(changed) : [];
 
     for (const file of before) await this.#apply(scope, "sql", file, "administrator");
     for (const file of fresh) await this.#apply(scope, "migrations", file, "owner");

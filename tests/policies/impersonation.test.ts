@@ -6,14 +6,18 @@ import { database } from "../support/database.ts";
 
 const db = database();
 
-/** Enters as Ann the way src/postgres/transaction.ts does, then runs one statement. */
-async function asAnn(statement: string | pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
+/** A transaction as Ann, entered the way src/postgres/transaction.ts does. */
+async function entered(): Promise<pg.Client> {
   const client = await db.connect("request");
   await client.query("begin");
   await client.query("select set_config('svc.user_id', 'ann', true), set_config('role', 'svc_authenticated', true)");
-  // As in src/postgres/transaction.ts: the extended protocol, even without parameters.
-  const config = typeof statement === "string" ? { text: statement } : statement;
-  return client.query({ ...config, queryMode: "extended" } as pg.QueryConfig, values);
+  return client;
+}
+
+/** Runs one statement as Ann, by the protocol that requests use: the extended one, even without parameters. */
+async function asAnn(text: string): Promise<pg.QueryResult> {
+  const client = await entered();
+  return client.query({ text, queryMode: "extended" } as pg.QueryConfig);
 }
 
 beforeAll(async () => {
@@ -27,7 +31,6 @@ describe("becoming someone else", () => {
     ["by set_config in a condition", "select * from notes where set_config('svc.user_id', 'bob', true) is not null"],
     ["by set_config in a lateral join", "select n.* from (select set_config('svc.user_id', 'bob', true) offset 0) s, lateral (select * from notes) n"],
     ["by the alias behind pg_settings", "update pg_settings set setting = 'bob' where name = 'svc.user_id'"],
-    ["by pg_settings inside a common table expression", "with x as (update pg_settings set setting = 'svc_system' where name = 'role' returning 1) select * from x"],
     ["by changing the role with set_config", "select set_config('role', 'svc_system', true)"],
     ["by a statement hidden in XML functions", "select query_to_xml('select set_config(''svc.user_id'', ''bob'', true)', true, true, '')"],
     ["by SET hidden in XML functions", "select query_to_xml('set local svc.user_id = ''bob''', true, true, '')"],
@@ -45,7 +48,15 @@ describe("becoming someone else", () => {
     await expect(asAnn(statement)).rejects.toThrow(/permission denied|cannot insert multiple commands|not allowed/);
   });
 
-  test("does not work from within a query over one's own rows", async () => {
+  test("by pg_settings inside a common table expression changes nothing", async () => {
+    const client = await entered();
+    await client.query("with x as (update pg_settings set setting = 'bob' where name = 'svc.user_id') select 1");
+    await client.query("with x as (update pg_settings set setting = 'svc_system' where name = 'role') select 1");
+    const { rows } = await client.query("select svc.current_user_id() as id, current_user as role");
+    expect(rows).toEqual([{ id: "ann", role: "svc_authenticated" }]);
+  });
+
+  test("is not needed to be stopped where nothing was tried: Ann sees none of Bob's rows", async () => {
     expect((await asAnn("select * from notes")).rows).toEqual([]);
   });
 });
@@ -71,7 +82,7 @@ describe("reaching past the request plane", () => {
     "create trigger t before insert on notes execute function suppress_redundant_updates_trigger()",
   ];
   test.for(attempts)("%s fails", async (statement) => {
-    await expect(asAnn(statement)).rejects.toThrow(/permission denied|must be owner|must be member|must have/);
+    await expect(asAnn(statement)).rejects.toThrow(/permission denied|must be (owner|member|superuser)|must have/);
   });
 });
 
@@ -88,8 +99,8 @@ describe("the requests' login itself", () => {
 
   test("reads no table before it has changed its role", async () => {
     const client = await db.connect("request");
-    await expect(client.query("select * from notes")).rejects.toThrow(/permission denied/);
-    await expect(client.query("select * from guestbook")).rejects.toThrow(/permission denied/);
+    await expect(client.query("select * from public.notes")).rejects.toThrow(/permission denied/);
+    await expect(client.query("select * from public.guestbook")).rejects.toThrow(/permission denied/);
   });
 
   test.for(["svc_request", "svc_anonymous", "svc_authenticated", "svc_auth"])("%s owns nothing", async (role) => {

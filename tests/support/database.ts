@@ -1,8 +1,12 @@
 /** A database of its own for a test file, cloned from the template in a few milliseconds. */
 import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, inject } from "vitest";
 import { execute, inDatabase, templateName } from "./admin.ts";
+
+const grants = join(import.meta.dirname, "../../sql/grants.sql");
 
 export type Login = "request" | "system" | "auth" | "admin" | "replication";
 
@@ -13,6 +17,8 @@ export class Database {
   /** @param template what to clone; "template0" gives an empty database */
   async create(template: string = templateName()): Promise<void> {
     await execute(inject("urls").admin, `create database ${this.name} template ${template}`);
+    // Privileges on a database are not part of a template.
+    if (template === templateName()) await execute(this.url("admin"), await readFile(grants, "utf8"));
   }
 
   async drop(): Promise<void> {

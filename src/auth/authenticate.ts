@@ -1,0 +1,46 @@
+/**
+ * Who is calling: `Authorization: Bearer`, then a JWT or a session token. On every request, hence cheap: a JWT that has
+ * been seen costs one look into a map, and what is no credential of ours is refused without the database.
+ * Next hop: `jwt.ts`, or `session-token.ts` and then `session-store.ts`.
+ */
+import type { Jwts } from "./jwt.ts";
+import type { Authenticate } from "./session.ts";
+import type { LiveSession, SessionStore } from "./session-store.ts";
+import type { SessionTokens } from "./session-token.ts";
+
+export interface AuthenticateOptions {
+  jwts: Jwts;
+  sessionTokens: SessionTokens;
+  sessions: SessionStore;
+}
+
+/** Cookies will be asked for after the header. */
+export function createAuthenticate(options: AuthenticateOptions): Authenticate {
+  return ({ authorization }) => {
+    const credential = bearer(authorization);
+    if (credential === null) return null;
+    return looksLikeJwt(credential) ? options.jwts.verify(credential) : findSession(options, credential);
+  };
+}
+
+/** The live session of a session token as the client holds it, or null. A JWT is none. */
+export function findSession(
+  { sessionTokens, sessions }: Pick<AuthenticateOptions, "sessionTokens" | "sessions">,
+  signed: string,
+): Promise<LiveSession | null> | null {
+  const token = sessionTokens.open(signed);
+  return token === null ? null : sessions.find(token);
+}
+
+/** What follows `Bearer`; null for other schemes, which are not ours to judge, and without a header. */
+export function bearer(header: string | undefined): string | null {
+  if (header === undefined || header.slice(0, 7).toLowerCase() !== "bearer ") return null;
+  return header.slice(7).trim() || null;
+}
+
+/** Three parts. A session token has two; that the header says `typ: JWT` is verified with the rest. */
+export function looksLikeJwt(credential: string): boolean {
+  const first = credential.indexOf(".");
+  const second = credential.indexOf(".", first + 1);
+  return first > 0 && second > 0 && !credential.includes(".", second + 1);
+}

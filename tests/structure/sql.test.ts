@@ -1,0 +1,115 @@
+// If this file fails, a DBA can no longer find, or trust, what runs in the database by reading sql/ and migrations/.
+import { readdir, readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { crudFunctions } from "../../src/codegen/crud-sql.ts";
+import api from "../fixture/backend/index.ts";
+import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+
+const db = database();
+const platform = ["svc", "svc_private", "auth"];
+
+const files = async (folder: string, ending: string) => {
+  const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+    .map((entry) => join(entry.parentPath, entry.name));
+};
+
+describe("every function of the platform", () => {
+  test("has a file of its own in sql/, named as the function", async () => {
+    const named = (await files("sql", ".sql")).map((file) => basename(file, ".sql"));
+    const functions = await db.sql<{ name: string }>(
+      `select distinct proname::text as name from pg_proc where pronamespace = any ($1::regnamespace[]) order by 1`,
+      [platform],
+    );
+    expect(functions.length).toBeGreaterThan(3);
+    expect(functions.map(({ name }) => name).filter((name) => !named.includes(name))).toEqual([]);
+  });
+
+  test("has a comment, and PUBLIC may not execute it", async () => {
+    const wrong = await db.sql(
+      `select p.oid::regprocedure::text from pg_proc p
+        where p.pronamespace = any ($1::regnamespace[])
+          and (obj_description(p.oid, 'pg_proc') is null or has_function_privilege('public', p.oid, 'execute'))`,
+      [platform],
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test("that runs with its owner's rights fixes its search_path", async () => {
+    const wrong = await db.sql(
+      `select p.oid::regprocedure::text from pg_proc p
+        where p.pronamespace = any ($1::regnamespace[]) and p.prosecdef
+          and not exists (select from unnest(p.proconfig) c where c like 'search_path=%')`,
+      [platform],
+    );
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe("every table of the platform", () => {
+  test("has row-level security and a comment, and gives request roles no TRUNCATE or REFERENCES", async () => {
+    const wrong = await db.sql(
+      `select c.oid::regclass::text from pg_class c
+        where c.relnamespace = any ($1::regnamespace[]) and c.relkind in ('r', 'p')
+          and (not c.relrowsecurity or obj_description(c.oid, 'pg_class') is null
+            or has_table_privilege('svc_authenticated', c.oid, 'truncate, references, trigger')
+            or has_table_privilege('svc_anonymous', c.oid, 'truncate, references, trigger'))`,
+      [platform],
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test("has its policies in sql/policies/, in a file named as the table", async () => {
+    const named = (await files("sql/policies", ".sql")).map((file) => basename(file, ".sql"));
+    const tables = await db.sql<{ name: string }>(
+      `select distinct format('%s.%s', schemaname, tablename) as name from pg_policies where schemaname = any ($1)`,
+      [platform],
+    );
+    expect(tables.map(({ name }) => name).sort()).toEqual(named.sort());
+  });
+});
+
+test("no policy asks for the identity row by row", async () => {
+  const policies = await db.sql<{ name: string; text: string }>(
+    `select format('%s on %s', policyname, tablename) as name, concat(qual, ' ', with_check) as text from pg_policies`,
+  );
+  const unwrapped = policies.filter(({ text }) => text.replace(/\( SELECT svc\.current_user_id\(\)/g, "").includes("current_user_id"));
+  expect(policies.length).toBeGreaterThan(5);
+  expect(unwrapped.map(({ name }) => name)).toEqual([]);
+});
+
+describe("a generated procedure is three hops from its SQL function", () => {
+  test.for([...api["~svc"].procedures.values()].map((procedure) => ({ name: procedure.name, procedure })))(
+    "$name",
+    async ({ procedure }) => {
+      const name = procedure.statement?.function;
+      const signature = api["~svc"].crud.flatMap(crudFunctions).find((one) => one.signature.startsWith(`svc_crud.${name}(`));
+      const [row] = await db.sql("select to_regprocedure($1) is not null as exists", [signature?.signature]);
+      expect(row?.exists).toBe(true);
+    },
+  );
+});
+
+test("TypeScript creates nothing in the database: definitions stand in sql/ and migrations/", async () => {
+  const sources = (await files("src", ".ts")).filter((file) => !file.includes("/codegen/") && !file.includes("/cluster/"));
+  const definitions = /\b(create|alter|drop)\s+(or\s+replace\s+)?(table|function|policy|view|index|trigger)\b/i;
+  const wrong: string[] = [];
+  for (const file of sources) {
+    const code = (await readFile(file, "utf8")).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
+    if (definitions.test(code)) wrong.push(file);
+  }
+  expect(wrong).toEqual([]);
+});
+
+test("every source file begins by saying what it is for", async () => {
+  const sources = [...(await files("src", ".ts")), ...(await files("sql", ".sql")), ...(await files("migrations", ".sql"))];
+  const silent: string[] = [];
+  for (const file of sources) {
+    const text = (await readFile(file, "utf8")).replace(/^#!.*\n/, "");
+    if (!/^(\/\*\*|--)/.test(text)) silent.push(file);
+  }
+  expect(silent).toEqual([]);
+});
