@@ -14,15 +14,15 @@ export interface Question {
 /** @throws SvcError UNAVAILABLE when the database cannot be reached; anything else is a mistake of ours, as it came */
 export async function ask<Row extends pg.QueryResultRow>(pool: pg.Pool, question: Question): Promise<Row[]> {
   for (let attempt = 0; ; attempt++) {
-    const client = await acquire(pool);
+    const { client, release } = await acquire(pool);
     try {
       const { rows } = await client.query<Row>(question);
-      client.release();
+      release();
       return rows;
     } catch (error) {
       // After a failover the pool may hold a connection that is dead already: one more try takes another.
       const lost = isConnectionLoss(error);
-      client.release(lost);
+      release(lost);
       if (!lost) throw error;
       if (attempt > 0) throw new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause: error });
     }

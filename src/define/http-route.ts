@@ -20,6 +20,12 @@ export interface RouteResult<Body = unknown> {
   body?: Body;
 }
 
+/** Fills in what a handler or a middleware left out, so that the steps around it see a whole result. */
+export function complete(result: unknown): Required<Pick<RouteResult, "status" | "headers">> & RouteResult {
+  const { status = 200, headers = {}, body } = Object(result ?? {}) as RouteResult;
+  return { status, headers: { ...headers }, body };
+}
+
 /** What the runtime knows of a route. */
 export interface RouteDefinition {
   verb: Verb;
@@ -86,7 +92,8 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
   use<Adds extends object = object>(
     middleware: Middleware<Adds>,
   ): HttpRouteBuilder<S, With<T, { adds: T["adds"] & Adds }>> {
-    return this.#layer(middlewareLayer(middleware));
+    const layer = middlewareLayer(middleware);
+    return this.#layer(async (call, next) => complete(await layer(call, next)));
   }
 
   /** Validates the input at this place of the chain: the query of GET and DELETE (strings), else the JSON body. */
@@ -120,7 +127,7 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
     if (!path) {
       throw new DefinitionError(`A ${verb} route has no path.`, { hint: 'Call .path("/api/…") on it first.' });
     }
-    const run = compose(layers, async (call) => handler(call as never));
+    const run = compose(layers, async (call) => complete(await handler(call as never)));
     return { "~svc": { route: { verb, path, anonymous, output, run } } };
   }
 

@@ -21,8 +21,9 @@ const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 
 const isDate = (value: unknown): value is Date => value instanceof Date && !Number.isNaN(value.getTime());
 const isTime = (text: string) => !Number.isNaN(Date.parse(text));
-// PostgreSQL text cannot hold NUL. Caught here, the caller learns which field it was.
-const isText = (value: unknown): value is string => typeof value === "string" && !value.includes("\0");
+// PostgreSQL text cannot hold NUL or half a surrogate pair. Caught here, the caller learns which field it was.
+const isText = (value: unknown): value is string =>
+  typeof value === "string" && !value.includes("\0") && value.isWellFormed();
 
 export const wireForms: Record<WireKind, WireForm> = {
   integer: {
@@ -48,7 +49,7 @@ export const wireForms: Record<WireKind, WireForm> = {
     },
   },
   boolean: { expects: "true or false", accept: (value) => (typeof value === "boolean" ? value : undefined) },
-  text: { expects: "a string without NUL characters", accept: (value) => (isText(value) ? value : undefined) },
+  text: { expects: "a string of whole characters without NUL", accept: (value) => (isText(value) ? value : undefined) },
   uuid: {
     expects: "a UUID",
     accept: (value) => (typeof value === "string" && uuid.test(value) ? value : undefined),

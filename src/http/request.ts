@@ -22,6 +22,9 @@ export interface SvcRequest<Params = Record<string, string>> {
   text(): Promise<string>;
 }
 
+/** All behind the first "?"; the values may hold more of them. */
+const queryText = (url: string) => (url.includes("?") ? url.slice(url.indexOf("?") + 1) : "");
+
 /** Wraps an Express request. The body is read at most once, whichever readers are used, and how often. */
 export function toSvcRequest(request: Request, limits: BodyLimits): SvcRequest {
   const type = mediaType(request);
@@ -35,7 +38,7 @@ export function toSvcRequest(request: Request, limits: BodyLimits): SvcRequest {
     method: request.method,
     path: request.path,
     params: request.params as Record<string, string>,
-    query: Object.fromEntries(new URLSearchParams(request.url.split("?")[1] ?? "")),
+    query: Object.fromEntries(new URLSearchParams(queryText(request.url))),
     headers: Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : value]),
     ) as Record<string, string>,

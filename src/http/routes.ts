@@ -2,10 +2,11 @@
  * The application's own routes (`httpRoutes` of defineApi), mounted on Express.
  * Next hop: `src/context/invoke.ts`.
  */
-import { Readable } from "node:stream";
+import { validateHeaderName, validateHeaderValue } from "node:http";
+import { pipeline, Readable } from "node:stream";
 import { type RequestHandler, type Response, Router } from "express";
 import { checkOutput, invoke } from "../context/invoke.ts";
-import type { RouteDefinition, RouteResult } from "../define/http-route.ts";
+import { complete, type RouteDefinition, type RouteResult } from "../define/http-route.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import { isJson, mediaType } from "./body.ts";
 import { exchangeOf } from "./exchange.ts";
@@ -58,12 +59,17 @@ async function jsonInput(request: SvcRequest, type: string): Promise<unknown> {
 
 /** Brings a handler's result into its final form. @throws SvcError OUTPUT_INVALID, INTERNAL */
 async function encode(route: RouteDefinition, result: unknown): Promise<Answer> {
-  const { status = 200, headers = {}, body } = Object(result ?? {}) as RouteResult;
+  const { status, headers, body } = complete(result);
   if (!Number.isInteger(status) || status < 200 || status > 599) {
     throw new SvcError("INTERNAL", undefined, { cause: new Error(`A route returned the status ${status}.`) });
   }
   const checked = status >= 400 ? body : await checkOutput(route.output, body);
   const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  // Node refuses these too, but only once the call has been committed.
+  for (const [name, value] of Object.entries(lower)) {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+  }
   if (checked === undefined || checked === null) return { status, headers: lower, body: undefined };
   if (typeof checked === "string") return withType("text/plain; charset=utf-8", checked);
   if (checked instanceof Uint8Array || checked instanceof ReadableStream) {
@@ -78,9 +84,14 @@ async function encode(route: RouteDefinition, result: unknown): Promise<Answer> 
 
 async function send(response: Response, { status, headers, body }: Answer): Promise<void> {
   response.writeHead(status, { "cache-control": "no-store", ...headers });
-  if (body instanceof ReadableStream) {
+  if (body instanceof ReadableStream && response.req.method === "HEAD") {
+    body.cancel().catch(() => {});
+    response.end();
+  } else if (body instanceof ReadableStream) {
+    // Whichever side breaks ends the other: the client sees a cut answer, the source is cancelled.
     const stream = Readable.fromWeb(body as import("node:stream/web").ReadableStream);
-    stream.on("error", () => response.destroy());
-    stream.pipe(response);
+    pipeline(stream, response, (error) => {
+      if (error && !response.writableFinished) exchangeOf(response).error = error;
+    });
   } else response.end(body);
 }

@@ -28,7 +28,7 @@ const serializer = new StandardRPCJsonSerializer();
  */
 export function decodeCall(body: unknown): ProcedureCall {
   const { name, args } = asCall(body);
-  checkDepth(args);
+  checkDepth(isEncoded(args) ? args.json : args);
   if (!isEncoded(args)) return { name, args };
   return { name, args: deserialize(args.json, checkMeta(args.meta), [], () => undefined) };
 }
@@ -40,7 +40,7 @@ export function decodeForm(form: FormData): ProcedureCall {
     throw new SvcError("PAYLOAD_TOO_LARGE", `A call carries at most ${wireLimits.files} files.`);
   }
   const { json, meta, maps } = parseData(form.get("data"));
-  checkDepth(json);
+  checkDepth(isObject(json) ? json.args : json);
   const getFile = (index: number) => {
     const file = form.get(String(index));
     return file instanceof Blob ? file : undefined;

@@ -62,15 +62,15 @@ export async function callStatement(
   const query = { name, text, values: [identity.userId, identity.role, ...values] };
 
   for (let attempt = 0; ; attempt++) {
-    const client = await acquire(pool);
+    const { client, release } = await acquire(pool);
     try {
       const { rows } = await client.query<{ result: string | null }>(query);
-      client.release();
+      release();
       return rows[0]?.result ?? null;
     } catch (error) {
       // PostgreSQL has rolled back, role and identity with it; only a broken connection must go.
       const lost = isConnectionLoss(error);
-      client.release(lost);
+      release(lost);
       const again = isTransient(error) || (lost && reads);
       if (!again || attempt >= maxRetries) throw databaseError(error, identity);
     }

@@ -5,7 +5,7 @@
  */
 import type pg from "pg";
 import { SvcError } from "../errors/svc-error.ts";
-import { acquire } from "./acquire.ts";
+import { acquire, type Lease } from "./acquire.ts";
 import { databaseError, sqlState } from "./errors.ts";
 import type { Identity } from "./identity.ts";
 import { connectionError } from "./pools.ts";
@@ -44,7 +44,7 @@ export class RequestTransaction {
   readonly #identity: Identity;
   readonly #access: Access;
   readonly #limits: TransactionLimits;
-  #client: Promise<pg.PoolClient> | undefined;
+  #lease: Promise<Lease> | undefined;
   #failure: unknown;
   #ended = false;
 
@@ -66,8 +66,8 @@ export class RequestTransaction {
     if (this.#ended) {
       throw new Error("ctx.db was used after its call had ended: await every statement before the handler returns.");
     }
-    this.#client ??= this.#open();
-    const client = await this.#client;
+    this.#lease ??= this.#open();
+    const { client } = await this.#lease;
     try {
       return await client.query(extended(config), values);
     } catch (error) {
@@ -99,13 +99,13 @@ export class RequestTransaction {
    * @throws SvcError when the database refused, or when a statement had failed and the handler carried on regardless
    */
   async commit(): Promise<void> {
-    const client = await this.#close();
-    if (!client) return;
+    const lease = await this.#end();
+    if (!lease) return;
     if (this.#failure) {
-      await this.#leave(client, "rollback");
+      await this.#leave(lease, "rollback").catch(() => {});
       throw databaseError(this.#failure, this.#identity);
     }
-    const leaving = this.#leave(client, "commit");
+    const leaving = this.#leave(lease, "commit");
     // A reader has its answer already: let it go while the connection finishes.
     if (this.#access === "read") return void leaving.catch(() => {});
     const command = await leaving.catch((error) => {
@@ -115,10 +115,10 @@ export class RequestTransaction {
     if (command !== "COMMIT") throw new SvcError("CONFLICT", "The changes could not be saved.");
   }
 
-  /** Undoes everything. Never throws: the reason for it is more interesting than a broken connection. */
+  /** Undoes everything, unless `commit` came first. Never throws: the reason for it is more interesting. */
   async rollback(): Promise<void> {
-    const client = await this.#close().catch(() => undefined);
-    if (client) await this.#leave(client, "rollback").catch(() => {});
+    const lease = await this.#end().catch(() => undefined);
+    if (lease) await this.#leave(lease, "rollback").catch(() => {});
   }
 
   /**
@@ -131,42 +131,43 @@ export class RequestTransaction {
     return isOurs ? databaseError(failure, this.#identity) : error;
   }
 
-  async #open(): Promise<pg.PoolClient> {
-    const client = await acquire(this.#pool);
+  async #open(): Promise<Lease> {
+    const lease = await acquire(this.#pool);
     // Sent together with the statement that follows. If one of them fails, so does that statement: outside a
     // transaction this login has no privilege on any table, inside a failed one nothing runs.
-    client.query(begin[this.#access]).catch((error) => {
-      this.#failure ??= error;
-    });
-    client
-      .query({
-        ...enter,
-        values: [
-          String(this.#limits.statementTimeoutMs),
-          String(this.#limits.idleInTransactionMs),
-          this.#identity.userId,
-          this.#identity.role,
-        ],
-      })
-      .catch((error) => {
+    const send = (config: pg.QueryConfig) =>
+      lease.client.query(config).catch((error) => {
         this.#failure ??= error;
       });
-    return client;
+    send(begin[this.#access]);
+    send({
+      ...enter,
+      values: [
+        String(this.#limits.statementTimeoutMs),
+        String(this.#limits.idleInTransactionMs),
+        this.#identity.userId,
+        this.#identity.role,
+      ],
+    });
+    return lease;
   }
 
-  async #close(): Promise<pg.PoolClient | undefined> {
+  /** Closes the door and hands the connection to whoever ends the transaction: once, for it is then somebody else's. */
+  async #end(): Promise<Lease | undefined> {
+    const lease = this.#lease;
     this.#ended = true;
-    return this.#client;
+    this.#lease = undefined;
+    return lease;
   }
 
   /** Ends the transaction and gives the connection back; one that may still be inside a transaction is destroyed. */
-  async #leave(client: pg.PoolClient, how: "commit" | "rollback"): Promise<string> {
+  async #leave({ client, release }: Lease, how: "commit" | "rollback"): Promise<string> {
     try {
       const { command } = await client.query(end[how]);
-      client.release();
+      release();
       return command;
     } catch (error) {
-      client.release(true);
+      release(true);
       throw error;
     }
   }

@@ -1,0 +1,275 @@
+// If this file fails, a webhook or a feed of an application receives or sends something else than its author wrote.
+import { request as rawRequest } from "node:http";
+import { beforeEach, describe, expect, test } from "vitest";
+import { createSvcHttpRouteBuilders, SvcError, type SvcRequest, v } from "../../src/index.ts";
+import * as schema from "../fixture/backend/schema.ts";
+import { database } from "../support/database.ts";
+import { apiWith, bearer, service } from "../support/service.ts";
+
+const httpRoute = createSvcHttpRouteBuilders<typeof schema>();
+const verbs = ["get", "post", "put", "delete", "patch"] as const;
+const insert = { message: "written" };
+
+/** What the last handler was called with. */
+let arrived: { input: unknown; request: SvcRequest } | undefined;
+let cancelled = false;
+const report = (call: { input: unknown; request: SvcRequest }) => {
+  arrived = call;
+  return { body: { input: call.input } };
+};
+beforeEach(() => {
+  arrived = undefined;
+});
+
+const byVerb = Object.fromEntries(
+  verbs.flatMap((verb) => [
+    [verb, httpRoute[verb].path("/api/verbs/:id/of/:Name_2").allowAnonymous().handler(report)],
+    [`${verb}Write`, httpRoute[verb].path("/api/write/:status").allowAnonymous().handler(async ({ context, request }) => {
+      await context.db.insert(schema.guestbook).values(insert);
+      if (request.params.status === "throw") throw new SvcError("CONFLICT", "No.", { hint: "Wait." });
+      return { status: Number(request.params.status), body: "done" };
+    })],
+    [`${verb}Closed`, httpRoute[verb].path("/api/closed").handler(report)],
+  ]),
+);
+
+const bytes = new Uint8Array([0, 255, 1, 254]);
+const bodies: Record<string, () => { status?: number; headers?: Record<string, string>; body?: unknown }> = {
+  text: () => ({ body: "plain ü" }),
+  emptyText: () => ({ body: "" }),
+  html: () => ({ body: "<p>", headers: { "Content-Type": "text/html" } }),
+  object: () => ({ body: { a: [1, null], at: new Date(0), none: undefined } }),
+  list: () => ({ body: [] }),
+  number: () => ({ body: 0 }),
+  false: () => ({ body: false }),
+  bytes: () => ({ body: bytes }),
+  nothing: () => ({}),
+  created: () => ({ status: 201, headers: { Location: "/x/1", "X-Custom": "1" }, body: { id: 1 } }),
+  redirect: () => ({ status: 302, headers: { location: "/elsewhere" } }),
+  noContent: () => ({ status: 204 }),
+  teapot: () => ({ status: 418, body: { own: "shape" } }),
+  cached: () => ({ headers: { "cache-control": "public, max-age=60" }, body: "x" }),
+  badStatus: () => ({ status: 99, body: "x" }),
+  halfStatus: () => ({ status: 200.5, body: "x" }),
+  noJson: () => ({ body: { n: 1n } }),
+  badHeader: () => ({ headers: { "x-bad": "a\r\nset-cookie: b" }, body: "x" }),
+};
+const routes = {
+  ...byVerb,
+  ...Object.fromEntries(
+    Object.entries(bodies).map(([key, make]) => [
+      `body${key}`,
+      httpRoute.post.path(`/api/bodies/${key}`).allowAnonymous().handler(async ({ context }) => {
+        await context.db.insert(schema.guestbook).values({ message: key });
+        return make() as never;
+      }),
+    ]),
+  ),
+  stream: httpRoute.get.path("/api/stream/:kind").allowAnonymous().handler(({ request }) => {
+    let sent = 0;
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        if (request.params.kind === "broken" && sent > 1) throw new Error("broken");
+        if (request.params.kind === "finite" && sent > 2) return controller.close();
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        controller.enqueue(new TextEncoder().encode(`part ${sent++};`));
+      },
+      cancel() {
+        cancelled = true;
+      },
+    });
+    return { body, headers: { "content-type": "text/event-stream" } };
+  }),
+  readers: httpRoute.post.path("/api/readers/:reader").allowAnonymous().handler(async ({ request, input }) => {
+    const reader = request.params.reader as "json" | "text" | "formData" | "arrayBuffer";
+    const read = async () => {
+      const value = await request[reader]();
+      if (value instanceof ArrayBuffer) return [...new Uint8Array(value)];
+      if (!(value instanceof FormData)) return value;
+      return Promise.all([...value].map(async ([key, item]) => [key, typeof item === "string" ? item : [item.name, await item.text()]]));
+    };
+    return { body: { input: input ?? "none", first: await read(), again: await read() } };
+  }),
+  checked: httpRoute.get.path("/api/checked").allowAnonymous().input(v.object({ n: v.number() })).handler(report),
+  query: httpRoute.get.path("/api/reads").allowAnonymous().handler(async ({ context }) => ({
+    body: await context.db.select().from(schema.guestbook).limit(0),
+  })),
+}; // biome-ignore format: a chain per line
+
+const db = database();
+const svc = service(db, apiWith({ httpRoutes: routes }));
+const messages = async () => (await db.sql("select message from guestbook")).map(({ message }) => message);
+const json = { "content-type": "application/json" };
+
+describe.for(verbs)("%s", (verb) => {
+  const method = verb.toUpperCase();
+
+  test("gets path parameters, query and headers", async () => {
+    const path = "/api/verbs/a%2Fb%20%C3%BC%3F/of/%5F";
+    const { status } = await svc.fetch(`${path}?a=1&b=x%20y&a=2&flag&c=1?2=3&%C3%BC=+`, { method, headers: { "X-Own": "ü".normalize("NFC") } });
+    expect(status).toBe(200);
+    const { request } = arrived as { request: SvcRequest };
+    expect({ ...request.params }).toEqual({ id: "a/b ü?", Name_2: "_" });
+    expect(request.query).toEqual({ a: "2", b: "x y", flag: "", c: "1?2=3", ü: " " });
+    expect({ method: request.method, path: request.path }).toEqual({ method, path });
+    expect(request.headers).toMatchObject({ "x-own": "ü", host: new URL(svc.url).host });
+  });
+
+  test("takes its input from the query or the JSON body", async () => {
+    const query = verb === "get" || verb === "delete";
+    const body = query ? undefined : JSON.stringify({ a: 1, id: "body" });
+    await svc.fetch("/api/verbs/1/of/2?a=1", { method, headers: json, body: body ?? null });
+    expect(arrived?.input).toEqual(query ? { a: "1" } : { a: 1, id: "body" });
+    await svc.fetch("/api/verbs/1/of/2", { method });
+    expect(arrived?.input).toEqual(query ? {} : undefined);
+  });
+
+  test("commits unless the status says that it failed", async () => {
+    await db.sql("truncate guestbook");
+    const call = (status: string | number) => svc.fetch(`/api/write/${status}`, { method });
+    if (verb === "get") {
+      expect(await call(200)).toMatchObject({ status: 500, body: { code: "QUERY_WROTE" } });
+      return expect(await messages()).toEqual([]);
+    }
+    for (const status of [400, 404, 500]) expect(await call(status)).toMatchObject({ status, body: "done" });
+    expect(await call("throw")).toMatchObject({ status: 409, body: { code: "CONFLICT", error: "No.", hint: "Wait." } });
+    expect(await messages()).toEqual([]);
+    for (const status of [200, 302, 399]) await svc.fetch(`/api/write/${status}`, { method, redirect: "manual" });
+    expect(await messages()).toEqual(["written", "written", "written"]);
+  });
+
+  test("asks for credentials unless it allows anonymous callers", async () => {
+    const refused = await svc.fetch("/api/closed", { method });
+    expect(refused).toMatchObject({ status: 401, body: { code: "UNAUTHORIZED" } });
+    expect(arrived).toBeUndefined();
+    expect((await svc.fetch("/api/closed", { method, headers: bearer(await svc.signUp("ann")) })).status).toBe(200);
+  });
+});
+
+describe("a path", () => {
+  test.for([
+    "/api/closed/", "/API/closed", "/api/Closed", "/api/verbs/1/of/", "/api/verbs//of/2", "/api/verbs/1/of/2/3", "/nothing",
+  ])("%s matches no route: 404", async (path) => {
+    expect(await svc.fetch(path)).toMatchObject({ status: 404, body: { code: "NOT_FOUND", requestId: expect.any(String) } });
+  }); // biome-ignore format: a list
+  test("takes only the verbs that it was declared with", async () => {
+    expect((await svc.fetch("/api/checked", { method: "POST" })).status).toBe(404);
+  });
+  test("that cannot be decoded is the caller's mistake", async () => {
+    expect(await svc.fetch("/api/verbs/%ff/of/%zz")).toMatchObject({ status: 400, body: { code: "BAD_REQUEST" } });
+  });
+  test("query values are strings: nothing is coerced", async () => {
+    const { status, body } = await svc.fetch("/api/checked?n=1");
+    expect({ status, issues: body.issues }).toMatchObject({ status: 400, issues: [{ path: ["n"] }] });
+  });
+});
+
+describe("a request body", () => {
+  const form = () => {
+    const data = new FormData();
+    data.set("a", "1");
+    data.append("f", new File(["bytes"], "f.txt"));
+    return data;
+  };
+  const post = (reader: string, body: BodyInit | null, headers: Record<string, string> = {}) =>
+    svc.fetch(`/api/readers/${reader}`, { method: "POST", body, headers });
+
+  test.for<[string, string, BodyInit, Record<string, string>, unknown, unknown]>([
+    ["JSON", "json", '{"a":1}', json, { a: 1 }, { a: 1 }],
+    ["JSON", "text", '{"a": 1}', json, { a: 1 }, '{"a": 1}'],
+    ["untyped JSON", "json", new TextEncoder().encode("[1]"), {}, [1], [1]],
+    ["+json", "json", "[1]", { "content-type": "application/ld+json" }, [1], [1]],
+    ["text", "text", "not json ü", { "content-type": "text/plain" }, "none", "not json ü"],
+    ["text that is JSON", "json", "[1]", { "content-type": "text/plain" }, "none", [1]],
+    ["bytes", "arrayBuffer", bytes, { "content-type": "application/octet-stream" }, "none", [0, 255, 1, 254]],
+    ["a form", "formData", form(), {}, "none", [["a", "1"], ["f", ["f.txt", "bytes"]]]],
+    ["a urlencoded form", "formData", new URLSearchParams({ a: "1 2" }), {}, "none", [["a", "1 2"]]],
+    ["nothing", "text", "", { "content-type": "text/plain" }, "none", ""],
+  ])("of %s is read by %s(), as often as asked", async ([, reader, body, headers, input, value]) => {
+    expect((await post(reader, body, headers)).body).toEqual({ input, first: value, again: value });
+  }); // biome-ignore format: a table
+
+  test.for<[string, string, BodyInit, Record<string, string>, number, string]>([
+    ["broken JSON", "text", "{", json, 400, "INVALID_JSON"],
+    ["broken untyped JSON", "text", new TextEncoder().encode("{"), {}, 400, "INVALID_JSON"],
+    ["text read as JSON", "json", "x", { "content-type": "text/plain" }, 400, "INVALID_JSON"],
+    ["JSON read as a form", "formData", "{}", json, 415, "UNSUPPORTED_MEDIA_TYPE"],
+    ["a broken form", "formData", "x", { "content-type": "multipart/form-data; boundary=y" }, 400, "BAD_REQUEST"],
+    ["too much JSON", "text", `"${"x".repeat(1024 * 1024)}"`, json, 413, "PAYLOAD_TOO_LARGE"],
+  ])("of %s is refused", async ([, reader, body, headers, status, code]) => {
+    expect(await post(reader, body, headers)).toMatchObject({ status, body: { code } });
+  });
+  test("that is not JSON says so", async () => {
+    expect((await post("text", "{", json)).body.error).toBe("Invalid JSON body");
+  });
+});
+
+describe("an answer", () => {
+  test.for<[keyof typeof bodies & string, number, string | null, string]>([
+    ["text", 200, "text/plain; charset=utf-8", "plain ü"],
+    ["emptyText", 200, "text/plain; charset=utf-8", ""],
+    ["html", 200, "text/html", "<p>"],
+    ["object", 200, "application/json; charset=utf-8", '{"a":[1,null],"at":"1970-01-01T00:00:00.000Z"}'],
+    ["list", 200, "application/json; charset=utf-8", "[]"],
+    ["number", 200, "application/json; charset=utf-8", "0"],
+    ["false", 200, "application/json; charset=utf-8", "false"],
+    ["nothing", 200, null, ""],
+    ["created", 201, "application/json; charset=utf-8", '{"id":1}'],
+    ["redirect", 302, null, ""],
+    ["noContent", 204, null, ""],
+    ["teapot", 418, "application/json; charset=utf-8", '{"own":"shape"}'],
+  ])("of %s is sent as %i %s", async ([key, status, type, text]) => {
+    const response = await fetch(`${svc.url}/api/bodies/${key}`, { method: "POST", redirect: "manual" });
+    expect({ status: response.status, type: response.headers.get("content-type"), text: await response.text() }).toEqual({ status, type, text });
+    expect(response.headers.get("cache-control")).toBe("no-store");
+  });
+
+  test("of bytes is those bytes", async () => {
+    const response = await fetch(`${svc.url}/api/bodies/bytes`, { method: "POST" });
+    expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytes);
+    expect(response.headers.get("content-type")).toBe("application/octet-stream");
+  });
+
+  test("carries the handler's headers, which win", async () => {
+    const { headers } = await svc.fetch("/api/bodies/created", { method: "POST" });
+    expect([headers.get("location"), headers.get("x-custom")]).toEqual(["/x/1", "1"]);
+    expect((await svc.fetch("/api/bodies/cached", { method: "POST" })).headers.get("cache-control")).toBe("public, max-age=60");
+  });
+
+  test.for(["badStatus", "halfStatus", "noJson", "badHeader"])("that cannot be sent (%s) is a 500 and undoes the call", async (key) => {
+    expect(await svc.fetch(`/api/bodies/${key}`, { method: "POST" })).toMatchObject({ status: 500, body: { code: "INTERNAL" } });
+    expect(await messages()).not.toContain(key);
+  });
+
+  test("of a stream arrives in full; a broken one breaks the connection", async () => {
+    const { body, headers } = await svc.fetch("/api/stream/finite");
+    expect([body, headers.get("content-type")]).toEqual(["part 0;part 1;part 2;", "text/event-stream"]);
+    await expect(svc.fetch("/api/stream/broken")).rejects.toThrow();
+    expect((await svc.fetch("/api/stream/finite")).status).toBe(200);
+  });
+
+  test("of a stream is cancelled when the client goes away, and when it only asked for the head", async () => {
+    cancelled = false;
+    const controller = new AbortController();
+    const response = await fetch(`${svc.url}/api/stream/endless`, { signal: controller.signal });
+    await response.body?.getReader().read();
+    controller.abort();
+    await expect.poll(() => cancelled).toBe(true);
+    cancelled = false;
+    expect(await svc.fetch("/api/stream/endless", { method: "HEAD" })).toMatchObject({ status: 200, body: "" });
+    await expect.poll(() => cancelled).toBe(true);
+  });
+
+  test("to HEAD is GET's without a body", async () => {
+    const response = await fetch(`${svc.url}/api/reads`, { method: "HEAD" });
+    expect([response.status, response.headers.get("content-type"), await response.text()]).toEqual([200, "application/json; charset=utf-8", ""]);
+  });
+});
+
+test("a header sent twice arrives joined", async () => {
+  await new Promise((resolve, reject) => {
+    rawRequest(`${svc.url}/api/verbs/1/of/2`, { headers: { "x-twice": ["a", "b"] } }, (response) => response.resume().on("end", resolve))
+      .on("error", reject).end(); // biome-ignore format: one call
+  });
+  expect(arrived?.request.headers["x-twice"]).toBe("a, b");
+});

@@ -1,0 +1,114 @@
+/** Authentication alone behind real HTTP: its router, the service's own error answers, and `/caller`. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import express from "express";
+import pg from "pg";
+import { type Auth, createAuth } from "../../src/auth/create-auth.ts";
+import type { AuthDefinition } from "../../src/define/auth.ts";
+import { notFound, renderError } from "../../src/http/errors.ts";
+import { createMetrics } from "../../src/http/metrics.ts";
+import { observe } from "../../src/http/observe.ts";
+import { createLog } from "../../src/service/log.ts";
+import type { Database } from "./database.ts";
+
+export const secret = "a-secret-of-the-tests-0123456789-abcdefghijkl";
+/** The address that the service believes to have; the port it listens on is another. */
+export const origin = "https://app.test";
+
+export interface AuthServerOptions {
+  definition?: AuthDefinition;
+  secrets?: string[];
+  baseUrl?: string;
+  /** Connections. (Default: 5) */
+  max?: number;
+  /** Connect as this login instead of svc_auth. */
+  login?: "auth" | "admin";
+}
+
+export interface Answer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: the tests are about what is in it
+  body: any;
+  headers: Headers;
+  /** The body as it came. */
+  text: string;
+}
+
+export interface CallOptions {
+  bearer?: string;
+  headers?: Record<string, string>;
+  /** Sent as it is, instead of JSON. */
+  raw?: string | Uint8Array;
+}
+
+export const ann = { email: "ann@example.com", password: "correct horse", name: "Ann" };
+
+export class AuthServer {
+  readonly auth: Auth;
+  readonly pool: pg.Pool;
+  /** Every line that was logged, at level trace. */
+  readonly log: string[];
+  readonly url: string;
+  readonly #close: () => Promise<void>;
+
+  constructor(auth: Auth, pool: pg.Pool, log: string[], url: string, close: () => Promise<void>) {
+    this.auth = auth;
+    this.pool = pool;
+    this.log = log;
+    this.url = url;
+    this.#close = close;
+  }
+
+  async call(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<Answer> {
+    const payload = options.raw ?? (body === undefined ? undefined : JSON.stringify(body));
+    const response = await fetch(this.url + path, {
+      method,
+      headers: {
+        ...(payload !== undefined && { "content-type": "application/json" }),
+        ...(options.bearer !== undefined && { authorization: `Bearer ${options.bearer}` }),
+        ...options.headers,
+      },
+      ...(payload !== undefined && { body: payload as BodyInit }),
+    });
+    const text = await response.text();
+    return { status: response.status, body: JSON.parse(text), headers: response.headers, text };
+  }
+
+  post = (path: string, body?: unknown, options?: CallOptions) => this.call("POST", `/api/auth${path}`, body, options);
+  get = (path: string, options?: CallOptions) => this.call("GET", `/api/auth${path}`, undefined, options);
+  signUp = (person: Record<string, unknown> = ann) => this.post("/sign-up", person);
+  /** Who the service takes the holder of this credential for: a session, or null. */
+  caller = async (bearer: string) => (await this.call("GET", "/caller", undefined, { bearer })).body;
+
+  async close(): Promise<void> {
+    await this.#close();
+  }
+}
+
+export async function startAuthServer(db: Database, options: AuthServerOptions = {}): Promise<AuthServer> {
+  const lines: string[] = [];
+  const log = createLog("trace", { write: (line) => void lines.push(line) });
+  const pool = new pg.Pool({ connectionString: db.url(options.login ?? "auth"), max: options.max ?? 5 });
+  pool.on("error", () => {}); // the database goes before the pool does
+  const auth = await createAuth({
+    pool,
+    secrets: options.secrets ?? [secret],
+    baseUrl: options.baseUrl ?? origin,
+    definition: options.definition ?? {},
+    log,
+  });
+
+  const app = express();
+  app.use(observe(log, createMetrics({ auth: pool })));
+  app.use("/api/auth", auth.router);
+  app.get("/caller", async (request, response) => void response.json(await auth.authenticate(request.headers)));
+  app.use(notFound, renderError);
+  const server = createServer(app).listen(0);
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await auth.close();
+    await pool.end();
+  };
+  return new AuthServer(auth, pool, lines, `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close);
+}
