@@ -1,6 +1,9 @@
 /** Child processes under measurement: started, awaited, and asked for their CPU time and memory through /proc. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, openSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 export interface Contestant {
   url: string;
@@ -16,15 +19,14 @@ export interface Contestant {
 /** Linux counts CPU time in ticks of 10 ms. */
 const microsecondsPerTick = 10_000;
 
-/** Starts a script that prints `Ready: URL` on either stream. */
+/** Starts a script that prints `Ready: URL`. It writes to a file: a pipe would make it wait for us, its reader. */
 export async function contestant(argv: string[], env: NodeJS.ProcessEnv = {}): Promise<Contestant> {
+  const output = join(mkdtempSync(join(tmpdir(), "svc-bench-")), "output");
+  const file = openSync(output, "w");
   const started = performance.now();
-  const child = spawn(process.execPath, argv, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
-  const url = await ready(child);
+  const child = spawn(process.execPath, argv, { env: { ...process.env, ...env }, stdio: ["ignore", file, file] });
+  const url = await ready(child, output);
   const readyMs = performance.now() - started;
-  // Nobody reads the log; it must not fill the pipe.
-  child.stdout?.resume();
-  child.stderr?.resume();
   return {
     url,
     readyMs,
@@ -45,16 +47,12 @@ export async function contestant(argv: string[], env: NodeJS.ProcessEnv = {}): P
   };
 }
 
-function ready(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = "";
-    const read = (chunk: Buffer) => {
-      text += chunk;
-      const url = /Ready: (\S+)/.exec(text)?.[1];
-      if (url) resolve(url);
-    };
-    child.stdout?.on("data", read);
-    child.stderr?.on("data", read);
-    child.once("exit", (code) => reject(new Error(`exited with ${code} before it was ready:\n${text}`)));
-  });
+async function ready(child: ChildProcess, output: string): Promise<string> {
+  for (;;) {
+    const text = readFileSync(output, "utf8");
+    const url = /Ready: (\S+)/.exec(text)?.[1];
+    if (url) return url;
+    if (child.exitCode !== null) throw new Error(`exited with ${child.exitCode} before it was ready:\n${text}`);
+    await sleep(5);
+  }
 }

@@ -2,9 +2,9 @@
 -- a prepared statement, as svc_auth.
 --
 -- Two index probes (session.token, user.id) and one row. A set-returning SQL function without SET clauses is inlined
--- into the calling statement, so it costs what the bare join would, and its text can live here; that is why search_path
--- is not pinned and every name is qualified instead. An expired session is no session: the database's clock decides, for
--- all processes alike.
+-- into the calling statement, so it costs what the bare join would, and its text can live here; that is why
+-- search_path is not pinned and every name is qualified instead. An expired session is no session: the database's
+-- clock decides, for all processes alike.
 --
 -- fields is the user's row less what the library itself keeps there: the columns of the application's additional
 -- fields, whose names this function need not know. A column that is added later appears without a change here.

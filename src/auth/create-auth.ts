@@ -49,7 +49,7 @@ const maxWaiting = 100;
  * @throws SvcError UNAVAILABLE when the database cannot be reached; TypeError without secrets
  */
 export async function createAuth({ pool, secrets, baseUrl, definition, log }: AuthOptions): Promise<Auth> {
-  if (secrets.length === 0) throw new TypeError("createAuth needs at least one secret.");
+  const sessionTokens = new SessionTokens(secrets);
   const { origin } = new URL(baseUrl);
   const fields = await fieldsWithColumns(pool, definition.user?.additionalFields ?? {}, log);
   const library = await createLibrary({ pool, secrets, origin, definition, fields, log });
@@ -60,7 +60,6 @@ export async function createAuth({ pool, secrets, baseUrl, definition, log }: Au
   await keys.signingKey(); // now rather than in the first sign-in, so that a process that cannot sign does not start
 
   const jwts = new Jwts({ keys, origin, fields });
-  const sessionTokens = new SessionTokens(secrets);
   const sessions = new SessionStore(pool, library, fields);
   const authenticate = createAuthenticate({ jwts, sessionTokens, sessions });
   // A sign-up holds a connection while it hashes: at least one is left for the sessions of everybody else.

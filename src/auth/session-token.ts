@@ -4,20 +4,27 @@
  * token is refused without asking the database.
  * Next hop: `session-store.ts` looks the bare token up.
  */
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "node:crypto";
 
 const shape = /^([A-Za-z0-9]{32})\.([A-Za-z0-9+/]{43}=)$/;
 
 export class SessionTokens {
-  readonly #secrets: readonly string[];
+  readonly #newest: KeyObject;
+  readonly #keys: readonly KeyObject[];
 
-  /** @param secrets newest first: the first signs, all verify, so that a new secret signs nobody out */
+  /**
+   * @param secrets newest first: the first signs, all verify, so that a new secret signs nobody out
+   * @throws TypeError when there is none
+   */
   constructor(secrets: readonly string[]) {
-    this.#secrets = secrets;
+    this.#keys = secrets.map((secret) => createSecretKey(secret, "utf8"));
+    const [newest] = this.#keys;
+    if (!newest) throw new TypeError("Authentication needs at least one secret.");
+    this.#newest = newest;
   }
 
   sign(token: string): string {
-    return `${token}.${mac(this.#secrets[0] ?? "", token).toString("base64")}`;
+    return `${token}.${mac(this.#newest, token).toString("base64")}`;
   }
 
   /** @returns the bare token, or null when it was not signed here */
@@ -25,8 +32,8 @@ export class SessionTokens {
     const [, token, signature] = shape.exec(signed) ?? [];
     if (token === undefined || signature === undefined) return null;
     const given = Buffer.from(signature, "base64");
-    return this.#secrets.some((secret) => timingSafeEqual(mac(secret, token), given)) ? token : null;
+    return this.#keys.some((key) => timingSafeEqual(mac(key, token), given)) ? token : null;
   }
 }
 
-const mac = (secret: string, token: string): Buffer => createHmac("sha256", secret).update(token).digest();
+const mac = (key: KeyObject, token: string): Buffer => createHmac("sha256", key).update(token).digest();

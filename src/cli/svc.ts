@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The `svc` command. One file per subcommand; each says what it did and how to go on. */
+import "./fast-imports.ts";
 import { defineCommand, runMain } from "citty";
 
 const major = Number(process.versions.node.split(".")[0]);

@@ -37,7 +37,7 @@ export interface Invocation<T> {
 /**
  * Runs one call in one transaction.
  *
- * @throws SvcError for everything the caller may learn about; other errors as they are, for the edge to hide
+ * @throws SvcError: what the caller may learn, or INTERNAL with whatever was thrown as its cause, for the log
  */
 export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Promise<T> {
   const { caller, access, input, request } = invocation;
@@ -54,7 +54,10 @@ export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Pr
     return encoded;
   } catch (error) {
     await transaction.rollback();
-    throw transaction.explain(error);
+    if (error instanceof SvcError) throw error;
+    const explained = transaction.explain(error);
+    // Express would read a meaning out of some values: an error's `status`, the string "route".
+    throw explained instanceof SvcError ? explained : new SvcError("INTERNAL", undefined, { cause: explained });
   }
 }
 
@@ -87,7 +90,7 @@ export async function invokeStatement(
   const json = await callStatement(runtime.requestPool, identity, statement, statement.values(input), reads);
   if (json !== null) return json;
   if (statement.absent === "null") return "null";
-  throw new SvcError("NOT_FOUND");
+  throw new SvcError("NOT_FOUND", "This row does not exist, or you may not see it.");
 }
 
 function requireSession({ caller, anonymous }: { caller: Caller; anonymous: boolean }): void {
@@ -104,7 +107,9 @@ export async function checkOutput(schema: StandardSchemaV1 | undefined, result: 
   if (!schema) return result;
   const checked = await validate(schema, result);
   if (!checked.issues) return checked.value;
+  // Where, but not the messages: those of some vendors quote the value.
+  const wrong = checked.issues.map(({ path }) => path.join(".") || "(the whole result)").join(", ");
   throw new SvcError("OUTPUT_INVALID", undefined, {
-    cause: new Error(`The result does not match .output(): ${JSON.stringify(checked.issues)}`),
+    cause: new Error(`The result does not match .output() at: ${wrong}`),
   });
 }

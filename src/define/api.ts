@@ -49,10 +49,9 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
 
   for (const [key, value] of Object.entries<unknown>(bags.procedures ?? {})) {
     if (isCrud(value)) crud.push(value["~crud"]);
-    const entries: [string, unknown][] =
-      isProcedure(value) || value instanceof ProcedureBuilder
-        ? [[key, value]]
-        : Object.entries(Object(value)).map(([inner, item]) => [`${key}.${inner}`, item]);
+    const entries: [string, unknown][] = isFolder(value)
+      ? Object.entries(value).map(([inner, item]) => [`${key}.${inner}`, item])
+      : [[key, value]];
 
     for (const [path, item] of entries) {
       const definition = finishedProcedure(path, item);
@@ -77,7 +76,9 @@ function collectRoutes(bag: Record<string, HttpRoute>): RouteDefinition[] {
       throw new DefinitionError(`httpRoutes.${key} is not a route.`, { hint: "Make it with httpRoute.get and so on." });
     }
     const { route } = value["~svc"];
-    const taken = reserved.find((path) => route.path === path || route.path.startsWith(`${path}/`));
+    // Built-in paths answer in any case of letters.
+    const path = route.path.toLowerCase();
+    const taken = reserved.find((builtIn) => path === builtIn || path.startsWith(`${builtIn}/`));
     if (taken) {
       throw new DefinitionError(`httpRoutes.${key}: ${route.path} collides with the built-in ${taken}.`, {
         hint: "Choose another path.",
@@ -109,6 +110,9 @@ function finishedProcedure(path: string, value: unknown): ProcedureDefinition {
   });
 }
 
+/** A record of procedures. What was imported before it was made is undefined, and must not pass for an empty one. */
+const isFolder = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !hasSvc(value) && !(value instanceof ProcedureBuilder);
 const isProcedure = (value: unknown): value is Procedure => hasSvc(value) && "procedure" in value["~svc"];
 const isRoute = (value: unknown): value is HttpRoute => hasSvc(value) && "route" in value["~svc"];
 const hasSvc = (value: unknown): value is { "~svc": object } =>

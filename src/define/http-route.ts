@@ -46,7 +46,7 @@ export type PathParams<Path extends string> = Path extends `${string}:${infer Re
   ? Rest extends `${infer Name}/${infer Tail}`
     ? { [K in Name]: string } & PathParams<Tail>
     : { [K in Rest]: string }
-  : object;
+  : Record<never, string>;
 
 interface RouteTypes {
   path: string;

@@ -1,15 +1,17 @@
 /**
- * The HTTP surface, as one ordered list. Each entry is one file of this folder, or a neighbour's router.
+ * The HTTP surface: calls by name first, then Express with everything else as one ordered list. Each entry is one file of
+ * this folder, or a neighbour's router.
  * Next hop: `procedures.ts` for calls by name, `routes.ts` for the application's own paths.
  */
-import express, { type Express, type Router } from "express";
+import type { RequestListener } from "node:http";
+import express, { type Router } from "express";
 import type { Logger } from "pino";
 import type { Api } from "../define/api.ts";
-import { notFound, renderError } from "./errors.ts";
+import { notFound, renderError, sendError } from "./errors.ts";
 import { healthEndpoints, type Readiness } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
-import { observe } from "./observe.ts";
-import { procedureEndpoint, type ProcedureTransport } from "./procedures.ts";
+import { type Observe, observer, setCommonHeaders } from "./observe.ts";
+import { type ProcedureTransport, procedureEndpoint } from "./procedures.ts";
 import { applicationRoutes } from "./routes.ts";
 import { staticFiles } from "./static-files.ts";
 
@@ -24,23 +26,49 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   trustProxy: boolean | number;
 }
 
-export function createApp(options: AppOptions): Express {
-  const { procedures, routes } = options.api["~svc"];
+/** What answers every request of the service. */
+export function createApp(options: AppOptions): RequestListener {
+  const { procedures } = options.api["~svc"];
   const transport = { ...options, procedures };
+  const observe = observer(options.log, options.metrics);
+  const calls = new Map([
+    ["/api/query", procedureEndpoint(transport, "query")],
+    ["/api/mutation", procedureEndpoint(transport, "mutation")],
+  ]);
+  const app = expressApp(options, observe);
 
+  // Calls by name are nearly all of the traffic. Two known paths need no router, and Express would cost as much as
+  // reading, checking and answering such a call (docs/adr/0004-calls-before-express.md).
+  return (request, response) => {
+    const call = request.method === "POST" ? calls.get(pathOf(request.url ?? "")) : undefined;
+    if (!call) return app(request, response);
+    observe(request, response);
+    call(request, response).catch((error) => sendError(response, error));
+  };
+}
+
+function pathOf(url: string): string {
+  const query = url.indexOf("?");
+  return query < 0 ? url : url.slice(0, query);
+}
+
+function expressApp(options: AppOptions, observe: Observe) {
+  const { api, webDir } = options;
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
   app.set("trust proxy", options.trustProxy);
   app.set("query parser", false); // routes read the query themselves
 
-  app.use(observe(options.log, options.metrics));
-  app.post("/api/query", procedureEndpoint(transport, "query"));
-  app.post("/api/mutation", procedureEndpoint(transport, "mutation"));
+  app.use((request, response, next) => {
+    observe(request, response);
+    next();
+  });
+  app.use(setCommonHeaders);
   app.use("/api/auth", options.authRoutes);
   app.use(healthEndpoints(options.readiness, options.metrics));
-  app.use(applicationRoutes(routes, transport));
-  if (options.webDir) app.use(staticFiles(options.webDir));
+  app.use(applicationRoutes(api["~svc"].routes, options));
+  if (webDir) app.use(staticFiles(webDir));
   app.use(notFound);
   app.use(renderError);
   return app;

@@ -1,4 +1,5 @@
 /** Reads request bodies: bounded, once, and only when somebody asks. */
+import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { SvcError } from "../errors/svc-error.ts";
 
@@ -50,14 +51,13 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
 
 /** @throws SvcError INVALID_JSON, also for text that is not UTF-8 */
 export function parseJson(body: Buffer): unknown {
+  if (!isUtf8(body)) throw new SvcError("INVALID_JSON");
   try {
-    return JSON.parse(utf8.decode(body));
+    return JSON.parse(body.toString("utf8"));
   } catch (cause) {
     throw new SvcError("INVALID_JSON", undefined, { cause });
   }
 }
-
-const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** @throws SvcError BAD_REQUEST when the body does not follow its own boundary */
 export async function parseForm(body: Buffer, contentType: string): Promise<FormData> {

@@ -2,6 +2,7 @@
  * Where errors leave the process. A `SvcError` tells the caller what it says; anything else is INTERNAL, and only the
  * request id connects the answer with the log.
  */
+import type { ServerResponse } from "node:http";
 import type { ErrorRequestHandler, RequestHandler } from "express";
 import type { ErrorCode } from "../errors/codes.ts";
 import { type Issue, SvcError } from "../errors/svc-error.ts";
@@ -36,8 +37,8 @@ export function toSvcError(thrown: unknown): SvcError {
   return new SvcError("INTERNAL", undefined, { cause: thrown });
 }
 
-/** Renders every error as JSON, in one form. */
-export const renderError: ErrorRequestHandler = (thrown, _request, response, _next) => {
+/** Answers with an error as JSON, in one form, whatever was thrown. */
+export function sendError(response: ServerResponse, thrown: unknown): void {
   const exchange = exchangeOf(response);
   const error = toSvcError(thrown);
   exchange.error = error;
@@ -49,7 +50,10 @@ export const renderError: ErrorRequestHandler = (thrown, _request, response, _ne
     ...(error.code === "UNAUTHORIZED" && { "www-authenticate": "Bearer" }),
   };
   sendJson(response, error.status, JSON.stringify(toErrorBody(error, exchange.requestId)), headers);
-};
+}
+
+/** Express's last entry: what any of the others threw. */
+export const renderError: ErrorRequestHandler = (thrown, _request, response, _next) => sendError(response, thrown);
 
 /** The end of the list: nobody has answered. */
 export const notFound: RequestHandler = (request, _response, next) => {

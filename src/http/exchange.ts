@@ -27,9 +27,16 @@ export function exchangeOf(response: ServerResponse): Exchange {
   return exchange;
 }
 
+/** Headers of every answer: the id that leads to the log, and no guessing of content types. */
+export const commonHeaders = ({ requestId }: Exchange) => ({
+  "x-request-id": requestId,
+  "x-content-type-options": "nosniff",
+});
+
 /** Sends a JSON body that is already text. Answers of the API are about one caller: nobody may store them. */
 export function sendJson(response: ServerResponse, status: number, json: string, headers: Record<string, string> = {}) {
   response.writeHead(status, {
+    ...commonHeaders(exchangeOf(response)),
     "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(json),
     "cache-control": "no-store",

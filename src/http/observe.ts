@@ -1,34 +1,43 @@
-/** The outermost middleware: gives each exchange its id, and when it is over, one log line and one observation. */
+/** What surrounds every exchange: an id at its beginning, one log line and one observation at its end. */
 import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { Logger } from "pino";
 import { SvcError } from "../errors/svc-error.ts";
-import { startExchange } from "./exchange.ts";
+import { commonHeaders, exchangeOf, startExchange } from "./exchange.ts";
 import type { Metrics } from "./metrics.ts";
 
 const acceptableId = /^[\w.:-]{1,128}$/;
 
-export function observe(log: Logger, metrics: Metrics): RequestHandler {
-  return (request, response, next) => {
+/** Begins the exchange; what follows when it is over is arranged here too. */
+export type Observe = (request: IncomingMessage, response: ServerResponse) => void;
+
+export function observer(log: Logger, metrics: Metrics): Observe {
+  // These lines have our own fields only, none of them secret: looking for secrets would double their cost.
+  const lines = log.child({}, { redact: [] });
+  return (request, response) => {
     const started = performance.now();
     const given = request.headers["x-request-id"];
     const requestId = typeof given === "string" && acceptableId.test(given) ? given : randomUUID();
     const exchange = startExchange(response, requestId);
-    response.setHeader("x-request-id", requestId);
-    response.setHeader("x-content-type-options", "nosniff");
 
     response.on("close", () => {
       const ms = performance.now() - started;
       const { operation, error } = exchange;
       // A client that went away before the answer has no status to speak of; 499 is what proxies call it.
       const status = response.writableFinished ? response.statusCode : 499;
-      metrics.observe(operation, request.method, status, ms / 1000);
+      metrics.observe(operation, request.method ?? "", status, ms / 1000);
 
       const line = { requestId, method: request.method, operation, status, ms: Math.round(ms * 100) / 100 };
-      if (status >= 500) log.error({ ...line, err: error instanceof SvcError ? (error.cause ?? error) : error }, "failed");
-      else if (error instanceof SvcError) log.info({ ...line, code: error.code }, "refused");
-      else log.info(line, "done");
+      if (status >= 500) lines.error({ ...line, err: error instanceof SvcError ? (error.cause ?? error) : error }, "failed");
+      else if (error instanceof SvcError) lines.info({ ...line, code: error.code }, "refused");
+      else lines.info(line, "done");
     });
-    next();
   };
 }
+
+/** For answers that others write: the authentication routes, the application's, static files. */
+export const setCommonHeaders: RequestHandler = (_request, response, next) => {
+  for (const [name, value] of Object.entries(commonHeaders(exchangeOf(response)))) response.setHeader(name, value);
+  next();
+};

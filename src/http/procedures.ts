@@ -2,7 +2,7 @@
  * `POST /api/query` and `POST /api/mutation`: from a body to a definition and back.
  * Next hop: `src/context/invoke.ts`.
  */
-import type { Request, RequestHandler } from "express";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Authenticate } from "../auth/session.ts";
 import { checkOutput, invoke, invokeStatement, type Runtime } from "../context/invoke.ts";
 import type { Caller } from "../context/create-context.ts";
@@ -20,15 +20,19 @@ export interface ProcedureTransport {
   limits: BodyLimits;
 }
 
+/** Answers one request. Rejects with whatever went wrong, for `errors.ts` to send. */
+export type ProcedureEndpoint = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
 /** Handles one of the two paths. @param kind the kind of procedure that this path may reach */
-export function procedureEndpoint(transport: ProcedureTransport, kind: "query" | "mutation"): RequestHandler {
+export function procedureEndpoint(transport: ProcedureTransport, kind: "query" | "mutation"): ProcedureEndpoint {
   return async (request, response) => {
     const exchange = exchangeOf(response);
     const { name, args } = await readCall(request, transport.limits, kind);
     const procedure = find(transport.procedures, name, kind);
     exchange.operation = procedure.name;
 
-    const session = await transport.authenticate(request.headers);
+    const found = transport.authenticate(request.headers);
+    const session = found instanceof Promise ? await found : found;
     const caller: Caller = { session, requestId: exchange.requestId };
     sendJson(response, 200, await answer(transport.runtime, procedure, args, caller));
   };
@@ -49,7 +53,7 @@ async function answer(runtime: Runtime, procedure: ProcedureDefinition, input: u
 const isGenerated = (procedure: ProcedureDefinition): procedure is ProcedureDefinition & { statement: CrudStatement } =>
   procedure.statement !== undefined;
 
-async function readCall(request: Request, limits: BodyLimits, kind: ProcedureKind): Promise<ProcedureCall> {
+async function readCall(request: IncomingMessage, limits: BodyLimits, kind: ProcedureKind): Promise<ProcedureCall> {
   const type = mediaType(request);
   if (isJson(type)) return decodeCall(parseJson(await readBody(request, limits.jsonBytes)));
   if (type === "multipart/form-data" && kind === "mutation") {

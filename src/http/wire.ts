@@ -119,10 +119,16 @@ function deserialize(json: unknown, meta: [number, ...Path][], maps: Path[], fil
 
 /** Walks with a list instead of recursion: deep input must not exhaust the stack that would refuse it. */
 function checkDepth(value: unknown): void {
-  let level: unknown[] = [value];
+  let level = typeof value === "object" && value !== null ? [value] : [];
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > wireLimits.depth) throw refuse([{ path: [], message: `is nested deeper than ${wireLimits.depth}` }]);
-    level = level.flatMap((item) => (typeof item === "object" && item !== null ? Object.values(item) : []));
+    if (depth >= wireLimits.depth) throw refuse([{ path: [], message: `is nested deeper than ${wireLimits.depth}` }]);
+    const inner: object[] = [];
+    for (const item of level) {
+      for (const member of Object.values(item)) {
+        if (typeof member === "object" && member !== null) inner.push(member);
+      }
+    }
+    level = inner;
   }
 }
 

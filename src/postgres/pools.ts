@@ -29,7 +29,7 @@ export interface Pools {
   request: pg.Pool;
   system: pg.Pool;
   auth: pg.Pool;
-  /** Closes all connections, waiting for those in use. */
+  /** Closes all connections. Those still in use are broken: whoever holds one had its time to finish. */
   close(): Promise<void>;
 }
 
@@ -39,6 +39,7 @@ const connectionErrors = new WeakMap<object, Error>();
 export const connectionError = (client: pg.ClientBase): Error | undefined => connectionErrors.get(client);
 
 export function createPools(urls: PoolUrls, settings: PoolSettings, log: Logger): Pools {
+  const held = new Set<pg.PoolClient>();
   const create = (name: keyof PoolUrls) => {
     const pool = new pg.Pool({
       connectionString: urls[name],
@@ -54,16 +55,23 @@ export function createPools(urls: PoolUrls, settings: PoolSettings, log: Logger)
     pool.on("error", (error) => log.warn({ pool: name, reason: error.message }, "idle database connection lost"));
     pool.on("connect", (client) => {
       // Without a listener, an error that arrives between two statements of a transaction would end the process.
-      client.on("error", (error) => connectionErrors.set(client, error));
+      // The first one says why; "connection terminated" only follows from it.
+      client.on("error", (error) => {
+        if (!connectionErrors.has(client)) connectionErrors.set(client, error);
+      });
       if (name !== "system") limitStatements(client, settings.statementTimeoutMs);
     });
+    pool.on("acquire", (client) => held.add(client));
+    pool.on("release", (_error, client) => held.delete(client));
     return pool;
   };
   const pools = { request: create("request"), system: create("system"), auth: create("auth") };
   return {
     ...pools,
     async close() {
-      await Promise.all(Object.values(pools).map((pool) => pool.end()));
+      const ended = Promise.all(Object.values(pools).map((pool) => pool.end()));
+      for (const client of held) client.release(true);
+      await ended;
     },
   };
 }

@@ -66,15 +66,16 @@ export class RequestTransaction {
     if (this.#ended) {
       throw new Error("ctx.db was used after its call had ended: await every statement before the handler returns.");
     }
-    this.#lease ??= this.#open();
-    const { client } = await this.#lease;
     try {
-      return await client.query(extended(config), values);
+      this.#lease ??= this.#open();
+      const { client } = await this.#lease;
+      return await client.query(extended(config), values).catch((error) => {
+        // A connection that the server closed said why in an event of its own, before this statement found it closed.
+        throw sqlState(error) === undefined ? (connectionError(client) ?? error) : error;
+      });
     } catch (error) {
-      // A connection that the server closed says why in an event of its own, before the statement finds it closed.
-      const reason = sqlState(error) === undefined ? (connectionError(client) ?? error) : error;
-      this.#failure ??= reason;
-      throw reason;
+      this.#failure ??= error;
+      throw error;
     }
   }
 
@@ -109,7 +110,7 @@ export class RequestTransaction {
     // A reader has its answer already: let it go while the connection finishes.
     if (this.#access === "read") return void leaving.catch(() => {});
     const command = await leaving.catch((error) => {
-      throw databaseError(error, this.#identity);
+      throw databaseError(connectionError(lease.client) ?? error, this.#identity);
     });
     // PostgreSQL answers COMMIT with ROLLBACK, and no error, when the transaction had already failed.
     if (command !== "COMMIT") throw new SvcError("CONFLICT", "The changes could not be saved.");

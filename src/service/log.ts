@@ -15,7 +15,8 @@ export function createLog(level: string, destination?: DestinationStream): Logge
       redact: { paths: secretKeys.flatMap((key) => [key, `*.${key}`]), censor: "[redacted]" },
       serializers: { err: describeError },
     },
-    destination ?? pino.destination(1),
+    // Buffered: a write per request would cost more than the request. Flushed once a second and at exit.
+    destination ?? pino.destination({ dest: 1, sync: false, minLength: 8192, periodicFlush: 1000 }),
   );
 }
 

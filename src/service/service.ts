@@ -2,7 +2,7 @@
  * One API process: pools, authentication, HTTP, and an orderly end. Everything it opens, `stop` closes.
  * Next hop: `src/http/app.ts`.
  */
-import { createServer } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Logger } from "pino";
 import { createAuth } from "../auth/create-auth.ts";
@@ -41,6 +41,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const { app, config, log } = options;
   const pools = createPools(options.urls, { ...config.pool, ...config.limits }, log);
   const server = createServer();
+  const inFlight = trackResponses(server);
   try {
     if (!options.allowDrift) await refuseDrift(pools.system, app.api["~svc"].crud);
 
@@ -84,7 +85,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     const stop = async () => {
       log.info("stopping: finishing requests in flight");
-      await drain(server, config.limits.shutdownMs);
+      await drain(server, inFlight, config.limits.shutdownMs);
       await auth.close();
       await pools.close();
       log.info("stopped");
@@ -104,14 +105,25 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 }
 
 /** Takes no new connections, lets answers finish, and after the deadline breaks what is left. */
-async function drain(server: ReturnType<typeof createServer>, deadlineMs: number): Promise<void> {
-  // Connections that idle between two requests would keep the server open. Those in use close after their answer.
-  server.prependListener("request", (_request, response) => response.setHeader("connection", "close"));
+async function drain(server: Server, inFlight: ReadonlySet<ServerResponse>, deadlineMs: number): Promise<void> {
+  // A connection in use closes after its answer, and says so; an idle one closes now.
+  for (const response of inFlight) response.shouldKeepAlive = false;
+  server.prependListener("request", (_request, response) => {
+    response.shouldKeepAlive = false;
+  });
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
   const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
-  const sweep = setInterval(() => server.closeIdleConnections(), 100);
   await closed;
   clearTimeout(deadline);
-  clearInterval(sweep);
+}
+
+/** The answers that have not been sent to their end. */
+function trackResponses(server: Server): ReadonlySet<ServerResponse> {
+  const inFlight = new Set<ServerResponse>();
+  server.on("request", (_request, response) => {
+    inFlight.add(response);
+    response.on("close", () => inFlight.delete(response));
+  });
+  return inFlight;
 }

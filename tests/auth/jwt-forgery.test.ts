@@ -188,6 +188,17 @@ describe("a credential", () => {
     expect(server.auth.authenticate({ authorization: "Bearer nonsense" })).toBeNull();
   });
 
+  test("under a made-up kid costs no query each", async () => {
+    const tokens = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => signed({}, { kid: `made-up-${index}` })),
+    );
+    let queries = 0;
+    server.pool.on("acquire", () => void queries++);
+    const started = Date.now();
+    for (const token of tokens) expect(await server.auth.authenticate({ authorization: `Bearer ${token}` })).toBeNull();
+    expect(queries).toBeLessThanOrEqual(1 + (Date.now() - started) / 2000);
+  });
+
   test.for(["bearer", "BEARER", "Bearer"])("is found after %s, as HTTP has it", async (scheme) => {
     expect(await server.auth.authenticate({ authorization: `${scheme} ${real.sessionToken}` })).not.toBeNull();
   });

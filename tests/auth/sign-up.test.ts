@@ -47,6 +47,14 @@ describe("sign-up", () => {
     expect(server.log.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
   });
 
+  test("leaves nothing behind when it fails halfway", async () => {
+    const person = { ...ann, email: "halfway@example.com" };
+    await db.sql("alter table auth.account add constraint no_more check (false) not valid");
+    expect((await server.signUp(person)).status).toBe(500);
+    await db.sql("alter table auth.account drop constraint no_more");
+    expect((await server.signUp(person)).status).toBe(200);
+  });
+
   test("works with a single connection", async () => {
     const narrow = await startAuthServer(db, { max: 1 });
     const people = [1, 2, 3, 4].map((n) => ({ ...ann, email: `narrow${n}@example.com` }));

@@ -1,5 +1,5 @@
 // If this file fails, people are signed out for no reason, or stay signed in when they should not.
-import { decodeJwt } from "jose";
+import { decodeJwt, decodeProtectedHeader } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AuthServer, ann, secret, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
@@ -43,7 +43,7 @@ describe("POST /token", () => {
     ["a signed-looking invention", `Bearer ${"x".repeat(32)}.${"A".repeat(43)}=`],
     ["text with quotes", "Bearer ' or true --"],
   ] as const)("refuses %s with 401", async ([, authorization]) => {
-    const headers = authorization === undefined ? {} : { authorization };
+    const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
     expect(await server.post("/token", undefined, { headers })).toMatchObject({
       status: 401,
       body: { code: "UNAUTHORIZED" },
@@ -60,6 +60,15 @@ describe("POST /token", () => {
     const { sessionToken } = await somebody();
     expect((await server.post("/token", undefined, { bearer: bare(sessionToken) ?? "" })).status).toBe(401);
     expect(await server.caller(bare(sessionToken) ?? "")).toBeNull();
+  });
+
+  test("refuses a live token under another's signature", async () => {
+    const [{ sessionToken }, other] = await Promise.all([somebody(), somebody()]);
+    const mixed = `${bare(sessionToken)}.${other.sessionToken.split(".")[1]}`;
+    expect((await server.post("/token", undefined, { bearer: mixed })).status).toBe(401);
+    expect(await server.caller(mixed)).toBeNull();
+    await server.post("/sign-out", undefined, { bearer: mixed });
+    expect(await server.caller(sessionToken)).not.toBeNull();
   });
 });
 
@@ -121,8 +130,8 @@ describe("POST /sign-out", () => {
 
   test("succeeds when there is nothing to end", async () => {
     const { sessionToken } = await somebody();
-    for (const headers of [{}, { authorization: "Bearer nonsense" }, { authorization: `Bearer ${sessionToken}` }]) {
-      const answer = await server.post("/sign-out", undefined, { headers });
+    for (const authorization of ["", "Bearer nonsense", `Bearer ${sessionToken}`]) {
+      const answer = await server.post("/sign-out", undefined, { headers: { authorization } });
       expect(answer).toMatchObject({ status: 200, body: { success: true } });
     }
     expect((await server.post("/sign-out", undefined, { bearer: sessionToken })).body).toEqual({ success: true });
@@ -166,6 +175,21 @@ describe("the secrets", () => {
     await expect.poll(() => server.caller(fresh), { timeout: 10_000 }).toMatchObject({ user });
     expect(await rotated.caller((await somebody()).token)).not.toBeNull();
     await rotated.close();
+  });
+
+  test("retire the signing keys that lay under the old one, after their tokens have expired", async () => {
+    const rotated = await startAuthServer(db, { secrets: ["yet-another-secret-0123456789-abcdefghij", next, secret] });
+    const { token } = (await rotated.signUp({ ...ann, email: "retired@example.com" })).body;
+    const { kid } = decodeProtectedHeader(token);
+    const left = "extract(epoch from expires_at - now()) / 60";
+    const keys = await db.sql(`select id, expires_at is null as current, ${left} > 6 as long_enough from auth.jwks`);
+    expect(keys.length).toBeGreaterThan(1);
+    for (const key of keys) expect(key).toMatchObject(key.id === kid ? { current: true } : { long_enough: true });
+
+    await db.sql("update auth.jwks set expires_at = now() - interval '1 second' where id = $1", [kid]);
+    const later = await startAuthServer(db, { secrets: [secret] });
+    expect(await later.caller(token)).toBeNull();
+    await Promise.all([rotated.close(), later.close()]);
   });
 
   test("retire with their tokens once they leave the list", async () => {

@@ -24,11 +24,17 @@ beforeEach(() => {
 const byVerb = Object.fromEntries(
   verbs.flatMap((verb) => [
     [verb, httpRoute[verb].path("/api/verbs/:id/of/:Name_2").allowAnonymous().handler(report)],
-    [`${verb}Write`, httpRoute[verb].path("/api/write/:status").allowAnonymous().handler(async ({ context, request }) => {
-      await context.db.insert(schema.guestbook).values(insert);
-      if (request.params.status === "throw") throw new SvcError("CONFLICT", "No.", { hint: "Wait." });
-      return { status: Number(request.params.status), body: "done" };
-    })],
+    [
+      `${verb}Write`,
+      httpRoute[verb]
+        .path("/api/write/:status")
+        .allowAnonymous()
+        .handler(async ({ context, request }) => {
+          await context.db.insert(schema.guestbook).values(insert);
+          if (request.params.status === "throw") throw new SvcError("CONFLICT", "No.", { hint: "Wait." });
+          return { status: Number(request.params.status), body: "done" };
+        }),
+    ],
     [`${verb}Closed`, httpRoute[verb].path("/api/closed").handler(report)],
   ]),
 );
@@ -106,7 +112,10 @@ describe.for(verbs)("%s", (verb) => {
 
   test("gets path parameters, query and headers", async () => {
     const path = "/api/verbs/a%2Fb%20%C3%BC%3F/of/%5F";
-    const { status } = await svc.fetch(`${path}?a=1&b=x%20y&a=2&flag&c=1?2=3&%C3%BC=+`, { method, headers: { "X-Own": "ü".normalize("NFC") } });
+    const { status } = await svc.fetch(`${path}?a=1&b=x%20y&a=2&flag&c=1?2=3&%C3%BC=+`, {
+      method,
+      headers: { "X-Own": "ü".normalize("NFC") },
+    });
     expect(status).toBe(200);
     const { request } = arrived as { request: SvcRequest };
     expect({ ...request.params }).toEqual({ id: "a/b ü?", Name_2: "_" });
@@ -220,7 +229,11 @@ describe("an answer", () => {
     ["teapot", 418, "application/json; charset=utf-8", '{"own":"shape"}'],
   ])("of %s is sent as %i %s", async ([key, status, type, text]) => {
     const response = await fetch(`${svc.url}/api/bodies/${key}`, { method: "POST", redirect: "manual" });
-    expect({ status: response.status, type: response.headers.get("content-type"), text: await response.text() }).toEqual({ status, type, text });
+    expect({
+      status: response.status,
+      type: response.headers.get("content-type"),
+      text: await response.text(),
+    }).toEqual({ status, type, text });
     expect(response.headers.get("cache-control")).toBe("no-store");
   });
 
@@ -233,13 +246,21 @@ describe("an answer", () => {
   test("carries the handler's headers, which win", async () => {
     const { headers } = await svc.fetch("/api/bodies/created", { method: "POST" });
     expect([headers.get("location"), headers.get("x-custom")]).toEqual(["/x/1", "1"]);
-    expect((await svc.fetch("/api/bodies/cached", { method: "POST" })).headers.get("cache-control")).toBe("public, max-age=60");
+    expect((await svc.fetch("/api/bodies/cached", { method: "POST" })).headers.get("cache-control")).toBe(
+      "public, max-age=60",
+    );
   });
 
-  test.for(["badStatus", "halfStatus", "noJson", "badHeader"])("that cannot be sent (%s) is a 500 and undoes the call", async (key) => {
-    expect(await svc.fetch(`/api/bodies/${key}`, { method: "POST" })).toMatchObject({ status: 500, body: { code: "INTERNAL" } });
-    expect(await messages()).not.toContain(key);
-  });
+  test.for(["badStatus", "halfStatus", "noJson", "badHeader"])(
+    "that cannot be sent (%s) is a 500 and undoes the call",
+    async (key) => {
+      expect(await svc.fetch(`/api/bodies/${key}`, { method: "POST" })).toMatchObject({
+        status: 500,
+        body: { code: "INTERNAL" },
+      });
+      expect(await messages()).not.toContain(key);
+    },
+  );
 
   test("of a stream arrives in full; a broken one breaks the connection", async () => {
     const { body, headers } = await svc.fetch("/api/stream/finite");
@@ -262,7 +283,11 @@ describe("an answer", () => {
 
   test("to HEAD is GET's without a body", async () => {
     const response = await fetch(`${svc.url}/api/reads`, { method: "HEAD" });
-    expect([response.status, response.headers.get("content-type"), await response.text()]).toEqual([200, "application/json; charset=utf-8", ""]);
+    expect([response.status, response.headers.get("content-type"), await response.text()]).toEqual([
+      200,
+      "application/json; charset=utf-8",
+      "",
+    ]);
   });
 });
 

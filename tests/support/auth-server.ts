@@ -7,7 +7,7 @@ import { type Auth, createAuth } from "../../src/auth/create-auth.ts";
 import type { AuthDefinition } from "../../src/define/auth.ts";
 import { notFound, renderError } from "../../src/http/errors.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
-import { observe } from "../../src/http/observe.ts";
+import { observer } from "../../src/http/observe.ts";
 import { createLog } from "../../src/service/log.ts";
 import type { Database } from "./database.ts";
 
@@ -99,7 +99,11 @@ export async function startAuthServer(db: Database, options: AuthServerOptions =
   });
 
   const app = express();
-  app.use(observe(log, createMetrics({ auth: pool })));
+  const observe = observer(log, createMetrics({ auth: pool }));
+  app.use((request, response, next) => {
+    observe(request, response);
+    next();
+  });
   app.use("/api/auth", auth.router);
   app.get("/caller", async (request, response) => void response.json(await auth.authenticate(request.headers)));
   app.use(notFound, renderError);

@@ -41,8 +41,9 @@ function showProblem(scope, problem, error) {
 
   const known = error instanceof ApiError ? error : new ApiError({ error: "Something went wrong on this page." });
   if (known !== error) console.error(error);
-  const fields = known.issues.map(({ path, message }) => `${path.join(".") || "input"} ${message}`);
-  const lines = [known.message, known.hint, ...fields].filter(Boolean);
+  // An issue is a sentence of its own, or what follows the field's name: "must be a number".
+  const issues = known.issues.map(({ path, message }) => (/^[A-Z]/.test(message) ? message : `${path[0]} ${message}`));
+  const lines = [known.message, ...issues, known.hint].filter(Boolean);
   problem.replaceChildren(...lines.map((line) => Object.assign(document.createElement("span"), { textContent: line })));
 
   const wrong = known.issues.map(({ path }) => scope.elements?.namedItem(path[0])).filter(Boolean);

@@ -1,0 +1,183 @@
+// If this file fails, a mistake in an application's definitions surfaces as a riddle at run time, or not at all.
+import { integer, pgTable, serial, text } from "drizzle-orm/pg-core";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import {
+  createCrudFactory, createSvcHttpRouteBuilders, createSvcProcedureBuilders, DefinitionError, defineApi, openRls, v,
+} from "../../src/index.ts"; // biome-ignore format: a list of names
+import { DriftError } from "../../src/postgres/fingerprints.ts";
+import { notes } from "../fixture/backend/schema.ts";
+import { database } from "../support/database.ts";
+import { apiWith, TestService } from "../support/service.ts";
+
+const procedure = createSvcProcedureBuilders();
+const httpRoute = createSvcHttpRouteBuilders();
+const createCrud = createCrudFactory(procedure);
+const ask = (name: string) => procedure.query.name(name).handler(() => 1);
+const at = (path: string, verb: "get" | "post" = "get") => httpRoute[verb].path(path).handler(() => ({}));
+const open = () => openRls({ read: "anyone", write: "nobody" });
+const schema = v.object({});
+// Authors of JavaScript, and of import cycles, get past the types.
+const api = (bags: object) => defineApi(bags as Parameters<typeof defineApi>[0]);
+
+const finish = "End it with .handler(…).";
+const makeOne = "Make it with procedure.query, procedure.mutation, procedure.internal or createCrud.";
+const limitHint = "Give a whole number from 1 to 10000.";
+const prefixHint = "Use a letter or _, then letters, digits or _; at most 50 characters.";
+
+const mistakes: [what: string, make: () => unknown, message: string, hint: string][] = [
+  ["a procedure without a name", () => procedure.query.handler(() => 1), "A query has no name.", 'Call .name("module.operation") on it first.'],
+  ["a route without a path", () => httpRoute.patch.handler(() => ({})), "A patch route has no path.", 'Call .path("/api/…") on it first.'],
+  ["a second .input() of a procedure", () => procedure.mutation.name("a.b").input(schema).use(({ next }) => next()).input(schema),
+    'The procedure "a.b" declares .input() twice.', "Join the two schemas into one."],
+  ["a second .input() of a route", () => httpRoute.post.path("/a").input(schema).input(schema),
+    "The route /a declares .input() twice.", "Join the two schemas into one."],
+  ["two procedures of one name", () => api({ procedures: { a: ask("x.y"), b: { c: ask("x.y") } } }),
+    'Two procedures are named "x.y"; the second is procedures.b.c.', "Give one of them another .name(), or its createCrud() another { prefix }."],
+  ["two createCruds of one prefix", () => api({ procedures: { a: createCrud(notes), b: createCrud(notes) } }),
+    'Two procedures are named "notes.list"; the second is procedures.b.list.', "Give one of them another .name(), or its createCrud() another { prefix }."],
+  ["a builder without a handler", () => api({ procedures: { a: procedure.query.name("x.y") } }), 'procedures.a ("x.y") is not finished.', finish],
+  ["a nested builder without anything", () => api({ procedures: { a: { b: procedure.query } } }), "procedures.a.b is not finished.", finish],
+  ["a route builder without a handler", () => api({ httpRoutes: { a: httpRoute.get.path("/a") } }), "httpRoutes.a is not finished.", finish],
+  ["a function for a procedure", () => api({ procedures: { a: () => 1 } }), "procedures.a is not a procedure.", makeOne],
+  ["undefined for a procedure", () => api({ procedures: { a: undefined } }), "procedures.a is not a procedure.", makeOne],
+  ["null for a procedure", () => api({ procedures: { a: null } }), "procedures.a is not a procedure.", makeOne],
+  ["text for a procedure", () => api({ procedures: { a: "tasks.list" } }), "procedures.a is not a procedure.", makeOne],
+  ["a nested number for a procedure", () => api({ procedures: { a: { b: 7 } } }), "procedures.a.b is not a procedure.", makeOne],
+  ["a route for a procedure", () => api({ procedures: { a: at("/a") } }), "procedures.a is not a procedure.", makeOne],
+  ["procedures nested too deep", () => api({ procedures: { a: { b: { c: ask("x.y") } } } }), "procedures.a.b is not a procedure.", makeOne],
+  ["a procedure for a route", () => api({ httpRoutes: { a: ask("x.y") } }), "httpRoutes.a is not a route.", "Make it with httpRoute.get and so on."],
+  ["undefined for a route", () => api({ httpRoutes: { a: undefined } }), "httpRoutes.a is not a route.", "Make it with httpRoute.get and so on."],
+  ["an unknown bag", () => api({ procedure: {} }), 'defineApi does not know "procedure".', "It takes procedures and httpRoutes."],
+  ["two routes of one verb and shape", () => api({ httpRoutes: { a: at("/x/:id"), b: at("/x/:name") } }),
+    "httpRoutes.b and httpRoutes.a both take get /x/:name.", "Only the first could ever answer. Change one of the paths."],
+  ["createCrud without an id", () => createCrud(pgTable("t", { key: integer("id") }, open)),
+    'createCrud: table "t" must have an id column.', 'Add one, such as id: serial("id").primaryKey() or id: uuid("id").primaryKey().defaultRandom().'],
+  ["createCrud without a policy", () => createCrud(pgTable("t", { id: serial("id") })),
+    'createCrud: table "t" declares no policy, so it would deny everybody.',
+    "Return one of these from the table's third argument: ownerRls(t.userId) for rows of a user, " +
+      'openRls({ read: "anyone", write: "authenticated" }) for rows of nobody, or your own pgPolicy(…).'],
+  ...["", "1a", "a-b", "a.b", "a b", "ä", "x".repeat(51), "a;drop"].map((prefix): (typeof mistakes)[number] =>
+    [`the prefix ${prefix}`, () => createCrud(notes, { prefix }), `createCrud: "${prefix}" cannot be a prefix.`, prefixHint]),
+  ["a table whose name cannot be a prefix", () => createCrud(pgTable("my-table", { id: serial("id") }, open)), 'createCrud: "my-table" cannot be a prefix.', prefixHint],
+  ...[0, -1, 1.5, 10_001, Number.NaN, Number.POSITIVE_INFINITY, "20"].flatMap((value) =>
+    ["defaultLimit", "maxLimit"].map((option): (typeof mistakes)[number] =>
+      [`${option} ${value}`, () => createCrud(notes, { [option]: value }), `createCrud: ${option} of "notes" is ${value}.`, limitHint])),
+  ...["", "a b", "a..b", ".a", "a.", "1a", "a.1", "a-b", "ä", "a/b", "x".repeat(129)].map((name): (typeof mistakes)[number] =>
+    [`the name ${name}`, () => ask(name), `"${name}" cannot be the name of a procedure.`,
+      'Use words of letters, digits and _ joined by dots, such as "tasks.openCount"; at most 128 characters.']),
+  ...["", "a", "/", "/a/", "//a", "/a//b", "/a b", "/:", "/:1", "/a/*", "/a?b", "/a(b)", "/{a}", "/a:b", "/ä", "/%41"].map((path): (typeof mistakes)[number] =>
+    [`the path ${path}`, () => at(path), `"${path}" cannot be the path of a route.`, 'Start with "/", and make each segment plain text or a parameter such as ":id".']),
+  ...[
+    ["/api/query", "/api/query"], ["/api/mutation", "/api/mutation"], ["/api/auth/sign-in", "/api/auth"], ["/api/storage/:id", "/api/storage"],
+    ["/api/realtime", "/api/realtime"], ["/api/graphql", "/api/graphql"], ["/ws", "/ws"], ["/healthz", "/healthz"], ["/readyz", "/readyz"],
+    ["/metrics/x", "/metrics"], ["/openapi.json", "/openapi.json"], ["/_studio/x", "/_studio"], ["/API/Query", "/api/query"], ["/Healthz", "/healthz"],
+  ].map(([path = "", builtIn]): (typeof mistakes)[number] =>
+    [`the reserved path ${path}`, () => api({ httpRoutes: { a: at(path, "post") } }), `httpRoutes.a: ${path} collides with the built-in ${builtIn}.`, "Choose another path."]),
+]; // biome-ignore format: a table
+
+test.for(mistakes)("%s is told, with what to write instead", ([, make, message, hint]) => {
+  let error: unknown;
+  try {
+    make();
+  } catch (thrown) {
+    error = thrown;
+  }
+  expect(error).toBeInstanceOf(DefinitionError);
+  expect((error as DefinitionError).message).toBe(`${message}\n  ${hint}`);
+  expect((error as DefinitionError).hint).toBe(hint);
+});
+
+describe("what is no mistake", () => {
+  test.for(["a", "_a", "tasks.openCount", "a.b.c_1", "x".repeat(128)])("the name %s", (name) => {
+    expect([...defineApi({ procedures: { a: ask(name) } })["~svc"].procedures.keys()]).toEqual([name]);
+  });
+  test.for(["/a", "/api/a", "/api/queryx", "/wsx", "/:a/:b", "/a.json", "/a/~b/c-d_e", "/.well-known/x"])(
+    "the path %s",
+    (path) => {
+      expect(defineApi({ httpRoutes: { a: at(path) } })["~svc"].routes).toMatchObject([{ path, verb: "get" }]);
+    },
+  );
+  test("one path with two verbs, and a parameter beside a word", () => {
+    const { routes } = defineApi({ httpRoutes: { a: at("/x/:id"), b: at("/x/:id", "post"), c: at("/x/new") } })["~svc"];
+    expect(routes).toHaveLength(3);
+  });
+  test("one table under two prefixes, nested or not, and an API of nothing", () => {
+    const bags = {
+      procedures: {
+        notes: createCrud(notes),
+        mine: createCrud(notes, { prefix: "mine", defaultLimit: 10_000, maxLimit: 10_000 }),
+      },
+    };
+    expect([...defineApi(bags)["~svc"].procedures.keys()]).toHaveLength(10);
+    expect(defineApi(bags)["~svc"].crud.map(({ prefix }) => prefix)).toEqual(["notes", "mine"]);
+    expect(defineApi({})["~svc"]).toMatchObject({ routes: [], crud: [] });
+  });
+  test("a table without userId, createdAt and updatedAt", () => {
+    expect(createCrud(pgTable("t", { id: serial("id"), a: text("a") }, open))).toHaveProperty("create");
+  });
+});
+
+describe("a builder", () => {
+  test("is not changed by what is built from it", async () => {
+    const base = procedure.query.name("base").input(v.object({ n: v.number() }));
+    const trace: string[] = [];
+    const traced = (name: string) =>
+      base
+        .use(({ next }) => {
+          trace.push(name);
+          return next();
+        })
+        .handler(({ input }) => input.n);
+    const plain = base.name("plain").allowAnonymous().output(z.string()).handler(() => "x"); // biome-ignore format: a chain
+    const [one, two] = [traced("one"), traced("two")];
+    const run = (p: typeof one | typeof plain) =>
+      p["~svc"].procedure.run({ context: {} as never, input: { n: 1 }, outcome: {} });
+    await run(plain);
+    expect(trace).toEqual([]);
+    expect(await run(one)).toBe(1);
+    expect(trace).toEqual(["one"]);
+    expect(one["~svc"].procedure).toMatchObject({ name: "base", anonymous: false, output: undefined });
+    expect(two["~svc"].procedure.name).toBe("base");
+    expect(plain["~svc"].procedure).toMatchObject({ name: "plain", anonymous: true });
+  });
+  test("of a route neither", () => {
+    const base = httpRoute.post.path("/base");
+    base
+      .allowAnonymous()
+      .path("/other")
+      .input(schema)
+      .output(schema)
+      .handler(() => ({}) as never);
+    expect(base.handler(() => ({}))["~svc"].route).toMatchObject({
+      path: "/base",
+      anonymous: false,
+      output: undefined,
+    });
+  });
+});
+
+describe("a service whose database has other functions than the definitions", () => {
+  const db = database();
+  test("does not start, and says what to run", async () => {
+    const api = apiWith({ procedures: { more: createCrud(notes, { prefix: "more_notes" }) as never } });
+    await db.sql("comment on function svc_crud.notes_get(integer) is 'One row. svc:0000000000000000'");
+    const error = await new TestService(db, api, {}).start().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(DriftError);
+    expect((error as Error).message.split("\n")).toEqual([
+      "The database does not have the CRUD functions of these definitions:",
+      "  svc_crud.notes_get(integer) is different",
+      "  svc_crud.more_notes_list(jsonb) is missing",
+      "  svc_crud.more_notes_get(integer) is missing",
+      "  svc_crud.more_notes_create(jsonb) is missing",
+      "  svc_crud.more_notes_update(integer, jsonb) is missing",
+      "  svc_crud.more_notes_remove(integer) is missing",
+      "  Run `svc codegen` and `svc migrate`. To serve anyway during a rolling deploy: --allow-drift",
+    ]);
+    await expect
+      .poll(() =>
+        db.sql("select from pg_stat_activity where datname = current_database() and application_name like 'svc %'"),
+      )
+      .toEqual([]);
+  });
+});

@@ -1,0 +1,277 @@
+// If this file fails, a mistake in the database is told to the caller as something else, or tells too much.
+import { eq, sql } from "drizzle-orm";
+import { integer, pgTable, serial, text, uuid } from "drizzle-orm/pg-core";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type ErrorCode, errorCodes, SvcError } from "../../src/index.ts";
+import { sqlStates } from "../../src/postgres/errors.ts";
+import { procedure } from "../fixture/backend/index.ts";
+import * as schema from "../fixture/backend/schema.ts";
+import { database } from "../support/database.ts";
+import { type Answer, apiWith, service } from "../support/service.ts";
+
+const things = pgTable("things", {
+  id: serial("id").primaryKey(),
+  code: text("code"),
+  parent: integer("parent"),
+  amount: integer("amount"),
+  needed: text("needed").notNull().default("x"),
+  short: text("short"),
+  uid: uuid("uid"),
+  span: text("span"),
+});
+const vault = pgTable("vault", { secret: text("secret") });
+type Db = Parameters<Parameters<typeof procedure.mutation.handler>[0]>[0]["context"]["db"];
+
+/** A value that only the row knows. */
+const hidden = "canary-7c2e";
+const put = (values: Partial<typeof things.$inferInsert>) => (db: Db) => db.insert(things).values(values);
+const statements = {
+  unique: put({ code: hidden }),
+  foreignKey: put({ parent: 987654321 }),
+  check: put({ amount: -987654321 }),
+  notNull: put({ code: "other", needed: sql`null` as never }),
+  tooLong: put({ short: hidden }),
+  outOfRange: put({ amount: 98765432198 }),
+  badUuid: (db: Db) => db.select().from(things).where(eq(things.uid, hidden)),
+  badNumber: (db: Db) =>
+    db
+      .select()
+      .from(things)
+      .where(eq(things.amount, hidden as never)),
+  badDate: (db: Db) => db.select({ at: sql`${hidden}::text::timestamptz` }).from(things),
+  overlap: put({ span: "[5,7]" }),
+  nul: put({ code: `${hidden}\0` }),
+  division: (db: Db) => db.select({ n: sql`1 / (amount - amount)` }).from(things).where(eq(things.code, hidden)),
+  permission: (db: Db) => db.select().from(vault).where(eq(vault.secret, hidden)),
+  policy: (db: Db) => db.insert(schema.notes).values({ userId: hidden, title: hidden }),
+  unknownFunction: (db: Db) => db.select({ n: sql`no_such_function(${hidden}::text)` }).from(things),
+  sleep: (db: Db) => db.select({ n: sql`pg_sleep(60)` }).from(things).limit(1),
+} satisfies Record<string, (db: Db) => Promise<unknown>>;
+
+/** Ends the handler's pause when its connection is gone. */
+const gone = async (pid: number) => {
+  await expect
+    .poll(() => db.sql("select from pg_stat_activity where pid = $1", [pid]), { timeout: 20_000 })
+    .toEqual([]);
+};
+const pidOf = async (db: Db) =>
+  (await db.select({ pid: sql<number>`pg_backend_pid()` }).from(things).limit(1))[0]?.pid ?? 0;
+let barrier = () => Promise.resolve();
+
+const mutation = (name: string) => procedure.mutation.name(`db.${name}`).allowAnonymous();
+const procedures = {
+  raise: mutation("raise").handler(async ({ context, input }) => {
+    await context.db.select({ n: sql`raise_state(${input}, ${hidden})` }).from(things).limit(1);
+  }),
+  run: mutation("run").handler(async ({ context, input }) => {
+    await statements[input as keyof typeof statements](context.db as Db);
+  }),
+  swallow: mutation("swallow").handler(async ({ context }) => {
+    await put({ code: "swallowed" })(context.db as Db);
+    await statements.unique(context.db as Db).catch(() => {});
+    return "all is well";
+  }),
+  nested: mutation("nested").handler(async ({ context }) => {
+    await context.db.transaction((inner) => statements.unique(inner as Db)).catch(() => {});
+    await put({ code: "after the savepoint" })(context.db as Db);
+  }),
+  own: mutation("own").handler(async ({ context }) => {
+    await statements.unique(context.db as Db).catch((error) => {
+      throw new SvcError("FORBIDDEN", "Taken.", { cause: error.cause });
+    });
+  }),
+  reads: procedure.query.name("db.reads").allowAnonymous().handler(({ context }) => put({ code: "query" })(context.db as Db)),
+  crossed: mutation("crossed").handler(async ({ context, input }) => {
+    for (const code of input as string[]) {
+      await context.db.update(things).set({ amount: sql`amount + 1` }).where(eq(things.code, code));
+      await barrier();
+    }
+  }),
+  pauses: mutation("pauses").handler(async ({ context, input }) => {
+    await put({ code: "paused" })(context.db as Db);
+    await gone(await pidOf(context.db as Db));
+    if (input === "then reads") await pidOf(context.db as Db);
+  }),
+  killed: mutation("killed").handler(async ({ context }) => {
+    await put({ code: "killed" })(context.db as Db);
+    const pid = await pidOf(context.db as Db);
+    await db.sql("select pg_terminate_backend($1)", [pid]);
+    await gone(pid);
+    await pidOf(context.db as Db);
+  }),
+}; // biome-ignore format: a chain per line
+
+const db = database();
+const svc = service(db, apiWith({ procedures }));
+const hasty = service(db, apiWith({ procedures }), { limits: { statementTimeoutMs: 300, idleInTransactionMs: 300 } });
+
+beforeAll(async () => {
+  await db.sql(`
+    create table things (
+      id serial primary key, code text unique, parent integer references things, amount integer check (amount > 0),
+      needed text not null default 'x', short varchar(3), uid uuid, span int4range, exclude using gist (span with &&)
+    );
+    alter table things enable row level security;
+    create policy all_anyone on things for all to svc_anonymous, svc_authenticated using (true) with check (true);
+    grant all on things to svc_anonymous, svc_authenticated;
+    grant usage on sequence things_id_seq to svc_anonymous, svc_authenticated;
+    create function raise_state(state text, value text) returns integer language plpgsql as $$ begin
+      raise exception using errcode = state, message = 'from things', detail = value, hint = value, column = 'things';
+    end $$;
+    grant execute on function raise_state to svc_anonymous, svc_authenticated`);
+});
+beforeEach(async () => {
+  await db.sql("truncate things, guestbook, notes restart identity cascade");
+  await db.sql(
+    "insert into things (code, amount, needed, span) values ($1, 1, 'x', '[1,6]'), ('other row', 1, 'x', null)",
+    [hidden],
+  );
+});
+const rows = async () => (await db.sql("select code from things order by id")).map(({ code }) => code);
+const unchanged = [hidden, "other row"];
+
+/** The answer is exactly what the table says, and neither it nor the log knows the row. */
+async function expectError(answer: Answer, code: ErrorCode, message?: string, hint?: string) {
+  const requestId = answer.headers.get("x-request-id");
+  expect(answer.status).toBe(errorCodes[code].status);
+  expect(answer.body).toEqual({ error: message ?? errorCodes[code].message, code, requestId, ...(hint && { hint }) });
+  expect(answer.headers.get("retry-after")).toBe(code === "UNAVAILABLE" ? "1" : null);
+  const lines = () => svc.logged.concat(hasty.logged).filter((line) => line.includes(String(requestId)));
+  await expect.poll(() => lines().length).toBe(1);
+  expect(lines().join()).not.toMatch(/canary-7c2e|987654321/);
+  return JSON.parse(lines()[0] ?? "");
+}
+
+describe("every SQLSTATE of the map", () => {
+  test.for(Object.entries(sqlStates))("%s becomes what the map says", async ([state, { code, message, hint }]) => {
+    const line = await expectError(await svc.mutate(await svc.signUp("ann"), "db.raise", state), code, message, hint);
+    if (errorCodes[code].status >= 500) expect(line.err).toMatchObject({ code: state });
+  });
+  test.for(["P0001", "XX000", "42601", "22012", "54001", "ZZZZZ"])(
+    "%s, which is not in it, is INTERNAL",
+    async (state) => {
+      const line = await expectError(await svc.mutate(null, "db.raise", state), "INTERNAL");
+      expect(JSON.stringify(line.err)).toContain(`"code":"${state}"`);
+    },
+  );
+  test("a connection's own (08006) asks to try again", async () => {
+    await expectError(await svc.mutate(null, "db.raise", "08006"), "UNAVAILABLE");
+  });
+});
+
+describe("a statement that really fails", () => {
+  const table: Record<Exclude<keyof typeof statements, "sleep">, ErrorCode | [ErrorCode, ErrorCode]> = {
+    unique: "CONFLICT", foreignKey: "CONFLICT", check: "BAD_REQUEST", notNull: "BAD_REQUEST", tooLong: "BAD_REQUEST",
+    outOfRange: "BAD_REQUEST", badUuid: "BAD_REQUEST", badNumber: "BAD_REQUEST", badDate: "BAD_REQUEST", overlap: "CONFLICT",
+    nul: "BAD_REQUEST", division: "INTERNAL", unknownFunction: "INTERNAL",
+    permission: ["UNAUTHORIZED", "FORBIDDEN"], policy: ["UNAUTHORIZED", "FORBIDDEN"], // nobody, and a user
+  }; // biome-ignore format: a table
+  test.for(Object.entries(table))("%s: %s", async ([key, expected]) => {
+    const [forNobody, forUser] = Array.isArray(expected) ? expected : [expected, expected];
+    for (const [user, code] of [
+      [null, forNobody],
+      [await svc.signUp("ann"), forUser],
+    ] as const) {
+      const answer = await svc.mutate(user, "db.run", key);
+      const { error, hint } = answer.body;
+      await expectError(answer, code, error, hint);
+      expect(`${error} ${hint}`).not.toMatch(/things|vault|notes|amount|select|insert|constraint|policy|\$1|\d{5}/i);
+      expect(await rows()).toEqual(unchanged);
+    }
+  });
+
+  test("fails the call even when the handler swallows it", async () => {
+    await expectError(await svc.mutate(null, "db.swallow"), "CONFLICT", sqlStates["23505"]?.message);
+    expect(await rows()).toEqual(unchanged);
+  });
+  test("inside a savepoint is the handler's to swallow", async () => {
+    expect((await svc.mutate(null, "db.nested")).status).toBe(200);
+    expect(await rows()).toEqual([...unchanged, "after the savepoint"]);
+  });
+  test("may be told in the handler's own words", async () => {
+    await expectError(await svc.mutate(null, "db.own"), "FORBIDDEN", "Taken.");
+  });
+  test("because a query wrote, says what to do", async () => {
+    await expectError(await svc.query(null, "db.reads"), "QUERY_WROTE", undefined, sqlStates["25006"]?.hint);
+    expect(await rows()).toEqual(unchanged);
+  });
+});
+
+describe("time and connections", () => {
+  test("of two mutations that lock each other out, one is saved and the other is a 409", async () => {
+    let waiting = 0;
+    let open = () => {};
+    const both = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    barrier = () => {
+      if (++waiting === 2) open();
+      return both;
+    };
+    const orders = [
+      [hidden, "other row"],
+      ["other row", hidden],
+    ];
+    const answers = await Promise.all(orders.map((order) => svc.mutate(null, "db.crossed", order)));
+    const [saved, refused] = answers.sort((a, b) => a.status - b.status) as [Answer, Answer];
+    expect(saved.status).toBe(200);
+    await expectError(refused, "CONFLICT");
+    expect((await db.sql("select amount from things")).map(({ amount }) => amount)).toEqual([2, 2]); // one of them, whole
+  });
+
+  test("a statement that takes too long is a 504 that says so", async () => {
+    await expectError(await hasty.mutate(null, "db.run", "sleep"), "TIMEOUT", undefined, sqlStates["57014"]?.hint);
+  });
+
+  test.for(["then reads", "then returns"])(
+    "a handler that holds its transaction open too long and %s is a 504",
+    async (then) => {
+      await expectError(await hasty.mutate(null, "db.pauses", then), "TIMEOUT", undefined, sqlStates["25P03"]?.hint);
+      expect(await rows()).toEqual(unchanged);
+    },
+  );
+
+  test("a connection that is killed under a mutation is a 503, and nothing is saved", async () => {
+    await expectError(await svc.mutate(null, "db.killed"), "UNAVAILABLE");
+    expect(await rows()).toEqual(unchanged);
+    expect((await svc.mutate(null, "db.nested")).status).toBe(200); // the pool has another one
+  });
+
+  /** Calls generated CRUD while its table is locked, and gives the backends that wait. */
+  async function behindLock(
+    call: () => Promise<Answer>,
+    meanwhile: (release: () => Promise<unknown>) => Promise<void>,
+  ) {
+    const locker = await db.connect("admin");
+    await locker.query("begin; lock table guestbook in access exclusive mode");
+    const answer = call();
+    await meanwhile(() => locker.query("rollback"));
+    await locker.query("rollback");
+    return answer;
+  }
+  const killWaiting = async () => {
+    const killed =
+      "select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+    await expect.poll(() => db.sql(killed), { timeout: 10_000 }).toHaveLength(1);
+  };
+
+  test("generated CRUD: a read is tried again, a write is a 503 and not repeated", async () => {
+    const read = await behindLock(() => svc.query(null, "guestbook.list"), killWaiting);
+    expect(read).toMatchObject({ status: 200, body: { json: { total: 0 } } });
+    await expectError(
+      await behindLock(() => svc.mutate(null, "guestbook.create", { message: hidden }), killWaiting),
+      "UNAVAILABLE",
+    );
+    expect(await db.sql("select from guestbook")).toEqual([]);
+  });
+
+  test("generated CRUD: a statement that takes too long is a 504", async () => {
+    const call = () => hasty.mutate(null, "guestbook.create", { message: hidden });
+    let answer: Promise<Answer> | undefined;
+    await behindLock(
+      () => (answer = call()),
+      async () => void (await answer),
+    );
+    await expectError(await (answer as Promise<Answer>), "TIMEOUT", undefined, sqlStates["57014"]?.hint);
+  });
+});

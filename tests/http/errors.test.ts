@@ -1,0 +1,280 @@
+// If this file fails, a caller cannot tell what went wrong, or learns what only the log may know.
+import { type } from "arktype";
+import { describe, expect, test } from "vitest";
+import { createSvcHttpRouteBuilders, type ErrorCode, errorCodes, SvcError, v } from "../../src/index.ts";
+import { procedure } from "../fixture/backend/index.ts";
+import * as schema from "../fixture/backend/schema.ts";
+import { database } from "../support/database.ts";
+import { type Answer, apiWith, service } from "../support/service.ts";
+
+const httpRoute = createSvcHttpRouteBuilders();
+const hidden = "canary-5f1d";
+const codes = Object.keys(errorCodes) as ErrorCode[];
+const detail = { hint: "Do this instead.", issues: [{ path: ["a", 0], message: "must be b" }], retryAfter: 7 };
+
+// What applications and their libraries throw. None of it is meant for the caller.
+class Upstream extends Error {
+  status = 429;
+  statusCode = 429;
+  code = "23505";
+}
+const thrown: Record<string, unknown> = {
+  error: new Error(hidden, { cause: new Error(hidden) }),
+  "an error with a status": new Upstream(hidden),
+  "an object with a status": { status: 404, message: hidden, expose: false },
+  string: hidden,
+  "the string route": "route",
+  "the string router": "router",
+  null: null,
+  undefined: undefined,
+  "a frozen error": Object.freeze(new TypeError(hidden)),
+  "a rejected response": new Response(hidden, { status: 400 }),
+  "a circular error": Object.assign(new Error(hidden), { self: {} as unknown }),
+};
+const circular = thrown["a circular error"] as { self: unknown };
+circular.self = circular;
+
+const fail = procedure.mutation.name("fail.code").allowAnonymous().input(v.object({ code: v.string(), bare: v.boolean() }))
+  .handler(({ input }): string => {
+    if (input.bare) throw new SvcError(input.code as ErrorCode);
+    throw new SvcError(input.code as ErrorCode, "A sentence.", { ...detail, cause: new Error(hidden) });
+  }); // biome-ignore format: a chain
+const procedures = {
+  fail,
+  throws: procedure.mutation
+    .name("fail.throws")
+    .allowAnonymous()
+    .handler(({ input }): string => {
+      throw thrown[String(input)];
+    }),
+  rejects: procedure.query
+    .name("fail.rejects")
+    .allowAnonymous()
+    .use(async ({ next }) => next())
+    .handler(async ({ input }): Promise<string> => {
+      throw thrown[String(input)];
+    }),
+  output: procedure.query
+    .name("fail.output")
+    .allowAnonymous()
+    .output(type({ n: "'a' | 'b'" }))
+    .handler(() => ({ n: hidden }) as never),
+  twice: procedure.query
+    .name("fail.twice")
+    .allowAnonymous()
+    .use(async ({ next }) => [await next(), await next()])
+    .handler(() => 1),
+  writes: procedure.query
+    .name("fail.writes")
+    .allowAnonymous()
+    .handler(({ context }) => context.db.insert(schema.guestbook).values({ message: hidden })),
+  executes: procedure.query
+    .name("fail.executes")
+    .allowAnonymous()
+    .handler(({ context }) => context.db.execute("select 1" as never)),
+  requires: procedure.query
+    .name("fail.requires")
+    .allowAnonymous()
+    .handler(({ context }) => context.auth.requireAuth().user.id),
+  logs: procedure.query
+    .name("fail.logs")
+    .allowAnonymous()
+    .handler(({ context }) => {
+      context.log.info(
+        { password: hidden, user: { token: hidden, sessionToken: hidden }, authorization: hidden },
+        "logged",
+      );
+      return 1;
+    }),
+};
+const httpRoutes = {
+  fail: httpRoute.post.path("/fail/code").allowAnonymous().handler(async (call) => ({ body: await fail["~svc"].procedure.run({ ...call, outcome: {} }) })),
+  throws: httpRoute.post.path("/fail/throws").allowAnonymous().handler(({ input }) => {
+    throw thrown[String(input)];
+  }),
+}; // biome-ignore format: a line each
+
+const db = database();
+const svc = service(db, apiWith({ procedures, httpRoutes }));
+
+/** The log lines of one exchange, parsed. */
+const logOf = async (requestId: string) => {
+  const lines = () => svc.logged.filter((line) => line.includes(requestId)).map((line) => JSON.parse(line));
+  await expect.poll(() => lines().length).toBeGreaterThan(0);
+  return lines();
+};
+
+describe("an error body", () => {
+  test.for(codes)("of %s has the table's status and sentence, and nothing that was not said", async (code) => {
+    const { status, message } = errorCodes[code];
+    for (const answer of [
+      await svc.mutate(null, "fail.code", { code, bare: true }),
+      await svc.post("/fail/code", { code, bare: true }),
+    ]) {
+      expect(answer.status).toBe(status);
+      expect(answer.body).toEqual({ error: message, code, requestId: answer.headers.get("x-request-id") });
+      expect(answer.headers.get("retry-after")).toBeNull();
+    }
+  });
+
+  test.for(codes)("of %s carries sentence, hint, issues and Retry-After, never the cause", async (code) => {
+    const { hint, issues } = detail;
+    const answer = await svc.mutate(null, "fail.code", { code, bare: false });
+    expect(answer.body).toEqual({
+      error: "A sentence.",
+      code,
+      hint,
+      issues,
+      requestId: answer.headers.get("x-request-id"),
+    });
+    expect(answer.headers.get("retry-after")).toBe("7");
+    expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    expect([answer.headers.get("cache-control"), answer.headers.get("x-content-type-options")]).toEqual([
+      "no-store",
+      "nosniff",
+    ]);
+    const [line] = await logOf(answer.body.requestId);
+    if (answer.status >= 500) expect(line).toMatchObject({ level: 50, err: { message: hidden } });
+    else expect(line).toMatchObject({ level: 30, code, status: answer.status, operation: "fail.code" });
+  });
+});
+
+// Each code where the service itself gives it. METHOD_NOT_ALLOWED and RATE_LIMITED are given by src/auth alone.
+const natural: Record<string, [ErrorCode, () => Promise<Answer>]> = {
+  "arguments that cannot be decoded": ["BAD_REQUEST", () => svc.query(null, "fail.requires", { json: 1, meta: [[99]] })],
+  "a body that is no JSON": ["INVALID_JSON", () => svc.fetch("/api/query", { method: "POST", body: "{", headers: { "content-type": "application/json" } })],
+  "arguments of the wrong type": ["VALIDATION_FAILED", () => svc.query(null, "guestbook.get", { id: "x" })],
+  "a call without credentials": ["UNAUTHORIZED", () => svc.query(null, "notes.list")],
+  "requireAuth() without a session": ["UNAUTHORIZED", () => svc.query(null, "fail.requires")],
+  "bad credentials": ["INVALID_CREDENTIALS", () => svc.post("/api/auth/sign-in", { email: "no@example.com", password: "wrong password" })],
+  "a write that no policy allows": ["FORBIDDEN", async () => svc.mutate(await svc.signUp("ann"), "announcements.create", { message: "x" })],
+  "a row that is not there": ["NOT_FOUND", () => svc.mutate(null, "guestbook.remove", { id: 2147483647 })],
+  "a path that is not there": ["NOT_FOUND", () => svc.fetch("/none")],
+  "an e-mail address that is taken": ["EMAIL_TAKEN", async () => {
+    const { email } = await svc.signUp("ann");
+    return svc.post("/api/auth/sign-up", { email, password: "correct horse", name: "ann" });
+  }],
+  "too large a body": ["PAYLOAD_TOO_LARGE", () => svc.query(null, "x".repeat(1024 * 1024))],
+  "another content type": ["UNSUPPORTED_MEDIA_TYPE", () => svc.fetch("/api/query", { method: "POST", body: "x" })],
+  "a handler that throws": ["INTERNAL", () => svc.mutate(null, "fail.throws", "error")],
+  "raw SQL through ctx.db": ["INTERNAL", () => svc.query(null, "fail.executes")],
+  "a result of the wrong type": ["OUTPUT_INVALID", () => svc.query(null, "fail.output")],
+  "a query that writes": ["QUERY_WROTE", () => svc.query(null, "fail.writes")],
+  "next() called twice": ["MIDDLEWARE_REENTERED", () => svc.query(null, "fail.twice")],
+}; // biome-ignore format: a table
+test.for(Object.entries(natural))("%s", async ([, [code, call]]) => {
+  const { status, body, headers } = await call();
+  expect({ status, code: body.code, id: body.requestId }).toEqual({
+    status: errorCodes[code].status,
+    code,
+    id: headers.get("x-request-id"),
+  });
+  expect(Object.keys(body).filter((key) => !["error", "code", "hint", "issues", "requestId"].includes(key))).toEqual(
+    [],
+  );
+  expect(JSON.stringify(body)).not.toContain(hidden);
+});
+
+describe("an exception that nobody planned", () => {
+  test.for(Object.keys(thrown))("(%s) shows the request id and nothing else", async (key) => {
+    for (const answer of [
+      await svc.mutate(null, "fail.throws", key),
+      await svc.query(null, "fail.rejects", key),
+      await svc.post("/fail/throws", key),
+    ]) {
+      const { status, body, headers } = answer;
+      const requestId = headers.get("x-request-id");
+      expect({ status, body }).toEqual({
+        status: 500,
+        body: { error: "Something went wrong on our side.", code: "INTERNAL", requestId },
+      });
+      expect([...headers.values()].join()).not.toContain(hidden);
+    }
+  });
+
+  test("leaves its message, its cause and where it happened in the log", async () => {
+    const { body } = await svc.mutate(null, "fail.throws", "error");
+    const [line] = await logOf(body.requestId);
+    expect(line).toMatchObject({ level: 50, status: 500, operation: "fail.throws", method: "POST", msg: "failed" });
+    expect(line.err).toMatchObject({
+      message: hidden,
+      stack: expect.stringContaining("errors.test.ts"),
+      cause: { message: hidden },
+    });
+  });
+
+  test("does not end the service", async () => {
+    expect((await svc.fetch("/healthz")).status).toBe(200);
+  });
+});
+
+describe("the request id", () => {
+  const idFor = async (given?: string) => {
+    const { body, headers } = await svc.fetch(
+      "/none",
+      given === undefined ? {} : { headers: { "x-request-id": given } },
+    );
+    expect(headers.get("x-request-id")).toBe(body.requestId);
+    return body.requestId as string;
+  };
+  test.for(["a", "01J.trace-7:b_C", "x".repeat(128)])("is the caller's, if it is acceptable: %s", async (id) => {
+    expect(await idFor(id)).toBe(id);
+  });
+  test.for([undefined, "", "x".repeat(129), "a b", '"><script>', "a,b", "ü", "{}"])(
+    "is a new one otherwise: %s",
+    async (id) => {
+      expect(await idFor(id)).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/);
+    },
+  );
+  test("is on answers that succeed, and every one differs", async () => {
+    const ids = await Promise.all(
+      Array.from({ length: 20 }, async () => (await svc.query(null, "guestbook.list")).headers.get("x-request-id")),
+    );
+    expect(new Set(ids).size).toBe(20);
+  });
+});
+
+describe("the log", () => {
+  test("redacts secrets that a handler logs by their names", async () => {
+    const { headers } = await svc.query(null, "fail.logs");
+    const lines = await logOf(String(headers.get("x-request-id")));
+    expect(lines.find(({ msg }) => msg === "logged")).toMatchObject({
+      password: "[redacted]",
+      user: { token: "[redacted]", sessionToken: "[redacted]" },
+    });
+    expect(JSON.stringify(lines)).not.toContain(hidden);
+  });
+
+  test("names the part of a result that is wrong, not its value", async () => {
+    const { body } = await svc.query(null, "fail.output");
+    const [line] = await logOf(body.requestId);
+    expect(line.err.message).toContain("n");
+    expect(JSON.stringify(line)).not.toContain(hidden);
+  });
+
+  test("never holds passwords, tokens, arguments or rows", async () => {
+    const canary = (name: string) => `canary-${name}-${crypto.randomUUID()}`;
+    const secrets = {
+      password: canary("password"),
+      wrong: canary("wrong"),
+      text: canary("text"),
+      header: canary("header"),
+    };
+    const email = `${canary("mail")}@example.com`;
+    const { body } = await svc.post("/api/auth/sign-up", { email, password: secrets.password, name: "ann" });
+    const ann = { ...body.user, ...body };
+    await svc.post("/api/auth/sign-in", { email, password: secrets.wrong });
+    await svc.post("/api/auth/sign-up", { email, password: secrets.password, name: "ann" });
+    await svc.mutate(ann, "notes.create", { title: secrets.text });
+    await svc.mutate(ann, "samples.create", { aShortText: secrets.text });
+    await svc.mutate(ann, "samples.create", { aUuid: secrets.text, [secrets.text]: 1 });
+    await svc.query(ann, secrets.text, { a: secrets.text });
+    await svc.fetch(`/none/${secrets.text}?q=${secrets.text}`, {
+      headers: { authorization: secrets.header, cookie: secrets.header },
+    });
+    const last = await svc.query(null, "guestbook.list");
+    await logOf(String(last.headers.get("x-request-id")));
+    const log = svc.logged.join("");
+    for (const value of [...Object.values(secrets), ann.token, ann.sessionToken]) expect(log).not.toContain(value);
+  });
+});
