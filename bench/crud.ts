@@ -35,7 +35,9 @@ export async function run(): Promise<void> {
     await measure(svc, express, bare, token, cluster.urls.admin);
     if (cluster.binDir) pgbench(cluster.binDir, cluster.urls.request, userId);
     const [ours = 0, theirs = 1] = idle;
-    console.info(`\nIdle memory: svc ${ours.toFixed(0)} MiB, peer ${theirs.toFixed(0)} MiB, ${(ours / theirs).toFixed(2)}x`);
+    console.info(
+      `\nIdle memory: svc ${ours.toFixed(0)} MiB, peer ${theirs.toFixed(0)} MiB, ${(ours / theirs).toFixed(2)}x`,
+    );
   } finally {
     await Promise.all([svc.stop(), express.stop(), bare.stop()]);
     await cluster.stop();
@@ -70,7 +72,11 @@ async function checkIsolation(svc: Contestant, token: string): Promise<void> {
   const other = await fetch(`${svc.url}/api/auth/sign-up`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ email: `other-${Date.now()}@example.com`, password: "correct horse battery", name: "Other" }),
+    body: JSON.stringify({
+      email: `other-${Date.now()}@example.com`,
+      password: "correct horse battery",
+      name: "Other",
+    }),
   });
   const theirs = await call(svc, "items.list", {}, ((await other.json()) as { token: string }).token);
   if (mine.json.total < 1000 || theirs.json.total !== 0) throw new Error("isolation does not hold");
@@ -105,7 +111,10 @@ async function measure(svc: Contestant, express: Contestant, bare: Contestant, t
     body: () => JSON.stringify(args()),
   });
 
-  report("get", await interleave([ours("/api/query", "items.get", () => ({ id: id() })), theirs("/get", () => ({ id: id() }))]));
+  report(
+    "get",
+    await interleave([ours("/api/query", "items.get", () => ({ id: id() })), theirs("/get", () => ({ id: id() }))]),
+  );
   report("list of 20", await interleave([ours("/api/query", "items.list", () => ({})), theirs("/list", () => ({}))]));
   const title = () => ({ title: `new ${turn++}` });
   report("create", await interleave([ours("/api/mutation", "items.create", title), theirs("/create", title)]));
@@ -135,13 +144,20 @@ function pgbench(binDir: string, url: string, userId: string): void {
   const statement = (name: string, argument: string) =>
     `${callText(name, 1).replace("$1", `'${userId}'`).replace("$2", "'svc_authenticated'").replace("$3", argument)};\n`;
   console.info("\npgbench, the same statements, 4 connections");
-  for (const [name, argument] of [["items_get", "1"], ["items_list", "'{}'"]] as const) {
+  for (const [name, argument] of [
+    ["items_get", "1"],
+    ["items_list", "'{}'"],
+  ] as const) {
     const file = join(folder, `${name}.sql`);
     writeFileSync(file, statement(name, argument));
-    const output = execFileSync(join(binDir, "pgbench"), ["-n", "-M", "prepared", "-f", file, "-T", "5", "-c", "4", url], {
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "ignore"],
-    });
+    const output = execFileSync(
+      join(binDir, "pgbench"),
+      ["-n", "-M", "prepared", "-f", file, "-T", "5", "-c", "4", url],
+      {
+        encoding: "utf8",
+        stdio: ["ignore", "pipe", "ignore"],
+      },
+    );
     console.info(`  ${name.padEnd(16)} ${/tps = (\d+)/.exec(output)?.[1]?.padStart(7)}/s`);
   }
 }

@@ -38,7 +38,9 @@ async function asUser<T>(userId: string, run: (client: pg.PoolClient) => Promise
   const client = await pool.connect();
   try {
     await client.query("begin");
-    await client.query("select set_config('svc.user_id', $1, true), set_config('role', 'svc_authenticated', true)", [userId]);
+    await client.query("select set_config('svc.user_id', $1, true), set_config('role', 'svc_authenticated', true)", [
+      userId,
+    ]);
     const result = await run(client);
     await client.query("commit");
     return result;
@@ -73,7 +75,10 @@ app.post("/list", async (request, response) => {
 app.post("/create", async (request, response) => {
   const { userId } = response.locals;
   const result = await asUser(userId, (client) =>
-    client.query(`insert into items (user_id, title) values ($1, $2) returning ${columns}`, [userId, request.body.title]),
+    client.query(`insert into items (user_id, title) values ($1, $2) returning ${columns}`, [
+      userId,
+      request.body.title,
+    ]),
   );
   response.json({ json: result.rows[0] });
 });

@@ -1,8 +1,8 @@
 /** What all commands share: the folder to work in, plain progress lines, and errors without stacks. */
 import { join, resolve } from "node:path";
-import { ConfigError, loadConfig } from "../define/load-config.ts";
 import type { EffectiveConfig } from "../define/config.ts";
 import { DefinitionError } from "../define/definition-error.ts";
+import { ConfigError, loadConfig } from "../define/load-config.ts";
 import { type Cluster, ClusterError, openCluster } from "../postgres/cluster.ts";
 import { DriftError } from "../postgres/fingerprints.ts";
 import { MigrationError } from "../postgres/migrate.ts";

@@ -10,7 +10,7 @@ import type { ProcedureDefinition } from "../define/procedure.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { SvcRequest } from "../http/request.ts";
 import { identityOf } from "../postgres/identity.ts";
-import { callStatement, type CrudStatement } from "../postgres/statement.ts";
+import { type CrudStatement, callStatement } from "../postgres/statement.ts";
 import { type Access, RequestTransaction, type TransactionLimits } from "../postgres/transaction.ts";
 import { type Caller, type ContextServices, createContext } from "./create-context.ts";
 

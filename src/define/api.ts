@@ -4,8 +4,8 @@
  */
 import { type CrudDefinition, isCrud } from "./crud.ts";
 import { DefinitionError } from "./definition-error.ts";
-import { HttpRouteBuilder, type HttpRoute, type RouteDefinition } from "./http-route.ts";
-import { ProcedureBuilder, type Procedure, type ProcedureDefinition } from "./procedure.ts";
+import { type HttpRoute, HttpRouteBuilder, type RouteDefinition } from "./http-route.ts";
+import { type Procedure, ProcedureBuilder, type ProcedureDefinition } from "./procedure.ts";
 
 /** Procedures by key, one level of nesting allowed. The keys only register; the procedures' names are the API. */
 export type ProcedureBag = Record<string, Procedure | Record<string, Procedure>>;
@@ -26,10 +26,11 @@ export interface Api<P extends ProcedureBag = ProcedureBag> {
 }
 
 /** First path segments that belong to the platform; `/api/` alone is the application's. */
+// biome-ignore format: one line per kind
 const reserved = [
   "/api/auth", "/api/query", "/api/mutation", "/api/storage", "/api/realtime", "/api/graphql",
   "/ws", "/healthz", "/readyz", "/metrics", "/openapi.json", "/_studio",
-]; // biome-ignore format: one line per kind
+];
 
 /**
  * Collects what the application offers. The default export of its `index.ts`.
@@ -117,4 +118,3 @@ const isProcedure = (value: unknown): value is Procedure => hasSvc(value) && "pr
 const isRoute = (value: unknown): value is HttpRoute => hasSvc(value) && "route" in value["~svc"];
 const hasSvc = (value: unknown): value is { "~svc": object } =>
   typeof value === "object" && value !== null && "~svc" in value;
-

@@ -6,7 +6,7 @@
  */
 import { getTableColumns, is, SQL } from "drizzle-orm";
 import { type AnyPgColumn, PgArray, type PgColumn, PgDialect, type PgTable } from "drizzle-orm/pg-core";
-import { wireKind, type WireKind } from "./wire-kinds.ts";
+import { type WireKind, wireKind } from "./wire-kinds.ts";
 
 export interface ColumnDescription {
   /** Property of the table object, the name on the wire. */

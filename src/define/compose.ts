@@ -32,7 +32,8 @@ export function compose<Call extends object, Result>(
     // A second call would run the handler twice: two inserts from one request. Refuse it loudly.
     let entered = false;
     return layer(call, async (change) => {
-      if (entered) throw new SvcError("MIDDLEWARE_REENTERED", undefined, { cause: "A middleware called next() twice." });
+      if (entered)
+        throw new SvcError("MIDDLEWARE_REENTERED", undefined, { cause: "A middleware called next() twice." });
       entered = true;
       return enter(index + 1, change ? { ...call, ...change } : call);
     });

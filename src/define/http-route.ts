@@ -142,9 +142,7 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
 }
 
 /** With `.output()`, a body of another shape is fine where the status says that it is an error. */
-type Returned<Body> = unknown extends Body
-  ? RouteResult
-  : RouteResult<Body> | (RouteResult & { status: number });
+type Returned<Body> = unknown extends Body ? RouteResult : RouteResult<Body> | (RouteResult & { status: number });
 
 /** The starting points of routes, one per verb. */
 export type HttpRouteBuilders<S extends Schema> = Readonly<

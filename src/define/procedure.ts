@@ -52,7 +52,9 @@ interface Start<K extends ProcedureKind> extends BuilderTypes {
   adds: object;
 }
 
-type With<T extends BuilderTypes, Change> = Omit<T, keyof Change> & Change extends infer R extends BuilderTypes ? R : never;
+type With<T extends BuilderTypes, Change> = Omit<T, keyof Change> & Change extends infer R extends BuilderTypes
+  ? R
+  : never;
 
 type State = Omit<ProcedureDefinition, "run" | "statement"> & BuilderState;
 
@@ -96,10 +98,7 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
   /** Validates the input at this place of the chain, with any Standard Schema. Once per procedure. */
   input<I extends StandardSchemaV1>(
     schema: I,
-  ): ProcedureBuilder<
-    S,
-    With<T, { input: StandardSchemaV1.InferInput<I>; parsed: StandardSchemaV1.InferOutput<I> }>
-  > {
+  ): ProcedureBuilder<S, With<T, { input: StandardSchemaV1.InferInput<I>; parsed: StandardSchemaV1.InferOutput<I> }>> {
     if (this["~state"].hasInput) {
       throw new DefinitionError(`The procedure "${this["~state"].name}" declares .input() twice.`, {
         hint: "Join the two schemas into one.",

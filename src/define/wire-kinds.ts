@@ -4,8 +4,19 @@
  */
 
 export type WireKind =
-  | "integer" | "bigint" | "number" | "numeric" | "boolean" | "text" | "uuid" | "enum"
-  | "timestamp" | "date" | "json" | "bytes" | "vector"; // biome-ignore format: a short list
+  | "integer"
+  | "bigint"
+  | "number"
+  | "numeric"
+  | "boolean"
+  | "text"
+  | "uuid"
+  | "enum"
+  | "timestamp"
+  | "date"
+  | "json"
+  | "bytes"
+  | "vector";
 
 interface WireForm {
   /** Ends the sentence "… must be". */
@@ -87,6 +98,7 @@ export const wireForms: Record<WireKind, WireForm> = {
   },
 };
 
+// biome-ignore format: a table
 const kindsByType: Record<string, WireKind> = {
   smallint: "integer", integer: "integer", smallserial: "integer", serial: "integer",
   bigint: "bigint", bigserial: "bigint",
@@ -96,7 +108,7 @@ const kindsByType: Record<string, WireKind> = {
   timestamp: "timestamp", "timestamp with time zone": "timestamp", date: "date",
   json: "json", jsonb: "json", bytea: "bytes",
   vector: "vector", halfvec: "vector",
-}; // biome-ignore format: a table
+};
 
 /**
  * @param sqlType as declared, for example `varchar(40)`

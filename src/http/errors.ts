@@ -33,7 +33,8 @@ export function toSvcError(thrown: unknown): SvcError {
   if (thrown instanceof SvcError) return thrown;
   // Express and its parsers mark what the client did wrong, for example a path that cannot be decoded.
   const status = (thrown as { status?: unknown } | null)?.status;
-  if (typeof status === "number" && status >= 400 && status < 500) return new SvcError("BAD_REQUEST", undefined, { cause: thrown });
+  if (typeof status === "number" && status >= 400 && status < 500)
+    return new SvcError("BAD_REQUEST", undefined, { cause: thrown });
   return new SvcError("INTERNAL", undefined, { cause: thrown });
 }
 

@@ -18,7 +18,10 @@ export function healthEndpoints(readiness: Readiness, metrics: Metrics): Router 
       return handler(request, response, next);
     };
   };
-  router.get("/healthz", named("/healthz", (_request, response) => sendJson(response, 200, '{"status":"ok"}')));
+  router.get(
+    "/healthz",
+    named("/healthz", (_request, response) => sendJson(response, 200, '{"status":"ok"}')),
+  );
   router.get(
     "/readyz",
     named("/readyz", async (_request, response) => {

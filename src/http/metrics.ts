@@ -35,6 +35,7 @@ export function createMetrics(pools: Record<string, pg.Pool>): Metrics {
   });
   return {
     registry,
-    observe: (operation, method, status, seconds) => duration.labels(operation, method, String(status)).observe(seconds),
+    observe: (operation, method, status, seconds) =>
+      duration.labels(operation, method, String(status)).observe(seconds),
   };
 }

@@ -29,7 +29,8 @@ export function observer(log: Logger, metrics: Metrics): Observe {
       metrics.observe(operation, request.method ?? "", status, ms / 1000);
 
       const line = { requestId, method: request.method, operation, status, ms: Math.round(ms * 100) / 100 };
-      if (status >= 500) lines.error({ ...line, err: error instanceof SvcError ? (error.cause ?? error) : error }, "failed");
+      if (status >= 500)
+        lines.error({ ...line, err: error instanceof SvcError ? (error.cause ?? error) : error }, "failed");
       else if (error instanceof SvcError) lines.info({ ...line, code: error.code }, "refused");
       else lines.info(line, "done");
     });

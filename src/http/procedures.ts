@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Authenticate } from "../auth/session.ts";
-import { checkOutput, invoke, invokeStatement, type Runtime } from "../context/invoke.ts";
 import type { Caller } from "../context/create-context.ts";
+import { checkOutput, invoke, invokeStatement, type Runtime } from "../context/invoke.ts";
 import type { ProcedureDefinition, ProcedureKind } from "../define/procedure.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { CrudStatement } from "../postgres/statement.ts";

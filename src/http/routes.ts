@@ -11,7 +11,7 @@ import { SvcError } from "../errors/svc-error.ts";
 import { isJson, mediaType } from "./body.ts";
 import { exchangeOf } from "./exchange.ts";
 import type { ProcedureTransport } from "./procedures.ts";
-import { toSvcRequest, type SvcRequest } from "./request.ts";
+import { type SvcRequest, toSvcRequest } from "./request.ts";
 
 export type RouteTransport = Pick<ProcedureTransport, "authenticate" | "runtime" | "limits">;
 

@@ -109,7 +109,12 @@ function checkPaths(paths: unknown): Path[] {
   return paths;
 }
 
-function deserialize(json: unknown, meta: [number, ...Path][], maps: Path[], file: (index: number) => Blob | undefined) {
+function deserialize(
+  json: unknown,
+  meta: [number, ...Path][],
+  maps: Path[],
+  file: (index: number) => Blob | undefined,
+) {
   try {
     return serializer.deserialize(json, meta as never, maps as never, file as never);
   } catch (cause) {
@@ -132,7 +137,8 @@ function checkDepth(value: unknown): void {
   }
 }
 
-const refuse = (issues: Issue[]) => new SvcError("BAD_REQUEST", "The encoding of the arguments cannot be read.", { issues });
+const refuse = (issues: Issue[]) =>
+  new SvcError("BAD_REQUEST", "The encoding of the arguments cannot be read.", { issues });
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

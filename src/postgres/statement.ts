@@ -4,8 +4,8 @@
  * Next hop: the function itself, in the application's `sql/crud/`.
  */
 import type pg from "pg";
-import { databaseError, isConnectionLoss, isTransient } from "./errors.ts";
 import { acquire } from "./acquire.ts";
+import { databaseError, isConnectionLoss, isTransient } from "./errors.ts";
 import type { Identity } from "./identity.ts";
 
 /** How a generated procedure is answered. */

@@ -37,13 +37,17 @@ function describeError(error: unknown): object {
 }
 
 function describeDatabaseError(error: Error): object {
-  const { code, severity, schema, table, column, constraint, routine, query } = error as Error & Record<string, unknown>;
+  const { code, severity, schema, table, column, constraint, routine, query } = error as Error &
+    Record<string, unknown>;
   const details = Object.entries({ code, severity, schema, table, column, constraint, routine, query });
   return {
     type: error.name,
     ...Object.fromEntries(details.filter(([, value]) => value !== undefined)),
     ...(code !== undefined && !String(code).startsWith("22") && { message: error.message }),
-    stack: error.stack?.split("\n").filter((line) => line.startsWith("    at ")).join("\n"),
+    stack: error.stack
+      ?.split("\n")
+      .filter((line) => line.startsWith("    at "))
+      .join("\n"),
     ...(error.cause !== undefined && { cause: describeError(error.cause) }),
   };
 }

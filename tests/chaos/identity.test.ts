@@ -12,7 +12,9 @@ const whoAmI = { id: sql<string | null>`svc.current_user_id()`, role: sql<string
 
 // Handlers that report who the database thinks they are, and misbehave in one way each.
 const procedures = {
-  read: procedure.query.name("chaos.read").handler(async ({ context }) => context.db.select(whoAmI).from(sql`(values (1)) as one`)),
+  read: procedure.query
+    .name("chaos.read")
+    .handler(async ({ context }) => context.db.select(whoAmI).from(sql`(values (1)) as one`)),
   write: procedure.mutation.name("chaos.write").handler(async ({ context }) => {
     await context.db.insert(notes).values({ title: "chaos", userId: context.auth.requireAuth().user.id });
     return context.db.select(whoAmI).from(sql`(values (1)) as one`);
@@ -21,26 +23,48 @@ const procedures = {
     await context.db.insert(notes).values({ title: "never", userId: context.auth.requireAuth().user.id });
     throw new Error("on purpose");
   }),
-  fails: procedure.mutation.name("chaos.fails").input(v.object({})).handler(async ({ context }) => {
-    await context.db.insert(notes).values({ title: "never", userId: "somebody else" });
-  }),
+  fails: procedure.mutation
+    .name("chaos.fails")
+    .input(v.object({}))
+    .handler(async ({ context }) => {
+      await context.db.insert(notes).values({ title: "never", userId: "somebody else" });
+    }),
   swallows: procedure.mutation.name("chaos.swallows").handler(async ({ context }) => {
-    await context.db.select({ a: sql`1 / 0` }).from(notes).catch(() => {});
-    await context.db.insert(notes).values({ title: "never", userId: "x" }).catch(() => {});
+    await context.db
+      .select({ a: sql`1 / 0` })
+      .from(notes)
+      .catch(() => {});
+    await context.db
+      .insert(notes)
+      .values({ title: "never", userId: "x" })
+      .catch(() => {});
   }),
   slow: procedure.query.name("chaos.slow").handler(async ({ context }) => {
     await context.db.select({ a: sql`pg_sleep(5)` }).from(sql`(values (1)) as one`);
   }),
   dangling: procedure.mutation.name("chaos.dangling").handler(async ({ context }) => {
     // Neither awaited nor finished when the handler returns.
-    void context.db.select(whoAmI).from(sql`(values (1)) as one`).catch(() => {});
-    setTimeout(() => void context.db.select(whoAmI).from(notes).catch(() => {}), 5);
+    void context.db
+      .select(whoAmI)
+      .from(sql`(values (1)) as one`)
+      .catch(() => {});
+    setTimeout(
+      () =>
+        void context.db
+          .select(whoAmI)
+          .from(notes)
+          .catch(() => {}),
+      5,
+    );
     return "done";
   }),
 };
 
 const db = database();
-const svc = service(db, apiWith({ procedures }), { pool: { request: 3, waitMs: 20_000 }, limits: { statementTimeoutMs: 300 } });
+const svc = service(db, apiWith({ procedures }), {
+  pool: { request: 3, waitMs: 20_000 },
+  limits: { statementTimeoutMs: 300 },
+});
 const users: User[] = [];
 const userCount = 50;
 const requestCount = 5_000;
@@ -73,7 +97,12 @@ test("5,000 interleaved requests of 50 users over 3 connections, with every kind
     },
     list: async (user) => {
       const { status, body } = await svc.query(user, "notes.list", { limit: 100 });
-      check(user, "list", status, body.json?.data.map((row: { userId: string }) => ({ id: row.userId, role: "svc_authenticated" })));
+      check(
+        user,
+        "list",
+        status,
+        body.json?.data.map((row: { userId: string }) => ({ id: row.userId, role: "svc_authenticated" })),
+      );
     },
     throws: async (user) => count(`throws ${(await svc.mutate(user, "chaos.throws")).status}`),
     fails: async (user) => count(`fails ${(await svc.mutate(user, "chaos.fails", {})).status}`),
@@ -83,7 +112,9 @@ test("5,000 interleaved requests of 50 users over 3 connections, with every kind
       const abort = AbortSignal.timeout(1 + Math.floor(Math.random() * 5));
       const body = JSON.stringify({ name: "chaos.write" });
       const headers = { "content-type": "application/json", ...bearer(user) };
-      await fetch(`${svc.url}/api/mutation`, { method: "POST", headers, body, signal: abort }).then((r) => r.text()).catch(() => {});
+      await fetch(`${svc.url}/api/mutation`, { method: "POST", headers, body, signal: abort })
+        .then((r) => r.text())
+        .catch(() => {});
     },
     anonymous: async () => count(`anonymous ${(await svc.query(null, "open_notes.list")).status}`),
   };

@@ -59,6 +59,7 @@ const pidOf = async (db: Db) =>
 let barrier = () => Promise.resolve();
 
 const mutation = (name: string) => procedure.mutation.name(`db.${name}`).allowAnonymous();
+// biome-ignore format: a chain per line
 const procedures = {
   raise: mutation("raise").handler(async ({ context, input }) => {
     await context.db.select({ n: sql`raise_state(${input}, ${hidden})` }).from(things).limit(1);
@@ -99,7 +100,7 @@ const procedures = {
     await gone(pid);
     await pidOf(context.db as Db);
   }),
-}; // biome-ignore format: a chain per line
+};
 
 const db = database();
 const svc = service(db, apiWith({ procedures }));
@@ -160,12 +161,13 @@ describe("every SQLSTATE of the map", () => {
 });
 
 describe("a statement that really fails", () => {
+  // biome-ignore format: a table
   const table: Record<Exclude<keyof typeof statements, "sleep">, ErrorCode | [ErrorCode, ErrorCode]> = {
     unique: "CONFLICT", foreignKey: "CONFLICT", check: "BAD_REQUEST", notNull: "BAD_REQUEST", tooLong: "BAD_REQUEST",
     outOfRange: "BAD_REQUEST", badUuid: "BAD_REQUEST", badNumber: "BAD_REQUEST", badDate: "BAD_REQUEST", overlap: "CONFLICT",
     nul: "BAD_REQUEST", division: "INTERNAL", unknownFunction: "INTERNAL",
     permission: ["UNAUTHORIZED", "FORBIDDEN"], policy: ["UNAUTHORIZED", "FORBIDDEN"], // nobody, and a user
-  }; // biome-ignore format: a table
+  };
   test.for(Object.entries(table))("%s: %s", async ([key, expected]) => {
     const [forNobody, forUser] = Array.isArray(expected) ? expected : [expected, expected];
     for (const [user, code] of [

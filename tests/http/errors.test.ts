@@ -38,7 +38,7 @@ const fail = procedure.mutation.name("fail.code").allowAnonymous().input(v.objec
   .handler(({ input }): string => {
     if (input.bare) throw new SvcError(input.code as ErrorCode);
     throw new SvcError(input.code as ErrorCode, "A sentence.", { ...detail, cause: new Error(hidden) });
-  }); // biome-ignore format: a chain
+  });
 const procedures = {
   fail,
   throws: procedure.mutation
@@ -87,12 +87,13 @@ const procedures = {
       return 1;
     }),
 };
+// biome-ignore format: a line each
 const httpRoutes = {
   fail: httpRoute.post.path("/fail/code").allowAnonymous().handler(async (call) => ({ body: await fail["~svc"].procedure.run({ ...call, outcome: {} }) })),
   throws: httpRoute.post.path("/fail/throws").allowAnonymous().handler(({ input }) => {
     throw thrown[String(input)];
   }),
-}; // biome-ignore format: a line each
+};
 
 const db = database();
 const svc = service(db, apiWith({ procedures, httpRoutes }));
@@ -140,6 +141,7 @@ describe("an error body", () => {
 });
 
 // Each code where the service itself gives it. METHOD_NOT_ALLOWED and RATE_LIMITED are given by src/auth alone.
+// biome-ignore format: a table
 const natural: Record<string, [ErrorCode, () => Promise<Answer>]> = {
   "arguments that cannot be decoded": ["BAD_REQUEST", () => svc.query(null, "fail.requires", { json: 1, meta: [[99]] })],
   "a body that is no JSON": ["INVALID_JSON", () => svc.fetch("/api/query", { method: "POST", body: "{", headers: { "content-type": "application/json" } })],
@@ -161,7 +163,7 @@ const natural: Record<string, [ErrorCode, () => Promise<Answer>]> = {
   "a result of the wrong type": ["OUTPUT_INVALID", () => svc.query(null, "fail.output")],
   "a query that writes": ["QUERY_WROTE", () => svc.query(null, "fail.writes")],
   "next() called twice": ["MIDDLEWARE_REENTERED", () => svc.query(null, "fail.twice")],
-}; // biome-ignore format: a table
+};
 test.for(Object.entries(natural))("%s", async ([, [code, call]]) => {
   const { status, body, headers } = await call();
   expect({ status, code: body.code, id: body.requestId }).toEqual({
@@ -209,6 +211,7 @@ describe("an exception that nobody planned", () => {
 });
 
 describe("the request id", () => {
+  // biome-ignore format: a chain
   const idFor = async (given?: string) => {
     const { body, headers } = await svc.fetch(
       "/none",

@@ -33,6 +33,7 @@ afterEach(() => {
 });
 
 const message = { message: "saved" };
+// biome-ignore format: a chain per line
 const api = apiWith({
   procedures: {
     fast: procedure.query.name("life.fast").allowAnonymous().handler(() => "no database"),
@@ -49,7 +50,7 @@ const api = apiWith({
     }),
   },
   httpRoutes: { pattern: createSvcHttpRouteBuilders().get.path("/life/:id").allowAnonymous().handler(() => ({ body: "x" })) },
-}); // biome-ignore format: a chain per line
+});
 
 const db = database();
 const svc = service(db, api, { pool: { request: 2, waitMs: 300 } });

@@ -51,7 +51,7 @@ describe("arguments", () => {
       expect({ status, body }).toEqual({ status: 200, body: { json: args } });
       expect(arrived).toEqual(args);
     }
-  }); // biome-ignore format: a list of values
+  });
 
   test("may be absent", async () => {
     const { body } = await svc.query(null, "wire.ask");
@@ -59,6 +59,7 @@ describe("arguments", () => {
   });
 
   // [the value, its encoding]: https://orpc.dev/docs/advanced/rpc-protocol
+  // biome-ignore format: a table
   const rich: Record<string, [unknown, { json: unknown; meta: unknown[] }]> = {
     bigint: [2n ** 64n, { json: "18446744073709551616", meta: [[0]] }],
     date: [new Date("2026-01-02T03:04:05.678Z"), { json: "2026-01-02T03:04:05.678Z", meta: [[1]] }],
@@ -73,7 +74,7 @@ describe("arguments", () => {
       { list: [new Set([new Date(0)])] },
       { json: { list: [["1970-01-01T00:00:00.000Z"]] }, meta: [[1, "list", 0, 0], [6, "list", 0]] },
     ],
-  }; // biome-ignore format: a table
+  };
   test.for(Object.entries(rich))("of type %s survive both ways", async ([, [value, encoded]]) => {
     const { status, body } = await svc.mutate(null, "wire.echo", encoded);
     expect(arrived).toStrictEqual(value);
@@ -118,8 +119,10 @@ test("a result of nothing is undefined, and a file as a result is our fault", as
 });
 
 describe("files", () => {
+  // biome-ignore format: a list of headers
   const form = (count: number, data: object = {}) => {
     const body = new FormData();
+    // biome-ignore format: one object
     const files = Array.from(
       { length: count },
       (_, i) => new File([new Uint8Array([i, 0, 255, 13, 10, 45, 45])], `fïle "${i}".bin`, { type: "image/x-test" }),
@@ -129,7 +132,7 @@ describe("files", () => {
       meta: [[1, "args", "at"]],
       maps: files.map((_, i) => ["args", "files", i]),
       ...data,
-    })); // biome-ignore format: one object
+    }));
     for (const [i, file] of files.entries()) body.set(String(i), file);
     return body;
   };
@@ -207,6 +210,7 @@ describe("files", () => {
 });
 
 describe("content types", () => {
+  // biome-ignore format: a list of values
   const text = JSON.stringify({ name: "wire.ask", args: 1 });
   test.for([
     "text/plain",
@@ -265,7 +269,7 @@ describe("what cannot be called", () => {
       expect(answer.headers.get("www-authenticate")).toBe("Bearer");
     }
     expect(calls).toBe(0);
-  }); // biome-ignore format: a list of headers
+  });
 
   test("a protected procedure answers its user", async () => {
     const user = await svc.signUp("bob");

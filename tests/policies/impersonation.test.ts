@@ -21,7 +21,9 @@ async function asAnn(text: string): Promise<pg.QueryResult> {
 }
 
 beforeAll(async () => {
-  await db.sql(`insert into auth."user" (id, name, email) values ('ann', 'Ann', 'ann@x.test'), ('bob', 'Bob', 'bob@x.test')`);
+  await db.sql(
+    `insert into auth."user" (id, name, email) values ('ann', 'Ann', 'ann@x.test'), ('bob', 'Bob', 'bob@x.test')`,
+  );
   await db.sql("insert into notes (user_id, title) values ('bob', 'private')");
 });
 

@@ -8,7 +8,12 @@ import { database } from "../support/database.ts";
 import { apiWith, bearer, service, type User } from "../support/service.ts";
 
 type TableName = "notes" | "posts" | "guestbook" | "announcements";
-const tables = { notes: schema.notes, posts: schema.posts, guestbook: schema.guestbook, announcements: schema.announcements };
+const tables = {
+  notes: schema.notes,
+  posts: schema.posts,
+  guestbook: schema.guestbook,
+  announcements: schema.announcements,
+};
 
 // The same four operations on two more ways in: handlers that use ctx.db without any condition on the owner, so that
 // nothing but the policies stands between the caller and the row.
@@ -20,31 +25,57 @@ const by = (input: { table: string; id?: unknown }) => {
 };
 
 const custom = {
-  get: procedure.query.name("raw.get").allowAnonymous().input(target).handler(async ({ context, input }) => {
-    const { table, where } = by(input);
-    return (await context.db.select({ id: table.id }).from(table).where(where)).length;
-  }),
-  list: procedure.query.name("raw.list").allowAnonymous().input(target).handler(async ({ context, input }) => {
-    return (await context.db.select({ id: by(input).table.id }).from(by(input).table)).length;
-  }),
-  update: procedure.mutation.name("raw.update").allowAnonymous().input(target).handler(async ({ context, input }) => {
-    const { table, where } = by(input);
-    const change = { [input.table === "notes" || input.table === "posts" ? "title" : "message"]: "changed" };
-    return (await context.db.update(table).set(change as never).where(where).returning({ id: table.id })).length;
-  }),
-  remove: procedure.mutation.name("raw.remove").allowAnonymous().input(target).handler(async ({ context, input }) => {
-    const { table, where } = by(input);
-    return (await context.db.delete(table).where(where).returning({ id: table.id })).length;
-  }),
+  get: procedure.query
+    .name("raw.get")
+    .allowAnonymous()
+    .input(target)
+    .handler(async ({ context, input }) => {
+      const { table, where } = by(input);
+      return (await context.db.select({ id: table.id }).from(table).where(where)).length;
+    }),
+  list: procedure.query
+    .name("raw.list")
+    .allowAnonymous()
+    .input(target)
+    .handler(async ({ context, input }) => {
+      return (await context.db.select({ id: by(input).table.id }).from(by(input).table)).length;
+    }),
+  update: procedure.mutation
+    .name("raw.update")
+    .allowAnonymous()
+    .input(target)
+    .handler(async ({ context, input }) => {
+      const { table, where } = by(input);
+      const change = { [input.table === "notes" || input.table === "posts" ? "title" : "message"]: "changed" };
+      return (
+        await context.db
+          .update(table)
+          .set(change as never)
+          .where(where)
+          .returning({ id: table.id })
+      ).length;
+    }),
+  remove: procedure.mutation
+    .name("raw.remove")
+    .allowAnonymous()
+    .input(target)
+    .handler(async ({ context, input }) => {
+      const { table, where } = by(input);
+      return (await context.db.delete(table).where(where).returning({ id: table.id })).length;
+    }),
 };
 
 const httpRoute = createSvcHttpRouteBuilders<typeof schema>();
 const routes = Object.fromEntries(
   (["get", "list", "update", "remove"] as const).map((operation) => [
     operation,
-    httpRoute.post.path(`/raw/${operation}`).allowAnonymous().input(target).handler(async (call) => ({
-      body: { count: await custom[operation]["~svc"].procedure.run({ ...call, outcome: {} } as never) },
-    })),
+    httpRoute.post
+      .path(`/raw/${operation}`)
+      .allowAnonymous()
+      .input(target)
+      .handler(async (call) => ({
+        body: { count: await custom[operation]["~svc"].procedure.run({ ...call, outcome: {} } as never) },
+      })),
   ]),
 );
 
@@ -93,17 +124,21 @@ const cases = Object.entries(may).flatMap(([table, roles]) =>
 );
 
 describe("a row of Ann's", () => {
-  test.for(cases)("$table: $who may $operation by $way: $expected", async ({ table, who, operation, way, expected }) => {
-    await db.sql(`truncate ${table}`);
-    const id = String(await givenRow(table));
-    const before = await db.snapshot(table);
-    const user = who === "nobody" ? null : users[who];
+  test.for(cases)(
+    "$table: $who may $operation by $way: $expected",
+    async ({ table, who, operation, way, expected }) => {
+      await db.sql(`truncate ${table}`);
+      const id = String(await givenRow(table));
+      const before = await db.snapshot(table);
+      const user = who === "nobody" ? null : users[who];
 
-    const seen = way === "crud" ? await byCrud(user, table, operation, id) : await byHandler(way, user, table, operation, id);
+      const seen =
+        way === "crud" ? await byCrud(user, table, operation, id) : await byHandler(way, user, table, operation, id);
 
-    expect(seen).toBe(expected === "yes" ? "yes" : seenRefusal(way, operation, expected));
-    if (expected !== "yes") expect(await db.snapshot(table)).toEqual(before); // nothing moved behind the refusal
-  });
+      expect(seen).toBe(expected === "yes" ? "yes" : seenRefusal(way, operation, expected));
+      if (expected !== "yes") expect(await db.snapshot(table)).toEqual(before); // nothing moved behind the refusal
+    },
+  );
 });
 
 const seenRefusal = (way: string, operation: string, expected: string) =>
@@ -163,7 +198,9 @@ describe("what is inserted", () => {
     await db.sql("grant select on vault to svc_authenticated"); // a careless grant alone must not open it
     const client = await db.connect("request");
     await client.query("begin");
-    await client.query("select set_config('svc.user_id', $1, true), set_config('role', 'svc_authenticated', true)", ["x"]);
+    await client.query("select set_config('svc.user_id', $1, true), set_config('role', 'svc_authenticated', true)", [
+      "x",
+    ]);
     expect((await client.query("select * from vault")).rows).toEqual([]);
     expect((await (await db.connect("system")).query("select * from vault")).rows).toHaveLength(1);
   });

@@ -77,16 +77,20 @@ describe("migrate", () => {
 
     const child = fork(join(root, "tests/support/migrate-child.ts"), [adminUrl, root, folder], { stdio: "ignore" });
     const ended = new Promise((resolve) => child.once("exit", resolve));
-    const busy = "select 1 from pg_stat_activity where datname = current_database() and query like '%pg_sleep(60)%' and application_name = 'svc migrate'";
+    const busy =
+      "select 1 from pg_stat_activity where datname = current_database() and query like '%pg_sleep(60)%' and application_name = 'svc migrate'";
     await expect.poll(() => rows(adminUrl, busy), { timeout: 20_000 }).toHaveLength(1);
     child.kill("SIGKILL");
     await ended;
-    await execute(adminUrl, "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'svc migrate' and datname = current_database()");
+    await execute(
+      adminUrl,
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'svc migrate' and datname = current_database()",
+    );
 
     await expect.poll(() => rows(adminUrl, busy)).toHaveLength(0);
-    expect(await rows(adminUrl, "select to_regclass('public.notes') as notes, to_regclass('public.slow') as slow")).toEqual([
-      { notes: null, slow: null },
-    ]);
+    expect(
+      await rows(adminUrl, "select to_regclass('public.notes') as notes, to_regclass('public.slow') as slow"),
+    ).toEqual([{ notes: null, slow: null }]);
     expect(await dumpSchema(adminUrl)).toBe(before);
   });
 
@@ -115,7 +119,10 @@ describe("migrate", () => {
     const folder = await application();
     const file = join(folder, "sql/policies/public.vault.sql");
     await mkdir(join(folder, "sql/policies"), { recursive: true });
-    await writeFile(file, "create policy a on public.vault using (true);\ngrant select on public.vault to svc_anonymous;\n");
+    await writeFile(
+      file,
+      "create policy a on public.vault using (true);\ngrant select on public.vault to svc_anonymous;\n",
+    );
     await migrate({ adminUrl, platform: root, application: folder });
     await writeFile(file, "create policy b on public.vault using (false);\n");
     await migrate({ adminUrl, platform: root, application: folder });
@@ -123,9 +130,9 @@ describe("migrate", () => {
     expect(await rows(adminUrl, "select polname from pg_policy where polrelid = 'public.vault'::regclass")).toEqual([
       { polname: "b" },
     ]);
-    expect(await rows(adminUrl, "select has_table_privilege('svc_anonymous', 'public.vault', 'select') as may")).toEqual([
-      { may: false },
-    ]);
+    expect(
+      await rows(adminUrl, "select has_table_privilege('svc_anonymous', 'public.vault', 'select') as may"),
+    ).toEqual([{ may: false }]);
   });
 
   test("every table of the owner has row-level security, also one that forgot it", async () => {

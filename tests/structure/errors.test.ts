@@ -13,8 +13,13 @@ const rows = (text: string, first: RegExp) =>
   text
     .split("\n")
     .filter((line) => line.startsWith("| `"))
-    .map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim().replaceAll("`", "")))
-    .filter(([name = ""]) => first.test(name)); // biome-ignore format: a chain
+    .map((line) =>
+      line
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim().replaceAll("`", "")),
+    )
+    .filter(([name = ""]) => first.test(name));
 
 /** Our own SQLSTATEs that a SQL text raises. */
 function raised(sql: string): string[] {
@@ -47,6 +52,7 @@ describe("docs/reference/errors.md", () => {
 describe("SQLSTATEs of our own", () => {
   test("that SQL raises are in the map", () => {
     expect(files.length).toBeGreaterThan(5);
+    // biome-ignore format: a chain
     const unknown = files.flatMap((file) =>
       raised(readFileSync(join(root, file), "utf8"))
         .filter((state) => !(state in sqlStates))

@@ -76,7 +76,9 @@ test("no policy asks for the identity row by row", async () => {
   const policies = await db.sql<{ name: string; text: string }>(
     `select format('%s on %s', policyname, tablename) as name, concat(qual, ' ', with_check) as text from pg_policies`,
   );
-  const unwrapped = policies.filter(({ text }) => text.replace(/\( SELECT svc\.current_user_id\(\) AS current_user_id\)/g, "").includes("current_user_id"));
+  const unwrapped = policies.filter(({ text }) =>
+    text.replace(/\( SELECT svc\.current_user_id\(\) AS current_user_id\)/g, "").includes("current_user_id"),
+  );
   expect(policies.length).toBeGreaterThan(5);
   expect(unwrapped.map(({ name }) => name)).toEqual([]);
 });
@@ -86,7 +88,9 @@ describe("a generated procedure is three hops from its SQL function", () => {
     "$name",
     async ({ procedure }) => {
       const name = procedure.statement?.function;
-      const signature = api["~svc"].crud.flatMap(crudFunctions).find((one) => one.signature.startsWith(`svc_crud.${name}(`));
+      const signature = api["~svc"].crud
+        .flatMap(crudFunctions)
+        .find((one) => one.signature.startsWith(`svc_crud.${name}(`));
       const [row] = await db.sql("select to_regprocedure($1) is not null as exists", [signature?.signature]);
       expect(row?.exists).toBe(true);
     },
@@ -94,7 +98,9 @@ describe("a generated procedure is three hops from its SQL function", () => {
 });
 
 test("TypeScript creates nothing in the database: definitions stand in sql/ and migrations/", async () => {
-  const sources = (await files("src", ".ts")).filter((file) => !file.includes("/codegen/") && !file.includes("/cluster/"));
+  const sources = (await files("src", ".ts")).filter(
+    (file) => !file.includes("/codegen/") && !file.includes("/cluster/"),
+  );
   const definitions = /\b(create|alter|drop)\s+(or\s+replace\s+)?(table|function|policy|view|index|trigger)\b/i;
   const wrong: string[] = [];
   for (const file of sources) {
@@ -105,7 +111,11 @@ test("TypeScript creates nothing in the database: definitions stand in sql/ and 
 });
 
 test("every source file begins by saying what it is for", async () => {
-  const sources = [...(await files("src", ".ts")), ...(await files("sql", ".sql")), ...(await files("migrations", ".sql"))];
+  const sources = [
+    ...(await files("src", ".ts")),
+    ...(await files("sql", ".sql")),
+    ...(await files("migrations", ".sql")),
+  ];
   const silent: string[] = [];
   for (const file of sources) {
     const text = (await readFile(file, "utf8")).replace(/^#!.*\n/, "");

@@ -3,10 +3,11 @@ import { sql } from "drizzle-orm";
 import { describe, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import type { PathParams } from "../../src/define/http-route.ts";
+// biome-ignore format: a list of names
 import {
   type Context, createCrudFactory, createSvcHttpRouteBuilders, createSvcProcedureBuilders, defineApi, type Middleware,
   type Procedure, type SvcRequest, v,
-} from "../../src/index.ts"; // biome-ignore format: a list of names
+} from "../../src/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 
 const procedure = createSvcProcedureBuilders<typeof schema>();
@@ -93,7 +94,9 @@ describe("a procedure", () => {
 });
 
 describe("middleware", () => {
+  // biome-ignore format: a chain
   const tenant: Middleware<{ tenant: string }> = ({ next }) => next({ context: { tenant: "acme" } });
+  // biome-ignore format: a chain
   const plan: Middleware<{ plan: "free" | "pro" }> = ({ next }) => next({ context: { plan: "pro" } });
 
   it("adds to the context of what is declared after it", () => {
@@ -103,7 +106,7 @@ describe("middleware", () => {
       expectTypeOf(context.requestId).toBeString();
     });
     httpRoute.get.path("/m").use(tenant).handler(({ context }) => ({ body: expectTypeOf(context.tenant).toBeString() }));
-  }); // biome-ignore format: a chain
+  });
 
   it("does not compile where it adds something else, or where nobody added it", () => {
     // @ts-expect-error the tenant is text
@@ -119,7 +122,7 @@ describe("middleware", () => {
       expectTypeOf(input).toBeUnknown();
       return next();
     });
-  }); // biome-ignore format: a chain
+  });
 });
 
 describe("the context", () => {
