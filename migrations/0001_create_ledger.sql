@@ -21,3 +21,7 @@ create table svc_private.applied_sql (
 
 comment on table svc_private.applied_sql is
   'Files of sql/ with the text that was applied last. A different text is applied again.';
+
+-- For the administrator and the migrator alone, so no policy admits anybody.
+alter table svc_private.applied_migrations enable row level security;
+alter table svc_private.applied_sql enable row level security;

@@ -29,7 +29,7 @@ async function serve(cwd: string, allowDrift: boolean): Promise<void> {
   try {
     const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
     if (config.database) await refusePending(target);
-    else await migrate({ ...target, report: say });
+    else await migrateOwn(target);
 
     const secrets = await readSecrets(config);
     const log = createLog(config.logLevel);
@@ -42,6 +42,11 @@ async function serve(cwd: string, allowDrift: boolean): Promise<void> {
   } finally {
     await cluster.stop();
   }
+}
+
+async function migrateOwn(target: Parameters<typeof migrate>[0]): Promise<void> {
+  const applied = await migrate(target);
+  if (applied.length > 0) say(`Brought the database up to date: ${applied.length} files of migrations/ and sql/.`);
 }
 
 /** Migrating is the operator's decision there; the embedded cluster belongs to this process. */

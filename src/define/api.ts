@@ -49,7 +49,10 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
   const crud: CrudDefinition[] = [];
 
   for (const [key, value] of Object.entries<unknown>(bags.procedures ?? {})) {
-    if (isCrud(value)) crud.push(value["~crud"]);
+    if (isCrud(value)) {
+      refuseTwin(crud, value["~crud"].prefix);
+      crud.push(value["~crud"]);
+    }
     const entries: [string, unknown][] = isFolder(value)
       ? Object.entries(value).map(([inner, item]) => [`${key}.${inner}`, item])
       : [[key, value]];
@@ -65,6 +68,15 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
     }
   }
   return { "~svc": { procedures, routes: collectRoutes(bags.httpRoutes ?? {}), crud } };
+}
+
+/** PostgreSQL folds the names of the generated functions to lower case. */
+function refuseTwin(crud: readonly CrudDefinition[], prefix: string): void {
+  const twin = crud.find((other) => other.prefix.toLowerCase() === prefix.toLowerCase() && other.prefix !== prefix);
+  if (!twin) return;
+  throw new DefinitionError(`The prefixes "${twin.prefix}" and "${prefix}" of createCrud differ in the case of letters alone.`, {
+    hint: "Their SQL functions would share their names. Give one of them another { prefix }.",
+  });
 }
 
 function collectRoutes(bag: Record<string, HttpRoute>): RouteDefinition[] {

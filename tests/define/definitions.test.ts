@@ -36,6 +36,8 @@ const mistakes: [what: string, make: () => unknown, message: string, hint: strin
     'Two procedures are named "x.y"; the second is procedures.b.c.', "Give one of them another .name(), or its createCrud() another { prefix }."],
   ["two createCruds of one prefix", () => api({ procedures: { a: createCrud(notes), b: createCrud(notes) } }),
     'Two procedures are named "notes.list"; the second is procedures.b.list.', "Give one of them another .name(), or its createCrud() another { prefix }."],
+  ["two prefixes that differ in the case of letters", () => api({ procedures: { a: createCrud(notes), b: createCrud(notes, { prefix: "Notes" }) } }),
+    'The prefixes "notes" and "Notes" of createCrud differ in the case of letters alone.', "Their SQL functions would share their names. Give one of them another { prefix }."],
   ["a builder without a handler", () => api({ procedures: { a: procedure.query.name("x.y") } }), 'procedures.a ("x.y") is not finished.', finish],
   ["a nested builder without anything", () => api({ procedures: { a: { b: procedure.query } } }), "procedures.a.b is not finished.", finish],
   ["a route builder without a handler", () => api({ httpRoutes: { a: httpRoute.get.path("/a") } }), "httpRoutes.a is not finished.", finish],

@@ -45,6 +45,7 @@ const statements = {
   permission: (db: Db) => db.select().from(vault).where(eq(vault.secret, hidden)),
   policy: (db: Db) => db.insert(schema.notes).values({ userId: hidden, title: hidden }),
   unknownFunction: (db: Db) => db.select({ n: sql`no_such_function(${hidden}::text)` }).from(things),
+  badSearch: (db: Db) => db.select({ n: sql`to_tsquery('simple', ${`${hidden} &`})` }).from(things),
   sleep: (db: Db) => db.select({ n: sql`pg_sleep(60)` }).from(things).limit(1),
 } satisfies Record<string, (db: Db) => Promise<unknown>>;
 
@@ -117,7 +118,7 @@ beforeAll(async () => {
     grant all on things to svc_anonymous, svc_authenticated;
     grant usage on sequence things_id_seq to svc_anonymous, svc_authenticated;
     create function raise_state(state text, value text) returns integer language plpgsql as $$ begin
-      raise exception using errcode = state, message = 'from things', detail = value, hint = value, column = 'things';
+      raise exception using errcode = state, message = case when state like '22%' then value else 'from things' end, detail = value, hint = value, column = 'things';
     end $$;
     grant execute on function raise_state to svc_anonymous, svc_authenticated`);
 });
@@ -148,7 +149,7 @@ describe("every SQLSTATE of the map", () => {
     const line = await expectError(await svc.mutate(await svc.signUp("ann"), "db.raise", state), code, message, hint);
     if (errorCodes[code].status >= 500) expect(line.err).toMatchObject({ code: state });
   });
-  test.for(["P0001", "XX000", "42601", "22012", "54001", "ZZZZZ"])(
+  test.for(["P0001", "XX000", "22000", "42601", "22012", "54001", "ZZZZZ"])(
     "%s, which is not in it, is INTERNAL",
     async (state) => {
       const line = await expectError(await svc.mutate(null, "db.raise", state), "INTERNAL");
@@ -165,7 +166,7 @@ describe("a statement that really fails", () => {
   const table: Record<Exclude<keyof typeof statements, "sleep">, ErrorCode | [ErrorCode, ErrorCode]> = {
     unique: "CONFLICT", foreignKey: "CONFLICT", check: "BAD_REQUEST", notNull: "BAD_REQUEST", tooLong: "BAD_REQUEST",
     outOfRange: "BAD_REQUEST", badUuid: "BAD_REQUEST", badNumber: "BAD_REQUEST", badDate: "BAD_REQUEST", overlap: "CONFLICT",
-    nul: "BAD_REQUEST", division: "INTERNAL", unknownFunction: "INTERNAL",
+    nul: "BAD_REQUEST", division: "INTERNAL", unknownFunction: "INTERNAL", badSearch: "INTERNAL",
     permission: ["UNAUTHORIZED", "FORBIDDEN"], policy: ["UNAUTHORIZED", "FORBIDDEN"], // nobody, and a user
   };
   test.for(Object.entries(table))("%s: %s", async ([key, expected]) => {

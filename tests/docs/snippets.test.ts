@@ -1,0 +1,73 @@
+// If this file fails, someone who copies a snippet from the documentation gets an error.
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
+import { loadConfig } from "../../src/define/load-config.ts";
+import { migrate } from "../../src/postgres/migrate.ts";
+import { loadApp } from "../../src/service/load-app.ts";
+import { createLog } from "../../src/service/log.ts";
+import { type Service, startService } from "../../src/service/service.ts";
+import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+import { secret } from "../support/service.ts";
+import { snippets } from "./markdown.ts";
+
+const everywhere = await snippets();
+// The README's make one application together: readme.test.ts runs them.
+const all = everywhere.filter(({ place }) => !place.startsWith("README.md"));
+const of = (language: string) => all.filter((snippet) => snippet.language === language);
+
+const db = database("template1");
+// Inside the project, where @svc/core resolves.
+const folder = join(root, ".svc", `snippets-${process.pid}`);
+let service: Service;
+
+beforeAll(async () => {
+  await mkdir(folder, { recursive: true });
+  const desk = join(root, "examples/desk");
+  await migrate({ adminUrl: db.url("admin"), platform: root, application: desk });
+  const config = { ...(await loadConfig({ cwd: desk, env: {} })), port: 0 };
+  const log = createLog("silent");
+  service = await startService({ app: await loadApp(config), config, urls: db.urls, secrets: [secret], log });
+});
+afterAll(async () => {
+  await service?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test("the documentation has snippets of every kind", () => {
+  expect(of("ts").length).toBeGreaterThan(3);
+  expect(of("sql").length).toBeGreaterThan(1);
+});
+
+describe("TypeScript runs", () => {
+  test.for(of("ts"))("$place", async ({ place, text }) => {
+    const file = join(folder, `${place.replaceAll(/\W/g, "_")}.ts`);
+    await writeFile(file, text.replaceAll("http://localhost:4000", service.url));
+    await import(/* @vite-ignore */ pathToFileURL(file).href);
+  });
+});
+
+describe("SQL runs", () => {
+  test.for(of("sql"))("$place", async ({ text }) => {
+    const client = await db.connect("request");
+    // With parameters it can only be prepared; PostgreSQL checks it all the same.
+    await client.query(text.includes("$1") ? `prepare snippet as ${text}` : text);
+  });
+});
+
+describe("JSON parses", () => {
+  test.for(of("json"))("$place", ({ text }) => {
+    JSON.parse(text);
+  });
+});
+
+describe("npm scripts exist", () => {
+  test.for(everywhere.filter(({ language }) => language === "sh"))("$place", ({ text }) => {
+    for (const [, name = ""] of text.matchAll(/\bnpm (?:run )?([\w:]+)/g)) {
+      if (!["install", "ci", "i", "rebuild"].includes(name)) expect(Object.keys(packageJson.scripts)).toContain(name);
+    }
+  });
+});
