@@ -48,7 +48,7 @@ async function develop(cwd: string): Promise<void> {
 /** Calls back once per burst of changes: an editor's save is several events. */
 function watchFolder(folder: string, changed: () => void) {
   let timer: NodeJS.Timeout | undefined;
-  return watch(folder, { recursive: true }, (_event, file) => {
+  const watcher = watch(folder, { recursive: true }, (_event, file) => {
     if (!file || !watched.test(file) || generated.test(file)) return;
     clearTimeout(timer);
     timer = setTimeout(() => {
@@ -56,6 +56,12 @@ function watchFolder(folder: string, changed: () => void) {
       changed();
     }, 100);
   });
+  return {
+    close() {
+      watcher.close();
+      clearTimeout(timer);
+    },
+  };
 }
 
 const command = (name: string, cwd: string) =>

@@ -74,9 +74,12 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
 function refuseTwin(crud: readonly CrudDefinition[], prefix: string): void {
   const twin = crud.find((other) => other.prefix.toLowerCase() === prefix.toLowerCase() && other.prefix !== prefix);
   if (!twin) return;
-  throw new DefinitionError(`The prefixes "${twin.prefix}" and "${prefix}" of createCrud differ in the case of letters alone.`, {
-    hint: "Their SQL functions would share their names. Give one of them another { prefix }.",
-  });
+  throw new DefinitionError(
+    `The prefixes "${twin.prefix}" and "${prefix}" of createCrud differ in the case of letters alone.`,
+    {
+      hint: "Their SQL functions would share their names. Give one of them another { prefix }.",
+    },
+  );
 }
 
 function collectRoutes(bag: Record<string, HttpRoute>): RouteDefinition[] {

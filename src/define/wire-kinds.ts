@@ -36,6 +36,15 @@ const isTime = (text: string) => !Number.isNaN(Date.parse(text));
 const isText = (value: unknown): value is string =>
   typeof value === "string" && !value.includes("\0") && value.isWellFormed();
 
+/** What JSON can carry. A Map or a bigint would arrive as something else, or not at all. */
+function isJsonValue(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) {
+    return value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
+  }
+  if (Array.isArray(value)) return value.every(isJsonValue);
+  return Object.getPrototypeOf(value) === Object.prototype && Object.values(value).every(isJsonValue);
+}
+
 export const wireForms: Record<WireKind, WireForm> = {
   integer: {
     expects: "an integer between -2147483648 and 2147483647",
@@ -84,7 +93,7 @@ export const wireForms: Record<WireKind, WireForm> = {
       return typeof value === "string" && isoDate.test(value) && isTime(value) ? value : undefined;
     },
   },
-  json: { expects: "a JSON value", accept: (value) => value },
+  json: { expects: "a JSON value", accept: (value) => (isJsonValue(value) ? value : undefined) },
   bytes: {
     expects: "base64 text or bytes",
     accept(value) {

@@ -11,7 +11,6 @@ export const errorCodes = {
   INVALID_CREDENTIALS: { status: 401, message: "Invalid credentials" },
   FORBIDDEN: { status: 403, message: "You may not do this." },
   NOT_FOUND: { status: 404, message: "There is nothing here." },
-  METHOD_NOT_ALLOWED: { status: 405, message: "This path does not take that method." },
   CONFLICT: { status: 409, message: "Someone else changed this at the same time. Try again." },
   EMAIL_TAKEN: { status: 409, message: "Email already registered" },
   PAYLOAD_TOO_LARGE: { status: 413, message: "The request is larger than this service accepts." },

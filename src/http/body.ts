@@ -53,7 +53,9 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
 export function parseJson(body: Buffer): unknown {
   if (!isUtf8(body)) throw new SvcError("INVALID_JSON");
   try {
-    return JSON.parse(body.toString("utf8"));
+    const text = body.toString("utf8");
+    // A byte order mark may be ignored (RFC 8259, section 8.1), and some editors write one.
+    return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   } catch (cause) {
     throw new SvcError("INVALID_JSON", undefined, { cause });
   }

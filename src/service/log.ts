@@ -36,6 +36,9 @@ function describeError(error: unknown): object {
   };
 }
 
+/** Data exceptions, and syntax errors: of casts, of text search queries. Their messages repeat what they were given. */
+const quotesValues = /^(22|42601)/;
+
 function describeDatabaseError(error: Error): object {
   const { code, severity, schema, table, column, constraint, routine, query } = error as Error &
     Record<string, unknown>;
@@ -43,7 +46,7 @@ function describeDatabaseError(error: Error): object {
   return {
     type: error.name,
     ...Object.fromEntries(details.filter(([, value]) => value !== undefined)),
-    ...(code !== undefined && !String(code).startsWith("22") && { message: error.message }),
+    ...(code !== undefined && !quotesValues.test(String(code)) && { message: error.message }),
     stack: error.stack
       ?.split("\n")
       .filter((line) => line.startsWith("    at "))

@@ -24,17 +24,36 @@ const addNotes = (count: number) =>
 
 describe("list", () => {
   test.for([
-    [undefined, 20, "n250"], [null, 20, "n250"], [{}, 20, "n250"], [{ page: null, limit: null }, 20, "n250"],
-    [{ limit: 3 }, 3, "n250"], [{ limit: 100 }, 100, "n250"], [{ limit: 101 }, 100, "n250"], [{ limit: 1e300 }, 100, "n250"],
-    [{ limit: 0 }, 1, "n250"], [{ limit: -5 }, 1, "n250"], [{ limit: 2.9 }, 2, "n250"],
-    [{ page: 2 }, 20, "n230"], [{ page: 0 }, 20, "n250"], [{ page: -1e300 }, 20, "n250"], [{ page: 1.9 }, 20, "n250"],
-    [{ page: 13 }, 10, "n10"], [{ page: 14 }, 0, undefined], [{ page: 1e300, limit: 100 }, 0, undefined],
-    [{ page: 3, limit: 100 }, 50, "n50"], [{ unknown: 1, search: "x", orderBy: "none" }, 20, "n250"],
+    [undefined, 20, "n250"],
+    [null, 20, "n250"],
+    [{}, 20, "n250"],
+    [{ page: null, limit: null }, 20, "n250"],
+    [{ limit: 3 }, 3, "n250"],
+    [{ limit: 100 }, 100, "n250"],
+    [{ limit: 101 }, 100, "n250"],
+    [{ limit: 1e300 }, 100, "n250"],
+    [{ limit: 0 }, 1, "n250"],
+    [{ limit: -5 }, 1, "n250"],
+    [{ limit: 2.9 }, 2, "n250"],
+    [{ page: 2 }, 20, "n230"],
+    [{ page: 0 }, 20, "n250"],
+    [{ page: -1e300 }, 20, "n250"],
+    [{ page: 1.9 }, 20, "n250"],
+    [{ page: 13 }, 10, "n10"],
+    [{ page: 14 }, 0, undefined],
+    [{ page: 1e300, limit: 100 }, 0, undefined],
+    [{ page: 3, limit: 100 }, 50, "n50"],
+    [{ unknown: 1, search: "x", orderBy: "none" }, 20, "n250"],
   ] as const)("with %j: %i rows from %s, of 250", async ([args, length, first]) => {
     await addNotes(250);
     const { status, body } = await query("notes.list", args);
-    expect({ status, total: body.json.total, length: body.json.data.length, first: body.json.data[0]?.title }).toEqual({ status: 200, total: 250, length, first });
-  }); // biome-ignore format: a table
+    expect({ status, total: body.json.total, length: body.json.data.length, first: body.json.data[0]?.title }).toEqual({
+      status: 200,
+      total: 250,
+      length,
+      first,
+    });
+  });
 
   test("is the newest first, and pages neither skip nor repeat rows of the same instant", async () => {
     await db.sql(
@@ -50,9 +69,13 @@ describe("list", () => {
   test("without a createdAt column is in descending order of ids", async () => {
     for (const message of ["a", "b", "c"]) await mutate("guestbook.create", { message });
     expect((await query("guestbook.list")).body.json).toEqual({
-      data: [{ id: 3, message: "c" }, { id: 2, message: "b" }, { id: 1, message: "a" }],
+      data: [
+        { id: 3, message: "c" },
+        { id: 2, message: "b" },
+        { id: 1, message: "a" },
+      ],
       total: 3,
-    }); // biome-ignore format: a list
+    });
   });
 
   test("of nothing is empty, with a total of 0", async () => {
@@ -60,12 +83,17 @@ describe("list", () => {
   });
 
   test.for([
-    [{ page: "1" }, [["page"]]], [{ limit: true }, [["limit"]]], [{ page: [], limit: {} }, [["page"], ["limit"]]],
-    [{ json: { limit: null }, meta: [[2, "limit"]] }, [["limit"]]], ["text", [[]]], [[], [[]]], [7, [[]]],
+    [{ page: "1" }, [["page"]]],
+    [{ limit: true }, [["limit"]]],
+    [{ page: [], limit: {} }, [["page"], ["limit"]]],
+    [{ json: { limit: null }, meta: [[2, "limit"]] }, [["limit"]]],
+    ["text", [[]]],
+    [[], [[]]],
+    [7, [[]]],
   ])("with %j is refused", async ([args, expected]) => {
     const answer = await query("notes.list", args);
     expect([answer.status, answer.body.code, paths(answer)]).toEqual([400, "VALIDATION_FAILED", expected]);
-  }); // biome-ignore format: a table
+  });
 });
 
 describe("an id", () => {
@@ -111,12 +139,16 @@ describe("an id", () => {
   );
 
   test.for([
-    [{ json: { id: "9007199254740993" }, meta: [[0, "id"]] }, "9007199254740993"], [{ id: "9007199254740993" }, "9007199254740993"],
-    [{ id: 7 }, "7"], [{ id: "7" }, "7"],
+    [{ json: { id: "9007199254740993" }, meta: [[0, "id"]] }, "9007199254740993"],
+    [{ id: "9007199254740993" }, "9007199254740993"],
+    [{ id: 7 }, "7"],
+    [{ id: "7" }, "7"],
   ])("of 64 bits may be sent as %j and is a string in the answer", async ([args, id]) => {
-    await db.sql("insert into announcements (id, message) values (7, 'x'), (9007199254740993, 'y'), (9007199254740992, 'z')");
+    await db.sql(
+      "insert into announcements (id, message) values (7, 'x'), (9007199254740993, 'y'), (9007199254740992, 'z')",
+    );
     expect((await query("announcements.get", args)).body.json.id).toBe(id);
-  }); // biome-ignore format: a table
+  });
   test.for(["7.0", " 7", "9223372036854775808", "1e3", 2 ** 53, 7.5, "", true])("of 64 bits is not %j", async (id) => {
     expect(paths(await query("announcements.get", { id }))).toEqual([["id"]]);
   });
@@ -138,23 +170,48 @@ describe("an id", () => {
 // Every type of column: what is sent, and what comes back where that is another form.
 const instant = "2026-01-02T03:04:05.678+00:00";
 const forms: [column: string, sent: unknown, wire?: unknown][] = [
-  ["anInteger", 0], ["anInteger", -2147483648], ["anInteger", 2147483647],
-  ["aBigint", "9223372036854775807"], ["aBigint", "-9223372036854775808"], ["aBigint", 12, "12"], ["aBigint", -0, "0"],
-  ["aNumber", 0.1], ["aNumber", -1.7976931348623157e308], ["aNumber", 5e-324], ["aNumber", 3],
-  ["aNumeric", "1234567890123456.7891"], ["aNumeric", 0.5, "0.5000"], ["aNumeric", "-0.00005", "-0.0001"],
-  ["aBoolean", true], ["aBoolean", false],
-  ["aText", ""], ["aText", "'; drop table notes; -- \\ \" \u0001 😀\r\n"], ["aText", "x".repeat(100_000)],
-  ["aShortText", "äöüß😀"], ["aUuid", "00000000-0000-4000-8000-00000000000a"],
+  ["anInteger", 0],
+  ["anInteger", -2147483648],
+  ["anInteger", 2147483647],
+  ["aBigint", "9223372036854775807"],
+  ["aBigint", "-9223372036854775808"],
+  ["aBigint", 12, "12"],
+  ["aBigint", -0, "0"],
+  ["aNumber", 0.1],
+  ["aNumber", -1.7976931348623157e308],
+  ["aNumber", 5e-324],
+  ["aNumber", 3],
+  ["aNumeric", "1234567890123456.7891"],
+  ["aNumeric", 0.5, "0.5000"],
+  ["aNumeric", "-0.00005", "-0.0001"],
+  ["aBoolean", true],
+  ["aBoolean", false],
+  ["aText", ""],
+  ["aText", "'; drop table notes; -- \\ \" \u0001 😀\r\n"],
+  ["aText", "x".repeat(100_000)],
+  ["aShortText", "äöüß😀"],
+  ["aUuid", "00000000-0000-4000-8000-00000000000a"],
   ["aUuid", "AAAAAAAA-0000-4000-8000-00000000000A", "aaaaaaaa-0000-4000-8000-00000000000a"],
   ["aMood", "it's complicated"],
-  ["anInstant", "2026-01-02T03:04:05.678Z", instant], ["anInstant", "2026-01-02T05:04:05.678+02:00", instant],
-  ["anInstant", "2026-01-02 03:04:05.678", instant], ["anInstant", "2026-01-02", "2026-01-02T00:00:00+00:00"],
-  ["aTimestamp", "2026-01-02T05:04:05.678+02:00", instant], ["aTimestamp", "2026-01-02T03:04:05.678", instant],
-  ["aDate", "2026-01-02"], ["aDate", "0044-03-15"],
-  ["aJson", { a: [1, null, { b: "\u2028" }], __proto_: 1 }], ["aJson", []], ["aJson", "text"], ["aJson", 1.5], ["aJson", false],
-  ["someBytes", ""], ["someBytes", "AP8Q"], ["someBytes", Buffer.alloc(300, 7).toString("base64")],
-  ["someTags", []], ["someTags", ["a", "", null, "b,c", '"{}', "NULL"]],
-]; // biome-ignore format: a table
+  ["anInstant", "2026-01-02T03:04:05.678Z", instant],
+  ["anInstant", "2026-01-02T05:04:05.678+02:00", instant],
+  ["anInstant", "2026-01-02 03:04:05.678", instant],
+  ["anInstant", "2026-01-02", "2026-01-02T00:00:00+00:00"],
+  ["aTimestamp", "2026-01-02T05:04:05.678+02:00", instant],
+  ["aTimestamp", "2026-01-02T03:04:05.678", instant],
+  ["aDate", "2026-01-02"],
+  ["aDate", "0044-03-15"],
+  ["aJson", { a: [1, null, { b: "\u2028" }], __proto_: 1 }],
+  ["aJson", []],
+  ["aJson", "text"],
+  ["aJson", 1.5],
+  ["aJson", false],
+  ["someBytes", ""],
+  ["someBytes", "AP8Q"],
+  ["someBytes", Buffer.alloc(300, 7).toString("base64")],
+  ["someTags", []],
+  ["someTags", ["a", "", null, "b,c", '"{}', "NULL"]],
+];
 const time = (value: unknown) =>
   typeof value === "string" && /T\d\d:/.test(value) ? new Date(value).toISOString() : value;
 
@@ -169,7 +226,20 @@ describe("a column", () => {
   });
 
   test("takes dates and bigints in their own encoding", async () => {
-    const encoded = { json: { aBigint: "12", anInstant: "2026-01-02T03:04:05.678Z", aDate: "2026-01-02T00:00:00.000Z", aTimestamp: "2026-01-02T03:04:05.678Z" }, meta: [[0, "aBigint"], [1, "anInstant"], [1, "aDate"], [1, "aTimestamp"]] }; // biome-ignore format: one line
+    const encoded = {
+      json: {
+        aBigint: "12",
+        anInstant: "2026-01-02T03:04:05.678Z",
+        aDate: "2026-01-02T00:00:00.000Z",
+        aTimestamp: "2026-01-02T03:04:05.678Z",
+      },
+      meta: [
+        [0, "aBigint"],
+        [1, "anInstant"],
+        [1, "aDate"],
+        [1, "aTimestamp"],
+      ],
+    };
     const { body } = await mutate("samples.create", encoded);
     expect({
       ...body.json,
@@ -190,12 +260,26 @@ describe("a column", () => {
   const wrong: [string, unknown[], path?: (string | number)[]][] = [
     ["anInteger", ["1", 1.5, 2147483648, -2147483649, true, {}, []]],
     ["aBigint", ["x", "1.5", 1.5, 2 ** 53, "9223372036854775808", "-9223372036854775809", "", true]],
-    ["aNumber", ["1", true, {}]], ["aNumeric", ["1e5", "NaN", "", "1,5", true]], ["aBoolean", ["true", 1, 0, {}]],
-    ["aText", [1, true, {}, "a\0b", "\udc00"]], ["aUuid", ["x", 1, "00000000-0000-4000-8000-0000000000"]],
-    ["aMood", ["angry", "CALM", 1, ""]], ["anInstant", ["yesterday", 0, "2026-13-01", "2026-01-01T25:00Z", "", {}, "now", "infinity"]],
-    ["aTimestamp", ["x", 1]], ["aDate", ["2026-1-2", "01/02/2026", 1, "today"]], ["someBytes", ["a", "ab=c", "%%%%", 1, "aa-_"]],
-    ["someTags", ["a", { 0: "a" }, 1]], ["someTags", [["a", 1], ["a", ["b"]]], ["someTags", 1]],
-  ]; // biome-ignore format: a table
+    ["aNumber", ["1", true, {}]],
+    ["aNumeric", ["1e5", "NaN", "", "1,5", true]],
+    ["aBoolean", ["true", 1, 0, {}]],
+    ["aText", [1, true, {}, "a\0b", "\udc00"]],
+    ["aUuid", ["x", 1, "00000000-0000-4000-8000-0000000000"]],
+    ["aMood", ["angry", "CALM", 1, ""]],
+    ["anInstant", ["yesterday", 0, "2026-13-01", "2026-01-01T25:00Z", "", {}, "now", "infinity"]],
+    ["aTimestamp", ["x", 1]],
+    ["aDate", ["2026-1-2", "01/02/2026", 1, "today"]],
+    ["someBytes", ["a", "ab=c", "%%%%", 1, "aa-_"]],
+    ["someTags", ["a", { 0: "a" }, 1]],
+    [
+      "someTags",
+      [
+        ["a", 1],
+        ["a", ["b"]],
+      ],
+      ["someTags", 1],
+    ],
+  ];
   test.for(wrong)("%s refuses %j", async ([column, values, path = [column]]) => {
     const { id } = (await mutate("samples.create", {})).body.json;
     for (const value of values) {
@@ -247,12 +331,16 @@ describe("create and update", () => {
   });
 
   test.for([
-    [{}, [["title"]]], [undefined, [[], ["title"]]], [null, [[], ["title"]]], ["x", [[], ["title"]]], [[], [[], ["title"]]],
+    [{}, [["title"]]],
+    [undefined, [[], ["title"]]],
+    [null, [[], ["title"]]],
+    ["x", [[], ["title"]]],
+    [[], [[], ["title"]]],
     [{ title: 1, done: "x", priority: 0.5 }, [["title"], ["done"], ["priority"]]],
   ])("report every mistake of %j", async ([args, expected]) => {
     const answer = await mutate("notes.create", args);
     expect([answer.status, paths(answer)]).toEqual([400, expected]);
-  }); // biome-ignore format: a table
+  });
 
   test("ignore unknown and managed keys, whatever they hold", async () => {
     const ignored = { id: "x", userId: 7, createdAt: {}, updatedAt: "never", unknown: [], user_id: "x", toString: 1 };

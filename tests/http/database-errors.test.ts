@@ -60,10 +60,12 @@ const pidOf = async (db: Db) =>
 let barrier = () => Promise.resolve();
 
 const mutation = (name: string) => procedure.mutation.name(`db.${name}`).allowAnonymous();
-// biome-ignore format: a chain per line
 const procedures = {
   raise: mutation("raise").handler(async ({ context, input }) => {
-    await context.db.select({ n: sql`raise_state(${input}, ${hidden})` }).from(things).limit(1);
+    await context.db
+      .select({ n: sql`raise_state(${input}, ${hidden})` })
+      .from(things)
+      .limit(1);
   }),
   run: mutation("run").handler(async ({ context, input }) => {
     await statements[input as keyof typeof statements](context.db as Db);
@@ -82,7 +84,10 @@ const procedures = {
       throw new SvcError("FORBIDDEN", "Taken.", { cause: error.cause });
     });
   }),
-  reads: procedure.query.name("db.reads").allowAnonymous().handler(({ context }) => put({ code: "query" })(context.db as Db)),
+  reads: procedure.query
+    .name("db.reads")
+    .allowAnonymous()
+    .handler(({ context }) => put({ code: "query" })(context.db as Db)),
   crossed: mutation("crossed").handler(async ({ context, input }) => {
     for (const code of input as string[]) {
       await context.db.update(things).set({ amount: sql`amount + 1` }).where(eq(things.code, code));
@@ -162,12 +167,23 @@ describe("every SQLSTATE of the map", () => {
 });
 
 describe("a statement that really fails", () => {
-  // biome-ignore format: a table
   const table: Record<Exclude<keyof typeof statements, "sleep">, ErrorCode | [ErrorCode, ErrorCode]> = {
-    unique: "CONFLICT", foreignKey: "CONFLICT", check: "BAD_REQUEST", notNull: "BAD_REQUEST", tooLong: "BAD_REQUEST",
-    outOfRange: "BAD_REQUEST", badUuid: "BAD_REQUEST", badNumber: "BAD_REQUEST", badDate: "BAD_REQUEST", overlap: "CONFLICT",
-    nul: "BAD_REQUEST", division: "INTERNAL", unknownFunction: "INTERNAL", badSearch: "INTERNAL",
-    permission: ["UNAUTHORIZED", "FORBIDDEN"], policy: ["UNAUTHORIZED", "FORBIDDEN"], // nobody, and a user
+    unique: "CONFLICT",
+    foreignKey: "CONFLICT",
+    check: "BAD_REQUEST",
+    notNull: "BAD_REQUEST",
+    tooLong: "BAD_REQUEST",
+    outOfRange: "BAD_REQUEST",
+    badUuid: "BAD_REQUEST",
+    badNumber: "BAD_REQUEST",
+    badDate: "BAD_REQUEST",
+    overlap: "CONFLICT",
+    nul: "BAD_REQUEST",
+    division: "INTERNAL",
+    unknownFunction: "INTERNAL",
+    badSearch: "INTERNAL",
+    permission: ["UNAUTHORIZED", "FORBIDDEN"],
+    policy: ["UNAUTHORIZED", "FORBIDDEN"], // nobody, and a user
   };
   test.for(Object.entries(table))("%s: %s", async ([key, expected]) => {
     const [forNobody, forUser] = Array.isArray(expected) ? expected : [expected, expected];

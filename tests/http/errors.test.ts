@@ -34,7 +34,10 @@ const thrown: Record<string, unknown> = {
 const circular = thrown["a circular error"] as { self: unknown };
 circular.self = circular;
 
-const fail = procedure.mutation.name("fail.code").allowAnonymous().input(v.object({ code: v.string(), bare: v.boolean() }))
+const fail = procedure.mutation
+  .name("fail.code")
+  .allowAnonymous()
+  .input(v.object({ code: v.string(), bare: v.boolean() }))
   .handler(({ input }): string => {
     if (input.bare) throw new SvcError(input.code as ErrorCode);
     throw new SvcError(input.code as ErrorCode, "A sentence.", { ...detail, cause: new Error(hidden) });
@@ -87,12 +90,17 @@ const procedures = {
       return 1;
     }),
 };
-// biome-ignore format: a line each
 const httpRoutes = {
-  fail: httpRoute.post.path("/fail/code").allowAnonymous().handler(async (call) => ({ body: await fail["~svc"].procedure.run({ ...call, outcome: {} }) })),
-  throws: httpRoute.post.path("/fail/throws").allowAnonymous().handler(({ input }) => {
-    throw thrown[String(input)];
-  }),
+  fail: httpRoute.post
+    .path("/fail/code")
+    .allowAnonymous()
+    .handler(async (call) => ({ body: await fail["~svc"].procedure.run({ ...call, outcome: {} }) })),
+  throws: httpRoute.post
+    .path("/fail/throws")
+    .allowAnonymous()
+    .handler(({ input }) => {
+      throw thrown[String(input)];
+    }),
 };
 
 const db = database();
@@ -140,22 +148,36 @@ describe("an error body", () => {
   });
 });
 
-// Each code where the service itself gives it. METHOD_NOT_ALLOWED and RATE_LIMITED are given by src/auth alone.
-// biome-ignore format: a table
+// Each code where the service itself gives it. RATE_LIMITED is for the limits that come with cookie sign-in.
 const natural: Record<string, [ErrorCode, () => Promise<Answer>]> = {
-  "arguments that cannot be decoded": ["BAD_REQUEST", () => svc.query(null, "fail.requires", { json: 1, meta: [[99]] })],
-  "a body that is no JSON": ["INVALID_JSON", () => svc.fetch("/api/query", { method: "POST", body: "{", headers: { "content-type": "application/json" } })],
+  "arguments that cannot be decoded": [
+    "BAD_REQUEST",
+    () => svc.query(null, "fail.requires", { json: 1, meta: [[99]] }),
+  ],
+  "a body that is no JSON": [
+    "INVALID_JSON",
+    () => svc.fetch("/api/query", { method: "POST", body: "{", headers: { "content-type": "application/json" } }),
+  ],
   "arguments of the wrong type": ["VALIDATION_FAILED", () => svc.query(null, "guestbook.get", { id: "x" })],
   "a call without credentials": ["UNAUTHORIZED", () => svc.query(null, "notes.list")],
   "requireAuth() without a session": ["UNAUTHORIZED", () => svc.query(null, "fail.requires")],
-  "bad credentials": ["INVALID_CREDENTIALS", () => svc.post("/api/auth/sign-in", { email: "no@example.com", password: "wrong password" })],
-  "a write that no policy allows": ["FORBIDDEN", async () => svc.mutate(await svc.signUp("ann"), "announcements.create", { message: "x" })],
+  "bad credentials": [
+    "INVALID_CREDENTIALS",
+    () => svc.post("/api/auth/sign-in", { email: "no@example.com", password: "wrong password" }),
+  ],
+  "a write that no policy allows": [
+    "FORBIDDEN",
+    async () => svc.mutate(await svc.signUp("ann"), "announcements.create", { message: "x" }),
+  ],
   "a row that is not there": ["NOT_FOUND", () => svc.mutate(null, "guestbook.remove", { id: 2147483647 })],
   "a path that is not there": ["NOT_FOUND", () => svc.fetch("/none")],
-  "an e-mail address that is taken": ["EMAIL_TAKEN", async () => {
-    const { email } = await svc.signUp("ann");
-    return svc.post("/api/auth/sign-up", { email, password: "correct horse", name: "ann" });
-  }],
+  "an e-mail address that is taken": [
+    "EMAIL_TAKEN",
+    async () => {
+      const { email } = await svc.signUp("ann");
+      return svc.post("/api/auth/sign-up", { email, password: "correct horse", name: "ann" });
+    },
+  ],
   "too large a body": ["PAYLOAD_TOO_LARGE", () => svc.query(null, "x".repeat(1024 * 1024))],
   "another content type": ["UNSUPPORTED_MEDIA_TYPE", () => svc.fetch("/api/query", { method: "POST", body: "x" })],
   "a handler that throws": ["INTERNAL", () => svc.mutate(null, "fail.throws", "error")],
@@ -211,7 +233,6 @@ describe("an exception that nobody planned", () => {
 });
 
 describe("the request id", () => {
-  // biome-ignore format: a chain
   const idFor = async (given?: string) => {
     const { body, headers } = await svc.fetch(
       "/none",

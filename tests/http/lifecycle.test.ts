@@ -33,23 +33,39 @@ afterEach(() => {
 });
 
 const message = { message: "saved" };
-// biome-ignore format: a chain per line
 const api = apiWith({
   procedures: {
-    fast: procedure.query.name("life.fast").allowAnonymous().handler(() => "no database"),
-    reads: procedure.query.name("life.reads").allowAnonymous().handler(({ context }) => context.db.$count(schema.guestbook)),
-    waits: procedure.mutation.name("life.waits").allowAnonymous().handler(async ({ context }) => {
-      await context.db.insert(schema.guestbook).values(message);
-      await doors.pass();
-      return "done";
-    }),
-    hangs: procedure.mutation.name("life.hangs").allowAnonymous().handler(async ({ context }) => {
-      await context.db.insert(schema.guestbook).values(message);
-      doors.pass();
-      await new Promise(() => {});
-    }),
+    fast: procedure.query
+      .name("life.fast")
+      .allowAnonymous()
+      .handler(() => "no database"),
+    reads: procedure.query
+      .name("life.reads")
+      .allowAnonymous()
+      .handler(({ context }) => context.db.$count(schema.guestbook)),
+    waits: procedure.mutation
+      .name("life.waits")
+      .allowAnonymous()
+      .handler(async ({ context }) => {
+        await context.db.insert(schema.guestbook).values(message);
+        await doors.pass();
+        return "done";
+      }),
+    hangs: procedure.mutation
+      .name("life.hangs")
+      .allowAnonymous()
+      .handler(async ({ context }) => {
+        await context.db.insert(schema.guestbook).values(message);
+        doors.pass();
+        await new Promise(() => {});
+      }),
   },
-  httpRoutes: { pattern: createSvcHttpRouteBuilders().get.path("/life/:id").allowAnonymous().handler(() => ({ body: "x" })) },
+  httpRoutes: {
+    pattern: createSvcHttpRouteBuilders()
+      .get.path("/life/:id")
+      .allowAnonymous()
+      .handler(() => ({ body: "x" })),
+  },
 });
 
 const db = database();
@@ -137,9 +153,10 @@ describe("/metrics", () => {
       ["unknown", "GET", 404],
       ["/healthz", "GET", 200],
     ]) {
-      // biome-ignore format: a table
       expect(body).toMatch(
-        new RegExp(`svc_http_request_duration_seconds_count{operation="${operation}",method="${method}",status="${status}"} [1-9]`),
+        new RegExp(
+          `svc_http_request_duration_seconds_count{operation="${operation}",method="${method}",status="${status}"} [1-9]`,
+        ),
       );
     }
     expect(body).not.toContain("canary");

@@ -40,28 +40,33 @@ const seen: Middleware = ({ input, next }) => {
   trace.push(input);
   return next();
 };
-const echo = (wrap: Wrap) => ({ input }: { input: unknown }) => {
-  trace.push("handler");
-  return wrap(input);
-}; // biome-ignore format: one function
+const echo =
+  (wrap: Wrap) =>
+  ({ input }: { input: unknown }) => {
+    trace.push("handler");
+    return wrap(input);
+  };
 const digits = z.object({ n: z.string().regex(/^\d+$/).transform(Number) });
 
 const cases = {
   onion: (c, wrap) => c.use(step("first")).use(step("second")).use(step("third")).handler(echo(wrap)),
   plain: (c, wrap) => c.handler(echo(wrap)),
   inputs: (c, wrap) =>
-    c.use(({ input, next }) => next({ input: [input, 1] }))
+    c
+      .use(({ input, next }) => next({ input: [input, 1] }))
       .use(({ next }) => next())
       .use(({ next }) => next({}))
       .use(({ input, next }) => next({ input: [input, 2] }))
       .handler(echo(wrap)),
-  nothing: (c, wrap) => c.use(({ next }) => next({ input: undefined })).handler(({ input }) => wrap(input === undefined)),
+  nothing: (c, wrap) =>
+    c.use(({ next }) => next({ input: undefined })).handler(({ input }) => wrap(input === undefined)),
   contexts: (c, wrap) =>
-    c.use(async ({ context, next }) => {
-      const result = await next({ context: { tenant: "acme", requestId: "replaced" } as object });
-      trace.push("tenant" in context, context.requestId === "replaced");
-      return result;
-    })
+    c
+      .use(async ({ context, next }) => {
+        const result = await next({ context: { tenant: "acme", requestId: "replaced" } as object });
+        trace.push("tenant" in context, context.requestId === "replaced");
+        return result;
+      })
       .use(({ next }) => next({ context: { plan: "pro" } as object }))
       .handler(async ({ context }) => {
         const { tenant, plan, requestId } = context as typeof context & Record<string, unknown>;
@@ -69,77 +74,125 @@ const cases = {
         return wrap({ tenant, plan, requestId, rows, user: context.auth.getSession() });
       }),
   short: (c, wrap) =>
-    c.use(step("outer")).use(() => wrap("instead")).use(step("inner")).handler(echo(wrap)),
+    c
+      .use(step("outer"))
+      .use(() => wrap("instead"))
+      .use(step("inner"))
+      .handler(echo(wrap)),
   position: (c, wrap) => c.use(seen).input(digits).use(seen).handler(echo(wrap)),
-  rewritten: (c, wrap) => c.use(({ next }) => next({ input: { n: "7" } })).input(digits).handler(echo(wrap)),
+  rewritten: (c, wrap) =>
+    c
+      .use(({ next }) => next({ input: { n: "7" } }))
+      .input(digits)
+      .handler(echo(wrap)),
   refused: (c, wrap) =>
-    c.use(async ({ next }) => {
-      const result = await next();
-      trace.push(result);
-      return result;
-    }).input(digits).use(step("later")).handler(echo(wrap)),
+    c
+      .use(async ({ next }) => {
+        const result = await next();
+        trace.push(result);
+        return result;
+      })
+      .input(digits)
+      .use(step("later"))
+      .handler(echo(wrap)),
   replaced: (c, wrap) =>
-    c.use(async ({ next }) => {
-      await next();
-      return wrap("all is well");
-    }).input(digits).handler(echo(wrap)),
+    c
+      .use(async ({ next }) => {
+        await next();
+        return wrap("all is well");
+      })
+      .input(digits)
+      .handler(echo(wrap)),
   thrown: (c, wrap) =>
-    c.use(async ({ next }) => {
-      await next();
-      throw new Error("another outcome");
-    }).input(digits).handler(echo(wrap)),
+    c
+      .use(async ({ next }) => {
+        await next();
+        throw new Error("another outcome");
+      })
+      .input(digits)
+      .handler(echo(wrap)),
   twice: (c, wrap) =>
-    c.use(async ({ next }) => {
-      await next();
-      return next();
-    }).handler(async ({ context }) => {
-      trace.push("handler");
-      await context.db.insert(schema.guestbook).values({ message: "twice" });
-      return wrap(1);
-    }),
+    c
+      .use(async ({ next }) => {
+        await next();
+        return next();
+      })
+      .handler(async ({ context }) => {
+        trace.push("handler");
+        await context.db.insert(schema.guestbook).values({ message: "twice" });
+        return wrap(1);
+      }),
   around: (c, wrap, unwrap) => c.use(async ({ next }) => wrap([unwrap(await next())])).handler(echo(wrap)),
   caught: (c, wrap) =>
-    c.use(({ next }) => next().catch((error: Error) => wrap(`caught ${error.message}`))).handler(() => {
-      throw new Error("it");
-    }),
+    c
+      .use(({ next }) => next().catch((error: Error) => wrap(`caught ${error.message}`)))
+      .handler(() => {
+        throw new Error("it");
+      }),
   brokenLate: (c, wrap) =>
-    c.use(async ({ next }) => {
-      await next();
-      throw new Error("after the handler");
-    }).handler(async ({ context }) => {
-      await context.db.insert(schema.guestbook).values({ message: "broken late" });
-      return wrap(1);
-    }),
+    c
+      .use(async ({ next }) => {
+        await next();
+        throw new Error("after the handler");
+      })
+      .handler(async ({ context }) => {
+        await context.db.insert(schema.guestbook).values({ message: "broken late" });
+        return wrap(1);
+      }),
   spoiled: (c, wrap) =>
-    c.output(z.object({ n: z.number() })).use(async ({ next }) => {
-      await next();
-      return wrap({ n: "no number" });
-    }).handler(async ({ context }) => {
-      await context.db.insert(schema.guestbook).values({ message: "spoiled" });
-      return wrap({ n: 1 });
-    }),
+    c
+      .output(z.object({ n: z.number() }))
+      .use(async ({ next }) => {
+        await next();
+        return wrap({ n: "no number" });
+      })
+      .handler(async ({ context }) => {
+        await context.db.insert(schema.guestbook).values({ message: "spoiled" });
+        return wrap({ n: 1 });
+      }),
   repaired: (c, wrap) =>
-    c.output(z.object({ n: z.number() })).use(async ({ next }) => {
-      await next();
-      return wrap({ n: 2, secret: "stripped by the schema" });
-    }).handler(() => wrap({ n: "no number" })),
+    c
+      .output(z.object({ n: z.number() }))
+      .use(async ({ next }) => {
+        await next();
+        return wrap({ n: 2, secret: "stripped by the schema" });
+      })
+      .handler(() => wrap({ n: "no number" })),
   asyncOutput: (c, wrap) => c.output(z.string().refine(async (text) => text === "good")).handler(echo(wrap)),
   brokenSchema: (c, wrap) =>
-    c.input({ "~standard": { version: 1, vendor: "x", validate: () => { throw new Error("canary-schema"); } } })
+    c
+      .input({
+        "~standard": {
+          version: 1,
+          vendor: "x",
+          validate: () => {
+            throw new Error("canary-schema");
+          },
+        },
+      })
       .handler(echo(wrap)),
-} satisfies Record<string, (chain: Chain, wrap: Wrap, unwrap: Unwrap) => unknown>; // biome-ignore format: one look per case
+} satisfies Record<string, (chain: Chain, wrap: Wrap, unwrap: Unwrap) => unknown>;
 
 // The vendors of schemas. Each takes digits and hands on a number.
 const vendors: Record<string, StandardSchemaV1> = {
   zod: digits,
-  "zod, async": z.object({ n: z.string().refine(async (n) => /^\d+$/.test(n)).transform(Number) }),
+  "zod, async": z.object({
+    n: z
+      .string()
+      .refine(async (n) => /^\d+$/.test(n))
+      .transform(Number),
+  }),
   valibot: valibot.object({ n: valibot.pipe(valibot.string(), valibot.digits(), valibot.transform(Number)) }),
   "valibot, async": valibot.objectAsync({
-    n: valibot.pipeAsync(valibot.string(), valibot.checkAsync(async (n) => /^\d+$/.test(n)), valibot.transform(Number)),
+    n: valibot.pipeAsync(
+      valibot.string(),
+      valibot.checkAsync(async (n) => /^\d+$/.test(n)),
+      valibot.transform(Number),
+    ),
   }),
   arktype: type({ n: "string.integer.parse" }),
   "v with members of zod": v.object({ n: z.string().regex(/^\d+$/).transform(Number) }),
-}; // biome-ignore format: a table
+};
 const all: Record<string, (chain: Chain, wrap: Wrap, unwrap: Unwrap) => unknown> = { ...cases };
 for (const [index, vendor] of Object.values(vendors).entries()) {
   all[`vendor${index}`] = (c, wrap) => c.use(step("outer")).input(vendor).handler(echo(wrap));
@@ -161,14 +214,22 @@ const httpRoutes = define<HttpRoute>((key, make) =>
 );
 const statuses = [200, 399, 400, 404, 500];
 for (const status of statuses) {
-  httpRoutes[`status${status}`] = httpRoute.get.path(`/status/${status}`).allowAnonymous()
-    .output(z.object({ n: z.number() })).handler(() => ({ status, body: { n: "no number" } }) as never); // biome-ignore format: a chain
+  httpRoutes[`status${status}`] = httpRoute.get
+    .path(`/status/${status}`)
+    .allowAnonymous()
+    .output(z.object({ n: z.number() }))
+    .handler(() => ({ status, body: { n: "no number" } }) as never);
 }
-httpRoutes.headers = httpRoute.get.path("/headers").allowAnonymous().use(async ({ request, next }) => {
-  const result = (await next()) as { status: number; headers: Record<string, string>; body: unknown };
-  result.headers["x-seen"] = `${request?.method} ${result.status}`;
-  return result;
-}).use(({ next }) => next()).handler(() => ({ body: "text" })); // biome-ignore format: a chain
+httpRoutes.headers = httpRoute.get
+  .path("/headers")
+  .allowAnonymous()
+  .use(async ({ request, next }) => {
+    const result = (await next()) as { status: number; headers: Record<string, string>; body: unknown };
+    result.headers["x-seen"] = `${request?.method} ${result.status}`;
+    return result;
+  })
+  .use(({ next }) => next())
+  .handler(() => ({ body: "text" }));
 
 const db = database();
 const svc = service(db, apiWith({ procedures, httpRoutes }));
@@ -185,8 +246,14 @@ describe.for<Way>(["procedure", "route"])("middleware of a %s", (way) => {
   test("runs in declared order, outermost first, and comes back in reverse", async () => {
     expect(await call(way, "onion", { a: 1 })).toMatchObject({ status: 200, value: { a: 1 } });
     expect(trace).toEqual([
-      "first before", "second before", "third before", "handler", "third after", "second after", "first after",
-    ]); // biome-ignore format: a line
+      "first before",
+      "second before",
+      "third before",
+      "handler",
+      "third after",
+      "second after",
+      "first after",
+    ]);
   });
 
   test("without .input(), the handler gets what the caller sent", async () => {

@@ -9,13 +9,18 @@ let calls = 0;
 afterEach(() => {
   calls = 0;
 });
-// biome-ignore format: a chain per line
 const procedures = {
-  echo: procedure.mutation.name("wire.echo").allowAnonymous().handler(({ input }) => {
-    calls++;
-    return input;
-  }),
-  receive: procedure.mutation.name("wire.receive").allowAnonymous().handler(() => {}),
+  echo: procedure.mutation
+    .name("wire.echo")
+    .allowAnonymous()
+    .handler(({ input }) => {
+      calls++;
+      return input;
+    }),
+  receive: procedure.mutation
+    .name("wire.receive")
+    .allowAnonymous()
+    .handler(() => {}),
 };
 const db = database();
 const svc = service(db, apiWith({ procedures }));
@@ -53,16 +58,18 @@ describe("limits", () => {
   });
 
   const nested = (depth: number) => `${"[".repeat(depth)}1${"]".repeat(depth)}`;
-  // biome-ignore format: a table
   const asText = (args: string) => send("/api/mutation", `{"name":"wire.echo","args":${args}}`, "application/json");
   test.for<[string, (depth: number) => Promise<Answer>]>([
     ["plain", (depth) => asText(nested(depth))],
     ["encoded", (depth) => asText(`{"json":${nested(depth)},"meta":[]}`)],
-    ["multipart", (depth) => {
-      const body = new FormData();
-      body.set("data", `{"json":{"name":"wire.echo","args":${nested(depth)}}}`);
-      return send("/api/mutation", body);
-    }],
+    [
+      "multipart",
+      (depth) => {
+        const body = new FormData();
+        body.set("data", `{"json":{"name":"wire.echo","args":${nested(depth)}}}`);
+        return send("/api/mutation", body);
+      },
+    ],
   ])("%s arguments nest 64 deep, not 65", async ([, nest]) => {
     expect((await nest(64)).status).toBe(200);
     for (const depth of [65, 5_000, 200_000]) {
@@ -106,13 +113,36 @@ describe("malformed calls", () => {
     },
   );
 
-  // biome-ignore format: a list of [json, meta]
   const encodings: unknown[] = [
-    [null, [[8]]], [null, [[99, "x"]]], [null, [[-1]]], [null, [[1.5]]], [null, [["1"]]], [null, [[null]]], [null, [[]]],
-    [null, [1]], [null, [null]], [null, [[1, {}]]], [1, [[0]]], ["12x", [[0]]], ["9".repeat(100_000), [[0]]], [1, [[1]]],
-    [0, [[2]]], [0, [[3]]], ["no url", [[4]]], [1, [[4]]], ["/a/xyz", [[5]]], ["a", [[5]]], ["text", [[6]]], [{}, [[6]]],
-    [[1], [[7]]], [null, [[7]]], [{}, [[1, "missing"]]], ["text", [[1, "length"]]], [null, [[1, "a", "b"]]],
-    [{}, [[1, "__proto__"]]], [{}, [[1, "constructor", "name"]]],
+    [null, [[8]]],
+    [null, [[99, "x"]]],
+    [null, [[-1]]],
+    [null, [[1.5]]],
+    [null, [["1"]]],
+    [null, [[null]]],
+    [null, [[]]],
+    [null, [1]],
+    [null, [null]],
+    [null, [[1, {}]]],
+    [1, [[0]]],
+    ["12x", [[0]]],
+    ["9".repeat(100_000), [[0]]],
+    [1, [[1]]],
+    [0, [[2]]],
+    [0, [[3]]],
+    ["no url", [[4]]],
+    [1, [[4]]],
+    ["/a/xyz", [[5]]],
+    ["a", [[5]]],
+    ["text", [[6]]],
+    [{}, [[6]]],
+    [[1], [[7]]],
+    [null, [[7]]],
+    [{}, [[1, "missing"]]],
+    ["text", [[1, "length"]]],
+    [null, [[1, "a", "b"]]],
+    [{}, [[1, "__proto__"]]],
+    [{}, [[1, "constructor", "name"]]],
   ];
   test.for(encodings.map((pair) => pair as [unknown, unknown[]]))(
     "the encoding %j: 400 BAD_REQUEST",

@@ -43,11 +43,29 @@ const send = (path: string, body: BodyInit, type?: string): Promise<Answer> =>
 
 describe("arguments", () => {
   test.for([
-    null, true, 0, -1.5, "", "ünïcödé 😀", [], {}, [null, [1]], { a: { b: [{ c: "d" }] } },
-    { json: 1 }, { json: 1, meta: "text" }, { meta: [] }, { json: 1, meta: [], more: 1 },
-    "\0", { "a\0b": "c\0d" }, "\ud800 alone", ["\udfff"],
+    null,
+    true,
+    0,
+    -1.5,
+    "",
+    "ünïcödé 😀",
+    [],
+    {},
+    [null, [1]],
+    { a: { b: [{ c: "d" }] } },
+    { json: 1 },
+    { json: 1, meta: "text" },
+    { meta: [] },
+    { json: 1, meta: [], more: 1 },
+    "\0",
+    { "a\0b": "c\0d" },
+    "\ud800 alone",
+    ["\udfff"],
   ])("of plain JSON arrive and return as they are: %j", async (args) => {
-    for (const { status, body } of [await svc.query(null, "wire.ask", args), await svc.mutate(null, "wire.echo", args)]) {
+    for (const { status, body } of [
+      await svc.query(null, "wire.ask", args),
+      await svc.mutate(null, "wire.echo", args),
+    ]) {
       expect({ status, body }).toEqual({ status: 200, body: { json: args } });
       expect(arrived).toEqual(args);
     }
@@ -59,7 +77,6 @@ describe("arguments", () => {
   });
 
   // [the value, its encoding]: https://orpc.dev/docs/advanced/rpc-protocol
-  // biome-ignore format: a table
   const rich: Record<string, [unknown, { json: unknown; meta: unknown[] }]> = {
     bigint: [2n ** 64n, { json: "18446744073709551616", meta: [[0]] }],
     date: [new Date("2026-01-02T03:04:05.678Z"), { json: "2026-01-02T03:04:05.678Z", meta: [[1]] }],
@@ -69,10 +86,28 @@ describe("arguments", () => {
     URL: [new URL("https://a.example/b?c=d"), { json: "https://a.example/b?c=d", meta: [[4]] }],
     RegExp: [/a+\/b/giu, { json: "/a+\\/b/giu", meta: [[5]] }],
     Set: [new Set([1, "a"]), { json: [1, "a"], meta: [[6]] }],
-    Map: [new Map<unknown, unknown>([["a", 1], [2, "b"]]), { json: [["a", 1], [2, "b"]], meta: [[7]] }],
+    Map: [
+      new Map<unknown, unknown>([
+        ["a", 1],
+        [2, "b"],
+      ]),
+      {
+        json: [
+          ["a", 1],
+          [2, "b"],
+        ],
+        meta: [[7]],
+      },
+    ],
     "a set of dates in a list": [
       { list: [new Set([new Date(0)])] },
-      { json: { list: [["1970-01-01T00:00:00.000Z"]] }, meta: [[1, "list", 0, 0], [6, "list", 0]] },
+      {
+        json: { list: [["1970-01-01T00:00:00.000Z"]] },
+        meta: [
+          [1, "list", 0, 0],
+          [6, "list", 0],
+        ],
+      },
     ],
   };
   test.for(Object.entries(rich))("of type %s survive both ways", async ([, [value, encoded]]) => {
@@ -119,20 +154,21 @@ test("a result of nothing is undefined, and a file as a result is our fault", as
 });
 
 describe("files", () => {
-  // biome-ignore format: a list of headers
   const form = (count: number, data: object = {}) => {
     const body = new FormData();
-    // biome-ignore format: one object
     const files = Array.from(
       { length: count },
       (_, i) => new File([new Uint8Array([i, 0, 255, 13, 10, 45, 45])], `fïle "${i}".bin`, { type: "image/x-test" }),
     );
-    body.set("data", JSON.stringify({
-      json: { name: "wire.receive", args: { files: files.map(() => null), at: "1970-01-01T00:00:00.000Z" } },
-      meta: [[1, "args", "at"]],
-      maps: files.map((_, i) => ["args", "files", i]),
-      ...data,
-    }));
+    body.set(
+      "data",
+      JSON.stringify({
+        json: { name: "wire.receive", args: { files: files.map(() => null), at: "1970-01-01T00:00:00.000Z" } },
+        meta: [[1, "args", "at"]],
+        maps: files.map((_, i) => ["args", "files", i]),
+        ...data,
+      }),
+    );
     for (const [i, file] of files.entries()) body.set(String(i), file);
     return body;
   };
@@ -210,7 +246,6 @@ describe("files", () => {
 });
 
 describe("content types", () => {
-  // biome-ignore format: a list of values
   const text = JSON.stringify({ name: "wire.ask", args: 1 });
   test.for([
     "text/plain",
@@ -260,10 +295,22 @@ describe("what cannot be called", () => {
   });
 
   test.for<Record<string, string>>([
-    {}, { authorization: "Bearer x" }, { authorization: "Basic YTpi" }, { authorization: "Bearer " }, { cookie: "authlib.session_token=x" },
+    {},
+    { authorization: "Bearer x" },
+    { authorization: "Basic YTpi" },
+    { authorization: "Bearer " },
+    { cookie: "authlib.session_token=x" },
   ])("a protected procedure with %j: 401", async (headers) => {
-    for (const [path, name] of [["/api/query", "wire.closed"], ["/api/mutation", "wire.closedMutation"], ["/api/query", "notes.list"]] as const) {
-      const init = { method: "POST", headers: { ...headers, "content-type": "application/json" }, body: JSON.stringify({ name }) };
+    for (const [path, name] of [
+      ["/api/query", "wire.closed"],
+      ["/api/mutation", "wire.closedMutation"],
+      ["/api/query", "notes.list"],
+    ] as const) {
+      const init = {
+        method: "POST",
+        headers: { ...headers, "content-type": "application/json" },
+        body: JSON.stringify({ name }),
+      };
       const answer = await svc.fetch(path, init);
       expect(answer).toMatchObject({ status: 401, body: { code: "UNAUTHORIZED", error: "Sign in to do this." } });
       expect(answer.headers.get("www-authenticate")).toBe("Bearer");

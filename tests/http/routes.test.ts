@@ -65,42 +65,63 @@ const routes = {
   ...Object.fromEntries(
     Object.entries(bodies).map(([key, make]) => [
       `body${key}`,
-      httpRoute.post.path(`/api/bodies/${key}`).allowAnonymous().handler(async ({ context }) => {
-        await context.db.insert(schema.guestbook).values({ message: key });
-        return make() as never;
-      }),
+      httpRoute.post
+        .path(`/api/bodies/${key}`)
+        .allowAnonymous()
+        .handler(async ({ context }) => {
+          await context.db.insert(schema.guestbook).values({ message: key });
+          return make() as never;
+        }),
     ]),
   ),
-  stream: httpRoute.get.path("/api/stream/:kind").allowAnonymous().handler(({ request }) => {
-    let sent = 0;
-    const body = new ReadableStream<Uint8Array>({
-      async pull(controller) {
-        if (request.params.kind === "broken" && sent > 1) throw new Error("broken");
-        if (request.params.kind === "finite" && sent > 2) return controller.close();
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        controller.enqueue(new TextEncoder().encode(`part ${sent++};`));
-      },
-      cancel() {
-        cancelled = true;
-      },
-    });
-    return { body, headers: { "content-type": "text/event-stream" } };
-  }),
-  readers: httpRoute.post.path("/api/readers/:reader").allowAnonymous().handler(async ({ request, input }) => {
-    const reader = request.params.reader as "json" | "text" | "formData" | "arrayBuffer";
-    const read = async () => {
-      const value = await request[reader]();
-      if (value instanceof ArrayBuffer) return [...new Uint8Array(value)];
-      if (!(value instanceof FormData)) return value;
-      return Promise.all([...value].map(async ([key, item]) => [key, typeof item === "string" ? item : [item.name, await item.text()]]));
-    };
-    return { body: { input: input ?? "none", first: await read(), again: await read() } };
-  }),
-  checked: httpRoute.get.path("/api/checked").allowAnonymous().input(v.object({ n: v.number() })).handler(report),
-  query: httpRoute.get.path("/api/reads").allowAnonymous().handler(async ({ context }) => ({
-    body: await context.db.select().from(schema.guestbook).limit(0),
-  })),
-}; // biome-ignore format: a chain per line
+  stream: httpRoute.get
+    .path("/api/stream/:kind")
+    .allowAnonymous()
+    .handler(({ request }) => {
+      let sent = 0;
+      const body = new ReadableStream<Uint8Array>({
+        async pull(controller) {
+          if (request.params.kind === "broken" && sent > 1) throw new Error("broken");
+          if (request.params.kind === "finite" && sent > 2) return controller.close();
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          controller.enqueue(new TextEncoder().encode(`part ${sent++};`));
+        },
+        cancel() {
+          cancelled = true;
+        },
+      });
+      return { body, headers: { "content-type": "text/event-stream" } };
+    }),
+  readers: httpRoute.post
+    .path("/api/readers/:reader")
+    .allowAnonymous()
+    .handler(async ({ request, input }) => {
+      const reader = request.params.reader as "json" | "text" | "formData" | "arrayBuffer";
+      const read = async () => {
+        const value = await request[reader]();
+        if (value instanceof ArrayBuffer) return [...new Uint8Array(value)];
+        if (!(value instanceof FormData)) return value;
+        return Promise.all(
+          [...value].map(async ([key, item]) => [
+            key,
+            typeof item === "string" ? item : [item.name, await item.text()],
+          ]),
+        );
+      };
+      return { body: { input: input ?? "none", first: await read(), again: await read() } };
+    }),
+  checked: httpRoute.get
+    .path("/api/checked")
+    .allowAnonymous()
+    .input(v.object({ n: v.number() }))
+    .handler(report),
+  query: httpRoute.get
+    .path("/api/reads")
+    .allowAnonymous()
+    .handler(async ({ context }) => ({
+      body: await context.db.select().from(schema.guestbook).limit(0),
+    })),
+};
 
 const db = database();
 const svc = service(db, apiWith({ httpRoutes: routes }));
@@ -157,10 +178,19 @@ describe.for(verbs)("%s", (verb) => {
 
 describe("a path", () => {
   test.for([
-    "/api/closed/", "/API/closed", "/api/Closed", "/api/verbs/1/of/", "/api/verbs//of/2", "/api/verbs/1/of/2/3", "/nothing",
+    "/api/closed/",
+    "/API/closed",
+    "/api/Closed",
+    "/api/verbs/1/of/",
+    "/api/verbs//of/2",
+    "/api/verbs/1/of/2/3",
+    "/nothing",
   ])("%s matches no route: 404", async (path) => {
-    expect(await svc.fetch(path)).toMatchObject({ status: 404, body: { code: "NOT_FOUND", requestId: expect.any(String) } });
-  }); // biome-ignore format: a list
+    expect(await svc.fetch(path)).toMatchObject({
+      status: 404,
+      body: { code: "NOT_FOUND", requestId: expect.any(String) },
+    });
+  });
   test("takes only the verbs that it was declared with", async () => {
     expect((await svc.fetch("/api/checked", { method: "POST" })).status).toBe(404);
   });
@@ -191,12 +221,22 @@ describe("a request body", () => {
     ["text", "text", "not json ü", { "content-type": "text/plain" }, "none", "not json ü"],
     ["text that is JSON", "json", "[1]", { "content-type": "text/plain" }, "none", [1]],
     ["bytes", "arrayBuffer", bytes, { "content-type": "application/octet-stream" }, "none", [0, 255, 1, 254]],
-    ["a form", "formData", form(), {}, "none", [["a", "1"], ["f", ["f.txt", "bytes"]]]],
+    [
+      "a form",
+      "formData",
+      form(),
+      {},
+      "none",
+      [
+        ["a", "1"],
+        ["f", ["f.txt", "bytes"]],
+      ],
+    ],
     ["a urlencoded form", "formData", new URLSearchParams({ a: "1 2" }), {}, "none", [["a", "1 2"]]],
     ["nothing", "text", "", { "content-type": "text/plain" }, "none", ""],
   ])("of %s is read by %s(), as often as asked", async ([, reader, body, headers, input, value]) => {
     expect((await post(reader, body, headers)).body).toEqual({ input, first: value, again: value });
-  }); // biome-ignore format: a table
+  });
 
   test.for<[string, string, BodyInit, Record<string, string>, number, string]>([
     ["broken JSON", "text", "{", json, 400, "INVALID_JSON"],
@@ -293,8 +333,11 @@ describe("an answer", () => {
 
 test("a header sent twice arrives joined", async () => {
   await new Promise((resolve, reject) => {
-    rawRequest(`${svc.url}/api/verbs/1/of/2`, { headers: { "x-twice": ["a", "b"] } }, (response) => response.resume().on("end", resolve))
-      .on("error", reject).end(); // biome-ignore format: one call
+    rawRequest(`${svc.url}/api/verbs/1/of/2`, { headers: { "x-twice": ["a", "b"] } }, (response) =>
+      response.resume().on("end", resolve),
+    )
+      .on("error", reject)
+      .end();
   });
   expect(arrived?.request.headers["x-twice"]).toBe("a, b");
 });

@@ -31,20 +31,29 @@ describe("becoming someone else", () => {
   const attempts = [
     ["by set_config in the select list", "select set_config('svc.user_id', 'bob', true), (select count(*) from notes)"],
     ["by set_config in a condition", "select * from notes where set_config('svc.user_id', 'bob', true) is not null"],
-    ["by set_config in a lateral join", "select n.* from (select set_config('svc.user_id', 'bob', true) offset 0) s, lateral (select * from notes) n"],
+    [
+      "by set_config in a lateral join",
+      "select n.* from (select set_config('svc.user_id', 'bob', true) offset 0) s, lateral (select * from notes) n",
+    ],
     ["by the alias behind pg_settings", "update pg_settings set setting = 'bob' where name = 'svc.user_id'"],
     ["by changing the role with set_config", "select set_config('role', 'svc_system', true)"],
-    ["by a statement hidden in XML functions", "select query_to_xml('select set_config(''svc.user_id'', ''bob'', true)', true, true, '')"],
+    [
+      "by a statement hidden in XML functions",
+      "select query_to_xml('select set_config(''svc.user_id'', ''bob'', true)', true, true, '')",
+    ],
     ["by SET hidden in XML functions", "select query_to_xml('set local svc.user_id = ''bob''', true, true, '')"],
     ["by a second statement behind the first", "select 1; set local svc.user_id = 'bob'"],
     ["by a commit and a new beginning", "select 1; commit; begin"],
-    ["by a function of its own", "create function pg_temp.f() returns text language sql as $$ select set_config('svc.user_id', 'bob', true) $$"],
+    [
+      "by a function of its own",
+      "create function pg_temp.f() returns text language sql as $$ select set_config('svc.user_id', 'bob', true) $$",
+    ],
     ["by a function in public", "create function public.f() returns text language sql as $$ select 'x' $$"],
     ["by an anonymous block", "do $$ begin perform set_config('svc.user_id', 'bob', true); end $$"],
     ["by a role that bypasses", "set role svc_system"],
     ["by the owner's role", "set role svc_owner"],
     ["by another session", "set session authorization svc_system"],
-  ] as const; // biome-ignore format: one attempt per line
+  ] as const;
 
   test.for(attempts)("%s fails", async ([, statement]) => {
     await expect(asAnn(statement)).rejects.toThrow(/permission denied|cannot insert multiple commands|not allowed/);

@@ -103,11 +103,11 @@ async function givenRow(table: TableName): Promise<unknown> {
 // statement that finds no row, or one that PostgreSQL does not let the role run.
 const may: Record<TableName, Record<"ann" | "bob" | "nobody", string>> = {
   //               list,get,update,remove
-  notes:         { ann: "yes yes yes yes", bob: "no no no no",       nobody: "401 401 401 401" },
-  posts:         { ann: "yes yes yes yes", bob: "yes yes no no",     nobody: "yes yes 401 401" },
-  guestbook:     { ann: "yes yes yes yes", bob: "yes yes yes yes",   nobody: "yes yes yes yes" },
-  announcements: { ann: "yes yes 403 403", bob: "yes yes 403 403",   nobody: "401 401 401 401" },
-}; // biome-ignore format: a table
+  notes: { ann: "yes yes yes yes", bob: "no no no no", nobody: "401 401 401 401" },
+  posts: { ann: "yes yes yes yes", bob: "yes yes no no", nobody: "yes yes 401 401" },
+  guestbook: { ann: "yes yes yes yes", bob: "yes yes yes yes", nobody: "yes yes yes yes" },
+  announcements: { ann: "yes yes 403 403", bob: "yes yes 403 403", nobody: "401 401 401 401" },
+};
 
 const cases = Object.entries(may).flatMap(([table, roles]) =>
   Object.entries(roles).flatMap(([who, answers]) =>

@@ -52,7 +52,6 @@ describe("docs/reference/errors.md", () => {
 describe("SQLSTATEs of our own", () => {
   test("that SQL raises are in the map", () => {
     expect(files.length).toBeGreaterThan(5);
-    // biome-ignore format: a chain
     const unknown = files.flatMap((file) =>
       raised(readFileSync(join(root, file), "utf8"))
         .filter((state) => !(state in sqlStates))

@@ -3,10 +3,16 @@ import { sql } from "drizzle-orm";
 import { describe, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import type { PathParams } from "../../src/define/http-route.ts";
-// biome-ignore format: a list of names
 import {
-  type Context, createCrudFactory, createSvcHttpRouteBuilders, createSvcProcedureBuilders, defineApi, type Middleware,
-  type Procedure, type SvcRequest, v,
+  type Context,
+  createCrudFactory,
+  createSvcHttpRouteBuilders,
+  createSvcProcedureBuilders,
+  defineApi,
+  type Middleware,
+  type Procedure,
+  type SvcRequest,
+  v,
 } from "../../src/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 
@@ -94,18 +100,23 @@ describe("a procedure", () => {
 });
 
 describe("middleware", () => {
-  // biome-ignore format: a chain
   const tenant: Middleware<{ tenant: string }> = ({ next }) => next({ context: { tenant: "acme" } });
-  // biome-ignore format: a chain
   const plan: Middleware<{ plan: "free" | "pro" }> = ({ next }) => next({ context: { plan: "pro" } });
 
   it("adds to the context of what is declared after it", () => {
-    procedure.query.name("m.a").use(tenant).use(plan).handler(({ context }) => {
-      expectTypeOf(context.tenant).toBeString();
-      expectTypeOf(context.plan).toEqualTypeOf<"free" | "pro">();
-      expectTypeOf(context.requestId).toBeString();
-    });
-    httpRoute.get.path("/m").use(tenant).handler(({ context }) => ({ body: expectTypeOf(context.tenant).toBeString() }));
+    procedure.query
+      .name("m.a")
+      .use(tenant)
+      .use(plan)
+      .handler(({ context }) => {
+        expectTypeOf(context.tenant).toBeString();
+        expectTypeOf(context.plan).toEqualTypeOf<"free" | "pro">();
+        expectTypeOf(context.requestId).toBeString();
+      });
+    httpRoute.get
+      .path("/m")
+      .use(tenant)
+      .handler(({ context }) => ({ body: expectTypeOf(context.tenant).toBeString() }));
   });
 
   it("does not compile where it adds something else, or where nobody added it", () => {
@@ -118,10 +129,13 @@ describe("middleware", () => {
   });
 
   it("sees the input as unknown", () => {
-    procedure.query.name("m.c").input(z.number()).use(({ input, next }) => {
-      expectTypeOf(input).toBeUnknown();
-      return next();
-    });
+    procedure.query
+      .name("m.c")
+      .input(z.number())
+      .use(({ input, next }) => {
+        expectTypeOf(input).toBeUnknown();
+        return next();
+      });
   });
 });
 

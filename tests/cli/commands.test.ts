@@ -1,0 +1,153 @@
+// If this file fails, the commands of the README and the tutorial do not do what they say.
+import { type ChildProcess, spawn } from "node:child_process";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+
+const db = database("template1");
+let folder: string;
+const running: ChildProcess[] = [];
+
+beforeAll(async () => {
+  // Inside the project, where @svc/core resolves.
+  await mkdir(join(root, ".svc"), { recursive: true });
+  folder = await mkdtemp(join(root, ".svc/cli-"));
+  const keep = (path: string) => !path.includes("/.svc/postgres") && !path.includes("node_modules");
+  await cp(join(root, "examples/desk"), folder, { recursive: true, filter: keep });
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map(stop));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+interface Command {
+  child: ChildProcess;
+  output(): string;
+  code: Promise<number | null>;
+}
+
+/** Starts `svc` on the file's own database, as an operator would with DATABASE_URL and its siblings. */
+function svc(args: string[], env: Record<string, string | undefined> = {}): Command {
+  const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...args, "--cwd", folder], {
+    env: {
+      ...process.env,
+      PORT: "0",
+      DATABASE_URL: db.url("request"),
+      DATABASE_SYSTEM_URL: db.url("system"),
+      DATABASE_AUTH_URL: db.url("auth"),
+      DATABASE_ADMIN_URL: db.url("admin"),
+      DATABASE_REPLICATION_URL: db.url("replication"),
+      ...env,
+    },
+  });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (text += chunk));
+  const code = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  running.push(child);
+  return { child, output: () => text, code };
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGTERM");
+  await ended;
+}
+
+const urls = (command: Command) => [...command.output().matchAll(/Ready: (\S+)/g)].map(([, url]) => url);
+
+async function ready(command: Command, count = 1): Promise<string> {
+  await expect.poll(() => urls(command).length || command.output(), { timeout: 25_000 }).toBe(count);
+  return urls(command)[count - 1] ?? "";
+}
+
+const hello = async (url: string) => (await fetch(`${url}/api/hello/you`)).json();
+
+describe("svc", () => {
+  test("start refuses a database that has not been migrated, and names the command", async () => {
+    const command = svc(["start"]);
+    expect(await command.code).toBe(1);
+    expect(command.output()).toContain("platform/migrations/0001_create_ledger.sql");
+    expect(command.output()).toContain("Run `svc migrate` first.");
+    expect(command.output()).not.toContain("    at "); // an explained mistake needs no stack
+  });
+
+  test("migrate applies what is new, once", async () => {
+    const first = svc(["migrate"]);
+    expect(await first.code, first.output()).toBe(0);
+    expect(first.output()).toContain("application/migrations/0001_create_desk.sql");
+    const second = svc(["migrate"]);
+    expect(await second.code).toBe(0);
+    expect(second.output()).toContain("Nothing to do.");
+  });
+
+  test("codegen needs no database, writes the functions once, and takes stale files away", async () => {
+    const file = join(folder, "sql/crud/tasks.sql");
+    const generated = await readFile(file, "utf8");
+    await rm(file);
+    await writeFile(join(folder, "sql/crud/gone.sql"), "select 1;");
+    const command = svc(["codegen"], { DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" });
+    expect(await command.code, command.output()).toBe(0);
+    expect(await readFile(file, "utf8")).toBe(generated);
+    await expect(readFile(join(folder, "sql/crud/gone.sql"))).rejects.toThrow("ENOENT");
+  });
+
+  test("start serves until SIGTERM, then finishes and exits with 0", async () => {
+    const command = svc(["start"]);
+    const url = await ready(command);
+    expect(await hello(url)).toEqual({ hello: "you" });
+    command.child.kill("SIGTERM");
+    expect(await command.code, command.output()).toBe(0);
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
+  test("start refuses generated SQL of another definition, and --allow-drift serves it", async () => {
+    const file = join(folder, "backend/tasks.ts");
+    const good = await readFile(file, "utf8");
+    await writeFile(file, good.replace("createCrud(tasks)", "createCrud(tasks, { maxLimit: 50 })"));
+    const refused = svc(["start"]);
+    expect(await refused.code).toBe(1);
+    expect(refused.output()).toContain("svc_crud.tasks_list(jsonb) is different");
+    expect(await hello(await ready(svc(["start", "--allow-drift"])))).toEqual({ hello: "you" });
+    await writeFile(file, good);
+  });
+
+  test("start in production without DATABASE_URL refuses", async () => {
+    const env = { NODE_ENV: "production", AUTHLIB_SECRET: "x".repeat(40) };
+    const none = {
+      DATABASE_SYSTEM_URL: "",
+      DATABASE_AUTH_URL: "",
+      DATABASE_ADMIN_URL: "",
+      DATABASE_REPLICATION_URL: "",
+    };
+    const command = svc(["start"], { ...env, ...none, DATABASE_URL: "" });
+    expect(await command.code).toBe(1);
+    expect(command.output()).toContain("DATABASE_URL is not set.");
+  });
+
+  test("start on a port that is taken says so", async () => {
+    const url = await ready(svc(["start"]));
+    const second = svc(["start"], { PORT: new URL(url).port });
+    expect(await second.code).toBe(1);
+    expect(second.output()).toContain("EADDRINUSE");
+  });
+
+  test("dev follows a change, and after a mistake keeps serving the last good version", async () => {
+    const command = svc(["dev"]);
+    const url = await ready(command);
+    expect(await hello(url)).toEqual({ hello: "you" });
+
+    const file = join(folder, "backend/board.ts");
+    const good = await readFile(file, "utf8");
+    await writeFile(file, good.replace("hello: request.params.name", "hi: request.params.name"));
+    const changed = await ready(command, 2);
+    expect(await hello(changed)).toEqual({ hi: "you" });
+
+    await writeFile(file, good.replace('.path("/api/hello/:name")', '.path("hello")'));
+    await expect.poll(command.output, { timeout: 25_000 }).toContain('"hello" cannot be the path of a route.');
+    expect(await hello(changed)).toEqual({ hi: "you" });
+    await writeFile(file, good);
+  }, 90_000);
+});
