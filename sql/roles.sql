@@ -63,3 +63,9 @@ alter role svc_request set timezone = 'UTC';
 alter role svc_auth set timezone = 'UTC';
 alter role svc_system set timezone = 'UTC';
 alter role svc_auth set search_path = 'auth';
+
+-- The last resort against a statement, or a pause in a transaction, that would hold a connection for ever. The processes
+-- set their own, configured limits (src/postgres/pools.ts, transaction.ts); these hold where a pooler loses them.
+alter role svc_request set statement_timeout = '60s';
+alter role svc_request set idle_in_transaction_session_timeout = '60s';
+alter role svc_auth set statement_timeout = '60s';

@@ -12,7 +12,10 @@ member svc_request of svc_anonymous
 member svc_request of svc_authenticated
 setting svc_auth TimeZone=UTC
 setting svc_auth search_path=auth
+setting svc_auth statement_timeout=60s
 setting svc_request TimeZone=UTC
+setting svc_request idle_in_transaction_session_timeout=60s
+setting svc_request statement_timeout=60s
 setting svc_system TimeZone=UTC
 
 -- Schemas
