@@ -243,6 +243,31 @@ $function$
 grant execute to svc_auth, svc_system
 comment: Names of the columns of auth."user".
 
+-- Function svc.count_rows(text,text,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.count_rows(target text, condition text, mode text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  total bigint;
+begin
+  if mode = 'none' then
+    return null;
+  end if;
+
+  if mode = 'estimated' then
+    return svc.estimate_rows(target, condition);
+  end if;
+
+  execute format('select count(*) from %s as t where %s', target, coalesce(condition, 'true')) into total;
+  return total;
+end
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: Number of rows of a table under a condition: exact, estimated, or null for none.
+
 -- Function svc.current_user_id() owner svc_owner
 CREATE OR REPLACE FUNCTION svc.current_user_id()
  RETURNS text
@@ -254,6 +279,498 @@ AS $function$
 $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: Id of the user this transaction acts for; null when anonymous. Use as (select svc.current_user_id()) in policies.
+
+-- Function svc.cursor_sql(text,text,jsonb,jsonb,boolean) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.cursor_sql(cursor text, list_name text, sort jsonb, id jsonb, ascending boolean)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  place jsonb;  -- [list, key, id]
+  beyond constant text := case when ascending then '>' else '<' end;
+  key text;
+  row_id text;
+begin
+  begin
+    place := convert_from(decode(translate(cursor, '-_', '+/') || repeat('=', (4 - length(cursor) % 4) % 4), 'base64'),
+      'UTF8')::jsonb;
+  exception when invalid_parameter_value or character_not_in_repertoire or invalid_text_representation
+    or untranslatable_character then
+    place := null;
+  end;
+
+  if place is null or jsonb_typeof(place) <> 'array' or jsonb_array_length(place) <> 3
+    or place ->> 0 is distinct from list_name or jsonb_typeof(place -> 2) <> 'string' then
+    raise exception 'a cursor of another list' using errcode = 'SV400',
+      hint = 'Pass a nextCursor of the same list: resource, order, filter, search and user. Start with cursor: null.';
+  end if;
+
+  row_id := format('%L::%s', place ->> 2, id ->> 'type');
+  if sort ->> 'sql' = id ->> 'sql' then
+    return format('%s %s %s', id ->> 'sql', beyond, row_id);
+  end if;
+  if place ->> 1 is null then
+    return format('(%s is null and %s %s %s)', sort ->> 'sql', id ->> 'sql', beyond, row_id);
+  end if;
+
+  key := format('%L::%s', place ->> 1, sort ->> 'type');
+  if (sort ->> 'notNull')::boolean then
+    -- One comparison of rows, which an index on both columns answers.
+    return format('(%s, %s) %s (%s, %s)', sort ->> 'sql', id ->> 'sql', beyond, key, row_id);
+  end if;
+  return format('(%1$s %3$s %4$s or (%1$s = %4$s and %2$s %3$s %5$s) or %1$s is null)',
+    sort ->> 'sql', id ->> 'sql', beyond, key, row_id);
+end
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: SQL condition for the rows behind a cursor; SV400 when the cursor is not one of this list.
+
+-- Function svc.estimate_rows(text,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.estimate_rows(target text, condition text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  plan json;
+begin
+  execute format('explain (format json) select from %s as t where %s', target, coalesce(condition, 'true')) into plan;
+  return (plan -> 0 -> 'Plan' ->> 'Plan Rows')::bigint;
+end
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: Number of rows that the planner expects under a condition.
+
+-- Function svc.filter_condition(jsonb,jsonb) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.filter_condition(col jsonb, input jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  kind constant text := col ->> 'kind';
+  is_array constant boolean := coalesce((col -> 'array')::boolean, false);
+  op text := 'eq';
+  value jsonb := input;
+  form text := jsonb_typeof(input);
+  subject text;
+  cast_type text;
+  content text;
+  contents text[];
+begin
+  if col is null then
+    return null;
+  end if;
+
+  -- Rule 2: an object with `op` is an operator; further members do not matter. An object that does not name an operator
+  -- is a value, and only a json column has such values.
+  if form = 'object' then
+    if input ->> 'op' in ('eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'like', 'ilike') then
+      op := input ->> 'op';
+      value := input -> 'value';
+      form := jsonb_typeof(value);
+    elsif kind <> 'json' then
+      return null;
+    end if;
+  end if;
+  if value is null then
+    return null;  -- {op} without a value
+  end if;
+
+  subject := format('t.%I', col ->> 'name');
+
+  -- "eq null" asks for missing values: `= null` would find nothing. A missing value has no order and no pattern.
+  if form = 'null' then
+    return case op when 'eq' then subject || ' is null' when 'ne' then subject || ' is not null' end;
+  end if;
+
+  -- json has no operators of its own worth the name and arrays have many: both compare as a whole, as JSON.
+  if is_array or kind = 'json' then
+    if op not in ('eq', 'ne') or (is_array and form <> 'array') then
+      return null;
+    end if;
+    if kind = 'json' then
+      -- Deeper than the wire allows (64) is refused here too: reading it once more could exhaust the stack.
+      if jsonb_path_exists(value, '$.**{65}') then
+        return null;
+      end if;
+      content := format('%L::jsonb', value);
+    else
+      contents := svc.filter_values(col, value);
+      if contents is null then
+        return null;
+      end if;
+      cast_type := svc.filter_type(col);
+      if cast_type = 'as text' then
+        cast_type := 'text';
+        subject := subject || '::text[]';
+      end if;
+      content := format('(select to_jsonb(%L::%s[]))', contents, cast_type);
+    end if;
+    return format(
+      case op when 'eq' then 'to_jsonb(%s) = %s' else 'to_jsonb(%s) is distinct from %s' end, subject, content
+    );
+  end if;
+
+  cast_type := svc.filter_type(col);
+  if cast_type = 'as text' then
+    cast_type := 'text';
+    subject := subject || '::text';
+  end if;
+
+  if op = 'in' or op = 'nin' then
+    contents := svc.filter_values(col, value);
+    if contents is null then
+      return null;
+    end if;
+    -- One array literal instead of a list: the parser sees one constant, whatever the number of values. Comparing with
+    -- an empty one gives false, so `in []` finds nothing and `nin []` everything without being a case of their own.
+    content := format('%s = any (%L::%s[])', subject, array_remove(contents, null), cast_type);
+    if array_position(contents, null) is null then
+      -- nin keeps rows without a value, which SQL's NOT IN would drop: they are not among the values either.
+      return case op when 'in' then content else format('(%s) is not true', content) end;
+    end if;
+    return format(
+      case op when 'in' then '(%s or %s is null)' else '((%s) is not true and %s is not null)' end, content, subject
+    );
+  end if;
+
+  if op = 'like' or op = 'ilike' then
+    -- Text only, as the spec says "string". A pattern that ends in the escape character is an error to PostgreSQL, and so
+    -- is one with so many wildcards that matching it exhausts the stack.
+    if kind <> 'text' or form <> 'string' then
+      return null;
+    end if;
+    content := value #>> '{}';
+    if length(content) > 1000 or (right(content, 1) = '\' and length(substring(content from '\\+$')) % 2 = 1) then
+      return null;
+    end if;
+    return format('%s %s %L::text', subject, op, content);
+  end if;
+
+  -- Rule 2: an order comparison takes a number or a date.
+  if op not in ('eq', 'ne') and kind not in ('integer', 'bigint', 'number', 'numeric', 'timestamp', 'date') then
+    return null;
+  end if;
+
+  content := svc.filter_value(col, value);
+  if content is null then
+    return null;
+  end if;
+  -- ne keeps rows without a value, which `<>` would drop.
+  return format(
+    '%s %s %L::%s', subject,
+    case op when 'eq' then '=' when 'gt' then '>' when 'gte' then '>=' when 'lt' then '<' when 'lte' then '<='
+      else 'is distinct from' end,
+    content, cast_type
+  );
+end
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: One condition of a filter as SQL over t, or null when it is to be ignored. Part of svc.filter_sql().
+
+-- Function svc.filter_sql(jsonb,jsonb,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.filter_sql(columns jsonb, filters jsonb, depth integer DEFAULT 0)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  key text;
+  value jsonb;
+  part text;
+  parts text[];
+begin
+  -- Filters, and members of a group, that are no objects are ignored.
+  if filters is null or jsonb_typeof(filters) <> 'object' then
+    return null;
+  end if;
+
+  for key, value in select e.key, e.value from jsonb_each(filters) as e loop
+    if key = 'OR' or key = 'AND' then
+      -- Rule 3: groups nest to 5 levels. `depth` counts the groups around this object; a sixth is ignored, which also
+      -- bounds the recursion. These two names are groups even in a table that has such a column.
+      part := null;
+      if depth < 5 and jsonb_typeof(value) = 'array' then
+        -- string_agg skips the members that came to nothing and gives null when all of them did: an empty OR is
+        -- ignored rather than false.
+        select '(' || string_agg(m.sql, case key when 'OR' then ' or ' else ' and ' end) || ')'
+          into part
+          from (
+            select svc.filter_sql(columns, e.member, depth + 1) as sql from jsonb_array_elements(value) as e (member)
+          ) as m;
+      end if;
+    else
+      -- Rule 4: a column that is not in the allow-list has no description, and no condition comes of it.
+      part := svc.filter_condition(columns -> key, value);
+    end if;
+
+    if part is not null then
+      parts := parts || part;
+    end if;
+  end loop;
+
+  -- Rule 3: several keys mean AND. Parentheses throughout: no expression depends on what is put beside it.
+  return '(' || array_to_string(parts, ' and ') || ')';
+end
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: A list call's filters as a boolean SQL expression over t, or null for none. Never fails: what is wrong is ignored.
+
+-- Function svc.filter_type(jsonb) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.filter_type(col jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+declare
+  kind constant text := col ->> 'kind';
+  declared constant text := rtrim(col ->> 'type', '[]');
+begin
+  if kind in ('integer', 'bigint', 'numeric', 'boolean', 'uuid', 'date') then
+    return kind;
+  elsif kind = 'number' then
+    -- In the column's own precision: 0.1 as a double is not the 0.1 of a real.
+    return case when declared ~ '(real|float4)$' then 'real' else 'double precision' end;
+  elsif kind = 'timestamp' then
+    return case when declared ~ '(with time zone|timestamptz)' then 'timestamptz' else 'timestamp' end;
+  elsif declared ~ '^(pg_catalog\.)?(text|varchar|character varying)(\(.*)?$' then
+    return 'text';  -- also an enum in TypeScript alone
+  elsif declared ~ '^(pg_catalog\.)?(char|character|bpchar)(\(.*)?$' then
+    return 'bpchar';
+  elsif kind = 'enum' then
+    return declared;
+  end if;
+  -- inet, interval, time, xml: what a caller sends need not be one, and some of them cannot be compared at all. Their
+  -- text, which is what the wire shows, always can.
+  return 'as text';
+end
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: The type that filter values of a column are cast to. Part of svc.filter_sql().
+
+-- Function svc.filter_value(jsonb,jsonb) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.filter_value(col jsonb, value jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  kind constant text := col ->> 'kind';
+  form constant text := jsonb_typeof(value);
+  content text := value #>> '{}';
+  number numeric;
+begin
+  if kind = 'text' then
+    return case when form = 'string' then content end;
+
+  elsif kind = 'boolean' then
+    return case when form = 'boolean' then content end;
+
+  elsif kind = 'uuid' then
+    return case
+      when form = 'string' and content ~ '^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$' then content
+    end;
+
+  elsif kind = 'enum' then
+    return case when form = 'string' and col -> 'values' ? content then content end;
+
+  elsif kind = 'integer' then
+    if form <> 'number' then
+      return null;
+    end if;
+    number := value::numeric;
+    return case
+      when number <> trunc(number) then null
+      when (col ->> 'type') ~ '(small|int2)' then case when number between -32768 and 32767 then trunc(number)::text end
+      when number between -2147483648 and 2147483647 then trunc(number)::text
+    end;
+
+  elsif kind = 'bigint' then
+    if form = 'number' then
+      -- A larger JSON number has lost digits before it came here; as a string it has not.
+      number := value::numeric;
+      return case
+        when number between -9007199254740991 and 9007199254740991 and number = trunc(number) then trunc(number)::text
+      end;
+    elsif form = 'string' and content ~ '^-?[0-9]{1,19}$' then
+      return case when content::numeric between -9223372036854775808 and 9223372036854775807 then content end;
+    end if;
+    return null;
+
+  elsif kind = 'number' then
+    if form <> 'number' then
+      return null;
+    end if;
+    -- jsonb keeps numbers that a float cannot: too large ones are not of the form, too small ones are zero, as in
+    -- JavaScript. Both would be errors to the cast.
+    number := abs(value::numeric);
+    if (col ->> 'type') ~ '(real|float4)' then
+      return case when number < 7.1e-46 then '0' when number <= 3.4028235e38 then content end;
+    end if;
+    return case when number < 2.5e-324 then '0' when number <= 1.7976931348623157e308 then content end;
+
+  elsif kind = 'numeric' then
+    if form = 'string' and content ~ '^-?[0-9]+(\.[0-9]+)?$' and length(content) <= 2002 then
+      number := content::numeric;
+    elsif form = 'number' then
+      number := value::numeric;
+    end if;
+    -- 1e131071 takes 8 bytes to send and 128 KiB to write out.
+    return case when abs(number) < 1e1000 and scale(number) <= 1000 then number::text end;
+
+  elsif kind = 'timestamp' or kind = 'date' then
+    if form <> 'string' or content !~ ('^[0-9]{4,6}-[0-9]{2}-[0-9]{2}'
+        '([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,9})?)?(Z|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?)?)?$') then
+      return null;
+    end if;
+    -- Without a zone UTC is meant, without a time its midnight, whatever the session's time zone.
+    content := case
+      when strpos(content, ':') = 0 then content || 'T00:00Z'
+      when content ~ ':.*[Z+-]' then content
+      else content || 'Z'
+    end;
+    -- The calendar knows what the pattern does not: 2026-02-30 has its form.
+    begin
+      -- to_jsonb() writes ISO 8601 under every DateStyle. A date column takes the day in UTC, as it does in input.
+      if kind = 'date' then
+        return to_jsonb((content::timestamptz at time zone 'UTC')::date) #>> '{}';
+      elsif (col ->> 'type') ~ '(with time zone|timestamptz)' then
+        perform content::timestamptz;
+        return content;
+      end if;
+      return to_jsonb(content::timestamptz at time zone 'UTC') #>> '{}';
+    exception when data_exception then
+      return null;
+    end;
+  end if;
+
+  return null;
+end
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: A filter value as text that its column's type accepts, or null when it is not of that form. Part of svc.filter_sql().
+
+-- Function svc.filter_values(jsonb,jsonb) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.filter_values(col jsonb, value jsonb)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  contents text[];
+  valid boolean;
+begin
+  -- Counted first: the limit is there so that 10,000 elements cost nothing.
+  if jsonb_typeof(value) <> 'array' or jsonb_array_length(value) > 1000 then
+    return null;
+  end if;
+
+  select coalesce(array_agg(c.content), '{}'), coalesce(bool_and(c.content is not null or c.is_null), true)
+    into contents, valid
+    from (
+      select svc.filter_value(col, e.element) as content, jsonb_typeof(e.element) = 'null' as is_null
+        from jsonb_array_elements(value) as e (element)
+      offset 0  -- a sub-select of its own, or filter_value() would run twice
+    ) as c;
+  return case when valid then contents end;
+end
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: A JSON array of filter values as text, or null when any is not of the column's form. Part of svc.filter_sql().
+
+-- Function svc.find_rows(jsonb,jsonb,bigint,bigint) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_rows(resource jsonb, args jsonb, page_size bigint, page bigint)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_variable
+declare
+  -- An order that the resource does not have falls back to its own.
+  order_by constant text := case
+    when resource -> 'columns' ? (args ->> 'orderBy') then args ->> 'orderBy' else resource ->> 'orderBy' end;
+  ascending constant boolean := lower(args ->> 'orderDir') = 'asc';
+  sort_column constant jsonb := resource -> 'columns' -> order_by;
+  sort constant text := format('t.%I', sort_column ->> 'name');
+  id constant text := format('t.%I', resource -> 'columns' -> 'id' ->> 'name');
+  nullable constant boolean := not (sort_column ->> 'notNull')::boolean;
+  direction constant text := case when ascending then 'asc' else 'desc' end;
+
+  condition constant text := concat_ws(' and ',
+    resource ->> 'visible',
+    svc.filter_sql(resource -> 'filters', args -> 'filters'),
+    svc.search_sql(resource -> 'search', args ->> 'search'));
+  -- What a cursor is bound to, besides the place it marks.
+  list_name constant text := md5(concat_ws(chr(31), resource ->> 'name', order_by, direction, args ->> 'filters',
+    args ->> 'search', coalesce((select svc.current_user_id()), '')));
+  by_cursor constant boolean := args ? 'cursor';
+  start text := 'true';
+
+  data json;
+  last_key text;
+  last_id text;
+  has_more boolean;
+  total bigint;
+begin
+  if args ->> 'cursor' is not null then
+    start := svc.cursor_sql(args ->> 'cursor', list_name, sort_column || jsonb_build_object('sql', sort),
+      resource -> 'columns' -> 'id' || jsonb_build_object('sql', id), ascending);
+  end if;
+
+  -- One row more than the page tells whether there is another page. Numbered after the limit, so that the sort may stop
+  -- at it.
+  execute format(
+    'select coalesce(json_agg(item) filter (where n <= %1$s), ''[]''),
+            max(sort_key) filter (where n = %1$s), max(row_id) filter (where n = %1$s), count(*) > %1$s
+       from (
+         select item, sort_key, row_id, row_number() over () as n
+           from (
+             select %2$s as item, %3$s::text as sort_key, %4$s::text as row_id
+               from %7$s as t
+              where %8$s and %9$s
+              order by %3$s %5$s %6$s, %4$s %5$s
+              limit %1$s + 1 offset %10$s
+           ) as ordered
+       ) as page',
+    page_size, resource ->> 'item', sort, id, direction, case when nullable then 'nulls last' else '' end,
+    resource ->> 'table', coalesce(nullif(condition, ''), 'true'), start,
+    case when by_cursor then 0 else (page - 1) * page_size end
+  ) into data, last_key, last_id, has_more;
+
+  total := svc.count_rows(resource ->> 'table', nullif(condition, ''), resource ->> 'count');
+
+  if not by_cursor then
+    return json_build_object('data', data, 'total', total);
+  end if;
+  return json_build_object('data', data, 'total', total, 'nextCursor', case when has_more then
+    -- URL-safe base64, without the line breaks that encode() puts in.
+    rtrim(translate(encode(convert_to(jsonb_build_array(list_name, last_key, last_id)::text, 'UTF8'), 'base64'),
+      E'+/\n', '-_'), '=') end);
+end
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: A list with filters, search, order or cursor: {data, total, nextCursor?}. Called by generated list functions.
+
+-- Function svc.search_sql(jsonb,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.search_sql(columns jsonb, search text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select '(' || string_agg(
+           format('t.%I::text ilike %L', name, '%' || regexp_replace(search, '([\\%_])', '\\\1', 'g') || '%'),
+           ' or ' order by position) || ')'
+    from jsonb_array_elements_text(columns) with ordinality as fields (name, position)
+   where search <> ''
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: SQL condition: the text occurs in one of the columns; null when there is no text or no column.
 
 -- Function svc_private.dump_function(oid) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.dump_function(target oid)

@@ -4,14 +4,16 @@ export type { Context, RequestDatabase, SystemDatabase } from "./context/types.t
 export { type Api, defineApi } from "./define/api.ts";
 export { type AuthDefinition, defineAuth } from "./define/auth.ts";
 export { defineConfig, type SvcConfig } from "./define/config.ts";
-export { type CrudOptions, createCrudFactory } from "./define/crud.ts";
+export { createCrudFactory } from "./define/crud.ts";
+export type { CrudFilters } from "./define/crud-filters.ts";
+export type { CrudOptions } from "./define/crud-options.ts";
 export type { CrudList, CrudListArguments, CrudProcedures, CrudRow } from "./define/crud-types.ts";
 export { DefinitionError } from "./define/definition-error.ts";
 export { createSvcHttpRouteBuilders, type HttpRoute, type RouteResult } from "./define/http-route.ts";
 export type { InputRefusal, Middleware, MiddlewareCall } from "./define/middleware.ts";
 export { createSvcProcedureBuilders, type Procedure } from "./define/procedure.ts";
 export { type RetryOptions, withRetry } from "./define/retry.ts";
-export { type Audience, openRls, ownerRls } from "./define/rls.ts";
+export { type Audience, memberRls, openRls, ownerRls } from "./define/rls.ts";
 export { type Infer, v } from "./define/v.ts";
 export { type ErrorCode, errorCodes } from "./errors/codes.ts";
 export { type Issue, SvcError, type SvcErrorOptions } from "./errors/svc-error.ts";

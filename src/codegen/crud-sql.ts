@@ -5,7 +5,9 @@
  */
 import { createHash } from "node:crypto";
 import type { ColumnDescription } from "../define/columns.ts";
-import { type CrudDefinition, type CrudOperation, crudOperations } from "../define/crud.ts";
+import { type CrudDefinition, type CrudOperation, writableColumns } from "../define/crud-definition.ts";
+import { resourceJson } from "./crud-resource.ts";
+import { isVisible, item, literal, qualified, quote, selectList, toWire } from "./crud-text.ts";
 
 /** A generated function: its signature, and a fingerprint of the text that made it. */
 export interface CrudFunction {
@@ -20,7 +22,7 @@ export interface CrudFunction {
 
 /** The five functions of a resource. */
 export function crudFunctions(crud: CrudDefinition): CrudFunction[] {
-  return crudOperations.map((operation) => {
+  return crud.methods.map((operation) => {
     const { parameters, body, summary, volatility } = writers[operation](crud);
     const name = `svc_crud.${crud.prefix}_${operation}`;
     const types = parameters.map((parameter) => parameter.split(" ")[1]).join(", ");
@@ -84,20 +86,27 @@ const writers: Record<CrudOperation, (crud: CrudDefinition) => Writing> = {
   list: (crud) => ({
     parameters: ["args jsonb"],
     volatility: "stable",
-    summary: `A page of ${crud.table} and the number of all rows the caller may see: {data, total}. Takes {page, limit}.`,
+    summary:
+      `A page of ${crud.table} and the number of all rows the caller may see: {data, total}. ` +
+      "Takes {page, limit, search, orderBy, orderDir, filters, cursor}.",
     body: `declare
   page_size constant bigint := least(greatest(coalesce((args ->> 'limit')::bigint, ${crud.defaultLimit}), 1), ${crud.maxLimit});
   page constant bigint := greatest(coalesce((args ->> 'page')::bigint, 1), 1);
 begin
+  -- Anything but a page in the default order is put together at run time.
+  if args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
+    return svc.find_rows(${literal(resourceJson(crud))}, args, page_size, page);
+  end if;
+
   return (
     select json_build_object(
       'data', coalesce(json_agg(item), '[]'),
-      'total', (select count(*) from ${qualified(crud)})
+      'total', ${total(crud)}
     )
     from (
       select
 ${selectList(crud, "        ")}
-      from ${qualified(crud)} as t
+      from ${qualified(crud)} as t${where(crud)}
       order by ${order(crud)}
       limit page_size offset (page - 1) * page_size
     ) as item
@@ -116,7 +125,7 @@ end`,
       select
 ${selectList(crud, "        ")}
       from ${qualified(crud)} as t
-      where t.${quote(crud.id.name)} = row_id
+      where t.${quote(crud.id.name)} = row_id${isVisible(crud, "\n        and ")}
     ) as item
   );
 end`,
@@ -133,9 +142,7 @@ begin
 ${populate(crud, "data")}
 
   insert into ${qualified(crud)} as t${insertion(written(crud))}
-  returning json_build_object(
-${jsonPairs(crud)}
-  ) into result;
+  returning ${item(crud)} into result;
   return result;
 end`,
   }),
@@ -153,39 +160,30 @@ ${populate(crud, "changes")}
   update ${qualified(crud)} as t
   set
 ${updates(crud).join(",\n")}
-  where t.${quote(crud.id.name)} = row_id
-  returning json_build_object(
-${jsonPairs(crud)}
-  ) into result;
-  return result;
+  where t.${quote(crud.id.name)} = row_id${isVisible(crud, "\n    and ")}${unmodified(crud)}
+  returning ${item(crud)} into result;
+${refuseModified(crud)}  return result;
 end`,
   }),
 
   remove: (crud) => ({
     parameters: [`row_id ${idType(crud)}`],
     volatility: "volatile",
-    summary: `Deletes a row of ${crud.table} and returns {id}; null when the caller may not, or it is gone.`,
+    summary: `${crud.softDelete ? "Marks as deleted" : "Deletes"} a row of ${crud.table} and returns {id}; null when the caller may not, or it is gone.`,
     body: `declare
   result json;
 begin
-  delete from ${qualified(crud)} as t
-  where t.${quote(crud.id.name)} = row_id
+  ${removal(crud)}
+  where t.${quote(crud.id.name)} = row_id${isVisible(crud, "\n    and ")}
   returning json_build_object('id', ${toWire(crud.id)}) into result;
   return result;
 end`,
   }),
 };
 
-const qualified = (crud: CrudDefinition) => `${quote(crud.schema)}.${quote(crud.table)}`;
-const quote = (name: string) => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`);
-const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
 const target = (column: ColumnDescription) => quote(column.name);
 
-/** The type of the id as a parameter: what a serial column stores is an integer. */
-function idType({ id }: CrudDefinition): string {
-  const stored: Record<string, string> = { serial: "integer", smallserial: "smallint", bigserial: "bigint" };
-  return stored[id.type] ?? id.type.replace(/\(.*\)/, "");
-}
+const idType = ({ id }: CrudDefinition) => id.castType;
 
 const find = (crud: CrudDefinition, property: string) => crud.columns.find((column) => column.property === property);
 
@@ -196,47 +194,67 @@ function order(crud: CrudDefinition): string {
   return createdAt ? `t.${quote(createdAt.name)} desc, ${id}` : id;
 }
 
-/** JSON numbers hold 53 bits, so wider ones travel as text; PostgreSQL writes the other types as the wire wants them. */
-function toWire(column: ColumnDescription): string {
-  const value = `t.${quote(column.name)}`;
-  switch (column.kind) {
-    case "bigint":
-    case "numeric":
-      return `${value}::text${column.isArray ? "[]" : ""}`;
-    case "timestamp":
-      // Without a time zone in the column, the time is meant in UTC.
-      return column.type.includes("with time zone") || column.isArray ? value : `${value} at time zone 'UTC'`;
-    case "bytes":
-      return column.isArray ? value : `translate(encode(${value}, 'base64'), E'\\n', '')`;
-    case "vector":
-      return `${value}::text::json`;
-    default:
-      return value;
-  }
+const where = (crud: CrudDefinition) => isVisible(crud, "\n      where ");
+
+/** The total of the plain list. */
+function total(crud: CrudDefinition): string {
+  if (crud.count === "none") return "null";
+  if (crud.count === "exact") return `(select count(*) from ${qualified(crud)} as t${isVisible(crud, " where ")})`;
+  const condition = isVisible(crud, "");
+  return `svc.estimate_rows(${literal(qualified(crud))}, ${condition ? literal(condition) : "null"})`;
 }
 
-const selectList = (crud: CrudDefinition, indent: string) =>
-  crud.columns.map((column) => `${indent}${toWire(column)} as "${column.property}"`).join(",\n");
+/** Optimistic concurrency, for tables that know when a row changed. Clients keep milliseconds, PostgreSQL more. */
+function unmodified(crud: CrudDefinition): string {
+  const updatedAt = find(crud, "updatedAt");
+  if (!updatedAt) return "";
+  return `
+    and (changes ->> 'ifUnmodifiedSince' is null
+      or date_trunc('milliseconds', t.${quote(updatedAt.name)}) <= (changes ->> 'ifUnmodifiedSince')::timestamptz)`;
+}
 
-const jsonPairs = (crud: CrudDefinition) =>
-  crud.columns.map((column) => `    ${literal(column.property)}, ${toWire(column)}`).join(",\n");
+function refuseModified(crud: CrudDefinition): string {
+  if (!find(crud, "updatedAt")) return "";
+  return `
+  if result is null and changes ->> 'ifUnmodifiedSince' is not null and exists (
+    select from ${qualified(crud)} as t
+     where t.${quote(crud.id.name)} = row_id${isVisible(crud, " and ")}
+       and date_trunc('milliseconds', t.${quote(find(crud, "updatedAt")?.name ?? "")}) > (changes ->> 'ifUnmodifiedSince')::timestamptz
+  ) then
+    raise exception 'the row was changed after %', changes ->> 'ifUnmodifiedSince' using errcode = 'SV409';
+  end if;
+`;
+}
 
-const writable = (crud: CrudDefinition) => crud.columns.filter((column) => !column.managed);
+function removal(crud: CrudDefinition): string {
+  if (!crud.softDelete) return `delete from ${qualified(crud)} as t`;
+  const value = crud.softDelete.kind === "boolean" ? "true" : "now()";
+  return `update ${qualified(crud)} as t set ${quote(crud.softDelete.name)} = ${value}`;
+}
+
+const writable = writableColumns;
 
 /** jsonb_populate_record reads every type by its own input function, so no type needs to be named here. */
 function populate(crud: CrudDefinition, source: string): string {
-  const special = writable(crud).flatMap((column) => {
+  const columns = given(crud, source);
+  const special = columns.flatMap((column) => {
     const expression = specialInput(column, `${source} ->> ${literal(column.property)}`);
     return expression ? [{ column, expression }] : [];
   });
-  const plain = writable(crud).filter((column) => !special.some((item) => item.column === column));
+  const plain = columns.filter((column) => !special.some((item) => item.column === column));
   const pairs = plain.map((column) => `    ${literal(column.name)}, ${source} -> ${literal(column.property)}`);
   return [
     `  input := jsonb_populate_record(null::${qualified(crud)}, jsonb_build_object(`,
-    pairs.join(",\n"),
+    chunks(pairs, 50).join("\n  ) || jsonb_build_object(\n"),
     "  ));",
     ...special.map(({ column, expression }) => `  input.${quote(column.name)} := ${expression};`),
   ].join("\n");
+}
+
+/** A function takes 100 arguments; a table may have more than 50 columns. */
+function chunks(pairs: string[], size: number): string[] {
+  const count = Math.max(1, Math.ceil(pairs.length / size));
+  return Array.from({ length: count }, (_, index) => pairs.slice(index * size, (index + 1) * size).join(",\n"));
 }
 
 /** Forms whose JSON text is not what the type's input function reads. */
@@ -250,10 +268,16 @@ function specialInput(column: ColumnDescription, text: string): string | null {
   return null;
 }
 
-/** The columns that create sets: the owner, then what the caller may write. */
+/** The columns that create sets: the owner, what this service generates, and what the caller may write. */
 function written(crud: CrudDefinition): ColumnDescription[] {
   const userId = find(crud, "userId");
-  return [...(userId ? [userId] : []), ...writable(crud)];
+  return [...(userId ? [userId] : []), ...given(crud, "data")];
+}
+
+/** The columns whose values come in as JSON: those of the caller, and for a new row those with a `$defaultFn`. */
+function given(crud: CrudDefinition, source: string): ColumnDescription[] {
+  const generated = source === "data" ? crud.columns.filter(({ generate, managed }) => generate && managed) : [];
+  return [...generated.filter(({ property }) => property !== "userId"), ...writable(crud)];
 }
 
 function insertion(columns: ColumnDescription[]): string {
@@ -269,7 +293,7 @@ function createValue(column: ColumnDescription): string {
 }
 
 function callerId(column: ColumnDescription): string {
-  return `(select svc.current_user_id())${column.kind === "text" ? "" : `::${column.type}`}`;
+  return `(select svc.current_user_id())${column.kind === "text" ? "" : `::${column.castType}`}`;
 }
 
 function updates(crud: CrudDefinition): string[] {

@@ -10,9 +10,10 @@ import type { ProcedureDefinition } from "../define/procedure.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { SvcRequest } from "../http/request.ts";
 import { identityOf } from "../postgres/identity.ts";
-import { type CrudStatement, callStatement } from "../postgres/statement.ts";
+import { type CrudStatement, callStatement, callWithin } from "../postgres/statement.ts";
 import { type Access, RequestTransaction, type TransactionLimits } from "../postgres/transaction.ts";
 import { type Caller, type ContextServices, createContext } from "./create-context.ts";
+import type { Context } from "./types.ts";
 
 /** What a process needs in order to run calls. */
 export interface Runtime extends ContextServices {
@@ -42,16 +43,26 @@ export interface Invocation<T> {
 export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Promise<T> {
   const { caller, access, input, request } = invocation;
   requireSession(invocation);
-
-  const transaction = new RequestTransaction(runtime.requestPool, identityOf(caller.session), access, runtime.limits);
-  const context = createContext(runtime, caller, transaction);
-  const call: Call = { context, input, outcome: {}, ...(request && { request }) };
-  try {
-    const result = await runRefusable(invocation, call);
-    const encoded = await invocation.encode(result);
+  return inTransaction(runtime, caller, access, async (transaction, context) => {
+    const call: Call = { context, input, outcome: {}, ...(request && { request }) };
+    const encoded = await invocation.encode(await runRefusable(invocation, call));
     if (invocation.undo?.(encoded)) await transaction.rollback();
-    else await transaction.commit();
     return encoded;
+  });
+}
+
+/** Opens the door, lets `work` through it, and closes it behind: COMMIT, unless something was thrown or undone. */
+async function inTransaction<T>(
+  runtime: Runtime,
+  caller: Caller,
+  access: Access,
+  work: (transaction: RequestTransaction, context: Context) => Promise<T>,
+): Promise<T> {
+  const transaction = new RequestTransaction(runtime.requestPool, identityOf(caller.session), access, runtime.limits);
+  try {
+    const result = await work(transaction, createContext(runtime, caller, transaction));
+    await transaction.commit();
+    return result;
   } catch (error) {
     await transaction.rollback();
     if (error instanceof SvcError) throw error;
@@ -85,12 +96,33 @@ export async function invokeStatement(
 ): Promise<string> {
   requireSession({ caller, anonymous: procedure.anonymous });
   const { statement } = procedure;
-  const identity = identityOf(caller.session);
-  const reads = procedure.kind === "query";
-  const json = await callStatement(runtime.requestPool, identity, statement, statement.values(input), reads);
+  const json = statement.before
+    ? await callHooked(runtime, statement, input, caller)
+    : await callStatement(
+        runtime.requestPool,
+        identityOf(caller.session),
+        statement,
+        statement.values(input),
+        procedure.kind === "query",
+      );
   if (json !== null) return json;
   if (statement.absent === "null") return "null";
   throw new SvcError("NOT_FOUND", "This row does not exist, or you may not see it.");
+}
+
+/** With a hook there is code between BEGIN and the statement: what it writes stays or goes with the row. */
+function callHooked(
+  runtime: Runtime,
+  statement: CrudStatement,
+  input: unknown,
+  caller: Caller,
+): Promise<string | null> {
+  return inTransaction(runtime, caller, "write", async (transaction, context) => {
+    const changed = await statement.before?.(input, context);
+    const json = await callWithin(transaction, statement, statement.values(changed));
+    if (json === null) await transaction.rollback();
+    return json;
+  });
 }
 
 function requireSession({ caller, anonymous }: { caller: Caller; anonymous: boolean }): void {

@@ -2,7 +2,8 @@
  * `defineApi`: the one place where an application says what it offers. Reports every mistake that can be seen without a
  * database; what it returns is all that the server, the workers and the code generator read.
  */
-import { type CrudDefinition, isCrud } from "./crud.ts";
+import { isCrud } from "./crud.ts";
+import type { CrudDefinition } from "./crud-definition.ts";
 import { DefinitionError } from "./definition-error.ts";
 import { type HttpRoute, HttpRouteBuilder, type RouteDefinition } from "./http-route.ts";
 import { type Procedure, ProcedureBuilder, type ProcedureDefinition } from "./procedure.ts";
@@ -13,6 +14,8 @@ export type ProcedureBag = Record<string, Procedure | Record<string, Procedure>>
 export interface ApiBags<P extends ProcedureBag> {
   procedures?: P;
   httpRoutes?: Record<string, HttpRoute>;
+  /** @deprecated Register what `createCrud` returns under `procedures`. */
+  crud?: ProcedureBag;
 }
 
 /** What an application offers, checked. `types` exists for the type system alone. */
@@ -41,14 +44,20 @@ const reserved = [
  */
 export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P> {
   for (const bag of Object.keys(bags)) {
-    if (bag !== "procedures" && bag !== "httpRoutes") {
+    if (!["procedures", "httpRoutes", "crud"].includes(bag)) {
       throw new DefinitionError(`defineApi does not know "${bag}".`, { hint: "It takes procedures and httpRoutes." });
     }
+  }
+  if (bags.crud) {
+    process.emitWarning("The crud bag of defineApi is kept for old applications: move its entries to procedures.", {
+      type: "DeprecationWarning",
+      code: "SVC_CRUD_BAG",
+    });
   }
   const procedures = new Map<string, ProcedureDefinition>();
   const crud: CrudDefinition[] = [];
 
-  for (const [key, value] of Object.entries<unknown>(bags.procedures ?? {})) {
+  for (const [key, value] of Object.entries<unknown>({ ...bags.crud, ...bags.procedures })) {
     if (isCrud(value)) {
       refuseTwin(crud, value["~crud"].prefix);
       crud.push(value["~crud"]);

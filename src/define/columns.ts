@@ -5,7 +5,7 @@
  * Next hop: `crud.ts` checks input with this, `src/codegen/crud-sql.ts` writes SQL from it.
  */
 import { getTableColumns, is, SQL } from "drizzle-orm";
-import { type AnyPgColumn, PgArray, type PgColumn, PgDialect, type PgTable } from "drizzle-orm/pg-core";
+import { type AnyPgColumn, PgArray, type PgColumn, PgDialect, PgEnumColumn, type PgTable } from "drizzle-orm/pg-core";
 import { type WireKind, wireKind } from "./wire-kinds.ts";
 
 export interface ColumnDescription {
@@ -15,6 +15,8 @@ export interface ColumnDescription {
   name: string;
   /** PostgreSQL type as declared, for example `numeric(10,2)`. */
   type: string;
+  /** The same as values are cast to it: schema-qualified where it is not PostgreSQL's own, without length or scale. */
+  castType: string;
   kind: WireKind;
   isArray: boolean;
   notNull: boolean;
@@ -24,7 +26,14 @@ export interface ColumnDescription {
   values: readonly string[] | undefined;
   /** Set by the database or by svc, never from input. */
   managed: boolean;
+  /** Drizzle's `$defaultFn`: makes the value of a new row in this process. */
+  generate: (() => unknown) | undefined;
+  /** A checked value as the application's code knows it: a Date, a bigint. */
+  toApplication(value: unknown): unknown;
 }
+
+/** Kinds whose values the application's code has as something other than JSON. */
+const converted = new Set<WireKind>(["timestamp", "date", "bigint", "numeric"]);
 
 /** Properties that callers cannot write: the database or the session decides them. */
 const managedProperties = new Set(["id", "userId", "createdAt", "updatedAt"]);
@@ -34,18 +43,39 @@ export function describeColumns(table: PgTable): ColumnDescription[] {
   return Object.entries(getTableColumns(table)).map(([property, column]) => {
     const isArray = is(column, PgArray);
     const base = isArray ? (column as unknown as { baseColumn: PgColumn }).baseColumn : column;
+    const kind = wireKind(base.getSQLType(), base.enumValues);
     return {
       property,
       name: column.name,
       type: column.getSQLType(),
-      kind: wireKind(base.getSQLType(), base.enumValues),
+      castType: castType(base) + (isArray ? "[]" : ""),
+      kind,
       isArray,
       notNull: column.notNull,
       defaultSql: defaultSql(column),
       values: base.enumValues,
       managed: managedProperties.has(property) || column.generated !== undefined,
+      generate: column.defaultFn,
+      toApplication: (value) =>
+        converted.has(kind) && !isArray && value !== null ? column.mapFromDriverValue(value) : value,
     };
   });
+}
+
+const storedTypes: Record<string, string> = {
+  serial: "integer",
+  smallserial: "smallint",
+  bigserial: "bigint",
+  char: "bpchar", // alone, "char" means one character
+  vector: "extensions.vector",
+  halfvec: "extensions.halfvec",
+};
+
+function castType(column: PgColumn): string {
+  const type = column.getSQLType().replace(/\s*\([^)]*\)/, "");
+  if (!is(column, PgEnumColumn)) return storedTypes[type] ?? type;
+  const { enumName, schema = "public" } = column.enum;
+  return `"${schema}"."${enumName}"`;
 }
 
 const dialect = new PgDialect();

@@ -1,66 +1,75 @@
 /**
- * Checks what callers send to generated CRUD and turns it into the arguments of the SQL functions.
- * Unknown and managed keys are left out, wrong types are refused with the path, page and limit are clamped in SQL.
+ * Checks the rows that callers send to generated CRUD and turns them into the arguments of the SQL functions.
+ * Unknown and managed keys are left out, wrong types are refused with the path.
+ * Next hop: `wire-kinds.ts` for the forms of values, `crud-list.ts` for the arguments of lists.
  */
-import { type Issue, SvcError } from "../errors/svc-error.ts";
+import type { Issue } from "../errors/svc-error.ts";
+import type { CrudStatement } from "../postgres/statement.ts";
 import type { ColumnDescription } from "./columns.ts";
-import type { CrudDefinition, CrudOperation } from "./crud.ts";
+import { type CrudDefinition, type CrudOperation, writableColumns } from "./crud-definition.ts";
+import { listArguments } from "./crud-list.ts";
+import type { CrudOptions } from "./crud-options.ts";
+import { check, type Input, own, toObject } from "./input-checks.ts";
 import { wireForms } from "./wire-kinds.ts";
 
-type Input = Record<string, unknown>;
 type ToValues = (input: unknown) => (string | number)[];
 
 /** Makes the function that turns a call's input into SQL arguments. It throws VALIDATION_FAILED. */
 export function crudValues(crud: CrudDefinition, operation: CrudOperation): ToValues {
-  const writable = crud.columns.filter((column) => !column.managed);
+  const writable = writableColumns(crud);
   switch (operation) {
     case "list":
-      return (input) => [JSON.stringify(listArguments(input))];
+      return (input) => [JSON.stringify(listArguments(crud, input))];
     case "get":
     case "remove":
       return (input) => check((issues) => [idOf(crud.id, toObject(input, issues), issues)]);
-    case "create":
-      return (input) => check((issues) => [rowOf(writable, toObject(input, issues), issues, "create")]);
-    case "update":
+    case "create": {
+      const generated = crud.columns.filter(({ generate }) => generate);
+      return (input) =>
+        check((issues) => {
+          const row = rowOf(writable, toObject(input, issues), issues, "create");
+          for (const column of generated) row[column.property] ??= accept(column, column.generate?.(), issues);
+          return [JSON.stringify(row)];
+        });
+    }
+    case "update": {
+      const canCompare = crud.columns.some(({ property }) => property === "updatedAt");
       return (input) =>
         check((issues) => {
           const object = toObject(input, issues);
-          return [idOf(crud.id, object, issues), rowOf(writable, object, issues, "update")];
+          const changes = rowOf(writable, object, issues, "update");
+          const since = canCompare ? ifUnmodifiedSince(object, issues) : {};
+          return [idOf(crud.id, object, issues), JSON.stringify({ ...changes, ...since })];
         });
+    }
   }
 }
 
-function check<T>(read: (issues: Issue[]) => T): T {
-  const issues: Issue[] = [];
-  const values = read(issues);
-  if (issues.length > 0) throw new SvcError("VALIDATION_FAILED", undefined, { issues });
-  return values;
-}
-
-function toObject(input: unknown, issues: Issue[]): Input {
-  if (isPlain(input)) return input;
-  issues.push({ path: [], message: "must be an object" });
-  return {};
-}
-
-const isPlain = (value: unknown): value is Input =>
-  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
-
-/** `page` and `limit`; a missing argument object is the default request. */
-function listArguments(input: unknown): Input {
-  if (input === undefined || input === null) return {};
-  return check((issues) => {
-    const object = toObject(input, issues);
-    const result: Input = {};
-    for (const key of ["page", "limit"]) {
-      const value = own(object, key);
-      if (value === undefined || value === null) continue;
-      if (typeof value !== "number" || Number.isNaN(value)) issues.push({ path: [key], message: "must be a number" });
-      // Infinity has no JSON; what is too large for SQL is clamped there anyway.
-      else result[key] = Math.trunc(Math.min(Math.max(value, -1), 2 ** 31 - 1));
-    }
-    return result;
-  });
+/** Makes the step before the statement, if the resource declares a hook for the operation. */
+export function crudHook(
+  crud: CrudDefinition,
+  operation: CrudOperation,
+  { hooks }: CrudOptions,
+): CrudStatement["before"] | undefined {
+  const writable = writableColumns(crud);
+  const typed = (input: unknown, as: "create" | "update") =>
+    check((issues) => {
+      const row = rowOf(writable, toObject(input, issues), issues, as);
+      const entries = writable.filter(({ property }) => property in row);
+      return Object.fromEntries(entries.map((column) => [column.property, column.toApplication(row[column.property])]));
+    });
+  if (operation === "create" && hooks?.beforeCreate) {
+    const { beforeCreate } = hooks;
+    return async (input, context) => beforeCreate(typed(input, "create") as never, { context });
+  }
+  if (operation === "update" && hooks?.beforeUpdate) {
+    const { beforeUpdate } = hooks;
+    return async (input, context) => {
+      const { id, ifUnmodifiedSince } = input as Input;
+      return { ...(await beforeUpdate(typed(input, "update") as never, { context })), id, ifUnmodifiedSince };
+    };
+  }
+  return undefined;
 }
 
 function idOf(id: ColumnDescription, object: Input, issues: Issue[]): string | number {
@@ -71,12 +80,22 @@ function idOf(id: ColumnDescription, object: Input, issues: Issue[]): string | n
   return "";
 }
 
-function rowOf(columns: ColumnDescription[], object: Input, issues: Issue[], operation: "create" | "update"): string {
+function ifUnmodifiedSince(object: Input, issues: Issue[]): Input {
+  const value = own(object, "ifUnmodifiedSince");
+  if (value === undefined || value === null) return {};
+  const accepted = wireForms.timestamp.accept(value, undefined);
+  if (accepted === undefined) {
+    issues.push({ path: ["ifUnmodifiedSince"], message: `must be ${wireForms.timestamp.expects}` });
+  }
+  return { ifUnmodifiedSince: accepted };
+}
+
+function rowOf(columns: ColumnDescription[], object: Input, issues: Issue[], operation: "create" | "update"): Input {
   const row: Input = {};
   for (const column of columns) {
     const value = own(object, column.property);
     if (value === undefined) {
-      if (operation === "create" && column.notNull && column.defaultSql === null) {
+      if (operation === "create" && column.notNull && column.defaultSql === null && !column.generate) {
         issues.push({ path: [column.property], message: "is required" });
       }
       continue;
@@ -88,11 +107,7 @@ function rowOf(columns: ColumnDescription[], object: Input, issues: Issue[], ope
     }
     row[column.property] = accept(column, value, issues);
   }
-  try {
-    return JSON.stringify(row);
-  } catch {
-    throw new SvcError("VALIDATION_FAILED", "The input contains a value that JSON cannot carry, such as a bigint.");
-  }
+  return row;
 }
 
 function accept(column: ColumnDescription, value: unknown, issues: Issue[]): unknown {
@@ -115,6 +130,3 @@ function accept(column: ColumnDescription, value: unknown, issues: Issue[]): unk
   }
   return accepted;
 }
-
-/** Inherited members, `__proto__` among them, are never input. */
-const own = (object: Input, key: string) => (Object.hasOwn(object, key) ? object[key] : undefined);

@@ -1,6 +1,9 @@
-/** The types of generated CRUD, from the table's declaration to the caller. */
+/** The types of generated CRUD, from the table's declaration and the options to the caller. */
 import type { InferInsertModel, InferSelectModel } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
+import type { CrudOperation } from "./crud-definition.ts";
+import type { CrudFilters } from "./crud-filters.ts";
+import type { CrudOptions } from "./crud-options.ts";
 import type { Procedure, ProcedureKind } from "./procedure.ts";
 
 /** Columns that callers cannot write. */
@@ -8,31 +11,69 @@ type Managed = "id" | "userId" | "createdAt" | "updatedAt";
 
 type Flat<T> = { [K in keyof T]: T[K] } & {};
 
+/** A row with all of its columns. */
 export type CrudRow<T extends PgTable> = Flat<InferSelectModel<T>>;
 export type CrudId<T extends PgTable> = InferSelectModel<T> extends { id: infer Id } ? Id : never;
+/** The columns that `create` takes. */
 export type CrudCreate<T extends PgTable> = Flat<Omit<InferInsertModel<T>, Managed>>;
 
-export interface CrudListArguments {
+/** The input of `list`. Without it: the first page in the default order. */
+export interface CrudListArguments<T extends PgTable = PgTable> {
   /** From 1; less means 1. (Default: 1) */
   page?: number;
   /** Clamped to 1 and the resource's maximum, 100 unless declared otherwise. (Default: 20) */
   limit?: number;
+  /** Text that stands in one of the resource's `searchFields`, ignoring case. */
+  search?: string;
+  /** Property to sort by. (Default: createdAt) */
+  orderBy?: keyof CrudRow<T> & string;
+  /** (Default: "desc") */
+  orderDir?: "asc" | "desc";
+  /** Conditions on the resource's `allowedFilters`. */
+  filters?: CrudFilters<T>;
+  /** Where to go on: null for the beginning, then each answer's `nextCursor`. Takes the place of `page`. */
+  cursor?: string | null;
 }
 
 export interface CrudList<Row> {
   data: Row[];
-  /** All rows that the caller may see, on every page. */
+  /** All rows that the caller may see, on every page; null where the resource does not count. */
   total: number;
+  /** Only when `cursor` was given: where the next page begins, or null at the end. */
+  nextCursor?: string | null;
 }
 
+type PrefixOf<T extends PgTable, O> = O extends { prefix: infer P extends string } ? P : T["_"]["name"];
+
+/** The columns that the option `columns` leaves. */
+type Visible<T extends PgTable, O> = O extends { columns: { pick: readonly (infer K)[] } }
+  ? K | "id"
+  : O extends { columns: { omit: readonly (infer K)[] } }
+    ? Exclude<keyof CrudRow<T>, K> | "id"
+    : keyof CrudRow<T>;
+
+type RowOf<T extends PgTable, O> = Flat<Pick<CrudRow<T>, Visible<T, O> & keyof CrudRow<T>>>;
+type CreateOf<T extends PgTable, O> = Flat<Pick<CrudCreate<T>, Visible<T, O> & keyof CrudCreate<T>>>;
+
+/** `ifUnmodifiedSince` is for tables with `updatedAt`: the update fails with 409 when the row has changed since. */
+type UpdateOf<T extends PgTable, O> = Flat<
+  { id: CrudId<T> } & Partial<CreateOf<T, O>> &
+    (CrudRow<T> extends { updatedAt: infer At } ? { ifUnmodifiedSince?: At } : object)
+>;
+
+type MethodsOf<O> = O extends { methods: readonly (infer M extends CrudOperation)[] } ? M : CrudOperation;
+
 /** What `createCrud` returns. An alias, since only aliases fit where any record of procedures is welcome. */
-export type CrudProcedures<T extends PgTable, Prefix extends string> = {
-  list: Crud<`${Prefix}.list`, "query", CrudListArguments | undefined, CrudList<CrudRow<T>>>;
-  get: Crud<`${Prefix}.get`, "query", { id: CrudId<T> }, CrudRow<T> | null>;
-  create: Crud<`${Prefix}.create`, "mutation", CrudCreate<T>, CrudRow<T>>;
-  update: Crud<`${Prefix}.update`, "mutation", Flat<{ id: CrudId<T> } & Partial<CrudCreate<T>>>, CrudRow<T>>;
-  remove: Crud<`${Prefix}.remove`, "mutation", { id: CrudId<T> }, { id: CrudId<T> }>;
-};
+export type CrudProcedures<T extends PgTable, O extends CrudOptions<T> = object> = Pick<
+  {
+    list: Crud<`${PrefixOf<T, O>}.list`, "query", CrudListArguments<T> | undefined, CrudList<RowOf<T, O>>>;
+    get: Crud<`${PrefixOf<T, O>}.get`, "query", { id: CrudId<T> }, RowOf<T, O> | null>;
+    create: Crud<`${PrefixOf<T, O>}.create`, "mutation", CreateOf<T, O>, RowOf<T, O>>;
+    update: Crud<`${PrefixOf<T, O>}.update`, "mutation", UpdateOf<T, O>, RowOf<T, O>>;
+    remove: Crud<`${PrefixOf<T, O>}.remove`, "mutation", { id: CrudId<T> }, { id: CrudId<T> }>;
+  },
+  MethodsOf<O>
+>;
 
 /** One of the five, in the four words that tell it apart. */
 interface Crud<Name extends string, Kind extends ProcedureKind, Input, Output>

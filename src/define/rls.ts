@@ -3,8 +3,8 @@
  * They decide nothing at run time. The policies stand in the application's migrations, where a DBA reads them.
  * Next hop: the `create policy` statements in the application's `migrations/`.
  */
-import { type SQL, sql } from "drizzle-orm";
-import { type AnyPgColumn, type PgPolicy, pgPolicy, pgRole } from "drizzle-orm/pg-core";
+import { getTableColumns, getTableName, type SQL, sql } from "drizzle-orm";
+import { type AnyPgColumn, type PgPolicy, type PgTable, pgPolicy, pgRole } from "drizzle-orm/pg-core";
 import { DefinitionError } from "./definition-error.ts";
 
 const anonymous = pgRole("svc_anonymous").existing();
@@ -50,6 +50,36 @@ export function openRls(options: { read: Exclude<Audience, "nobody">; write: Aud
     pgPolicy(`insert_${options.write}`, { for: "insert", to, withCheck: sql`true` }),
     pgPolicy(`update_${options.write}`, { for: "update", to, using: sql`true`, withCheck: sql`true` }),
     pgPolicy(`delete_${options.write}`, { for: "delete", to, using: sql`true` }),
+  ];
+}
+
+/**
+ * Rows belong to teams: whoever is a member of a row's team may do everything with it.
+ *
+ * The table of memberships needs policies of its own, `ownerRls` on its user column as a rule: what a caller may not see
+ * of it makes no member of anybody.
+ *
+ * @param options.through table of memberships, with one row per team and user
+ * @param options.team    this table's column with the team; the memberships have one of the same name
+ * @param options.user    the memberships' column with the user's id
+ * @example
+ * export const boards = pgTable("boards", { … }, (t) =>
+ *   memberRls({ through: memberships, team: t.teamId, user: memberships.userId }));
+ */
+export function memberRls(options: { through: PgTable; team: AnyPgColumn; user: AnyPgColumn }): PgPolicy[] {
+  const { through, team, user } = options;
+  const theirs = Object.values(getTableColumns(through)).find(({ name }) => name === team.name);
+  if (!theirs) {
+    throw new DefinitionError(`memberRls: ${getTableName(through)} has no column "${team.name}".`, {
+      hint: "Give the column with the team the same name in both tables.",
+    });
+  }
+  const isMember = sql`${team} in (select ${theirs} from ${through} where ${isCaller(user)})`;
+  return [
+    pgPolicy("select_member", { for: "select", to: authenticated, using: isMember }),
+    pgPolicy("insert_member", { for: "insert", to: authenticated, withCheck: isMember }),
+    pgPolicy("update_member", { for: "update", to: authenticated, using: isMember, withCheck: isMember }),
+    pgPolicy("delete_member", { for: "delete", to: authenticated, using: isMember }),
   ];
 }
 

@@ -49,6 +49,11 @@ export const sqlStates: Record<string, Mapping> = {
   "57P01": busy,
   "57P02": busy,
   "57P03": busy,
+  SV400: {
+    code: "BAD_REQUEST",
+    message: "This cursor does not belong to this list.",
+    hint: "Pass a nextCursor of the same resource, order, filter, search and user. Start with cursor: null.",
+  },
   SV404: { code: "NOT_FOUND" },
   SV409: { code: "CONFLICT" },
 };

@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import { crudFunctions } from "../codegen/crud-sql.ts";
-import type { CrudDefinition } from "../define/crud.ts";
+import type { CrudDefinition } from "../define/crud-definition.ts";
 
 interface Drift {
   signature: string;

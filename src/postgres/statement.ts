@@ -4,9 +4,11 @@
  * Next hop: the function itself, in the application's `sql/crud/`.
  */
 import type pg from "pg";
+import type { Context } from "../context/types.ts";
 import { acquire } from "./acquire.ts";
 import { databaseError, isConnectionLoss, isTransient } from "./errors.ts";
 import type { Identity } from "./identity.ts";
+import type { RequestTransaction } from "./transaction.ts";
 
 /** How a generated procedure is answered. */
 export interface CrudStatement {
@@ -16,6 +18,8 @@ export interface CrudStatement {
   absent: "null" | "not-found";
   /** Turns a call's input into the function's arguments. @throws SvcError VALIDATION_FAILED */
   values(input: unknown): (string | number)[];
+  /** A hook: makes the input that `values` gets. With it the call needs a transaction of its own. */
+  before?(input: unknown, context: Context): Promise<unknown>;
 }
 
 /**
@@ -75,4 +79,16 @@ export async function callStatement(
       if (!again || attempt >= maxRetries) throw databaseError(error, identity);
     }
   }
+}
+
+/** Calls a generated function inside a transaction that has its identity already. */
+export async function callWithin(
+  transaction: RequestTransaction,
+  statement: CrudStatement,
+  values: (string | number)[],
+): Promise<string | null> {
+  const parameters = values.map((_, index) => `$${index + 1}`).join(", ");
+  const text = `select svc_crud.${statement.function}(${parameters})::text as result`;
+  const { rows } = await transaction.query({ name: `${statement.function}+tx`, text }, values);
+  return rows[0]?.result ?? null;
 }

@@ -5,6 +5,8 @@ import { z } from "zod";
 import type { PathParams } from "../../src/define/http-route.ts";
 import {
   type Context,
+  type CrudList,
+  type CrudListArguments,
   createCrudFactory,
   createSvcHttpRouteBuilders,
   createSvcProcedureBuilders,
@@ -184,8 +186,11 @@ describe("generated CRUD", () => {
       input: { id: number };
       output: Note | null;
     }>();
-    expectTypeOf<TypesOf<typeof notes.list>["output"]>().toEqualTypeOf<{ data: Note[]; total: number }>();
-    expectTypeOf<TypesOf<typeof notes.list>["input"]>().toEqualTypeOf<{ page?: number; limit?: number } | undefined>();
+    expectTypeOf<TypesOf<typeof notes.list>["output"]>().toEqualTypeOf<CrudList<Note>>();
+    expectTypeOf<TypesOf<typeof notes.list>["input"]>().toEqualTypeOf<
+      CrudListArguments<typeof schema.notes> | undefined
+    >();
+    expectTypeOf<CrudListArguments<typeof schema.notes>["orderBy"]>().toEqualTypeOf<keyof Note | undefined>();
     expectTypeOf<TypesOf<typeof notes.remove>>().toEqualTypeOf<{
       name: "notes.remove";
       kind: "mutation";
@@ -202,10 +207,35 @@ describe("generated CRUD", () => {
       title?: string;
       done?: boolean;
       priority?: number;
+      ifUnmodifiedSince?: Date;
     }>();
     expectTypeOf<TypesOf<typeof notes.create>["output"]>().toEqualTypeOf<Note>();
     expectTypeOf<Create>().not.toHaveProperty("userId");
     expectTypeOf<Create>().not.toHaveProperty("createdAt");
+  });
+
+  it("leaves out what the options leave out", () => {
+    const titles = createCrud(schema.articles, {
+      prefix: "titles",
+      columns: { pick: ["title"] },
+      methods: ["list", "get"],
+    });
+    expectTypeOf(titles).toHaveProperty("list");
+    expectTypeOf(titles).not.toHaveProperty("create");
+    expectTypeOf<TypesOf<typeof titles.get>["output"]>().toEqualTypeOf<{ id: string; title: string } | null>();
+    const bodiless = createCrud(schema.articles, { columns: { omit: ["body"] } });
+    expectTypeOf<TypesOf<typeof bodiless.create>["input"]>().not.toHaveProperty("body");
+    expectTypeOf<TypesOf<typeof bodiless.create>["input"]>().toHaveProperty("title");
+    // @ts-expect-error there is no such column
+    createCrud(schema.articles, { searchFields: ["nonsense"] });
+  });
+
+  it("types what hooks get and give", () => {
+    createCrud(schema.articles, {
+      hooks: {
+        beforeCreate: (data) => ({ ...data, title: data.title.trim(), publishedAt: data.publishedAt ?? new Date() }),
+      },
+    });
   });
 
   it("detects the type of the id, and those of the columns", () => {

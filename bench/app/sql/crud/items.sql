@@ -17,10 +17,15 @@ declare
   page_size constant bigint := least(greatest(coalesce((args ->> 'limit')::bigint, 20), 1), 100);
   page constant bigint := greatest(coalesce((args ->> 'page')::bigint, 1), 1);
 begin
+  -- Anything but a page in the default order is put together at run time.
+  if args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
+    return svc.find_rows('{"name":"items","table":"public.items","item":"(select row_to_json(item) from (select t.id as \"id\", t.user_id as \"userId\", t.title as \"title\", t.done as \"done\", t.priority as \"priority\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)","orderBy":"createdAt","count":"exact","columns":{"id":{"name":"id","type":"integer","notNull":true},"userId":{"name":"user_id","type":"text","notNull":true},"title":{"name":"title","type":"text","notNull":true},"done":{"name":"done","type":"boolean","notNull":true},"priority":{"name":"priority","type":"integer","notNull":true},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true},"updatedAt":{"name":"updated_at","type":"timestamp with time zone","notNull":true}},"filters":{},"search":[]}', args, page_size, page);
+  end if;
+
   return (
     select json_build_object(
       'data', coalesce(json_agg(item), '[]'),
-      'total', (select count(*) from public.items)
+      'total', (select count(*) from public.items as t)
     )
     from (
       select
@@ -40,7 +45,7 @@ end
 $$;
 
 comment on function svc_crud.items_list(jsonb) is
-  'A page of items and the number of all rows the caller may see: {data, total}. Takes {page, limit}. svc:ad361ad10075eb60';
+  'A page of items and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:bd9017f565421ab6';
 
 grant execute on function svc_crud.items_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -103,21 +108,13 @@ begin
     case when data ? 'done' then input.done else false end,
     case when data ? 'priority' then input.priority else 0 end
   )
-  returning json_build_object(
-    'id', t.id,
-    'userId', t.user_id,
-    'title', t.title,
-    'done', t.done,
-    'priority', t.priority,
-    'createdAt', t.created_at,
-    'updatedAt', t.updated_at
-  ) into result;
+  returning (select row_to_json(item) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.done as "done", t.priority as "priority", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
   return result;
 end
 $$;
 
 comment on function svc_crud.items_create(jsonb) is
-  'Inserts a row into items and returns it. Takes the columns by their property names. svc:db8dd951df690a1c';
+  'Inserts a row into items and returns it. Takes the columns by their property names. svc:fbf8abe15934efd3';
 
 grant execute on function svc_crud.items_create(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -147,21 +144,23 @@ begin
     priority = case when changes ? 'priority' then input.priority else t.priority end,
     updated_at = now()
   where t.id = row_id
-  returning json_build_object(
-    'id', t.id,
-    'userId', t.user_id,
-    'title', t.title,
-    'done', t.done,
-    'priority', t.priority,
-    'createdAt', t.created_at,
-    'updatedAt', t.updated_at
-  ) into result;
+    and (changes ->> 'ifUnmodifiedSince' is null
+      or date_trunc('milliseconds', t.updated_at) <= (changes ->> 'ifUnmodifiedSince')::timestamptz)
+  returning (select row_to_json(item) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.done as "done", t.priority as "priority", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
+
+  if result is null and changes ->> 'ifUnmodifiedSince' is not null and exists (
+    select from public.items as t
+     where t.id = row_id
+       and date_trunc('milliseconds', t.updated_at) > (changes ->> 'ifUnmodifiedSince')::timestamptz
+  ) then
+    raise exception 'the row was changed after %', changes ->> 'ifUnmodifiedSince' using errcode = 'SV409';
+  end if;
   return result;
 end
 $$;
 
 comment on function svc_crud.items_update(integer, jsonb) is
-  'Changes the given columns of a row of items and returns it; null when the caller may not, or it is gone. svc:23dad42be9353129';
+  'Changes the given columns of a row of items and returns it; null when the caller may not, or it is gone. svc:e31ec063b68aac46';
 
 grant execute on function svc_crud.items_update(integer, jsonb) to svc_request, svc_anonymous, svc_authenticated;
 

@@ -17,10 +17,15 @@ declare
   page_size constant bigint := least(greatest(coalesce((args ->> 'limit')::bigint, 20), 1), 100);
   page constant bigint := greatest(coalesce((args ->> 'page')::bigint, 1), 1);
 begin
+  -- Anything but a page in the default order is put together at run time.
+  if args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
+    return svc.find_rows('{"name":"guestbook","table":"public.guestbook","item":"(select row_to_json(item) from (select t.id as \"id\", t.message as \"message\", t.created_at as \"createdAt\") as item)","orderBy":"createdAt","count":"exact","columns":{"id":{"name":"id","type":"integer","notNull":true},"message":{"name":"message","type":"text","notNull":true},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true}},"filters":{},"search":[]}', args, page_size, page);
+  end if;
+
   return (
     select json_build_object(
       'data', coalesce(json_agg(item), '[]'),
-      'total', (select count(*) from public.guestbook)
+      'total', (select count(*) from public.guestbook as t)
     )
     from (
       select
@@ -36,7 +41,7 @@ end
 $$;
 
 comment on function svc_crud.guestbook_list(jsonb) is
-  'A page of guestbook and the number of all rows the caller may see: {data, total}. Takes {page, limit}. svc:d522c5ca69902606';
+  'A page of guestbook and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:eecc9196c8dc7f07';
 
 grant execute on function svc_crud.guestbook_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -90,17 +95,13 @@ begin
   values (
     input.message
   )
-  returning json_build_object(
-    'id', t.id,
-    'message', t.message,
-    'createdAt', t.created_at
-  ) into result;
+  returning (select row_to_json(item) from (select t.id as "id", t.message as "message", t.created_at as "createdAt") as item) into result;
   return result;
 end
 $$;
 
 comment on function svc_crud.guestbook_create(jsonb) is
-  'Inserts a row into guestbook and returns it. Takes the columns by their property names. svc:b09e1225a32a3dcc';
+  'Inserts a row into guestbook and returns it. Takes the columns by their property names. svc:aed00fafc30ca369';
 
 grant execute on function svc_crud.guestbook_create(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -125,17 +126,13 @@ begin
   set
     message = case when changes ? 'message' then input.message else t.message end
   where t.id = row_id
-  returning json_build_object(
-    'id', t.id,
-    'message', t.message,
-    'createdAt', t.created_at
-  ) into result;
+  returning (select row_to_json(item) from (select t.id as "id", t.message as "message", t.created_at as "createdAt") as item) into result;
   return result;
 end
 $$;
 
 comment on function svc_crud.guestbook_update(integer, jsonb) is
-  'Changes the given columns of a row of guestbook and returns it; null when the caller may not, or it is gone. svc:e602b58b07bc3552';
+  'Changes the given columns of a row of guestbook and returns it; null when the caller may not, or it is gone. svc:266bcc165012fd4b';
 
 grant execute on function svc_crud.guestbook_update(integer, jsonb) to svc_request, svc_anonymous, svc_authenticated;
 

@@ -17,10 +17,15 @@ declare
   page_size constant bigint := least(greatest(coalesce((args ->> 'limit')::bigint, 20), 1), 100);
   page constant bigint := greatest(coalesce((args ->> 'page')::bigint, 1), 1);
 begin
+  -- Anything but a page in the default order is put together at run time.
+  if args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
+    return svc.find_rows('{"name":"posts","table":"public.posts","item":"(select row_to_json(item) from (select t.id as \"id\", t.user_id as \"userId\", t.title as \"title\", t.body as \"body\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)","orderBy":"createdAt","count":"exact","columns":{"id":{"name":"id","type":"uuid","notNull":true},"userId":{"name":"user_id","type":"text","notNull":true},"title":{"name":"title","type":"text","notNull":true},"body":{"name":"body","type":"text","notNull":true},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true},"updatedAt":{"name":"updated_at","type":"timestamp with time zone","notNull":true}},"filters":{},"search":[]}', args, page_size, page);
+  end if;
+
   return (
     select json_build_object(
       'data', coalesce(json_agg(item), '[]'),
-      'total', (select count(*) from public.posts)
+      'total', (select count(*) from public.posts as t)
     )
     from (
       select
@@ -39,7 +44,7 @@ end
 $$;
 
 comment on function svc_crud.posts_list(jsonb) is
-  'A page of posts and the number of all rows the caller may see: {data, total}. Takes {page, limit}. svc:262ae87fb372b50d';
+  'A page of posts and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:6464277b2b0b892c';
 
 grant execute on function svc_crud.posts_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -99,20 +104,13 @@ begin
     input.title,
     case when data ? 'body' then input.body else '' end
   )
-  returning json_build_object(
-    'id', t.id,
-    'userId', t.user_id,
-    'title', t.title,
-    'body', t.body,
-    'createdAt', t.created_at,
-    'updatedAt', t.updated_at
-  ) into result;
+  returning (select row_to_json(item) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.body as "body", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
   return result;
 end
 $$;
 
 comment on function svc_crud.posts_create(jsonb) is
-  'Inserts a row into posts and returns it. Takes the columns by their property names. svc:05fa2428ebeb94be';
+  'Inserts a row into posts and returns it. Takes the columns by their property names. svc:8b25ee817cf384d7';
 
 grant execute on function svc_crud.posts_create(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -140,20 +138,23 @@ begin
     body = case when changes ? 'body' then input.body else t.body end,
     updated_at = now()
   where t.id = row_id
-  returning json_build_object(
-    'id', t.id,
-    'userId', t.user_id,
-    'title', t.title,
-    'body', t.body,
-    'createdAt', t.created_at,
-    'updatedAt', t.updated_at
-  ) into result;
+    and (changes ->> 'ifUnmodifiedSince' is null
+      or date_trunc('milliseconds', t.updated_at) <= (changes ->> 'ifUnmodifiedSince')::timestamptz)
+  returning (select row_to_json(item) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.body as "body", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
+
+  if result is null and changes ->> 'ifUnmodifiedSince' is not null and exists (
+    select from public.posts as t
+     where t.id = row_id
+       and date_trunc('milliseconds', t.updated_at) > (changes ->> 'ifUnmodifiedSince')::timestamptz
+  ) then
+    raise exception 'the row was changed after %', changes ->> 'ifUnmodifiedSince' using errcode = 'SV409';
+  end if;
   return result;
 end
 $$;
 
 comment on function svc_crud.posts_update(uuid, jsonb) is
-  'Changes the given columns of a row of posts and returns it; null when the caller may not, or it is gone. svc:657d22c5b95609a3';
+  'Changes the given columns of a row of posts and returns it; null when the caller may not, or it is gone. svc:b73efb5e5314d195';
 
 grant execute on function svc_crud.posts_update(uuid, jsonb) to svc_request, svc_anonymous, svc_authenticated;
 

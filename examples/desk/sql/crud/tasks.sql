@@ -17,10 +17,15 @@ declare
   page_size constant bigint := least(greatest(coalesce((args ->> 'limit')::bigint, 20), 1), 100);
   page constant bigint := greatest(coalesce((args ->> 'page')::bigint, 1), 1);
 begin
+  -- Anything but a page in the default order is put together at run time.
+  if args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
+    return svc.find_rows('{"name":"tasks","table":"public.tasks","item":"(select row_to_json(item) from (select t.id as \"id\", t.user_id as \"userId\", t.title as \"title\", t.done as \"done\", t.priority as \"priority\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)","orderBy":"createdAt","count":"exact","columns":{"id":{"name":"id","type":"integer","notNull":true},"userId":{"name":"user_id","type":"text","notNull":true},"title":{"name":"title","type":"text","notNull":true},"done":{"name":"done","type":"boolean","notNull":true},"priority":{"name":"priority","type":"integer","notNull":true},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true},"updatedAt":{"name":"updated_at","type":"timestamp with time zone","notNull":true}},"filters":{},"search":[]}', args, page_size, page);
+  end if;
+
   return (
     select json_build_object(
       'data', coalesce(json_agg(item), '[]'),
-      'total', (select count(*) from public.tasks)
+      'total', (select count(*) from public.tasks as t)
     )
     from (
       select
@@ -40,7 +45,7 @@ end
 $$;
 
 comment on function svc_crud.tasks_list(jsonb) is
-  'A page of tasks and the number of all rows the caller may see: {data, total}. Takes {page, limit}. svc:8784153b049f9b19';
+  'A page of tasks and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:c949cf7b669cae8d';
 
 grant execute on function svc_crud.tasks_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -103,21 +108,13 @@ begin
     case when data ? 'done' then input.done else false end,
     case when data ? 'priority' then input.priority else 0 end
   )
-  returning json_build_object(
-    'id', t.id,
-    'userId', t.user_id,
-    'title', t.title,
-    'done', t.done,
-    'priority', t.priority,
-    'createdAt', t.created_at,
-    'updatedAt', t.updated_at
-  ) into result;
+  returning (select row_to_json(item) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.done as "done", t.priority as "priority", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
   return result;
 end
 $$;
 
 comment on function svc_crud.tasks_create(jsonb) is
-  'Inserts a row into tasks and returns it. Takes the columns by their property names. svc:a3fb4cebb2b5352f';
+  'Inserts a row into tasks and returns it. Takes the columns by their property names. svc:60b44f9bec58e40c';
 
 grant execute on function svc_crud.tasks_create(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -147,21 +144,23 @@ begin
     priority = case when changes ? 'priority' then input.priority else t.priority end,
     updated_at = now()
   where t.id = row_id
-  returning json_build_object(
-    'id', t.id,
-    'userId', t.user_id,
-    'title', t.title,
-    'done', t.done,
-    'priority', t.priority,
-    'createdAt', t.created_at,
-    'updatedAt', t.updated_at
-  ) into result;
+    and (changes ->> 'ifUnmodifiedSince' is null
+      or date_trunc('milliseconds', t.updated_at) <= (changes ->> 'ifUnmodifiedSince')::timestamptz)
+  returning (select row_to_json(item) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.done as "done", t.priority as "priority", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
+
+  if result is null and changes ->> 'ifUnmodifiedSince' is not null and exists (
+    select from public.tasks as t
+     where t.id = row_id
+       and date_trunc('milliseconds', t.updated_at) > (changes ->> 'ifUnmodifiedSince')::timestamptz
+  ) then
+    raise exception 'the row was changed after %', changes ->> 'ifUnmodifiedSince' using errcode = 'SV409';
+  end if;
   return result;
 end
 $$;
 
 comment on function svc_crud.tasks_update(integer, jsonb) is
-  'Changes the given columns of a row of tasks and returns it; null when the caller may not, or it is gone. svc:894b4ad482a9c57e';
+  'Changes the given columns of a row of tasks and returns it; null when the caller may not, or it is gone. svc:8ad72635872e7a85';
 
 grant execute on function svc_crud.tasks_update(integer, jsonb) to svc_request, svc_anonymous, svc_authenticated;
 

@@ -1,0 +1,22 @@
+-- How many rows the planner expects, policies included: from the table's statistics, at the same cost for any size. Off by
+-- as much as the statistics are, and never a secret: it counts nothing. For svc.count_rows().
+--
+-- Volatile only because PostgreSQL runs EXPLAIN in no other function.
+
+create or replace function svc.estimate_rows(target text, condition text)
+returns bigint
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  plan json;
+begin
+  execute format('explain (format json) select from %s as t where %s', target, coalesce(condition, 'true')) into plan;
+  return (plan -> 0 -> 'Plan' ->> 'Plan Rows')::bigint;
+end
+$$;
+
+comment on function svc.estimate_rows(text, text) is 'Number of rows that the planner expects under a condition.';
+
+grant execute on function svc.estimate_rows(text, text) to svc_anonymous, svc_authenticated;

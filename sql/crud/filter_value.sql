@@ -1,0 +1,109 @@
+-- A value of a filter as the text that the column's type reads without fail, or null when it is not of the column's form.
+-- Called by filter_condition() and filter_values().
+--
+-- The forms are those of input, src/define/wire-kinds.ts; PostgreSQL 15 has no pg_input_is_valid() that could ask the
+-- types instead. Digits are written [0-9]: \d takes those of other scripts too under some collations.
+
+create or replace function svc.filter_value(col jsonb, value jsonb)
+returns text
+language plpgsql
+stable
+as $$
+declare
+  kind constant text := col ->> 'kind';
+  form constant text := jsonb_typeof(value);
+  content text := value #>> '{}';
+  number numeric;
+begin
+  if kind = 'text' then
+    return case when form = 'string' then content end;
+
+  elsif kind = 'boolean' then
+    return case when form = 'boolean' then content end;
+
+  elsif kind = 'uuid' then
+    return case
+      when form = 'string' and content ~ '^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$' then content
+    end;
+
+  elsif kind = 'enum' then
+    return case when form = 'string' and col -> 'values' ? content then content end;
+
+  elsif kind = 'integer' then
+    if form <> 'number' then
+      return null;
+    end if;
+    number := value::numeric;
+    return case
+      when number <> trunc(number) then null
+      when (col ->> 'type') ~ '(small|int2)' then case when number between -32768 and 32767 then trunc(number)::text end
+      when number between -2147483648 and 2147483647 then trunc(number)::text
+    end;
+
+  elsif kind = 'bigint' then
+    if form = 'number' then
+      -- A larger JSON number has lost digits before it came here; as a string it has not.
+      number := value::numeric;
+      return case
+        when number between -9007199254740991 and 9007199254740991 and number = trunc(number) then trunc(number)::text
+      end;
+    elsif form = 'string' and content ~ '^-?[0-9]{1,19}$' then
+      return case when content::numeric between -9223372036854775808 and 9223372036854775807 then content end;
+    end if;
+    return null;
+
+  elsif kind = 'number' then
+    if form <> 'number' then
+      return null;
+    end if;
+    -- jsonb keeps numbers that a float cannot: too large ones are not of the form, too small ones are zero, as in
+    -- JavaScript. Both would be errors to the cast.
+    number := abs(value::numeric);
+    if (col ->> 'type') ~ '(real|float4)' then
+      return case when number < 7.1e-46 then '0' when number <= 3.4028235e38 then content end;
+    end if;
+    return case when number < 2.5e-324 then '0' when number <= 1.7976931348623157e308 then content end;
+
+  elsif kind = 'numeric' then
+    if form = 'string' and content ~ '^-?[0-9]+(\.[0-9]+)?$' and length(content) <= 2002 then
+      number := content::numeric;
+    elsif form = 'number' then
+      number := value::numeric;
+    end if;
+    -- 1e131071 takes 8 bytes to send and 128 KiB to write out.
+    return case when abs(number) < 1e1000 and scale(number) <= 1000 then number::text end;
+
+  elsif kind = 'timestamp' or kind = 'date' then
+    if form <> 'string' or content !~ ('^[0-9]{4,6}-[0-9]{2}-[0-9]{2}'
+        '([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,9})?)?(Z|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?)?)?$') then
+      return null;
+    end if;
+    -- Without a zone UTC is meant, without a time its midnight, whatever the session's time zone.
+    content := case
+      when strpos(content, ':') = 0 then content || 'T00:00Z'
+      when content ~ ':.*[Z+-]' then content
+      else content || 'Z'
+    end;
+    -- The calendar knows what the pattern does not: 2026-02-30 has its form.
+    begin
+      -- to_jsonb() writes ISO 8601 under every DateStyle. A date column takes the day in UTC, as it does in input.
+      if kind = 'date' then
+        return to_jsonb((content::timestamptz at time zone 'UTC')::date) #>> '{}';
+      elsif (col ->> 'type') ~ '(with time zone|timestamptz)' then
+        perform content::timestamptz;
+        return content;
+      end if;
+      return to_jsonb(content::timestamptz at time zone 'UTC') #>> '{}';
+    exception when data_exception then
+      return null;
+    end;
+  end if;
+
+  return null;
+end
+$$;
+
+comment on function svc.filter_value(jsonb, jsonb) is
+  'A filter value as text that its column''s type accepts, or null when it is not of that form. Part of svc.filter_sql().';
+
+grant execute on function svc.filter_value(jsonb, jsonb) to svc_request, svc_anonymous, svc_authenticated, svc_system;

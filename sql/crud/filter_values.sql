@@ -1,0 +1,34 @@
+-- The elements of a JSON array as filter_value() gives them, JSON nulls as nulls; null when it is no array, has more than
+-- 1,000 elements, or any of them is not of the column's form. Called by filter_condition().
+--
+-- All or nothing: `in` without one of its values would find fewer rows than asked for, `nin` more.
+
+create or replace function svc.filter_values(col jsonb, value jsonb)
+returns text[]
+language plpgsql
+stable
+as $$
+declare
+  contents text[];
+  valid boolean;
+begin
+  -- Counted first: the limit is there so that 10,000 elements cost nothing.
+  if jsonb_typeof(value) <> 'array' or jsonb_array_length(value) > 1000 then
+    return null;
+  end if;
+
+  select coalesce(array_agg(c.content), '{}'), coalesce(bool_and(c.content is not null or c.is_null), true)
+    into contents, valid
+    from (
+      select svc.filter_value(col, e.element) as content, jsonb_typeof(e.element) = 'null' as is_null
+        from jsonb_array_elements(value) as e (element)
+      offset 0  -- a sub-select of its own, or filter_value() would run twice
+    ) as c;
+  return case when valid then contents end;
+end
+$$;
+
+comment on function svc.filter_values(jsonb, jsonb) is
+  'A JSON array of filter values as text, or null when any is not of the column''s form. Part of svc.filter_sql().';
+
+grant execute on function svc.filter_values(jsonb, jsonb) to svc_request, svc_anonymous, svc_authenticated, svc_system;

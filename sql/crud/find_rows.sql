@@ -1,0 +1,87 @@
+-- The list of a generated resource when the caller wants more than a page in the default order: filters, search, another
+-- order, or a cursor. Called by svc_crud.<prefix>_list, which hands in what it knows of its table; runs with the
+-- caller's rights, so the table's policies decide about every row, and about every row that is counted.
+--
+-- `resource` is written by the code generator and trusted: names, types and the select list of one table. `args` comes
+-- from outside. Nothing of it reaches SQL but through %L, svc.filter_sql(), or a look-up in `resource`.
+--
+-- Keyset cursors: a cursor holds the sort key and id of the last row of a page, so that the next page starts there
+-- instead of counting from the beginning: its cost does not grow with depth, and rows that come or go elsewhere neither
+-- repeat nor hide others. It says for which resource, order, filter and user it was made; another list refuses it. It is
+-- no secret and no key: whatever it says, only rows that the policies admit are returned.
+
+create or replace function svc.find_rows(resource jsonb, args jsonb, page_size bigint, page bigint)
+returns json
+language plpgsql
+stable
+set search_path = ''
+as $$
+#variable_conflict use_variable
+declare
+  -- An order that the resource does not have falls back to its own.
+  order_by constant text := case
+    when resource -> 'columns' ? (args ->> 'orderBy') then args ->> 'orderBy' else resource ->> 'orderBy' end;
+  ascending constant boolean := lower(args ->> 'orderDir') = 'asc';
+  sort_column constant jsonb := resource -> 'columns' -> order_by;
+  sort constant text := format('t.%I', sort_column ->> 'name');
+  id constant text := format('t.%I', resource -> 'columns' -> 'id' ->> 'name');
+  nullable constant boolean := not (sort_column ->> 'notNull')::boolean;
+  direction constant text := case when ascending then 'asc' else 'desc' end;
+
+  condition constant text := concat_ws(' and ',
+    resource ->> 'visible',
+    svc.filter_sql(resource -> 'filters', args -> 'filters'),
+    svc.search_sql(resource -> 'search', args ->> 'search'));
+  -- What a cursor is bound to, besides the place it marks.
+  list_name constant text := md5(concat_ws(chr(31), resource ->> 'name', order_by, direction, args ->> 'filters',
+    args ->> 'search', coalesce((select svc.current_user_id()), '')));
+  by_cursor constant boolean := args ? 'cursor';
+  start text := 'true';
+
+  data json;
+  last_key text;
+  last_id text;
+  has_more boolean;
+  total bigint;
+begin
+  if args ->> 'cursor' is not null then
+    start := svc.cursor_sql(args ->> 'cursor', list_name, sort_column || jsonb_build_object('sql', sort),
+      resource -> 'columns' -> 'id' || jsonb_build_object('sql', id), ascending);
+  end if;
+
+  -- One row more than the page tells whether there is another page. Numbered after the limit, so that the sort may stop
+  -- at it.
+  execute format(
+    'select coalesce(json_agg(item) filter (where n <= %1$s), ''[]''),
+            max(sort_key) filter (where n = %1$s), max(row_id) filter (where n = %1$s), count(*) > %1$s
+       from (
+         select item, sort_key, row_id, row_number() over () as n
+           from (
+             select %2$s as item, %3$s::text as sort_key, %4$s::text as row_id
+               from %7$s as t
+              where %8$s and %9$s
+              order by %3$s %5$s %6$s, %4$s %5$s
+              limit %1$s + 1 offset %10$s
+           ) as ordered
+       ) as page',
+    page_size, resource ->> 'item', sort, id, direction, case when nullable then 'nulls last' else '' end,
+    resource ->> 'table', coalesce(nullif(condition, ''), 'true'), start,
+    case when by_cursor then 0 else (page - 1) * page_size end
+  ) into data, last_key, last_id, has_more;
+
+  total := svc.count_rows(resource ->> 'table', nullif(condition, ''), resource ->> 'count');
+
+  if not by_cursor then
+    return json_build_object('data', data, 'total', total);
+  end if;
+  return json_build_object('data', data, 'total', total, 'nextCursor', case when has_more then
+    -- URL-safe base64, without the line breaks that encode() puts in.
+    rtrim(translate(encode(convert_to(jsonb_build_array(list_name, last_key, last_id)::text, 'UTF8'), 'base64'),
+      E'+/\n', '-_'), '=') end);
+end
+$$;
+
+comment on function svc.find_rows(jsonb, jsonb, bigint, bigint) is
+  'A list with filters, search, order or cursor: {data, total, nextCursor?}. Called by generated list functions.';
+
+grant execute on function svc.find_rows(jsonb, jsonb, bigint, bigint) to svc_anonymous, svc_authenticated;

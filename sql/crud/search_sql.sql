@@ -1,0 +1,22 @@
+-- The condition of a text search, for svc.find_rows(): the text stands, in any case, in one of the columns.
+--
+-- Here `%` and `_` are what they look like; in the filters `like` and `ilike` they are wildcards. Ranking, stemming and
+-- several words are the business of ctx.search.
+
+create or replace function svc.search_sql(columns jsonb, search text)
+returns text  -- null when there is nothing to search for, or nowhere to look
+language sql
+immutable
+set search_path = ''
+as $$
+  select '(' || string_agg(
+           format('t.%I::text ilike %L', name, '%' || regexp_replace(search, '([\\%_])', '\\\1', 'g') || '%'),
+           ' or ' order by position) || ')'
+    from jsonb_array_elements_text(columns) with ordinality as fields (name, position)
+   where search <> ''
+$$;
+
+comment on function svc.search_sql(jsonb, text) is
+  'SQL condition: the text occurs in one of the columns; null when there is no text or no column.';
+
+grant execute on function svc.search_sql(jsonb, text) to svc_anonymous, svc_authenticated;

@@ -1,0 +1,39 @@
+/**
+ * What a generated list function tells `svc.find_rows()` of its table, as JSON text: names, types, and what callers may
+ * filter, search and sort by.
+ */
+import type { ColumnDescription } from "../define/columns.ts";
+import type { CrudDefinition } from "../define/crud-definition.ts";
+import { isVisible, item, qualified } from "./crud-text.ts";
+
+/** Kinds that PostgreSQL can sort. */
+const sortable = (column: ColumnDescription) => !column.isArray && !["json", "bytes", "vector"].includes(column.kind);
+
+export function resourceJson(crud: CrudDefinition): string {
+  const named = (properties: readonly string[]) => crud.columns.filter(({ property }) => properties.includes(property));
+  const orderBy = crud.columns.some(({ property }) => property === "createdAt") ? "createdAt" : "id";
+  const columns = crud.columns.filter(
+    (column) => sortable(column) && (crud.visible.has(column.property) || column.property === orderBy),
+  );
+  const visible = isVisible(crud, "");
+  return JSON.stringify({
+    name: crud.prefix,
+    table: qualified(crud),
+    item: item(crud),
+    ...(visible && { visible }),
+    orderBy,
+    count: crud.count,
+    columns: toObject(columns, ({ name, castType, notNull }) => ({ name, type: castType, notNull })),
+    filters: toObject(named(crud.allowedFilters), ({ name, castType, kind, isArray, values = null }) => ({
+      name,
+      type: castType,
+      kind,
+      array: isArray,
+      values,
+    })),
+    search: named(crud.searchFields).map(({ name }) => name),
+  });
+}
+
+const toObject = <T>(columns: ColumnDescription[], describe: (column: ColumnDescription) => T) =>
+  Object.fromEntries(columns.map((column) => [column.property, describe(column)]));

@@ -1,0 +1,47 @@
+/** Pieces of SQL text that the generated functions share: names, literals, and a row as the wire has it. */
+import type { ColumnDescription } from "../define/columns.ts";
+import type { CrudDefinition } from "../define/crud-definition.ts";
+
+export const quote = (name: string) => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`);
+export const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
+export const qualified = (crud: CrudDefinition) => `${quote(crud.schema)}.${quote(crud.table)}`;
+
+/** JSON numbers hold 53 bits, so wider ones travel as text; PostgreSQL writes the other types as the wire wants them. */
+export function toWire(column: ColumnDescription): string {
+  const value = `t.${quote(column.name)}`;
+  switch (column.kind) {
+    case "bigint":
+    case "numeric":
+      return `${value}::text${column.isArray ? "[]" : ""}`;
+    case "timestamp":
+      // Without a time zone in the column, the time is meant in UTC.
+      return column.type.includes("with time zone") || column.isArray ? value : `${value} at time zone 'UTC'`;
+    case "bytes":
+      return column.isArray ? value : `translate(encode(${value}, 'base64'), E'\\n', '')`;
+    case "vector":
+      return `${value}::text::json`;
+    default:
+      return value;
+  }
+}
+
+const visible = (crud: CrudDefinition) => crud.columns.filter(({ property }) => crud.visible.has(property));
+
+/** The columns that callers see, under their names on the wire. */
+export const selectList = (crud: CrudDefinition, indent: string) =>
+  visible(crud)
+    .map((column) => `${indent}${toWire(column)} as "${column.property}"`)
+    .join(",\n");
+
+/** A row of the table `t` as JSON. A sub-select, since functions take no more than 100 arguments. */
+export const item = (crud: CrudDefinition) =>
+  `(select row_to_json(item) from (select ${visible(crud)
+    .map((column) => `${toWire(column)} as "${column.property}"`)
+    .join(", ")}) as item)`;
+
+/** What tells a row from a soft-deleted one, behind `before`; nothing where rows are really deleted. */
+export function isVisible({ softDelete }: CrudDefinition, before: string): string {
+  if (!softDelete) return "";
+  const column = `t.${quote(softDelete.name)}`;
+  return `${before}${softDelete.kind === "boolean" ? `${column} is not true` : `${column} is null`}`;
+}

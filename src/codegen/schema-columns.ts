@@ -1,0 +1,98 @@
+/**
+ * Changes of columns that stay: type, default, NOT NULL. Written here and not by drizzle-kit, whose `SET DATA TYPE` has
+ * no USING, and meets the old default on its way.
+ */
+import { derivedName, qualified, quote, short, split } from "./schema-names.ts";
+import type { Column, Snapshot } from "./schema-snapshot.ts";
+
+/** A column, as far as ALTER COLUMN reaches. */
+export interface ColumnState {
+  /** As SQL. */
+  type: string;
+  default: string | null;
+  notNull: boolean;
+}
+
+const storedTypes: Record<string, string> = { serial: "integer", smallserial: "smallint", bigserial: "bigint" };
+
+/** The type of an enum carries its schema; a serial is an integer with a default. */
+export function stateOf({ type, typeSchema, default: value, notNull }: Column): ColumnState {
+  const name = typeSchema ? enumType(type, typeSchema) : (storedTypes[type] ?? type);
+  return { type: name, default: value === undefined ? null : String(value), notNull };
+}
+
+function enumType(type: string, schema: string): string {
+  const [, name = type, brackets = ""] = /^(.*?)((?:\[\d*\])*)$/.exec(type) ?? [];
+  return `${quote(schema)}.${quote(name)}${brackets}`;
+}
+
+/**
+ * The statements from one state of a column to another.
+ *
+ * @param table as SQL
+ */
+export function alterColumn(table: string, column: string, from: ColumnState, to: ColumnState): string[] {
+  const alter = `alter table ${table} alter column ${quote(column)}`;
+  const statements: string[] = [];
+  const retyped = from.type !== to.type;
+  // The old default need not convert, even where the values do.
+  const dropped = from.default !== null && (retyped || to.default === null);
+  if (dropped) statements.push(`${alter} drop default;`);
+  if (retyped) statements.push(`${retypeComment(table, column, from, to)}\n${alter} ${retype(column, to.type)};`);
+  if (to.default !== null && (retyped || from.default !== to.default)) {
+    statements.push(`${alter} set default ${to.default};`);
+  }
+  if (from.notNull && !to.notNull) statements.push(`${alter} drop not null;`);
+  if (!from.notNull && to.notNull) {
+    statements.push(`-- Fails while a row of ${table} has nothing there.\n${alter} set not null;`);
+  }
+  return statements;
+}
+
+const retype = (column: string, type: string) => `type ${type} using ${quote(column)}::${type}`;
+
+const retypeComment = (table: string, column: string, from: ColumnState, to: ColumnState) =>
+  `-- Rewrites ${table}.${quote(column)} from ${from.type} to ${to.type}: what the new type cannot hold is lost, or fails.`;
+
+/** Columns of both snapshots that ALTER COLUMN brings from one to the other; a generated one is made anew. */
+export function changedColumns(before: Snapshot, after: Snapshot): { key: string; from: Column; to: Column }[] {
+  return Object.entries(before.tables).flatMap(([key, table]) =>
+    Object.values(table.columns).flatMap((from) => {
+      const to = after.tables[key]?.columns[from.name];
+      if (!to || from.generated !== undefined || to.generated !== undefined) return [];
+      const same = JSON.stringify([from.type, stateOf(from)]) === JSON.stringify([to.type, stateOf(to)]);
+      return same ? [] : [{ key, from, to }];
+    }),
+  );
+}
+
+/** ALTER COLUMN for a table's column, with the sequence that a serial brings along. */
+export function alterTableColumn(key: string, from: Column, to: Column): string[] {
+  const { schema, name } = split(key);
+  const table = qualified(key);
+  const sequence = qualified(`${schema}.${derivedName(name, from.name, "seq")}`);
+  const wasSerial = from.type.endsWith("serial");
+  const isSerial = to.type.endsWith("serial");
+  const alter = `alter table ${table} alter column ${quote(from.name)}`;
+  const next = `nextval('${sequence.replaceAll("'", "''")}')`;
+
+  if (wasSerial && isSerial) {
+    const changes = alterColumn(table, from.name, stateOf(from), stateOf(to));
+    return [...changes, `alter sequence ${sequence} as ${stateOf(to).type};`];
+  }
+  if (wasSerial) {
+    const changes = alterColumn(table, from.name, { ...stateOf(from), default: null }, stateOf(to));
+    return [`${alter} drop default;`, ...changes, `drop sequence ${sequence};`];
+  }
+  if (!isSerial) return alterColumn(table, from.name, stateOf(from), stateOf(to));
+  return [
+    ...alterColumn(table, from.name, stateOf(from), stateOf(to)),
+    `create sequence ${sequence} as ${stateOf(to).type} owned by ${table}.${quote(to.name)};`,
+    `-- Numbers go on after the highest of ${short(key)}.`,
+    `select setval('${sequence.replaceAll("'", "''")}', coalesce(max(${quote(to.name)}), 0) + 1, false) from ${table};`,
+    `${alter} set default ${next};`,
+  ];
+}
+
+/** Whether the column is stored differently afterwards, so that what depends on it has to make way. */
+export const isRetyped = (from: Column, to: Column): boolean => stateOf(from).type !== stateOf(to).type;

@@ -1,0 +1,54 @@
+/** Names and literals in the SQL that `svc migrate generate` writes: quoted only where PostgreSQL needs it. */
+
+// Words that cannot be a column's name without quotes. https://www.postgresql.org/docs/current/sql-keywords-appendix.html
+const reserved = new Set(
+  (
+    "all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate collation " +
+    "column concurrently constraint create cross current_catalog current_date current_role current_schema " +
+    "current_time current_timestamp current_user default deferrable desc distinct do else end except false fetch for " +
+    "foreign freeze from full grant group having ilike in initially inner intersect into is isnull join lateral " +
+    "leading left like limit localtime localtimestamp natural not notnull null offset on only or order outer overlaps " +
+    "placing primary references returning right select session_user similar some symmetric system_user table " +
+    "tablesample then to trailing true union unique user using variadic verbose when where window with"
+  ).split(" "),
+);
+
+/** A name as SQL takes it. */
+export const quote = (name: string): string =>
+  /^[a-z_][a-z0-9_]*$/.test(name) && !reserved.has(name) ? name : `"${name.replaceAll('"', '""')}"`;
+
+export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+export const list = (names: readonly string[]): string => names.map(quote).join(", ");
+
+/** The parts of a snapshot's key, `schema.name`. A schema cannot hold a dot; a name may. */
+export function split(key: string): { schema: string; name: string } {
+  const dot = key.indexOf(".");
+  return { schema: key.slice(0, dot), name: key.slice(dot + 1) };
+}
+
+/** A snapshot's key as SQL takes it: `public.tasks`, `auth."user"`. */
+export function qualified(key: string): string {
+  const { schema, name } = split(key);
+  return `${quote(schema)}.${quote(name)}`;
+}
+
+/** A snapshot's key as people write it: without the schema that everything is in. */
+export const short = (key: string): string => key.replace(/^public\./, "");
+
+const longest = 63;
+
+/**
+ * The name that PostgreSQL gives to what it makes for a table: `tasks_id_seq`, `tasks_pkey`. Of too long a name it cuts
+ * the longer part first. (Bytes and letters are taken for the same.)
+ * Source: makeObjectName(), https://github.com/postgres/postgres/blob/master/src/backend/commands/indexcmds.c
+ */
+export function derivedName(table: string, column: string | null, label: string): string {
+  const room = longest - label.length - (column === null ? 1 : 2);
+  let [first, second] = [table, column ?? ""];
+  while (first.length + second.length > room) {
+    if (first.length > second.length) first = first.slice(0, -1);
+    else second = second.slice(0, -1);
+  }
+  return column === null ? `${first}_${label}` : `${first}_${second}_${label}`;
+}

@@ -1,0 +1,42 @@
+/**
+ * The index that every table with ownerRls gets: (owner, created_at desc, id desc). It serves the list that generated
+ * CRUD shows, newest first, and the comparison in the policies.
+ */
+import { getTableColumns } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+import { derivedName } from "./schema-names.ts";
+import type { Index, Table } from "./schema-snapshot.ts";
+
+/** Adds the index to the snapshot of a table that has the columns, unless one that begins so is declared. */
+export function addOwnerIndex(declared: PgTable, table: Table): void {
+  const { id, createdAt } = getTableColumns(declared);
+  const owner = ownerColumn(table);
+  if (!owner || !id || !createdAt) return;
+
+  const columns = [ascending(owner), descending(createdAt.name), descending(id.name)];
+  if (Object.values(table.indexes).some((index) => beginsWith(index, columns))) return;
+  const name = derivedName(table.name, null, "owner_newest");
+  const plain = { isUnique: false, concurrently: false, method: "btree", with: {} };
+  table.indexes[name] = { name, columns, ...plain };
+}
+
+/** The column that ownerRls compares with the caller, read from the policy that every form of it has. */
+function ownerColumn(table: Table): string | undefined {
+  const check = table.policies.insert_owner?.withCheck ?? "";
+  return /^(?:"[^"]+"\.)?"([^"]+)" = \(select svc\.current_user_id\(\)\)/.exec(check)?.[1];
+}
+
+type Part = Index["columns"][number];
+
+const ascending = (expression: string): Part => ({ expression, isExpression: false, asc: true, nulls: "last" });
+
+/** `order by … desc` puts nulls first; an index that puts them last does not serve it, whatever the columns hold. */
+const descending = (expression: string): Part => ({ expression, isExpression: false, asc: false, nulls: "first" });
+
+function beginsWith(index: Index, columns: readonly Part[]): boolean {
+  if (index.method !== "btree" || index.where !== undefined) return false;
+  return columns.every((wanted, position) => {
+    const part = index.columns[position];
+    return part?.expression === wanted.expression && part.asc === wanted.asc && part.nulls === wanted.nulls;
+  });
+}

@@ -1,0 +1,131 @@
+/**
+ * The `filters` of a generated list: their types for callers, and the one step in TypeScript. What is allowed, valid and
+ * meant is decided in SQL; here only what jsonb cannot carry is left out, so that the text sent there always parses.
+ * Next hop: `sql/crud/filter_sql.sql`; `docs/reference/filters.md` states the language.
+ */
+import type { InferSelectModel } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+
+type Columns<T extends PgTable> = T["_"]["columns"];
+type Nullable<V> = V | null;
+
+/** A date may be given as ISO 8601 text, a bigint as decimal text, also where rows hold the object. */
+type Accepted<V> = V extends Date ? Date | string : V extends bigint ? bigint | number | string : V;
+
+/** Numbers and dates, also those that Drizzle hands out as strings. */
+type IsOrdered<Column> = Column extends { _: { dataType: "number" | "bigint" | "date" } }
+  ? true
+  : Column extends { _: { columnType: "PgNumeric" | "PgDateString" | "PgTimestampString" } }
+    ? true
+    : false;
+
+type Equality<V> = { op: "eq" | "ne"; value: Nullable<V> };
+type Membership<V> = { op: "in" | "nin"; value: readonly Nullable<V>[] };
+type Order<V> = { op: "gt" | "gte" | "lt" | "lte"; value: V };
+type Pattern = { op: "like" | "ilike"; value: string };
+
+type Condition<Column, V> =
+  | Nullable<V>
+  | Equality<V>
+  | (Column extends { _: { dataType: "json" | "array" } } ? never : Membership<V>)
+  | (IsOrdered<Column> extends true ? Order<V> : never)
+  | (Column extends { _: { dataType: "string" } } ? Pattern : never);
+
+/**
+ * Filters of a table's rows: a value per property means equality, `{ op, value }` anything else, several keys AND, and
+ * `OR` and `AND` take arrays of filters, 5 levels deep. What the resource does not allow is ignored.
+ *
+ * @typeParam Allowed properties of `allowedFilters`. (Default: all)
+ * @example
+ * const filters: CrudFilters<typeof tasks> = { done: false, OR: [{ priority: { op: "gte", value: 3 } }, { dueAt: null }] };
+ */
+export type CrudFilters<T extends PgTable, Allowed extends keyof InferSelectModel<T> = keyof InferSelectModel<T>> = {
+  [K in Allowed]?: Condition<
+    K extends keyof Columns<T> ? Columns<T>[K] : never,
+    Accepted<NonNullable<InferSelectModel<T>[K]>>
+  >;
+} & { OR?: readonly CrudFilters<T, Allowed>[]; AND?: readonly CrudFilters<T, Allowed>[] };
+
+/** As deep as a call may be nested at all (src/http/wire.ts). */
+const maxDepth = 64;
+
+/**
+ * Filters as plain JSON. A condition that holds anything jsonb cannot carry is left out, as every invalid one; dates
+ * become ISO 8601 text, bigints decimal text.
+ *
+ * @param filters decoded arguments: any shape, any type
+ * @returns undefined when nothing is left
+ */
+export function toFilterJson(filters: unknown): unknown {
+  return filterOf(filters, 0);
+}
+
+/** One object of conditions and groups. */
+function filterOf(input: unknown, depth: number): Record<string, unknown> | undefined {
+  if (!isPlain(input) || depth > maxDepth) return undefined;
+  const entries = Object.keys(input).flatMap((key): [string, unknown][] => {
+    const value = input[key];
+    if ((key === "OR" || key === "AND") && Array.isArray(value)) {
+      // Member by member: an invalid one must not take its neighbours along.
+      return [[key, value.flatMap((member) => filterOf(member, depth + 2) ?? [])]];
+    }
+    const json = isText(key) ? jsonOf(value, depth + 1) : undefined;
+    return json === undefined ? [] : [[key, json]];
+  });
+  // fromEntries defines properties, where an assignment to `__proto__` would not.
+  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
+}
+
+/** A value as JSON, all of it or undefined. */
+function jsonOf(value: unknown, depth: number): unknown {
+  switch (typeof value) {
+    case "string":
+      return isText(value) ? value : undefined;
+    case "number":
+      return Number.isFinite(value) ? value : undefined;
+    case "boolean":
+      return value;
+    case "bigint":
+      return value.toString();
+    case "object":
+      break;
+    default:
+      return undefined;
+  }
+  if (value === null) return null;
+  if (value instanceof Date) return isoText(value);
+  if (depth > maxDepth) return undefined;
+  if (Array.isArray(value)) {
+    const items: unknown[] = [];
+    for (const item of value) {
+      // also visits holes, which `every` and `map` skip
+      const json = jsonOf(item, depth + 1);
+      if (json === undefined) return undefined;
+      items.push(json);
+    }
+    return items;
+  }
+  if (!isPlain(value)) return undefined;
+  const entries: [string, unknown][] = [];
+  for (const key of Object.keys(value)) {
+    const json = isText(key) ? jsonOf(value[key], depth + 1) : undefined;
+    if (json === undefined) return undefined;
+    entries.push([key, json]);
+  }
+  return Object.fromEntries(entries);
+}
+
+/** PostgreSQL text can hold neither NUL nor half a surrogate pair. */
+const isText = (text: string) => !text.includes("\0") && text.isWellFormed();
+
+/** ISO 8601 as the filter language reads it: years after 9999 without the sign that JavaScript gives them. */
+function isoText(date: Date): string | undefined {
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString().replace(/^\+0*/, "");
+}
+
+/** Map, Set, URL, RegExp and other classes are no JSON, whatever their own properties. */
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
