@@ -54,11 +54,7 @@ begin
     return format('to_jsonb(%s) %s %L::jsonb', subject, case op when 'eq' then '=' else 'is distinct from' end, value);
   end if;
 
-  cast_type := svc.filter_type(col);
-  if cast_type is null then
-    cast_type := 'text';
-    subject := subject || case when is_array then '::text[]' else '::text' end;
-  end if;
+  cast_type := coalesce(svc.filter_type(col), 'text');
 
   if is_array then
     contents := svc.filter_values(col, value);
@@ -69,6 +65,11 @@ begin
       'to_jsonb(%s) %s (select to_jsonb(%L::%s[]))',  -- the sub-select is evaluated once, not per row
       subject, case op when 'eq' then '=' else 'is distinct from' end, contents, cast_type
     );
+  end if;
+
+  -- The text as the wire shows it; a cast to text differs for some types: 10.0.0.1 would become 10.0.0.1/32.
+  if svc.filter_type(col) is null then
+    subject := format('(to_jsonb(%s) #>> ''{}'')', subject);
   end if;
 
   if op = 'in' or op = 'nin' then

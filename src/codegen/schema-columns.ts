@@ -4,6 +4,7 @@
  */
 import { derivedName, qualified, quote, short, split } from "./schema-names.ts";
 import type { Column, Snapshot } from "./schema-snapshot.ts";
+import type { ColumnRef } from "./schema-tables.ts";
 
 /** A column, as far as ALTER COLUMN reaches. */
 export interface ColumnState {
@@ -54,20 +55,25 @@ const retype = (column: string, type: string) => `type ${type} using ${quote(col
 const retypeComment = (table: string, column: string, from: ColumnState, to: ColumnState) =>
   `-- Rewrites ${table}.${quote(column)} from ${from.type} to ${to.type}: what the new type cannot hold is lost, or fails.`;
 
-/** Columns of both snapshots that ALTER COLUMN brings from one to the other; a generated one is made anew. */
-export function changedColumns(before: Snapshot, after: Snapshot): { key: string; from: Column; to: Column }[] {
-  return Object.entries(before.tables).flatMap(([key, table]) =>
-    Object.values(table.columns).flatMap((from) => {
-      const to = after.tables[key]?.columns[from.name];
-      if (!to || from.generated !== undefined || to.generated !== undefined) return [];
-      const same = JSON.stringify([from.type, stateOf(from)]) === JSON.stringify([to.type, stateOf(to)]);
-      return same ? [] : [{ key, from, to }];
-    }),
-  );
+/** Takes the columns that differ out of the comparison, and returns the statements from one to the other. */
+export function takeColumns(from: Snapshot, to: Snapshot): { statements: string[]; retyped: ColumnRef[] } {
+  const statements: string[] = [];
+  const retyped: ColumnRef[] = [];
+  for (const [key, table] of Object.entries(from.tables)) {
+    for (const [name, old] of Object.entries(table.columns)) {
+      const wanted = to.tables[key]?.columns[name];
+      // A generated column is made anew, which drizzle-kit can.
+      if (!wanted || old.generated !== undefined || wanted.generated !== undefined) continue;
+      statements.push(...alterTableColumn(key, old, wanted));
+      if (stateOf(old).type !== stateOf(wanted).type) retyped.push({ key, column: name });
+      table.columns[name] = { ...wanted, ...(old.identity !== undefined && { identity: old.identity }) };
+    }
+  }
+  return { statements, retyped };
 }
 
 /** ALTER COLUMN for a table's column, with the sequence that a serial brings along. */
-export function alterTableColumn(key: string, from: Column, to: Column): string[] {
+function alterTableColumn(key: string, from: Column, to: Column): string[] {
   const { schema, name } = split(key);
   const table = qualified(key);
   const sequence = qualified(`${schema}.${derivedName(name, from.name, "seq")}`);
@@ -76,15 +82,15 @@ export function alterTableColumn(key: string, from: Column, to: Column): string[
   const alter = `alter table ${table} alter column ${quote(from.name)}`;
   const next = `nextval('${sequence.replaceAll("'", "''")}')`;
 
-  if (wasSerial && isSerial) {
+  if (wasSerial === isSerial) {
     const changes = alterColumn(table, from.name, stateOf(from), stateOf(to));
+    if (!isSerial || from.type === to.type) return changes;
     return [...changes, `alter sequence ${sequence} as ${stateOf(to).type};`];
   }
   if (wasSerial) {
     const changes = alterColumn(table, from.name, { ...stateOf(from), default: null }, stateOf(to));
     return [`${alter} drop default;`, ...changes, `drop sequence ${sequence};`];
   }
-  if (!isSerial) return alterColumn(table, from.name, stateOf(from), stateOf(to));
   return [
     ...alterColumn(table, from.name, stateOf(from), stateOf(to)),
     `create sequence ${sequence} as ${stateOf(to).type} owned by ${table}.${quote(to.name)};`,
@@ -93,6 +99,3 @@ export function alterTableColumn(key: string, from: Column, to: Column): string[
     `${alter} set default ${next};`,
   ];
 }
-
-/** Whether the column is stored differently afterwards, so that what depends on it has to make way. */
-export const isRetyped = (from: Column, to: Column): boolean => stateOf(from).type !== stateOf(to).type;

@@ -6,24 +6,39 @@
 import { stateOf } from "./schema-columns.ts";
 import { literal, qualified, quote, short } from "./schema-names.ts";
 import type { Column, Enum, Snapshot } from "./schema-snapshot.ts";
+import type { ColumnRef } from "./schema-tables.ts";
 
-/** Types that must be made anew, by key. */
-export function rebuiltEnums(before: Snapshot, after: Snapshot): string[] {
-  return Object.entries(before.enums).flatMap(([key, from]) => {
-    const to = after.enums[key];
-    if (!to || same(from.values, to.values)) return [];
-    const kept = to.values.filter((value) => from.values.includes(value));
-    const added = to.values.filter((value) => !from.values.includes(value));
-    const isDefault = columnsOf(after, to).some(({ column }) => added.some((value) => mentions(column, value)));
-    return same(kept, from.values) && !isDefault ? [] : [key];
-  });
+/** Takes the types that must be made anew out of the comparison, and returns the statements that do so. */
+export function takeEnums(from: Snapshot, to: Snapshot): { statements: string[]; retyped: ColumnRef[] } {
+  const statements: string[] = [];
+  const retyped: ColumnRef[] = [];
+  for (const [key, old] of Object.entries(from.enums)) {
+    const wanted = to.enums[key];
+    if (!wanted || !isRebuilt(old, wanted, to)) continue;
+    const columns = columnsOf(from, old);
+    statements.push(...rebuild(key, old, wanted, columns, to));
+    from.enums[key] = wanted;
+    for (const { key: table, column } of columns) {
+      retyped.push({ key: table, column: column.name });
+      const { default: value } = to.tables[table]?.columns[column.name] ?? {};
+      if (value === undefined) delete column.default;
+      else column.default = value;
+    }
+  }
+  return { statements, retyped };
 }
 
-const same = (a: readonly string[], b: readonly string[]) => JSON.stringify(a) === JSON.stringify(b);
+function isRebuilt(old: Enum, wanted: Enum, to: Snapshot): boolean {
+  const kept = wanted.values.filter((value) => old.values.includes(value));
+  const added = wanted.values.filter((value) => !old.values.includes(value));
+  const isDefault = columnsOf(to, wanted).some(({ column }) => added.some((value) => mentions(column, value)));
+  return JSON.stringify(kept) !== JSON.stringify(old.values) || isDefault;
+}
+
 const mentions = (column: Column, value: string) => String(column.default ?? "").includes(literal(value).slice(1, -1));
 
 /** Columns of an enum type, and of arrays of it. */
-export function columnsOf({ tables }: Snapshot, { name, schema }: Enum): { key: string; column: Column }[] {
+function columnsOf({ tables }: Snapshot, { name, schema }: Enum): { key: string; column: Column }[] {
   return Object.entries(tables).flatMap(([key, table]) =>
     Object.values(table.columns)
       .filter((column) => column.typeSchema === schema && column.type.replace(/(\[\d*\])+$/, "") === name)
@@ -32,31 +47,30 @@ export function columnsOf({ tables }: Snapshot, { name, schema }: Enum): { key: 
 }
 
 /** The statements that make a type anew. Defaults of its columns are then those of the new schema. */
-export function rebuildEnum(before: Snapshot, after: Snapshot, key: string): string[] {
-  const from = before.enums[key];
-  const to = after.enums[key];
-  if (!from || !to) return [];
-  const type = qualified(key);
-  const old = qualified(`${from.schema}.${`${from.name}`.slice(0, 58)}__old`);
-  const columns = columnsOf(before, from);
-  const alter = ({ key: table, column }: (typeof columns)[number]) =>
-    `alter table ${qualified(table)} alter column ${quote(column.name)}`;
-  const gone = from.values.filter((value) => !to.values.includes(value));
-  const warning = `-- Takes ${gone.map(literal).join(", ")} away from ${short(key)}: fails while a row holds it.`;
-
+function rebuild(
+  key: string,
+  old: Enum,
+  wanted: Enum,
+  columns: { key: string; column: Column }[],
+  to: Snapshot,
+): string[] {
+  const aside = `${old.name.slice(0, 58)}__old`;
+  const gone = old.values.filter((value) => !wanted.values.includes(value));
+  const warning = `-- Takes ${gone.map(literal).join(", ")} away from ${short(key)}: fails while a row holds it.\n`;
+  const convert = columns.flatMap(({ key: table, column }) => {
+    const alter = `alter table ${qualified(table)} alter column ${quote(column.name)}`;
+    const next = to.tables[table]?.columns[column.name]?.default;
+    const { type } = stateOf(column);
+    return [
+      ...(column.default === undefined ? [] : [`${alter} drop default;`]),
+      `${alter} type ${type} using ${quote(column.name)}::text::${type};`,
+      ...(next === undefined ? [] : [`${alter} set default ${next};`]),
+    ];
+  });
   return [
-    `${gone.length > 0 ? `${warning}\n` : ""}alter type ${type} rename to ${old.split(".").at(-1)};`,
-    `create type ${type} as enum (${to.values.map(literal).join(", ")});`,
-    ...columns.flatMap((item) => {
-      const { name, default: value } = item.column;
-      const wanted = after.tables[item.key]?.columns[name]?.default;
-      const { type: columnType } = stateOf(item.column);
-      return [
-        ...(value === undefined ? [] : [`${alter(item)} drop default;`]),
-        `${alter(item)} type ${columnType} using ${quote(name)}::text::${columnType};`,
-        ...(wanted === undefined ? [] : [`${alter(item)} set default ${wanted};`]),
-      ];
-    }),
-    `drop type ${old};`,
+    `${gone.length > 0 ? warning : ""}alter type ${qualified(key)} rename to ${quote(aside)};`,
+    `create type ${qualified(key)} as enum (${wanted.values.map(literal).join(", ")});`,
+    ...convert,
+    `drop type ${qualified(`${old.schema}.${aside}`)};`,
   ];
 }

@@ -1,13 +1,19 @@
 /**
  * Tables, columns, constraints, indexes, enums, sequences and views: the statements from one snapshot to another.
  * drizzle-kit writes them, in steps that never leave it a question to ask: its questions need a terminal, and without
- * one it ends with nothing written and no error. What it cannot do is written beside it (`schema-columns.ts`,
- * `schema-enums.ts`); policies and grants are not its part (`schema-policies.ts`, `schema-grants.ts`).
+ * one it ends with nothing written and no error. What it gets wrong is taken out first (`schema-columns.ts`,
+ * `schema-enums.ts`, `schema-primary-keys.ts`); policies and grants are not its part.
  */
-import { alterTableColumn, changedColumns, isRetyped } from "./schema-columns.ts";
-import { columnsOf, rebuildEnum, rebuiltEnums } from "./schema-enums.ts";
-import { diffPrimaryKeys } from "./schema-primary-keys.ts";
+import { takeColumns } from "./schema-columns.ts";
+import { takeEnums } from "./schema-enums.ts";
+import { takePrimaryKeys } from "./schema-primary-keys.ts";
 import type { Snapshot, Table } from "./schema-snapshot.ts";
+
+/** A column, by its table's key and its name. */
+export interface ColumnRef {
+  key: string;
+  column: string;
+}
 
 export interface TableChanges {
   /** What makes way: constraints, indexes and views that are gone or different. */
@@ -15,73 +21,107 @@ export interface TableChanges {
   change: string[];
   /** What loses data, last, so that a reviewer can save it in between. */
   drop: string[];
-  /** Columns that are stored differently afterwards, as `schema.table` and name. */
-  retyped: { key: string; column: string }[];
-  /** Views that were dropped and are created again. */
+  /** Columns that are stored differently afterwards: policies that read them have to make way. */
+  retyped: ColumnRef[];
+  /** Views that are dropped and created again. */
   renewed: Set<string>;
+}
+
+/** @param before by today's names: renames have been applied to it */
+export async function diffTables(before: Snapshot, after: Snapshot): Promise<TableChanges> {
+  const start = bare(before);
+  const end = bare(after);
+  const keys = takePrimaryKeys(start, end);
+  const enums = takeEnums(start, end);
+  const columns = takeColumns(start, end);
+  const retyped = [...enums.retyped, ...columns.retyped];
+
+  const cleared = structuredClone(start);
+  clearDifferent(cleared, end);
+  const renewed = clearViews(cleared, end, [...retyped.map(({ key }) => key), ...losing(start, end)]);
+
+  const typed = structuredClone(cleared);
+  Object.assign(typed.enums, end.enums);
+  Object.assign(typed.sequences, end.sequences);
+
+  const grown = structuredClone(end);
+  keepGone(grown, typed);
+  const added = await statements(typed, grown);
+  const isForeignKey = (statement: string) => statement.includes(" FOREIGN KEY ");
+
+  return {
+    clear: [...(await statements(start, cleared)), ...keys.drop],
+    change: [
+      ...(await statements(cleared, typed)),
+      ...enums.statements,
+      ...columns.statements,
+      ...added.filter((statement) => !isForeignKey(statement)),
+      ...keys.add,
+      // After the keys and unique indexes that they point at.
+      ...added.filter(isForeignKey),
+    ],
+    drop: await statements(grown, end),
+    retyped,
+    renewed,
+  };
+}
+
+/** Without policies and schemas: svc writes the former, and an administrator creates the latter. */
+function bare({ svc: _, ...snapshot }: Snapshot): Snapshot {
+  const copy = { ...structuredClone(snapshot), schemas: {}, roles: {}, policies: {} } as Snapshot;
+  for (const table of Object.values(copy.tables)) Object.assign(table, { policies: {}, isRLSEnabled: false });
+  return copy;
 }
 
 type Part = "indexes" | "foreignKeys" | "uniqueConstraints" | "checkConstraints";
 const parts: readonly Part[] = ["indexes", "foreignKeys", "uniqueConstraints", "checkConstraints"];
 
-/** @param before with today's names: renames have been applied to it */
-export async function diffTables(before: Snapshot, after: Snapshot): Promise<TableChanges> {
-  const from = bare(before);
-  const to = bare(after);
-  const retyped = retypedColumns(before, after);
-
-  // 1. What is gone or different, and hangs on columns, makes way.
-  const cleared = structuredClone(from);
-  for (const [key, table] of Object.entries(cleared.tables)) {
-    const wanted = to.tables[key];
-    for (const part of wanted ? parts : []) dropDifferent(table[part], wanted?.[part] ?? {});
-  }
-  const moving = [...retyped.map(({ key }) => key), ...tablesThatLose(before, after)];
-  for (const [key, view] of Object.entries(from.views)) {
-    const names = moving.map((moved) => from.tables[moved]?.name ?? "");
-    const isReader = names.some((name) => (view.definition ?? "").includes(`${name}`));
-    if (isReader || view.definition !== to.views[key]?.definition) delete cleared.views[key];
-  }
-  const clear = await statements(from, cleared);
-  const keys = diffPrimaryKeys(cleared, to);
-
-  // 2. New types, then columns that stay, then everything that is new.
-  const typed = structuredClone(cleared);
-  const rebuilt = rebuiltEnums(cleared, to);
-  const own = rebuilt.flatMap((key) => rebuildEnum(cleared, to, key));
-  for (const key of rebuilt) {
-    for (const { key: table, column } of columnsOf(cleared, cleared.enums[key] ?? { name: "", schema: "", values: [] })) {
-      const wanted = to.tables[table]?.columns[column.name]?.default;
-      const state = cleared.tables[table]?.columns[column.name];
-      if (state) setDefault(state, wanted);
+/** Takes away, of tables that stay, what hangs on columns and is gone or different. */
+function clearDifferent(snapshot: Snapshot, end: Snapshot): void {
+  for (const [key, table] of Object.entries(snapshot.tables)) {
+    const wanted = end.tables[key];
+    for (const part of wanted ? parts : []) {
+      for (const name of Object.keys(table[part])) {
+        if (JSON.stringify(table[part][name]) !== JSON.stringify(wanted?.[part][name])) delete table[part][name];
+      }
     }
   }
-  for (const snapshot of [cleared, typed]) {
-    for (const key of rebuilt) Object.assign(snapshot.enums, { [key]: to.enums[key] });
+}
+
+/** Takes views away that are gone or different, or read a table whose columns go or are stored differently. */
+function clearViews(snapshot: Snapshot, end: Snapshot, moving: readonly string[]): Set<string> {
+  const names = moving.map((key) => snapshot.tables[key]?.name).filter((name) => name !== undefined);
+  const cleared = new Set<string>();
+  for (const [key, { definition = "" }] of Object.entries(snapshot.views)) {
+    const isReader = names.some((name) => new RegExp(`\\b${RegExp.escape(name)}\\b`).test(definition));
+    if (!isReader && end.views[key]?.definition === definition) continue;
+    delete snapshot.views[key];
+    cleared.add(key);
   }
-  Object.assign(typed.enums, to.enums);
-  Object.assign(typed.sequences, to.sequences);
-  const types = await statements(cleared, { ...cleared, enums: typed.enums, sequences: typed.sequences });
+  return cleared;
+}
 
-  const altered: Snapshot = { ...cleared, enums: typed.enums, sequences: typed.sequences };
-  for (const { key, from: old, to: wanted } of changedColumns(cleared, to)) {
-    own.push(...alterTableColumn(key, old, wanted));
-    const table = altered.tables[key];
-    if (table) table.columns[old.name] = { ...old, ...pick(wanted) };
+/** Tables that lose columns, or are lost. */
+const losing = (start: Snapshot, end: Snapshot): string[] =>
+  Object.entries(start.tables).flatMap(([key, { columns }]) =>
+    Object.keys(columns).every((name) => name in (end.tables[key]?.columns ?? {})) ? [] : [key],
+  );
+
+/** Puts back what the end no longer has, so that all of it is dropped in a step of its own. */
+function keepGone(snapshot: Snapshot, from: Snapshot): void {
+  snapshot.enums = { ...from.enums, ...snapshot.enums };
+  snapshot.sequences = { ...from.sequences, ...snapshot.sequences };
+  for (const [key, table] of Object.entries(from.tables)) {
+    const there: Table | undefined = snapshot.tables[key];
+    if (there) there.columns = { ...table.columns, ...there.columns };
+    else snapshot.tables[key] = table;
   }
+}
 
-  const grown = structuredClone(to);
-  keepGone(grown, altered);
-  const added = (await statements(altered, grown)).sort((a, b) => Number(isForeignKey(a)) - Number(isForeignKey(b)));
-
-  // 3. What loses data.
-  const drop = await statements(grown, to);
-  const renewed = new Set(Object.keys(from.views).filter((key) => !(key in cleared.views)));
-  return {
-    clear: [...clear, ...keys.drop],
-    change: [...types, ...own, ...added, ...keys.add],
-    drop,
-    retyped,
-    renewed,
-  };
+/** drizzle-kit's part. Nothing goes and comes in one step, so it takes nothing for a rename, and never asks. */
+async function statements(from: Snapshot, to: Snapshot): Promise<string[]> {
+  const kit = await import("drizzle-kit/api");
+  type KitSnapshot = Parameters<typeof kit.generateMigration>[0];
+  const written = await kit.generateMigration(from as unknown as KitSnapshot, to as unknown as KitSnapshot);
+  return written.map((statement) => statement.replaceAll("\t", "  ").trim());
 }

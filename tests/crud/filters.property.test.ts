@@ -1,0 +1,143 @@
+// If this file fails, some filter that a caller can send is answered with an error, with the wrong rows, or with rows
+// that a piece of SQL in it asked for.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { toFilterJson } from "../../src/define/crud-filters.ts";
+import { database } from "../support/database.ts";
+import { columns, filterTable, rows } from "./filter-table.ts";
+import { matching } from "./reference-filter.ts";
+
+const db = database();
+const find = filterTable(db);
+
+/** Where SQL and reference differ, or SQL failed, for filters as a handler would get them. */
+async function differences(trees: unknown[]): Promise<unknown[]> {
+  const found = await find(trees.map((tree) => JSON.stringify(toFilterJson(tree) ?? null)));
+  return found.flatMap(({ sql, ids, error }, index) => {
+    const expected = matching(columns, trees[index], rows);
+    return error === null && String(ids) === String(expected)
+      ? []
+      : [{ tree: trees[index], sql, ids, expected, error }];
+  });
+}
+
+// biome-ignore format: a list
+const oddText = [
+  "", "\0", "a\0b", "\ud800", "\udfff x", "😀", "__proto__", "constructor", "OR", "or", "null", "NULL", "{}", "[]", "'", '"',
+  "\\", "a\\", "a\\\\", "%", "_", "al%", "%L", "%1$s", "$1", "ALPHA", "A_pha", "50\\%%", `%${"a%".repeat(499)}`, "x".repeat(1001),
+];
+// biome-ignore format: a list
+const oddNumbers = [
+  0, -0, 1, 2, 0.1, 1.5, 1.5001, -1, 32767, 32768, -32768, -32769, 2 ** 31 - 1, 2 ** 31, -(2 ** 31), 2 ** 53 - 1, 2 ** 53, 1e22,
+  1e308, Number.MAX_VALUE, 5e-324, 1e-45, 3.5e38, 1e-300, Number.NaN, Number.POSITIVE_INFINITY,
+];
+// biome-ignore format: a list
+const oddTimes = [
+  "2026-01-01", "2026-01-01T00:00Z", "2026-01-01 05:30:00+0530", "2026-01-01T00:00:00.000", "2026-02-29", "2024-02-29", "2026-02-30",
+  "2026-13-01", "2026-00-10", "0000-01-01", "0001-01-01", "0001-01-01T00:00+14:00", "9999-12-31T23:59:59.999Z", "12345-01-01",
+  "294276-12-31T23:59:59.999999Z", "294276-12-31T23:59-10:00", "294277-01-01", "2026-01-01T24:00Z", "2026-01-01T23:59:60Z",
+  "2026-01-01T12:00+15:00", "infinity", "now", "epoch", "today", "20260101", "2026-1-1", "2026-01-01T12:34:56.789Z",
+  "1970-01-01T00:00:00.0000001Z", "2026-01-01T10:00:00z", "2026-01-01T10:00:00 UTC",
+];
+const oddDates = [0, 1e3, 1767225600000, 8.64e15, -8.64e15, -62135596800000, Number.NaN].map((time) => new Date(time));
+// biome-ignore format: a list
+const oddValues: unknown[] = [
+  null, undefined, true, false, {}, [], [[]], [null], { op: "eq" }, { op: "gt", value: 1 }, { a: 1, b: [true, null] }, { a: 1 },
+  10n, 2n ** 63n - 1n, 2n ** 63n, -(2n ** 63n), 10n ** 400n, "9223372036854775807", "9223372036854775808", "-1", "1.5", "1e5", "٣",
+  `${"9".repeat(999)}.${"9".repeat(999)}`, new Map([["a", 1]]), new Set([1]), new URL("http://a"), /a/, () => 1, Symbol("s"),
+  Object.create({ op: "eq", value: 1 }), Array(2), { a: Number.NaN }, { "\0": 1 }, { a: { b: "\ud800" } },
+];
+
+const stored = rows.flatMap(({ id: _, ...row }) => Object.values(row)).flatMap((value) => [value, [value]].flat());
+const pool = fc.constantFrom(...stored, ...rows.flatMap(({ id: _, ...row }) => Object.values(row)));
+const value = fc.oneof(
+  { weight: 8, arbitrary: pool },
+  { weight: 2, arbitrary: fc.constantFrom<unknown>(...oddText, ...oddNumbers, ...oddTimes, ...oddDates, ...oddValues) },
+  { weight: 1, arbitrary: fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true }) },
+  {
+    weight: 1,
+    arbitrary: fc.oneof(fc.string({ unit: "binary" }), fc.double(), fc.maxSafeInteger(), fc.date(), fc.uuid()),
+  },
+);
+
+/** 0 to 10,000 elements, most of the time few. */
+const list = fc.oneof(
+  { weight: 20, arbitrary: fc.array(value, { maxLength: 4 }) },
+  { weight: 20, arbitrary: fc.array(pool, { maxLength: 3 }) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(fc.constantFrom(0, 999, 1000, 1001, 10_000), value)
+      .map(([length, item]) => Array<unknown>(length).fill(item)),
+  },
+);
+
+const op = fc.oneof(
+  { weight: 9, arbitrary: fc.constantFrom("eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "like", "ilike") },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<unknown>("EQ", "=", "is", "", "or 1=1", null, 1, ["eq"], "__proto__", undefined),
+  },
+);
+
+/** A value that the column holds somewhere, or has a neighbour of, so that conditions are often valid. */
+const ofColumn = (property: string) =>
+  fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom<unknown>(...rows.map((row) => row[property] ?? null)) },
+    { weight: 1, arbitrary: value },
+  );
+
+const condition = fc
+  .constantFrom(
+    ...Object.keys(columns),
+    ...Object.keys(columns),
+    "secret",
+    "id",
+    'we"ird; -- column',
+    "__proto__",
+    "toString",
+    ...oddText,
+  )
+  .chain((key) => {
+    const own = ofColumn(key);
+    const input = fc.oneof(
+      own,
+      fc.record({ op, value: own }),
+      fc.record({ op: fc.constantFrom("in", "nin"), value: fc.oneof(fc.array(own, { maxLength: 4 }), list) }),
+      fc.record({ op, value: list, more: value }, { requiredKeys: ["op"] }),
+    );
+    return fc.tuple(fc.constant(key), input);
+  });
+
+/** Groups nest to 7 levels, two more than count. */
+const tree = (depth: number): fc.Arbitrary<unknown> => {
+  const conditions = fc.array(condition, { minLength: depth === 7 ? 1 : 0, maxLength: 3 });
+  if (depth === 7) return conditions.map((entries) => Object.fromEntries(entries));
+  const member = fc.oneof({ weight: 6, arbitrary: fc.memo(() => tree(depth + 1))() }, { weight: 1, arbitrary: value });
+  const group = fc.tuple(
+    fc.constantFrom("OR", "AND", "OR", "AND", "or", "Or", "NOT"),
+    fc.oneof({ weight: 9, arbitrary: fc.array(member, { maxLength: 3 }) }, { weight: 1, arbitrary: value }),
+  );
+  return fc
+    .tuple(conditions, fc.array(group, { maxLength: depth === 0 ? 2 : 1 }))
+    .map(([left, right]) => Object.fromEntries([...left, ...right]));
+};
+
+describe("random filters", () => {
+  const batch = 100;
+  const runs = Number(process.env.FUZZ_RUNS ?? 5000) / batch;
+  const seed = Number(process.env.FUZZ_SEED ?? 20260101);
+
+  test("find the rows of the reference, and none of them fails", { timeout: 3_600_000 }, async () => {
+    let filtered = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(tree(0), { minLength: batch, maxLength: batch }), async (trees) => {
+        expect(await differences(trees)).toEqual([]);
+        filtered += trees.filter((one) => matching(columns, one, rows).length < rows.length).length;
+      }),
+      { numRuns: runs, seed, endOnFailure: false },
+    );
+    // Agreement on filters that are all ignored would prove nothing.
+    expect(filtered).toBeGreaterThan((runs * batch) / 4);
+  });
+});

@@ -1,0 +1,242 @@
+/**
+ * What a filter means, in memory: written from docs/reference/filters.md and not from the SQL, as simply as it can be.
+ * The property test compares the two.
+ */
+import type { FilterColumn, Row } from "./filter-table.ts";
+
+type Columns = Record<string, FilterColumn>;
+type Test = (row: Row) => boolean;
+
+/** The rows that a filter lets through. A filter of which nothing is left lets all of them through. */
+export function matching(columns: Columns, filters: unknown, rows: Row[]): number[] {
+  const test = readObject(columns, filters, 0) ?? (() => true);
+  return rows.filter(test).map((row) => row.id);
+}
+
+function readObject(columns: Columns, filters: unknown, depth: number): Test | null {
+  if (!isPlain(filters)) return null;
+  return all(
+    Object.entries(filters).map(([key, value]) => {
+      if (key === "OR" || key === "AND") return readGroup(columns, key, value, depth + 1);
+      const column = Object.hasOwn(columns, key) ? columns[key] : undefined;
+      return column && isJson(value) ? readCondition(key, column, value) : null;
+    }),
+  );
+}
+
+function readGroup(columns: Columns, key: "OR" | "AND", members: unknown, depth: number): Test | null {
+  if (depth > 5 || !Array.isArray(members)) return null;
+  const tests = members.map((member) => readObject(columns, member, depth));
+  return key === "AND" ? all(tests) : any(tests);
+}
+
+function all(tests: (Test | null)[]): Test | null {
+  const left = tests.filter((test) => test !== null);
+  return left.length > 0 ? (row) => left.every((test) => test(row)) : null;
+}
+
+function any(tests: (Test | null)[]): Test | null {
+  const left = tests.filter((test) => test !== null);
+  return left.length > 0 ? (row) => left.some((test) => test(row)) : null;
+}
+
+const operators = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "like", "ilike"];
+const ordered = ["integer", "bigint", "number", "numeric", "timestamp", "date"];
+
+function readCondition(property: string, column: FilterColumn, input: unknown): Test | null {
+  const isOperator = isPlain(input) && operators.includes(input.op as string);
+  if (isPlain(input) && !isOperator && (column.kind !== "json" || column.array)) return null;
+  const op = isOperator ? (input.op as string) : "eq";
+  const value = isOperator ? input.value : input;
+  if (value === undefined) return null;
+
+  const stored = (row: Row) => readStored(column, row[property] ?? null);
+  if (op === "eq" || op === "ne") {
+    const wanted = value === null ? null : readValue(column, value);
+    if (wanted === undefined) return null;
+    return (row) => (compare(stored(row), wanted) === 0) === (op === "eq");
+  }
+  if (column.array || column.kind === "json") return null;
+  if (op === "in" || op === "nin") {
+    if (!Array.isArray(value) || value.length > 1000) return null;
+    const wanted = value.map((item) => (item === null ? null : readValue(column, item)));
+    if (wanted.includes(undefined)) return null;
+    return (row) => {
+      const found = stored(row);
+      return wanted.some((item) => compare(found, item) === 0) === (op === "in");
+    };
+  }
+  if (op === "like" || op === "ilike") {
+    if (column.kind !== "text" || typeof value !== "string") return null;
+    const pattern = readPattern(value, op === "ilike");
+    return pattern && ((row) => row[property] != null && pattern(likeText(column, row[property] as string)));
+  }
+  const wanted = ordered.includes(column.kind) ? readValue(column, value) : undefined;
+  if (wanted === undefined) return null;
+  return (row) => {
+    const found = stored(row);
+    if (found === null) return false;
+    const order = compare(found, wanted);
+    return { gt: order > 0, gte: order >= 0, lt: order < 0, lte: order <= 0 }[op] as boolean;
+  };
+}
+
+/** Numbers as [digits, decimals], instants in microseconds, days in days, JSON and arrays as text. */
+type Value = string | boolean | number | bigint | [bigint, number] | null;
+
+/** A stored value; what a column holds is of its form, except that a float may be no number. */
+const readStored = (column: FilterColumn, value: unknown): Value =>
+  value === null ? null : value === "NaN" ? Number.NaN : (readValue(column, value) as Value);
+
+/** undefined when the value is not of the column's form. */
+function readValue(column: FilterColumn, value: unknown): Value | undefined {
+  if (!column.array) return readSingle(column, value);
+  if (!Array.isArray(value) || value.length > 1000) return undefined;
+  const single = { ...column, array: false };
+  const items = value.map((item) => (item === null ? null : readSingle(single, item)));
+  return items.includes(undefined)
+    ? undefined
+    : JSON.stringify(items, (_, item) => (typeof item === "bigint" ? `${item}n` : item));
+}
+
+function readSingle({ kind, type, values }: FilterColumn, value: unknown): Value | undefined {
+  const text = typeof value === "string" ? value : undefined;
+  const number = typeof value === "number" ? value : undefined;
+  switch (kind) {
+    case "text":
+      return type.startsWith("char") ? text?.replace(/ +$/, "") : text; // a char is padded, and compares without that
+    case "boolean":
+      return typeof value === "boolean" ? value : undefined;
+    case "uuid":
+      return text && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text) ? text.toLowerCase() : undefined;
+    case "enum":
+      return text !== undefined && values?.includes(text) ? text : undefined;
+    case "integer": {
+      const limit = type === "smallint" ? 32768 : 2147483648;
+      return Number.isInteger(number) && (number as number) >= -limit && (number as number) < limit
+        ? BigInt(number as number)
+        : undefined;
+    }
+    case "bigint": {
+      if (!(Number.isSafeInteger(value) || typeof value === "bigint" || /^-?\d{1,19}$/.test(text ?? "")))
+        return undefined;
+      const whole = BigInt(value as string);
+      return whole >= -(2n ** 63n) && whole < 2n ** 63n ? whole : undefined;
+    }
+    case "number": {
+      const rounded = type === "real" ? Math.fround(number as number) : number;
+      return Number.isFinite(rounded) ? rounded : undefined;
+    }
+    case "numeric":
+      if (typeof value === "number" || typeof value === "bigint") return decimal(String(value));
+      return text && /^-?\d+(\.\d+)?$/.test(text) ? decimal(text) : undefined;
+    case "timestamp":
+      return instant(value);
+    case "date": {
+      const micros = instant(value);
+      return micros === undefined ? undefined : floor(micros, 86_400_000_000n);
+    }
+    case "json":
+      return canonical(value);
+  }
+  return undefined;
+}
+
+function decimal(text: string): [bigint, number] {
+  const [digits = "", exponent = "0"] = text.split("e");
+  const [whole = "", fraction = ""] = digits.split(".");
+  const shift = Number(exponent) - fraction.length;
+  const number = BigInt(whole + fraction);
+  return shift > 0 ? [number * 10n ** BigInt(shift), 0] : [number, -shift];
+}
+
+const iso =
+  /^(\d{4,6})-(\d\d)-(\d\d)(?:[T ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,9}))?)?(?:Z|([+-])(0\d|1[0-4])(?::?([0-5]\d))?)?)?$/;
+
+/** Microseconds since 1970, from ISO 8601 or a Date. */
+function instant(value: unknown): bigint | undefined {
+  if (value instanceof Date) return BigInt(value.getTime()) * 1000n;
+  const match = typeof value === "string" ? iso.exec(value) : null;
+  if (!match) return undefined;
+  const part = (index: number) => BigInt(match[index] ?? 0);
+  const [year, month, day] = [part(1), part(2), part(3)];
+  const leap = (year % 4n === 0n && year % 100n !== 0n) || year % 400n === 0n;
+  const lengths = [31n, leap ? 29n : 28n, 31n, 30n, 31n, 30n, 31n, 31n, 30n, 31n, 30n, 31n];
+  const length = lengths[Number(month) - 1];
+  if (year === 0n || length === undefined || day === 0n || day > length) return undefined;
+
+  const before = year - 1n;
+  const days = before * 365n + before / 4n - before / 100n + before / 400n - 719_162n;
+  const dayOfYear = lengths.slice(0, Number(month) - 1).reduce((sum, one) => sum + one, day - 1n);
+  const seconds = ((days + dayOfYear) * 24n + part(4)) * 3600n + part(5) * 60n + part(6);
+  const offset = (part(9) * 60n + part(10)) * (match[8] === "-" ? -60n : 60n);
+  const fraction = BigInt(Math.round(Number(`0.${match[7] ?? 0}`) * 1e6));
+  const micros = (seconds - offset) * 1_000_000n + fraction;
+  return micros < 9_224_318_016_000_000_000n ? micros : undefined; // the end of the year 294276
+}
+
+const floor = (value: bigint, unit: bigint) => (value - (((value % unit) + unit) % unit)) / unit;
+
+/** JSON with sorted keys: two values are equal when their texts are. */
+function canonical(value: unknown): string | undefined {
+  if (nesting(value) > 64) return undefined;
+  return JSON.stringify(value, (_, item) => {
+    if (typeof item === "bigint") return item.toString();
+    if (!isPlain(item)) return item;
+    return Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
+
+const nesting = (value: unknown): number =>
+  typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(nesting)) : 0;
+
+/** Null equals null. As in PostgreSQL, NaN equals itself and comes after all other numbers. */
+function compare(a: Value | undefined, b: Value | undefined): number {
+  if (a === b) return 0;
+  if (a == null || b == null) return a == null ? 1 : -1;
+  if (typeof a === "number" && typeof b === "number" && (Number.isNaN(a) || Number.isNaN(b))) {
+    return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
+  }
+  if (Array.isArray(a) && Array.isArray(b)) {
+    const scale = Math.max(a[1], b[1]);
+    return compare(a[0] * 10n ** BigInt(scale - a[1]), b[0] * 10n ** BigInt(scale - b[1]));
+  }
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+/** `%` any text, `_` one character, a backslash takes the next character literally. Case: A to Z. */
+function readPattern(pattern: string, ignoreCase: boolean): ((text: string) => boolean) | null {
+  if (!pattern.isWellFormed() || [...pattern].length > 1000) return null;
+  const lower = (text: string) => (ignoreCase ? text.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) : text);
+  const characters = [...lower(pattern)];
+  let source = "";
+  for (let index = 0; index < characters.length; index++) {
+    let character = characters[index] as string;
+    if (character === "%") source += "[^]*";
+    else if (character === "_") source += "[^]";
+    else {
+      if (character === "\\") character = characters[++index] ?? "";
+      if (character === "") return null; // an escape of nothing
+      source += character.replace(/[\\^$.*+?()[\]{}|]/, "\\$&");
+    }
+  }
+  const expression = new RegExp(`^${source}$`, "u");
+  return (text) => expression.test(lower(text));
+}
+
+const likeText = ({ type }: FilterColumn, text: string) => (type === "char(4)" ? text.padEnd(4) : text);
+
+/** Whether PostgreSQL's JSON can hold it, dates and bigints as text. */
+function isJson(value: unknown): boolean {
+  if (value === null || typeof value === "boolean" || typeof value === "bigint") return true;
+  if (typeof value === "string") return !value.includes("\0") && value.isWellFormed();
+  if (typeof value === "number") return Number.isFinite(value);
+  if (value instanceof Date) return !Number.isNaN(value.getTime());
+  if (Array.isArray(value)) return Array.from(value).every(isJson);
+  return isPlain(value) && Object.entries(value).every(([key, item]) => isJson(key) && isJson(item));
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null;
+}
