@@ -5,7 +5,11 @@ import { z } from "zod";
 import { createCrud, procedure } from "./runtime.ts";
 import { tasks } from "./schema.ts";
 
-export const tasksCrud = createCrud(tasks);
+export const tasksCrud = createCrud(tasks, {
+  searchFields: ["title"],
+  allowedFilters: ["done", "priority", "title"],
+  hooks: { beforeCreate: (data) => ({ ...data, title: data.title.trim() }) },
+});
 
 /** How many of the caller's tasks are open. */
 export const openCount = procedure.query

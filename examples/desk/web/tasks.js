@@ -4,14 +4,33 @@ import { announce, attempt, confirmFirst, fromTemplate, inlineEditor, onSubmit, 
 import { listView } from "./list.js";
 
 const section = document.getElementById("tasks");
-const { title, form, open, finishAll, problem: listProblem } = parts(section);
+const { title, form, find, open, finishAll, problem: listProblem } = parts(section);
 
 const list = listView(section, {
   limit: 10,
-  load: (page) => query("tasks.list", page),
+  load: (page) => query("tasks.list", { ...page, ...wanted() }),
   row: taskRow,
-  empty: () => "Nothing to do yet. Add your first task above.",
+  empty: () => (isFiltered() ? "No task is like that." : "Nothing to do yet. Add your first task above."),
 });
+
+const isFiltered = () => find.elements.search.value.trim() !== "" || find.elements.show.value !== "";
+
+/** What the form above the list asks for, as arguments of the generated list. */
+function wanted() {
+  const { search, show, order } = Object.fromEntries(new FormData(find));
+  return {
+    ...(search.trim() && { search: search.trim() }),
+    ...(show && { filters: { done: show === "done" } }),
+    ...(order !== "createdAt" && { orderBy: order, orderDir: order === "title" ? "asc" : "desc" }),
+  };
+}
+
+let typing;
+find.addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(() => list.show(1), 200); // once per burst of keys
+});
+find.addEventListener("submit", (event) => event.preventDefault());
 
 export function openTasks() {
   list.show(1);
@@ -21,6 +40,7 @@ export function openTasks() {
 export function clearTasks() {
   list.clear();
   form.reset();
+  find.reset();
   open.textContent = "";
 }
 
