@@ -2,7 +2,7 @@
  * One API process: pools, authentication, HTTP, and an orderly end. Everything it opens, `stop` closes.
  * Next hop: `src/http/app.ts`.
  */
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Logger } from "pino";
 import { createAuth } from "../auth/create-auth.ts";
@@ -42,6 +42,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const pools = createPools(options.urls, { ...config.pool, ...config.limits }, log);
   const server = createServer();
   const inFlight = trackResponses(server);
+  let answer: RequestListener = refuseForNow;
+  server.on("request", (request, response) => answer(request, response));
   try {
     if (!options.allowDrift) await refuseDrift(pools.system, app.api["~svc"].crud);
 
@@ -60,27 +62,24 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     });
 
     let stopping: Promise<void> | undefined;
-    server.on(
-      "request",
-      createApp({
-        api: app.api,
-        authenticate: auth.authenticate,
-        authRoutes: auth.router,
-        runtime: {
-          log,
-          requestPool: pools.request,
-          limits: config.limits,
-          requestDatabase: requestDatabases(app.schema),
-          systemDatabase: systemDatabase(pools.system, app.schema),
-        },
-        limits: config.limits,
+    answer = createApp({
+      api: app.api,
+      authenticate: auth.authenticate,
+      authRoutes: auth.router,
+      runtime: {
         log,
-        metrics: createMetrics({ request: pools.request, system: pools.system, auth: pools.auth }),
-        readiness: { pool: pools.request, stopping: () => stopping !== undefined },
-        webDir: config.webDir,
-        trustProxy: config.trustProxy,
-      }),
-    );
+        requestPool: pools.request,
+        limits: config.limits,
+        requestDatabase: requestDatabases(app.schema),
+        systemDatabase: systemDatabase(pools.system, app.schema),
+      },
+      limits: config.limits,
+      log,
+      metrics: createMetrics({ request: pools.request, system: pools.system, auth: pools.auth }),
+      readiness: { pool: pools.request, stopping: () => stopping !== undefined },
+      webDir: config.webDir,
+      trustProxy: config.trustProxy,
+    });
     log.info({ url }, "listening");
 
     const stop = async () => {
@@ -103,6 +102,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     throw error;
   }
 }
+
+/** The port is open a moment before everything behind it is. */
+const refuseForNow: RequestListener = (_request, response) => {
+  response.writeHead(503, { "retry-after": "1" }).end();
+};
 
 /** Takes no new connections, lets answers finish, and after the deadline breaks what is left. */
 async function drain(server: Server, inFlight: ReadonlySet<ServerResponse>, deadlineMs: number): Promise<void> {
