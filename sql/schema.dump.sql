@@ -386,38 +386,33 @@ begin
     return case op when 'eq' then subject || ' is null' when 'ne' then subject || ' is not null' end;
   end if;
 
-  -- json has no operators of its own worth the name and arrays have many: both compare as a whole, as JSON.
-  if is_array or kind = 'json' then
-    if op not in ('eq', 'ne') or (is_array and form <> 'array') then
+  -- Values of json and arrays compare as a whole, as JSON.
+  if kind = 'json' then
+    -- Deeper than the wire allows (64) is refused here too: PostgreSQL reads the value once more, with less stack left.
+    if op not in ('eq', 'ne') or (is_array and form <> 'array') or jsonb_path_exists(value, '$.**{65}') then
       return null;
     end if;
-    if kind = 'json' then
-      -- Deeper than the wire allows (64) is refused here too: reading it once more could exhaust the stack.
-      if jsonb_path_exists(value, '$.**{65}') then
-        return null;
-      end if;
-      content := format('%L::jsonb', value);
-    else
-      contents := svc.filter_values(col, value);
-      if contents is null then
-        return null;
-      end if;
-      cast_type := svc.filter_type(col);
-      if cast_type = 'as text' then
-        cast_type := 'text';
-        subject := subject || '::text[]';
-      end if;
-      content := format('(select to_jsonb(%L::%s[]))', contents, cast_type);
-    end if;
-    return format(
-      case op when 'eq' then 'to_jsonb(%s) = %s' else 'to_jsonb(%s) is distinct from %s' end, subject, content
-    );
+    return format('to_jsonb(%s) %s %L::jsonb', subject, case op when 'eq' then '=' else 'is distinct from' end, value);
   end if;
 
   cast_type := svc.filter_type(col);
-  if cast_type = 'as text' then
+  if cast_type is null then
     cast_type := 'text';
-    subject := subject || '::text';
+    -- The text as the wire shows it; a cast to text differs for some types: 10.0.0.1 would become 10.0.0.1/32.
+    if not is_array then
+      subject := format('(to_jsonb(%s) #>> ''{}'')', subject);
+    end if;
+  end if;
+
+  if is_array then
+    contents := svc.filter_values(col, value);
+    if op not in ('eq', 'ne') or contents is null then
+      return null;
+    end if;
+    return format(
+      'to_jsonb(%s) %s (select to_jsonb(%L::%s[]))',  -- the sub-select is evaluated once, not per row
+      subject, case op when 'eq' then '=' else 'is distinct from' end, contents, cast_type
+    );
   end if;
 
   if op = 'in' or op = 'nin' then
@@ -438,8 +433,8 @@ begin
   end if;
 
   if op = 'like' or op = 'ilike' then
-    -- Text only, as the spec says "string". A pattern that ends in the escape character is an error to PostgreSQL, and so
-    -- is one with so many wildcards that matching it exhausts the stack.
+    -- Text only, as the spec says "string". A pattern that ends in the escape character is an error to PostgreSQL, and
+    -- so is one with so many wildcards that matching it exhausts the stack.
     if kind <> 'text' or form <> 'string' then
       return null;
     end if;
@@ -471,6 +466,27 @@ $function$
 grant execute to svc_anonymous, svc_authenticated, svc_request, svc_system
 comment: One condition of a filter as SQL over t, or null when it is to be ignored. Part of svc.filter_sql().
 
+-- Function svc.filter_size(jsonb) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.filter_size(filters jsonb)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  with recursive objects (object, level) as (
+    select filters, 0
+    union all
+    -- Strict, or an array in place of an object would be looked into; silent, or it would be an error.
+    select m.member, o.level + 1
+      from objects as o
+      cross join (values ('strict $.OR[*]'::jsonpath), ('strict $.AND[*]')) as g (path)
+      cross join jsonb_path_query(o.object, g.path, '{}', true) as m (member)
+     where o.level < 5
+  )
+  select count(*) from objects as o, jsonb_path_query(o.object, 'strict $.keyvalue()', '{}', true)
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Number of keys in the objects of a filter, an upper bound of its conditions. Part of svc.filter_sql().
+
 -- Function svc.filter_sql(jsonb,jsonb,integer) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.filter_sql(columns jsonb, filters jsonb, depth integer DEFAULT 0)
  RETURNS text
@@ -486,6 +502,11 @@ declare
 begin
   -- Filters, and members of a group, that are no objects are ignored.
   if filters is null or jsonb_typeof(filters) <> 'object' then
+    return null;
+  end if;
+
+  -- Too many conditions for a planner; they take 40 kB at least, so that most filters are not even counted.
+  if depth = 0 and pg_column_size(filters) > 32768 and svc.filter_size(filters) > 5000 then
     return null;
   end if;
 
@@ -546,11 +567,11 @@ begin
   end if;
   -- inet, interval, time, xml: what a caller sends need not be one, and some of them cannot be compared at all. Their
   -- text, which is what the wire shows, always can.
-  return 'as text';
+  return null;
 end
 $function$
 grant execute to svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: The type that filter values of a column are cast to. Part of svc.filter_sql().
+comment: The type that filter values of a column are cast to, null for its text. Part of svc.filter_sql().
 
 -- Function svc.filter_value(jsonb,jsonb) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.filter_value(col jsonb, value jsonb)
@@ -664,8 +685,11 @@ declare
   contents text[];
   valid boolean;
 begin
+  if jsonb_typeof(value) <> 'array' then
+    return null;
+  end if;
   -- Counted first: the limit is there so that 10,000 elements cost nothing.
-  if jsonb_typeof(value) <> 'array' or jsonb_array_length(value) > 1000 then
+  if jsonb_array_length(value) > 1000 then
     return null;
   end if;
 

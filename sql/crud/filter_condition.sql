@@ -1,6 +1,6 @@
 -- One condition, `column: input`, as SQL, or null when it is to be ignored. Called by filter_sql().
 --
--- `col` is the column's description from the allow-list. `input` is a value (rule 1: equality) or `{op, value}` (rule 2).
+-- `col` is the column's description from the allow-list; `input` a value (rule 1: equality) or `{op, value}` (rule 2).
 -- Which operators a kind takes: docs/reference/filters.md has the table.
 
 create or replace function svc.filter_condition(col jsonb, input jsonb)
@@ -54,7 +54,14 @@ begin
     return format('to_jsonb(%s) %s %L::jsonb', subject, case op when 'eq' then '=' else 'is distinct from' end, value);
   end if;
 
-  cast_type := coalesce(svc.filter_type(col), 'text');
+  cast_type := svc.filter_type(col);
+  if cast_type is null then
+    cast_type := 'text';
+    -- The text as the wire shows it; a cast to text differs for some types: 10.0.0.1 would become 10.0.0.1/32.
+    if not is_array then
+      subject := format('(to_jsonb(%s) #>> ''{}'')', subject);
+    end if;
+  end if;
 
   if is_array then
     contents := svc.filter_values(col, value);
@@ -65,11 +72,6 @@ begin
       'to_jsonb(%s) %s (select to_jsonb(%L::%s[]))',  -- the sub-select is evaluated once, not per row
       subject, case op when 'eq' then '=' else 'is distinct from' end, contents, cast_type
     );
-  end if;
-
-  -- The text as the wire shows it; a cast to text differs for some types: 10.0.0.1 would become 10.0.0.1/32.
-  if svc.filter_type(col) is null then
-    subject := format('(to_jsonb(%s) #>> ''{}'')', subject);
   end if;
 
   if op = 'in' or op = 'nin' then
@@ -90,8 +92,8 @@ begin
   end if;
 
   if op = 'like' or op = 'ilike' then
-    -- Text only, as the spec says "string". A pattern that ends in the escape character is an error to PostgreSQL, and so
-    -- is one with so many wildcards that matching it exhausts the stack.
+    -- Text only, as the spec says "string". A pattern that ends in the escape character is an error to PostgreSQL, and
+    -- so is one with so many wildcards that matching it exhausts the stack.
     if kind <> 'text' or form <> 'string' then
       return null;
     end if;

@@ -1,4 +1,4 @@
--- A value of a filter as the text that the column's type reads without fail, or null when it is not of the column's form.
+-- A value of a filter as text that the column's type reads without fail, or null when it is not of the column's form.
 -- Called by filter_condition() and filter_values().
 --
 -- The forms are those of input, src/define/wire-kinds.ts; PostgreSQL 15 has no pg_input_is_valid() that could ask the

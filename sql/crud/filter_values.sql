@@ -1,5 +1,5 @@
--- The elements of a JSON array as filter_value() gives them, JSON nulls as nulls; null when it is no array, has more than
--- 1,000 elements, or any of them is not of the column's form. Called by filter_condition().
+-- The elements of a JSON array as filter_value() gives them, JSON nulls as nulls; null when it is no array, has more
+-- than 1,000 elements, or any of them is not of the column's form. Called by filter_condition().
 --
 -- All or nothing: `in` without one of its values would find fewer rows than asked for, `nin` more.
 
@@ -12,8 +12,11 @@ declare
   contents text[];
   valid boolean;
 begin
+  if jsonb_typeof(value) <> 'array' then
+    return null;
+  end if;
   -- Counted first: the limit is there so that 10,000 elements cost nothing.
-  if jsonb_typeof(value) <> 'array' or jsonb_array_length(value) > 1000 then
+  if jsonb_array_length(value) > 1000 then
     return null;
   end if;
 

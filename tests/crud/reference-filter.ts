@@ -19,7 +19,7 @@ function readObject(columns: Columns, filters: unknown, depth: number): Test | n
     Object.entries(filters).map(([key, value]) => {
       if (key === "OR" || key === "AND") return readGroup(columns, key, value, depth + 1);
       const column = Object.hasOwn(columns, key) ? columns[key] : undefined;
-      return column && isJson(value) ? readCondition(key, column, value) : null;
+      return column && isJson(value) ? readCondition(key, column, toText(value)) : null;
     }),
   );
 }
@@ -118,8 +118,7 @@ function readSingle({ kind, type, values }: FilterColumn, value: unknown): Value
         : undefined;
     }
     case "bigint": {
-      if (!(Number.isSafeInteger(value) || typeof value === "bigint" || /^-?\d{1,19}$/.test(text ?? "")))
-        return undefined;
+      if (!(Number.isSafeInteger(value) || /^-?\d{1,19}$/.test(text ?? ""))) return undefined;
       const whole = BigInt(value as string);
       return whole >= -(2n ** 63n) && whole < 2n ** 63n ? whole : undefined;
     }
@@ -128,7 +127,7 @@ function readSingle({ kind, type, values }: FilterColumn, value: unknown): Value
       return Number.isFinite(rounded) ? rounded : undefined;
     }
     case "numeric":
-      if (typeof value === "number" || typeof value === "bigint") return decimal(String(value));
+      if (number !== undefined) return decimal(String(number));
       return text && /^-?\d+(\.\d+)?$/.test(text) ? decimal(text) : undefined;
     case "timestamp":
       return instant(value);
@@ -153,9 +152,8 @@ function decimal(text: string): [bigint, number] {
 const iso =
   /^(\d{4,6})-(\d\d)-(\d\d)(?:[T ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,9}))?)?(?:Z|([+-])(0\d|1[0-4])(?::?([0-5]\d))?)?)?$/;
 
-/** Microseconds since 1970, from ISO 8601 or a Date. */
+/** Microseconds since 1970. */
 function instant(value: unknown): bigint | undefined {
-  if (value instanceof Date) return BigInt(value.getTime()) * 1000n;
   const match = typeof value === "string" ? iso.exec(value) : null;
   if (!match) return undefined;
   const part = (index: number) => BigInt(match[index] ?? 0);
@@ -181,7 +179,6 @@ const floor = (value: bigint, unit: bigint) => (value - (((value % unit) + unit)
 function canonical(value: unknown): string | undefined {
   if (nesting(value) > 64) return undefined;
   return JSON.stringify(value, (_, item) => {
-    if (typeof item === "bigint") return item.toString();
     if (!isPlain(item)) return item;
     return Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
@@ -225,6 +222,14 @@ function readPattern(pattern: string, ignoreCase: boolean): ((text: string) => b
 }
 
 const likeText = ({ type }: FilterColumn, text: string) => (type === "char(4)" ? text.padEnd(4) : text);
+
+/** Dates as ISO 8601 text and bigints as decimal text, which is how they count for every column. */
+function toText(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString().replace(/^\+0*/, "");
+  if (typeof value === "bigint") return String(value);
+  if (Array.isArray(value)) return value.map(toText);
+  return isPlain(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toText(item)])) : value;
+}
 
 /** Whether PostgreSQL's JSON can hold it, dates and bigints as text. */
 function isJson(value: unknown): boolean {
