@@ -6,8 +6,12 @@ import type { ColumnDescription } from "../define/columns.ts";
 import type { CrudDefinition } from "../define/crud-definition.ts";
 import { isVisible, item, qualified } from "./crud-text.ts";
 
-/** Kinds that PostgreSQL can sort. */
-const sortable = (column: ColumnDescription) => !column.isArray && !["json", "bytes", "vector"].includes(column.kind);
+/** Types that travel as text and have no order. */
+const unordered = /^(point|line|lseg|box|path|polygon|circle|xml)\b/;
+
+/** What PostgreSQL can sort. */
+const sortable = ({ isArray, kind, type }: ColumnDescription) =>
+  !isArray && !["json", "bytes", "vector"].includes(kind) && !(kind === "text" && unordered.test(type));
 
 export function resourceJson(crud: CrudDefinition): string {
   const named = (properties: readonly string[]) => crud.columns.filter(({ property }) => properties.includes(property));

@@ -1,9 +1,8 @@
-/** Pieces of SQL text that the generated functions share: names, literals, and a row as the wire has it. */
+/** Pieces of SQL text that the generated functions share: the table's name, and a row as the wire has it. */
 import type { ColumnDescription } from "../define/columns.ts";
 import type { CrudDefinition } from "../define/crud-definition.ts";
+import { quote } from "./schema-names.ts";
 
-export const quote = (name: string) => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`);
-export const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
 export const qualified = (crud: CrudDefinition) => `${quote(crud.schema)}.${quote(crud.table)}`;
 
 /** JSON numbers hold 53 bits, so wider ones travel as text; PostgreSQL writes the other types as the wire wants them. */
@@ -25,19 +24,23 @@ export function toWire(column: ColumnDescription): string {
   }
 }
 
+/** A column under its name on the wire, quoted whatever it is. */
+const wireColumn = (column: ColumnDescription) => `${toWire(column)} as "${column.property.replaceAll('"', '""')}"`;
+
 const visible = (crud: CrudDefinition) => crud.columns.filter(({ property }) => crud.visible.has(property));
 
 /** The columns that callers see, under their names on the wire. */
 export const selectList = (crud: CrudDefinition, indent: string) =>
   visible(crud)
-    .map((column) => `${indent}${toWire(column)} as "${column.property}"`)
+    .map((column) => indent + wireColumn(column))
     .join(",\n");
 
-/** A row of the table `t` as JSON. A sub-select, since functions take no more than 100 arguments. */
+/**
+ * A row of the table `t` as JSON. A sub-select, since functions take no more than 100 arguments; `item.*`, since `item`
+ * alone would be the column of that name where there is one.
+ */
 export const item = (crud: CrudDefinition) =>
-  `(select row_to_json(item) from (select ${visible(crud)
-    .map((column) => `${toWire(column)} as "${column.property}"`)
-    .join(", ")}) as item)`;
+  `(select row_to_json(item.*) from (select ${visible(crud).map(wireColumn).join(", ")}) as item)`;
 
 /** What tells a row from a soft-deleted one, behind `before`; nothing where rows are really deleted. */
 export function isVisible({ softDelete }: CrudDefinition, before: string): string {

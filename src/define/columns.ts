@@ -26,6 +26,8 @@ export interface ColumnDescription {
   values: readonly string[] | undefined;
   /** Set by the database or by svc, never from input. */
   managed: boolean;
+  /** Whether no two rows share a value: a primary key or a unique column by itself. */
+  unique: boolean;
   /** Drizzle's `$defaultFn`: makes the value of a new row in this process. */
   generate: (() => unknown) | undefined;
   /** A checked value as the application's code knows it: a Date, a bigint. */
@@ -55,6 +57,7 @@ export function describeColumns(table: PgTable): ColumnDescription[] {
       defaultSql: defaultSql(column),
       values: base.enumValues,
       managed: managedProperties.has(property) || column.generated !== undefined,
+      unique: column.primary || column.isUnique,
       generate: column.defaultFn,
       toApplication: (value) =>
         converted.has(kind) && !isArray && value !== null ? column.mapFromDriverValue(value) : value,

@@ -91,7 +91,7 @@ function ifUnmodifiedSince(object: Input, issues: Issue[]): Input {
 }
 
 function rowOf(columns: ColumnDescription[], object: Input, issues: Issue[], operation: "create" | "update"): Input {
-  const row: Input = {};
+  const row: Input = Object.create(null); // a column may be named as something that objects inherit
   for (const column of columns) {
     const value = own(object, column.property);
     if (value === undefined) {

@@ -5,7 +5,7 @@
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Context } from "../context/types.ts";
 import type { ColumnDescription } from "./columns.ts";
-import type { CrudOperation } from "./crud-definition.ts";
+import { type CrudOperation, crudOperations } from "./crud-definition.ts";
 import type { CrudCreate, CrudRow } from "./crud-types.ts";
 import { DefinitionError } from "./definition-error.ts";
 
@@ -103,6 +103,17 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
     if (!Number.isInteger(value) || value < 1 || value > 10_000) {
       fail(`${option} of "${table}" is ${value}.`, "Give a whole number from 1 to 10000.");
     }
+  }
+  for (const method of options.methods ?? []) {
+    if (!crudOperations.includes(method)) {
+      fail(
+        `methods of "${table}" names "${method}", which is no operation.`,
+        `The operations are ${crudOperations.join(", ")}.`,
+      );
+    }
+  }
+  if (!["exact", "estimated", "none"].includes(options.count ?? "exact")) {
+    fail(`count of "${table}" is ${options.count}.`, 'Give "exact", "estimated" or "none".');
   }
   for (const name of options.searchFields ?? []) {
     const { kind, isArray } = column("searchFields", name);

@@ -65,6 +65,7 @@ function describeCrud(table: PgTable, options: CrudOptions): CrudDefinition {
         'openRls({ read: "anyone", write: "authenticated" }) for rows of nobody, or your own pgPolicy(…).',
     });
   }
+  checkNames([schema, name, ...columns.flatMap((column) => [column.name, column.property])]);
   checkCrudOptions(name, columns, options);
   const { prefix = name, defaultLimit = 20, maxLimit = 100, count = "exact" } = options;
   if (!/^[A-Za-z_]\w{0,49}$/.test(prefix)) {
@@ -89,6 +90,17 @@ function describeCrud(table: PgTable, options: CrudOptions): CrudDefinition {
   };
 }
 
+/** PostgreSQL cuts longer names without an error, and values would go missing between the two forms. */
+function checkNames(names: readonly string[]): void {
+  for (const name of names) {
+    const bytes = Buffer.byteLength(name);
+    if (bytes > 0 && bytes <= 63 && !name.includes("\0") && name.isWellFormed()) continue;
+    throw new DefinitionError(`createCrud: ${JSON.stringify(name)} cannot be the name of a table or column.`, {
+      hint: "Use 1 to 63 bytes of UTF-8 without NUL, both for the column and for its property.",
+    });
+  }
+}
+
 const idKinds = new Set(["integer", "bigint", "uuid", "text"]);
 
 function findId(table: string, columns: ColumnDescription[]): ColumnDescription {
@@ -101,6 +113,11 @@ function findId(table: string, columns: ColumnDescription[]): ColumnDescription 
   if (!idKinds.has(id.kind) || id.isArray) {
     throw new DefinitionError(`createCrud: the id of table "${table}" has the type ${id.type}.`, {
       hint: "Make it serial, bigserial, integer, bigint, uuid or text.",
+    });
+  }
+  if (!id.unique) {
+    throw new DefinitionError(`createCrud: the id of table "${table}" is no primary key.`, {
+      hint: "Add .primaryKey() to it: get, update and remove find a row by its id alone.",
     });
   }
   return id;

@@ -156,7 +156,7 @@ const mistakes: [what: string, make: () => unknown, message: string, hint: strin
   ],
   [
     "createCrud without a policy",
-    () => createCrud(pgTable("t", { id: serial("id") })),
+    () => createCrud(pgTable("t", { id: serial("id").primaryKey() })),
     'createCrud: table "t" declares no policy, so it would deny everybody.',
     "Return one of these from the table's third argument: ownerRls(t.userId) for rows of a user, " +
       'openRls({ read: "anyone", write: "authenticated" }) for rows of nobody, or your own pgPolicy(…).',
@@ -169,7 +169,7 @@ const mistakes: [what: string, make: () => unknown, message: string, hint: strin
   ]),
   [
     "a table whose name cannot be a prefix",
-    () => createCrud(pgTable("my-table", { id: serial("id") }, open)),
+    () => createCrud(pgTable("my-table", { id: serial("id").primaryKey() }, open)),
     'createCrud: "my-table" cannot be a prefix.',
     prefixHint,
   ],
@@ -273,7 +273,7 @@ describe("what is no mistake", () => {
     expect(defineApi({})["~svc"]).toMatchObject({ routes: [], crud: [] });
   });
   test("a table without userId, createdAt and updatedAt", () => {
-    expect(createCrud(pgTable("t", { id: serial("id"), a: text("a") }, open))).toHaveProperty("create");
+    expect(createCrud(pgTable("t", { id: serial("id").primaryKey(), a: text("a") }, open))).toHaveProperty("create");
   });
 });
 

@@ -1,0 +1,104 @@
+// If this file fails, a mistake in the options of createCrud shows itself in production instead of when it is written.
+import { boolean, integer, jsonb, pgTable, serial, text, timestamp } from "drizzle-orm/pg-core";
+import { expect, test } from "vitest";
+import { createCrudFactory, createSvcProcedureBuilders, DefinitionError, memberRls, openRls } from "../../src/index.ts";
+
+const createCrud = createCrudFactory(createSvcProcedureBuilders());
+const open = () => openRls({ read: "anyone", write: "anyone" });
+
+const things = pgTable(
+  "things",
+  {
+    id: serial("id").primaryKey(),
+    title: text("title").notNull(),
+    tags: text("tags").array(),
+    data: jsonb("data"),
+    gone: boolean("gone"),
+    bornAt: timestamp("born_at").notNull(),
+  },
+  open,
+);
+
+// Options as they come from JavaScript, or from a slip that types did not catch.
+const make = (options: object) => () => createCrud(things, options as never);
+
+const mistakes: [string, () => unknown, string, string][] = [
+  [
+    "an id that is no key",
+    () => createCrud(pgTable("t", { id: serial("id") }, open)),
+    'createCrud: the id of table "t" is no primary key.',
+    "Add .primaryKey() to it: get, update and remove find a row by its id alone.",
+  ],
+  [
+    "an id of another type",
+    () => createCrud(pgTable("t", { id: boolean("id").primaryKey() }, open)),
+    'createCrud: the id of table "t" has the type boolean.',
+    "Make it serial, bigserial, integer, bigint, uuid or text.",
+  ],
+  [
+    "an unknown option",
+    make({ serachFields: ["title"] }),
+    'createCrud: there is no option "serachFields", given for "things".',
+    "The options are allowAnonymous, prefix, searchFields",
+  ],
+  [
+    "a search in a column that does not exist",
+    make({ searchFields: ["name"] }),
+    'createCrud: searchFields of "things" names "name", which is no column.',
+    "The columns are id, title, tags, data, gone, bornAt.",
+  ],
+  [
+    "a search in a column without text",
+    make({ searchFields: ["gone"] }),
+    'createCrud: searchFields of "things" names "gone", which holds no text.',
+    "Name text columns; filter the others.",
+  ],
+  [
+    "a filter on a column that does not exist",
+    make({ allowedFilters: ["born_at"] }),
+    'createCrud: allowedFilters of "things" names "born_at", which is no column.',
+    "The columns are id, title, tags, data, gone, bornAt.",
+  ],
+  [
+    "soft deletion by a column that cannot say when",
+    make({ softDelete: { field: "bornAt" } }),
+    'createCrud: softDelete of "things" needs a boolean or a nullable timestamp; "bornAt" is neither.',
+    'Add one, such as deletedAt: timestamp("deleted_at", { withTimezone: true }).',
+  ],
+  [
+    "a column to pick that does not exist",
+    make({ columns: { pick: ["nothing"] } }),
+    'createCrud: columns of "things" names "nothing", which is no column.',
+    "The columns are id, title, tags, data, gone, bornAt.",
+  ],
+  [
+    "an operation that does not exist",
+    make({ methods: ["list", "destroy"] }),
+    'createCrud: methods of "things" names "destroy", which is no operation.',
+    "The operations are list, get, create, update, remove.",
+  ],
+  [
+    "a way of counting that does not exist",
+    make({ count: "roughly" }),
+    'createCrud: count of "things" is roughly.',
+    'Give "exact", "estimated" or "none".',
+  ],
+  [
+    "a team that the memberships do not know",
+    () => memberRls({ through: things, team: pgTable("b", { team: integer("team_id") }).team, user: things.title }),
+    'memberRls: things has no column "team_id".',
+    "Give the column with the team the same name in both tables.",
+  ],
+];
+
+test.for(mistakes)("%s", ([, define, message, hint]) => {
+  let thrown: unknown;
+  try {
+    define();
+  } catch (error) {
+    thrown = error;
+  }
+  expect(thrown).toBeInstanceOf(DefinitionError);
+  expect((thrown as DefinitionError).message.split("\n")[0]).toBe(message);
+  expect((thrown as DefinitionError).hint).toContain(hint);
+});
