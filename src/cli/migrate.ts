@@ -1,10 +1,10 @@
-/** `svc migrate`: brings the database to what the files say. */
+/** `svc migrate`: brings the database to what the files say. Its subcommands write, list and undo: one file each. */
 import { defineCommand } from "citty";
 import { migrate } from "../postgres/migrate.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
 
-export const migrateCommand = defineCommand({
-  meta: { name: "migrate", description: "Apply what is new in migrations/ and sql/." },
+const apply = defineCommand({
+  meta: { name: "apply", description: "Apply what is new in migrations/ and sql/; what `svc migrate` alone does." },
   args: cwdArgument,
   run: ({ args }) =>
     run(async () => {
@@ -19,3 +19,27 @@ export const migrateCommand = defineCommand({
       }
     }),
 });
+
+const subCommands = {
+  apply,
+  generate: () => import("./migrate-generate.ts").then((file) => file.migrateGenerate),
+  status: () => import("./migrate-status.ts").then((file) => file.migrateStatus),
+  reset: () => import("./migrate-reset.ts").then((file) => file.migrateReset),
+};
+
+export const migrateCommand = defineCommand({
+  meta: { name: "migrate", description: "Apply what is new in migrations/ and sql/." },
+  // Declared here too: otherwise the folder of `svc migrate --cwd folder` would be taken for a subcommand.
+  args: cwdArgument,
+  subCommands,
+  default: "apply",
+  setup: ({ rawArgs }) => putNameFirst(rawArgs),
+});
+
+/** citty hands a subcommand only what follows its name: `svc migrate --cwd folder generate` would lose the folder. */
+function putNameFirst(rawArgs: string[]): void {
+  const position = rawArgs.findIndex(
+    (argument, index) => Object.hasOwn(subCommands, argument) && rawArgs[index - 1] !== "--cwd",
+  );
+  if (position > 0) rawArgs.unshift(...rawArgs.splice(position, 1));
+}

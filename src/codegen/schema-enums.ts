@@ -20,7 +20,7 @@ export function takeEnums(from: Snapshot, to: Snapshot): { statements: string[];
     from.enums[key] = wanted;
     for (const { key: table, column } of columns) {
       retyped.push({ key: table, column: column.name });
-      const { default: value } = to.tables[table]?.columns[column.name] ?? {};
+      const value = nextDefault(to, table, column);
       if (value === undefined) delete column.default;
       else column.default = value;
     }
@@ -31,11 +31,11 @@ export function takeEnums(from: Snapshot, to: Snapshot): { statements: string[];
 function isRebuilt(old: Enum, wanted: Enum, to: Snapshot): boolean {
   const kept = wanted.values.filter((value) => old.values.includes(value));
   const added = wanted.values.filter((value) => !old.values.includes(value));
-  const isDefault = columnsOf(to, wanted).some(({ column }) => added.some((value) => mentions(column, value)));
+  const isDefault = columnsOf(to, wanted).some(({ column }) => added.some((value) => speaksOf(column, value)));
   return JSON.stringify(kept) !== JSON.stringify(old.values) || isDefault;
 }
 
-const mentions = (column: Column, value: string) => String(column.default ?? "").includes(literal(value).slice(1, -1));
+const speaksOf = (column: Column, value: string) => String(column.default ?? "").includes(literal(value).slice(1, -1));
 
 /** Columns of an enum type, and of arrays of it. */
 function columnsOf({ tables }: Snapshot, { name, schema }: Enum): { key: string; column: Column }[] {
@@ -44,6 +44,12 @@ function columnsOf({ tables }: Snapshot, { name, schema }: Enum): { key: string;
       .filter((column) => column.typeSchema === schema && column.type.replace(/(\[\d*\])+$/, "") === name)
       .map((column) => ({ key, column })),
   );
+}
+
+/** The default of a column that keeps its type; one that changes it as well gets it with the other type. */
+function nextDefault(to: Snapshot, key: string, { name, type, typeSchema }: Column): Column["default"] {
+  const next = to.tables[key]?.columns[name];
+  return next?.type === type && next.typeSchema === typeSchema ? next.default : undefined;
 }
 
 /** The statements that make a type anew. Defaults of its columns are then those of the new schema. */
@@ -59,7 +65,7 @@ function rebuild(
   const warning = `-- Takes ${gone.map(literal).join(", ")} away from ${short(key)}: fails while a row holds it.\n`;
   const convert = columns.flatMap(({ key: table, column }) => {
     const alter = `alter table ${qualified(table)} alter column ${quote(column.name)}`;
-    const next = to.tables[table]?.columns[column.name]?.default;
+    const next = nextDefault(to, table, column);
     const { type } = stateOf(column);
     return [
       ...(column.default === undefined ? [] : [`${alter} drop default;`]),

@@ -132,8 +132,12 @@ function statements(command: string, preposition: string, key: string, access: R
   for (const [role, privileges] of Object.entries(access)) {
     for (const what of phrases(key, privileges)) roles.set(what, [...(roles.get(what) ?? []), role]);
   }
-  return [...roles].map(([what, names]) => `${command} ${what} ${preposition} ${list(names)};`);
+  return [...roles].map(([what, names]) => wrap(`${command} ${what} ${preposition} ${list(names)};`));
 }
+
+/** Long lists of columns go on in the next line. */
+const wrap = (statement: string) =>
+  statement.replace(/(.{1,112}[,)]) (?=.{8})/g, (part, line) => (statement.length > 120 ? `${line}\n  ` : part));
 
 function phrases(key: string, { select, delete: remove, insert, update, usage }: Access): string[] {
   const table = qualified(key);

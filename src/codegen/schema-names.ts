@@ -52,3 +52,7 @@ export function derivedName(table: string, column: string | null, label: string)
   }
   return column === null ? `${first}_${label}` : `${first}_${second}_${label}`;
 }
+
+/** Whether an expression may speak of a name: it may say yes too often, never too seldom. */
+export const mentions = (expression: string, name: string): boolean =>
+  /^\w+$/.test(name) ? expression.split(/\W+/).includes(name) : expression.includes(name);

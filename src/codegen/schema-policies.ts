@@ -1,5 +1,5 @@
 /** Policies: the statements from those of one snapshot to those of another. */
-import { list, qualified, quote } from "./schema-names.ts";
+import { list, mentions, qualified, quote } from "./schema-names.ts";
 import type { Policy, Snapshot, Table } from "./schema-snapshot.ts";
 import type { ColumnRef } from "./schema-tables.ts";
 
@@ -19,7 +19,9 @@ export function diffPolicies(before: Snapshot, after: Snapshot, retyped: readonl
     const stays = (policy: Policy) => !retyped.some((column) => reads(policy, key, column, before));
 
     const statements = (of: Table | undefined) =>
-      new Map(Object.values(of?.policies ?? {}).map((policy) => [policy.name, { policy, text: createPolicy(key, policy) }]));
+      new Map(
+        Object.values(of?.policies ?? {}).map((policy) => [policy.name, { policy, text: createPolicy(key, policy) }]),
+      );
     const [had, wants] = [statements(old), statements(table)];
     for (const [name, { policy, text }] of had) {
       if (wants.get(name)?.text === text && stays(policy)) wants.delete(name);
@@ -31,10 +33,14 @@ export function diffPolicies(before: Snapshot, after: Snapshot, retyped: readonl
 }
 
 /** Whether a policy may read a column: of its own table, or of one that it names. It may say yes too often. */
-function reads({ using = "", withCheck = "" }: Policy, key: string, { key: where, column }: ColumnRef, before: Snapshot) {
+function reads(
+  { using = "", withCheck = "" }: Policy,
+  key: string,
+  { key: where, column }: ColumnRef,
+  before: Snapshot,
+) {
   const text = `${using} ${withCheck}`;
-  const has = (name: string) => new RegExp(`\\b${RegExp.escape(name)}\\b`).test(text);
-  return has(column) && (where === key || has(before.tables[where]?.name ?? ""));
+  return mentions(text, column) && (where === key || mentions(text, before.tables[where]?.name ?? column));
 }
 
 function createPolicy(key: string, { name, as, for: verb = "ALL", to = ["public"], using, withCheck }: Policy): string {
@@ -49,4 +55,5 @@ function createPolicy(key: string, { name, as, for: verb = "ALL", to = ["public"
 
 const keywords = ["public", "current_role", "current_user", "session_user"];
 
-const roles = (names: readonly string[]) => names.map((name) => (keywords.includes(name) ? name : list([name]))).join(", ");
+const roles = (names: readonly string[]) =>
+  names.map((name) => (keywords.includes(name) ? name : list([name]))).join(", ");

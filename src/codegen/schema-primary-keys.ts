@@ -21,7 +21,10 @@ export function takePrimaryKeys(from: Snapshot, to: Snapshot): { drop: string[];
     const alter = `alter table ${qualified(key)}`;
     const name = old && quote(old.name ?? derivedName(table.name, null, "pkey"));
     if (old) drop.push(`${alter} drop constraint ${name};`);
-    if (next) add.push(`${alter} add ${next.name ? `constraint ${quote(next.name)} ` : ""}primary key (${list(next.columns)});`);
+    if (next)
+      add.push(
+        `${alter} add ${next.name ? `constraint ${quote(next.name)} ` : ""}primary key (${list(next.columns)});`,
+      );
     for (const side of [table, wanted]) clearPrimaryKey(side);
   }
   return { drop, add };

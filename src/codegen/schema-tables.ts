@@ -6,6 +6,7 @@
  */
 import { takeColumns } from "./schema-columns.ts";
 import { takeEnums } from "./schema-enums.ts";
+import { mentions } from "./schema-names.ts";
 import { takePrimaryKeys } from "./schema-primary-keys.ts";
 import type { Snapshot, Table } from "./schema-snapshot.ts";
 
@@ -93,7 +94,7 @@ function clearViews(snapshot: Snapshot, end: Snapshot, moving: readonly string[]
   const names = moving.map((key) => snapshot.tables[key]?.name).filter((name) => name !== undefined);
   const cleared = new Set<string>();
   for (const [key, { definition = "" }] of Object.entries(snapshot.views)) {
-    const isReader = names.some((name) => new RegExp(`\\b${RegExp.escape(name)}\\b`).test(definition));
+    const isReader = names.some((name) => mentions(definition, name));
     if (!isReader && end.views[key]?.definition === definition) continue;
     delete snapshot.views[key];
     cleared.add(key);

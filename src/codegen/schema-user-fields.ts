@@ -49,8 +49,7 @@ export function diffUserFields(before: Snapshot, after: Snapshot): { change: str
   });
   const gone = Object.keys(had).filter((column) => !(column in wants));
   const drop = gone.map(
-    (column) =>
-      `-- Loses what every user has in ${column}.\nalter table ${userTable} drop column ${quote(column)};`,
+    (column) => `-- Loses what every user has in ${column}.\nalter table ${userTable} drop column ${quote(column)};`,
   );
   return { change, drop };
 }

@@ -106,7 +106,7 @@ describe("svc", () => {
   test("start refuses generated SQL of another definition, and --allow-drift serves it", async () => {
     const file = join(folder, "backend/tasks.ts");
     const good = await readFile(file, "utf8");
-    await writeFile(file, good.replace("createCrud(tasks)", "createCrud(tasks, { maxLimit: 50 })"));
+    await writeFile(file, good.replace("createCrud(tasks, {", "createCrud(tasks, { maxLimit: 50,"));
     const refused = svc(["start"]);
     expect(await refused.code).toBe(1);
     expect(refused.output()).toContain("svc_crud.tasks_list(jsonb) is different");

@@ -19,12 +19,12 @@ declare
 begin
   -- Anything but a page in the default order is put together at run time.
   if args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
-    return svc.find_rows('{"name":"guestbook","table":"public.guestbook","item":"(select row_to_json(item) from (select t.id as \"id\", t.message as \"message\", t.created_at as \"createdAt\") as item)","orderBy":"createdAt","count":"exact","columns":{"id":{"name":"id","type":"integer","notNull":true},"message":{"name":"message","type":"text","notNull":true},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true}},"filters":{},"search":[]}', args, page_size, page);
+    return svc.find_rows('{"name":"guestbook","table":"public.guestbook","item":"(select row_to_json(item.*) from (select t.id as \"id\", t.message as \"message\", t.created_at as \"createdAt\") as item)","orderBy":"createdAt","count":"exact","columns":{"id":{"name":"id","type":"integer","notNull":true},"message":{"name":"message","type":"text","notNull":true},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true}},"filters":{},"search":[]}', args, page_size, page);
   end if;
 
   return (
     select json_build_object(
-      'data', coalesce(json_agg(item), '[]'),
+      'data', coalesce(json_agg(item.*), '[]'),
       'total', (select count(*) from public.guestbook as t)
     )
     from (
@@ -41,7 +41,7 @@ end
 $$;
 
 comment on function svc_crud.guestbook_list(jsonb) is
-  'A page of guestbook and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:eecc9196c8dc7f07';
+  'A page of guestbook and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:bcf1a1d0f8f8cf3c';
 
 grant execute on function svc_crud.guestbook_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -56,7 +56,7 @@ as $$
 #variable_conflict use_variable
 begin
   return (
-    select row_to_json(item)
+    select row_to_json(item.*)
     from (
       select
         t.id as "id",
@@ -70,7 +70,7 @@ end
 $$;
 
 comment on function svc_crud.guestbook_get(integer) is
-  'One row of guestbook, or null when there is none that the caller may see. svc:8f66d8948c5a9a53';
+  'One row of guestbook, or null when there is none that the caller may see. svc:0908ba72a270ed42';
 
 grant execute on function svc_crud.guestbook_get(integer) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -95,13 +95,13 @@ begin
   values (
     input.message
   )
-  returning (select row_to_json(item) from (select t.id as "id", t.message as "message", t.created_at as "createdAt") as item) into result;
+  returning (select row_to_json(item.*) from (select t.id as "id", t.message as "message", t.created_at as "createdAt") as item) into result;
   return result;
 end
 $$;
 
 comment on function svc_crud.guestbook_create(jsonb) is
-  'Inserts a row into guestbook and returns it. Takes the columns by their property names. svc:aed00fafc30ca369';
+  'Inserts a row into guestbook and returns it. Takes the columns by their property names. svc:1cebc63ee0eccd5a';
 
 grant execute on function svc_crud.guestbook_create(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -126,13 +126,13 @@ begin
   set
     message = case when changes ? 'message' then input.message else t.message end
   where t.id = row_id
-  returning (select row_to_json(item) from (select t.id as "id", t.message as "message", t.created_at as "createdAt") as item) into result;
+  returning (select row_to_json(item.*) from (select t.id as "id", t.message as "message", t.created_at as "createdAt") as item) into result;
   return result;
 end
 $$;
 
 comment on function svc_crud.guestbook_update(integer, jsonb) is
-  'Changes the given columns of a row of guestbook and returns it; null when the caller may not, or it is gone. svc:266bcc165012fd4b';
+  'Changes the given columns of a row of guestbook and returns it; null when the caller may not, or it is gone. svc:901dda17b207a233';
 
 grant execute on function svc_crud.guestbook_update(integer, jsonb) to svc_request, svc_anonymous, svc_authenticated;
 

@@ -19,12 +19,12 @@ declare
 begin
   -- Anything but a page in the default order is put together at run time.
   if args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
-    return svc.find_rows('{"name":"posts","table":"public.posts","item":"(select row_to_json(item) from (select t.id as \"id\", t.user_id as \"userId\", t.title as \"title\", t.body as \"body\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)","orderBy":"createdAt","count":"exact","columns":{"id":{"name":"id","type":"uuid","notNull":true},"userId":{"name":"user_id","type":"text","notNull":true},"title":{"name":"title","type":"text","notNull":true},"body":{"name":"body","type":"text","notNull":true},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true},"updatedAt":{"name":"updated_at","type":"timestamp with time zone","notNull":true}},"filters":{},"search":[]}', args, page_size, page);
+    return svc.find_rows('{"name":"posts","table":"public.posts","item":"(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.title as \"title\", t.body as \"body\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)","orderBy":"createdAt","count":"exact","columns":{"id":{"name":"id","type":"uuid","notNull":true},"userId":{"name":"user_id","type":"text","notNull":true},"title":{"name":"title","type":"text","notNull":true},"body":{"name":"body","type":"text","notNull":true},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true},"updatedAt":{"name":"updated_at","type":"timestamp with time zone","notNull":true}},"filters":{},"search":[]}', args, page_size, page);
   end if;
 
   return (
     select json_build_object(
-      'data', coalesce(json_agg(item), '[]'),
+      'data', coalesce(json_agg(item.*), '[]'),
       'total', (select count(*) from public.posts as t)
     )
     from (
@@ -44,7 +44,7 @@ end
 $$;
 
 comment on function svc_crud.posts_list(jsonb) is
-  'A page of posts and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:6464277b2b0b892c';
+  'A page of posts and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:5b611d35e4903b72';
 
 grant execute on function svc_crud.posts_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -59,7 +59,7 @@ as $$
 #variable_conflict use_variable
 begin
   return (
-    select row_to_json(item)
+    select row_to_json(item.*)
     from (
       select
         t.id as "id",
@@ -76,7 +76,7 @@ end
 $$;
 
 comment on function svc_crud.posts_get(uuid) is
-  'One row of posts, or null when there is none that the caller may see. svc:39ce6d6a4396e658';
+  'One row of posts, or null when there is none that the caller may see. svc:b51863c452b0d34f';
 
 grant execute on function svc_crud.posts_get(uuid) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -104,13 +104,13 @@ begin
     input.title,
     case when data ? 'body' then input.body else '' end
   )
-  returning (select row_to_json(item) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.body as "body", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
+  returning (select row_to_json(item.*) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.body as "body", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
   return result;
 end
 $$;
 
 comment on function svc_crud.posts_create(jsonb) is
-  'Inserts a row into posts and returns it. Takes the columns by their property names. svc:8b25ee817cf384d7';
+  'Inserts a row into posts and returns it. Takes the columns by their property names. svc:cefc9fe0420d9d38';
 
 grant execute on function svc_crud.posts_create(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -140,12 +140,13 @@ begin
   where t.id = row_id
     and (changes ->> 'ifUnmodifiedSince' is null
       or date_trunc('milliseconds', t.updated_at) <= (changes ->> 'ifUnmodifiedSince')::timestamptz)
-  returning (select row_to_json(item) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.body as "body", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
+  returning (select row_to_json(item.*) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.body as "body", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
 
   if result is null and changes ->> 'ifUnmodifiedSince' is not null and exists (
     select from public.posts as t
      where t.id = row_id
        and date_trunc('milliseconds', t.updated_at) > (changes ->> 'ifUnmodifiedSince')::timestamptz
+       for update  -- asks the policies for updates: a row that the caller may only read is 404, whenever it changed
   ) then
     raise exception 'the row was changed after %', changes ->> 'ifUnmodifiedSince' using errcode = 'SV409';
   end if;
@@ -154,7 +155,7 @@ end
 $$;
 
 comment on function svc_crud.posts_update(uuid, jsonb) is
-  'Changes the given columns of a row of posts and returns it; null when the caller may not, or it is gone. svc:b73efb5e5314d195';
+  'Changes the given columns of a row of posts and returns it; null when the caller may not, or it is gone. svc:12b73616cd5e5aec';
 
 grant execute on function svc_crud.posts_update(uuid, jsonb) to svc_request, svc_anonymous, svc_authenticated;
 

@@ -19,12 +19,12 @@ declare
 begin
   -- Anything but a page in the default order is put together at run time.
   if args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
-    return svc.find_rows('{"name":"tasks","table":"public.tasks","item":"(select row_to_json(item) from (select t.id as \"id\", t.user_id as \"userId\", t.title as \"title\", t.done as \"done\", t.priority as \"priority\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)","orderBy":"createdAt","count":"exact","columns":{"id":{"name":"id","type":"integer","notNull":true},"userId":{"name":"user_id","type":"text","notNull":true},"title":{"name":"title","type":"text","notNull":true},"done":{"name":"done","type":"boolean","notNull":true},"priority":{"name":"priority","type":"integer","notNull":true},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true},"updatedAt":{"name":"updated_at","type":"timestamp with time zone","notNull":true}},"filters":{"title":{"name":"title","type":"text","kind":"text","array":false,"values":null},"done":{"name":"done","type":"boolean","kind":"boolean","array":false,"values":null},"priority":{"name":"priority","type":"integer","kind":"integer","array":false,"values":null}},"search":["title"]}', args, page_size, page);
+    return svc.find_rows('{"name":"tasks","table":"public.tasks","item":"(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.title as \"title\", t.done as \"done\", t.priority as \"priority\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)","orderBy":"createdAt","count":"exact","columns":{"id":{"name":"id","type":"integer","notNull":true},"userId":{"name":"user_id","type":"text","notNull":true},"title":{"name":"title","type":"text","notNull":true},"done":{"name":"done","type":"boolean","notNull":true},"priority":{"name":"priority","type":"integer","notNull":true},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true},"updatedAt":{"name":"updated_at","type":"timestamp with time zone","notNull":true}},"filters":{"title":{"name":"title","type":"text","kind":"text","array":false,"values":null},"done":{"name":"done","type":"boolean","kind":"boolean","array":false,"values":null},"priority":{"name":"priority","type":"integer","kind":"integer","array":false,"values":null}},"search":["title"]}', args, page_size, page);
   end if;
 
   return (
     select json_build_object(
-      'data', coalesce(json_agg(item), '[]'),
+      'data', coalesce(json_agg(item.*), '[]'),
       'total', (select count(*) from public.tasks as t)
     )
     from (
@@ -45,7 +45,7 @@ end
 $$;
 
 comment on function svc_crud.tasks_list(jsonb) is
-  'A page of tasks and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:b0dddcf3464981cf';
+  'A page of tasks and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:5abf15f5010f27f1';
 
 grant execute on function svc_crud.tasks_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -60,7 +60,7 @@ as $$
 #variable_conflict use_variable
 begin
   return (
-    select row_to_json(item)
+    select row_to_json(item.*)
     from (
       select
         t.id as "id",
@@ -78,7 +78,7 @@ end
 $$;
 
 comment on function svc_crud.tasks_get(integer) is
-  'One row of tasks, or null when there is none that the caller may see. svc:133b93ed5743de6f';
+  'One row of tasks, or null when there is none that the caller may see. svc:4f63d9ffef17b269';
 
 grant execute on function svc_crud.tasks_get(integer) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -108,13 +108,13 @@ begin
     case when data ? 'done' then input.done else false end,
     case when data ? 'priority' then input.priority else 0 end
   )
-  returning (select row_to_json(item) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.done as "done", t.priority as "priority", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
+  returning (select row_to_json(item.*) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.done as "done", t.priority as "priority", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
   return result;
 end
 $$;
 
 comment on function svc_crud.tasks_create(jsonb) is
-  'Inserts a row into tasks and returns it. Takes the columns by their property names. svc:60b44f9bec58e40c';
+  'Inserts a row into tasks and returns it. Takes the columns by their property names. svc:7c72e70c1ee373c7';
 
 grant execute on function svc_crud.tasks_create(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -146,12 +146,13 @@ begin
   where t.id = row_id
     and (changes ->> 'ifUnmodifiedSince' is null
       or date_trunc('milliseconds', t.updated_at) <= (changes ->> 'ifUnmodifiedSince')::timestamptz)
-  returning (select row_to_json(item) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.done as "done", t.priority as "priority", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
+  returning (select row_to_json(item.*) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.done as "done", t.priority as "priority", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
 
   if result is null and changes ->> 'ifUnmodifiedSince' is not null and exists (
     select from public.tasks as t
      where t.id = row_id
        and date_trunc('milliseconds', t.updated_at) > (changes ->> 'ifUnmodifiedSince')::timestamptz
+       for update  -- asks the policies for updates: a row that the caller may only read is 404, whenever it changed
   ) then
     raise exception 'the row was changed after %', changes ->> 'ifUnmodifiedSince' using errcode = 'SV409';
   end if;
@@ -160,7 +161,7 @@ end
 $$;
 
 comment on function svc_crud.tasks_update(integer, jsonb) is
-  'Changes the given columns of a row of tasks and returns it; null when the caller may not, or it is gone. svc:8ad72635872e7a85';
+  'Changes the given columns of a row of tasks and returns it; null when the caller may not, or it is gone. svc:a58a87a04ae7cdff';
 
 grant execute on function svc_crud.tasks_update(integer, jsonb) to svc_request, svc_anonymous, svc_authenticated;
 

@@ -1,0 +1,62 @@
+/** `svc migrate reset`: empties a development database and migrates it again. Every row is lost. */
+import { createInterface } from "node:readline/promises";
+import { defineCommand } from "citty";
+import type { EffectiveConfig } from "../define/config.ts";
+import { DefinitionError } from "../define/definition-error.ts";
+import { migrate } from "../postgres/migrate.ts";
+import { databaseName, dropAll } from "../postgres/migration-reset.ts";
+import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
+
+export const migrateReset = defineCommand({
+  meta: { name: "reset", description: "Development: drop everything in the database and migrate again." },
+  args: {
+    ...cwdArgument,
+    yes: { type: "boolean", description: "Do not ask." },
+    force: { type: "boolean", description: "Also with DATABASE_URL or in production; needs --database." },
+    database: { type: "string", description: "The name of the database that may be emptied." },
+  },
+  run: ({ args }) =>
+    run(async () => {
+      const config = await readConfig(args.cwd);
+      refuseElsewhere(config, args.force === true && Boolean(args.database));
+      refuseWithoutAnswer(args.yes === true);
+      const cluster = await openDatabase(config);
+      try {
+        const adminUrl = cluster.urls.admin;
+        const name = await databaseName(adminUrl);
+        if (args.database !== undefined && args.database !== name) {
+          throw new DefinitionError(`The database is ${name}, not ${args.database}. Nothing was done.`);
+        }
+        if (!args.yes && !(await isConfirmed(name))) return say("Nothing was done.");
+        await dropAll(adminUrl);
+        const applied = await migrate({ adminUrl, platform: platformRoot, application: config.cwd });
+        say(`Emptied ${name}, and applied ${applied.length} files.`);
+      } finally {
+        await cluster.stop();
+      }
+    }),
+});
+
+/** What may hold somebody's data is only emptied by its name. */
+function refuseElsewhere({ database, production }: EffectiveConfig, isNamed: boolean): void {
+  if ((!database && !production) || isNamed) return;
+  const why = database ? "DATABASE_URL names a server that others may use" : "NODE_ENV is production";
+  throw new DefinitionError(`Not here: ${why}. Nothing was done.`, {
+    hint: "To lose every row there all the same: svc migrate reset --force --database NAME",
+  });
+}
+
+function refuseWithoutAnswer(yes: boolean): void {
+  if (yes || process.stdin.isTTY) return;
+  throw new DefinitionError("There is no terminal to ask at. Nothing was done.", { hint: "--yes does not ask." });
+}
+
+async function isConfirmed(name: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  // Ctrl-C and Ctrl-D close it, and the question would stay open for ever.
+  const closed = new Promise<string>((resolve) => terminal.once("close", () => resolve("")));
+  const asked = terminal.question(`Every row in ${name} will be lost. Type its name to go on: `);
+  const answer = await Promise.race([asked, closed]);
+  terminal.close();
+  return answer.trim() === name;
+}

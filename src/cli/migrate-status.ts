@@ -1,0 +1,55 @@
+/** `svc migrate status`: what the database has of migrations/ and sql/, and what it lacks. For people and for CI. */
+import { defineCommand } from "citty";
+import { type FileStatus, migrationStatus } from "../postgres/migration-status.ts";
+import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
+
+export const migrateStatus = defineCommand({
+  meta: { name: "status", description: "List what is applied, pending or edited. Exit code 1 unless all is applied." },
+  args: cwdArgument,
+  run: ({ args }) =>
+    run(async () => {
+      const config = await readConfig(args.cwd);
+      const cluster = await openDatabase(config);
+      try {
+        const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
+        const files = await migrationStatus(target);
+        process.stdout.write(table(files));
+        say(summary(files));
+        if (files.some(({ state }) => state !== "applied")) process.exitCode = 1;
+      } finally {
+        await cluster.stop();
+      }
+    }),
+});
+
+const colours: Record<FileStatus["state"], number> = { applied: 32, pending: 33, edited: 31, missing: 31 };
+
+/** One line per file: state, time (UTC), path. Colours only for a terminal. */
+function table(files: readonly FileStatus[]): string {
+  const lines = files.map(({ state, appliedAt, path }) => {
+    const time = appliedAt?.toISOString().slice(0, 19).replace("T", " ") ?? "-";
+    return `${paint(state)}  ${time.padEnd(19)}  ${path}\n`;
+  });
+  return [`${"state".padEnd(7)}  ${"applied at (UTC)".padEnd(19)}  file\n`, ...lines].join("");
+}
+
+function paint(state: FileStatus["state"]): string {
+  const text = state.padEnd(7);
+  const isPlain = !process.stdout.isTTY || process.env.NO_COLOR;
+  return isPlain ? text : `\u001b[${colours[state]}m${text}\u001b[39m`;
+}
+
+const advice: Record<FileStatus["state"], string> = {
+  applied: "",
+  pending: "Run `svc migrate`.",
+  edited: "Restore their text and write a new migration for the change.",
+  missing: "They were applied here and their files are gone: another branch, or a lost file.",
+};
+
+function summary(files: readonly FileStatus[]): string {
+  const counts = (["pending", "edited", "missing"] as const).flatMap((state) => {
+    const count = files.filter((file) => file.state === state).length;
+    return count > 0 ? `${count} ${state}. ${advice[state]}` : [];
+  });
+  return counts.length > 0 ? counts.join("\n") : `Everything is applied: ${files.length} files.`;
+}

@@ -1,0 +1,46 @@
+/** Says above a statement what it loses, or under which rows it fails. */
+import type { Snapshot } from "./schema-snapshot.ts";
+
+const name = '((?:"[^"]+"\\.)?"[^"]+")';
+
+const rules: { pattern: RegExp; note: (match: RegExpExecArray) => string }[] = [
+  { pattern: new RegExp(`^DROP TABLE ${name}`), note: ([, table]) => `Loses the table ${table} and every row in it.` },
+  {
+    pattern: new RegExp(`^ALTER TABLE ${name} DROP COLUMN ("[^"]+")`, "i"),
+    note: ([, table, column]) => `Loses what every row of ${table} has in ${column}.`,
+  },
+  {
+    pattern: new RegExp(`^DROP TYPE ${name}`),
+    note: ([, type]) => `Loses the type ${type}; no column has it any more.`,
+  },
+  { pattern: new RegExp(`^DROP SEQUENCE ${name}`), note: ([, sequence]) => `Loses how far ${sequence} had counted.` },
+  {
+    pattern: new RegExp(`^ALTER TABLE ${name} ADD COLUMN (?!.*(DEFAULT|GENERATED|serial)).* NOT NULL`),
+    note: ([, table]) =>
+      `Fails when ${table} has rows, for they would have nothing there: give it a default, or fill it.`,
+  },
+  {
+    pattern: new RegExp(`^ALTER TABLE ${name} ADD CONSTRAINT "[^"]+" (UNIQUE|CHECK|FOREIGN KEY)`),
+    note: ([, table]) => `Fails when a row of ${table} does not comply.`,
+  },
+  {
+    pattern: new RegExp(`^CREATE UNIQUE INDEX .* ON ${name}`),
+    note: ([, table]) => `Fails when two rows of ${table} are alike.`,
+  },
+];
+
+/** @param before what a table that is not in it has: no rows, so nothing can fail */
+export function explainLosses(statement: string, before: Snapshot): string {
+  for (const { pattern, note } of rules) {
+    const match = pattern.exec(statement);
+    if (match && exists(match[1] ?? "", before)) return `-- ${note(match).replaceAll('"', "")}\n${statement}`;
+  }
+  return statement;
+}
+
+/** Enums and sequences are only mentioned when they go, so they were there. */
+function exists(written: string, { tables }: Snapshot): boolean {
+  const [first = "", second] = [...written.matchAll(/"([^"]+)"/g)].map(([, part]) => part);
+  const key = second === undefined ? `public.${first}` : `${first}.${second}`;
+  return key in tables || second !== undefined;
+}

@@ -1,0 +1,83 @@
+/**
+ * Takes everything out of a database that svc and the application have put there, for `svc migrate reset`: schemas of
+ * svc_owner, and what it has in `public`. Roles, extensions, the database itself and the work of others stay.
+ */
+import pg from "pg";
+import { MigrationError } from "./migrate.ts";
+
+// graphile_worker makes its own schema, as whoever starts it first.
+const dropEverything = `
+do $$
+declare
+  found record;
+begin
+  for found in
+    select n.nspname from pg_catalog.pg_namespace n join pg_catalog.pg_roles r on r.oid = n.nspowner
+     where r.rolname = 'svc_owner' or n.nspname = 'graphile_worker'
+  loop
+    execute format('drop schema %I cascade', found.nspname);
+  end loop;
+
+  -- Each drop may take later ones along, hence the "if exists".
+  for found in
+    select case c.relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence'
+             when 'f' then 'foreign table' else 'table' end as kind, c.relname
+      from pg_catalog.pg_class c
+      join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+      join pg_catalog.pg_roles r on r.oid = c.relowner
+     where n.nspname = 'public' and r.rolname = 'svc_owner' and c.relkind in ('r', 'p', 'v', 'm', 'S', 'f')
+     order by c.relkind = 'S'
+  loop
+    execute format('drop %s if exists public.%I cascade', found.kind, found.relname);
+  end loop;
+
+  for found in
+    select p.oid::regprocedure as name
+      from pg_catalog.pg_proc p join pg_catalog.pg_roles r on r.oid = p.proowner
+     where p.pronamespace = 'public'::regnamespace and r.rolname = 'svc_owner'
+  loop
+    execute format('drop routine if exists %s cascade', found.name);
+  end loop;
+
+  for found in
+    select format('%I.%I', 'public', t.typname) as name
+      from pg_catalog.pg_type t join pg_catalog.pg_roles r on r.oid = t.typowner
+     where t.typnamespace = 'public'::regnamespace and r.rolname = 'svc_owner' and t.typtype in ('e', 'd', 'c', 'r')
+  loop
+    execute format('drop type if exists %s cascade', found.name);
+  end loop;
+end
+$$`;
+
+/** The name of the database behind a connection string: what the server says, not what the string looks like. */
+export const databaseName = (adminUrl: string): Promise<string> =>
+  withClient(adminUrl, async (client) => (await client.query("select current_database() as name")).rows[0].name);
+
+/**
+ * Drops it all, in one transaction.
+ *
+ * @throws MigrationError when something else holds a table, such as a running service
+ */
+export async function dropAll(adminUrl: string): Promise<void> {
+  await withClient(adminUrl, async (client) => {
+    await client.query("begin");
+    await client.query("set local lock_timeout = '10s'");
+    try {
+      await client.query(dropEverything);
+    } catch (cause) {
+      if (!(cause instanceof pg.DatabaseError) || cause.code !== "55P03") throw cause;
+      throw new MigrationError("Something else holds the tables.", { hint: "Stop the service, then reset.", cause });
+    }
+    await client.query("commit");
+  });
+}
+
+async function withClient<T>(connectionString: string, body: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString, application_name: "svc migrate reset" });
+  await client.connect();
+  try {
+    return await body(client);
+  } finally {
+    await client.end(); // an open transaction ends with it
+  }
+}

@@ -1,0 +1,141 @@
+// If this file fails, an operator deploys without knowing what the database lacks, or loses a database by mistake.
+import { spawn } from "node:child_process";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+
+// The platform and the fixture are applied in it.
+const db = database();
+let app: string;
+
+beforeAll(async () => {
+  await mkdir(join(root, ".svc"), { recursive: true });
+  app = await mkdtemp(join(root, ".svc/status-"));
+  await cp(join(root, "tests/fixture"), app, { recursive: true });
+});
+afterAll(() => rm(app, { recursive: true, force: true }));
+
+/** Runs `svc migrate` on the file's database, without a terminal. */
+async function migrate(args: string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), "migrate", ...args, "--cwd", app], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      ...process.env,
+      DATABASE_URL: db.url("request"),
+      DATABASE_SYSTEM_URL: db.url("system"),
+      DATABASE_AUTH_URL: db.url("auth"),
+      DATABASE_ADMIN_URL: db.url("admin"),
+      DATABASE_REPLICATION_URL: db.url("replication"),
+      ...env,
+    },
+  });
+  const output = { out: "", error: "" };
+  child.stdout.on("data", (chunk) => (output.out += chunk));
+  child.stderr.on("data", (chunk) => (output.error += chunk));
+  return new Promise<{ code: number | null; out: string; error: string }>((resolve) =>
+    child.once("close", (code) => resolve({ code, ...output })),
+  );
+}
+
+/** The lines of a table that are not `applied`. */
+const open = (table: string) =>
+  table
+    .trimEnd()
+    .split("\n")
+    .slice(1)
+    .filter((line) => !line.startsWith("applied"));
+
+const migration = async () => {
+  const [file = ""] = (await readdir(join(app, "migrations"))).filter((name) => name.endsWith(".sql")).sort();
+  return { path: join(app, "migrations", file), name: `application/migrations/${file}` };
+};
+
+describe("svc migrate status", () => {
+  test("lists every file with its time, in plain text, and ends with 0 when all is applied", async () => {
+    const { code, out, error } = await migrate(["status"]);
+    expect(code, out + error).toBe(0);
+    expect(open(out)).toEqual([]);
+    expect(out).toMatch(/^applied {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}platform\/migrations\/0001_create_ledger.sql$/m);
+    expect(out).toContain((await migration()).name);
+    expect(out).not.toContain("\u001b");
+    expect(error).toContain("Everything is applied");
+  });
+
+  test("lists what is pending, changes nothing, and ends with 1", async () => {
+    const added = join(app, "migrations/9000_later.sql");
+    await writeFile(added, "create table public.later (id int);");
+    const { code, out } = await migrate(["status"]);
+    expect(code).toBe(1);
+    expect(open(out)).toEqual([`pending  ${"-".padEnd(19)}  application/migrations/9000_later.sql`]);
+    expect(await db.sql("select to_regclass('public.later') as found")).toEqual([{ found: null }]);
+    await rm(added);
+  });
+
+  test("a file of sql/ with another text is pending, a migration with another text is edited", async () => {
+    const { path, name } = await migration();
+    const crud = join(app, "sql/crud/notes.sql");
+    const texts = [await readFile(path, "utf8"), await readFile(crud, "utf8")] as const;
+    await writeFile(path, `${texts[0]}\n`);
+    await writeFile(crud, `${texts[1]}\n`);
+    const { code, out, error } = await migrate(["status"]);
+    expect(code).toBe(1);
+    expect(open(out).map((line) => line.replace(/ {2}\d{4}.{15} {2}/, " "))).toEqual([
+      `edited  ${name}`,
+      "pending application/sql/crud/notes.sql",
+    ]);
+    expect(error).toContain("1 edited. Restore their text");
+    await writeFile(path, texts[0]);
+    await writeFile(crud, texts[1]);
+  });
+
+  test("names a migration that was applied and whose file is gone", async () => {
+    const { path, name } = await migration();
+    const text = await readFile(path, "utf8");
+    await rm(path);
+    const { code, out } = await migrate(["status"]);
+    expect(code).toBe(1);
+    expect(open(out)).toEqual([expect.stringMatching(new RegExp(`^missing .* ${name}$`))]);
+    await writeFile(path, text);
+  });
+});
+
+describe("svc migrate reset", () => {
+  const rows = () => db.sql("select count(*)::int as count from public.guestbook");
+
+  beforeAll(async () => {
+    await db.sql("insert into public.guestbook (message) values ('kept')");
+    await db.sql("create schema extra authorization svc_owner");
+    await db.sql("create table extra.thing (id int)");
+  });
+
+  test.each([
+    ["where DATABASE_URL is set", ["--yes"], {}, "DATABASE_URL names a server that others may use"],
+    ["with --force, but no name", ["--yes", "--force"], {}, "DATABASE_URL names a server"],
+    [
+      "with the name of another database",
+      ["--yes", "--force", "--database", "other"],
+      {},
+      "not other. Nothing was done",
+    ],
+    ["in production", ["--yes"], { NODE_ENV: "production", AUTHLIB_SECRET: "x".repeat(40) }, "Nothing was done"],
+    ["with nobody to ask", ["--force", "--database", "any"], {}, "There is no terminal to ask at."],
+  ])("refuses %s", async (_where, args, env, words) => {
+    const { code, error } = await migrate(["reset", ...args], env);
+    expect(code).toBe(1);
+    expect(error).toContain(words);
+    expect(await rows()).toEqual([{ count: 1 }]);
+  });
+
+  test("empties the database that is named, and migrates it again", async () => {
+    const reset = () => migrate(["reset", "--yes", "--force", "--database", db.name]);
+    let { code, error } = await reset();
+    // Roles belong to the whole server: another test run's sql/roles.sql may be at work on them.
+    if (error.includes("tuple concurrently updated")) ({ code, error } = await reset());
+    expect(code, error).toBe(0);
+    expect(await rows()).toEqual([{ count: 0 }]);
+    expect(await db.sql("select to_regnamespace('extra') as found")).toEqual([{ found: null }]);
+    expect((await migrate(["status"])).code).toBe(0);
+  });
+});
