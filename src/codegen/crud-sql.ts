@@ -4,10 +4,10 @@
  * Next hop: the written file; `svc migrate` applies it, `src/postgres/fingerprints.ts` compares it at start-up.
  */
 import { createHash } from "node:crypto";
-import type { ColumnDescription } from "../define/columns.ts";
-import { type CrudDefinition, type CrudOperation, writableColumns } from "../define/crud-definition.ts";
+import type { CrudDefinition, CrudOperation } from "../define/crud-definition.ts";
 import { resourceJson } from "./crud-resource.ts";
-import { isVisible, item, qualified, selectList, toWire } from "./crud-text.ts";
+import { findColumn, isVisible, item, qualified, selectList, toWire } from "./crud-text.ts";
+import { insertion, populate, refuseModified, removal, unmodified, updates, written } from "./crud-writes.ts";
 import { literal, quote } from "./schema-names.ts";
 
 /** A generated function: its signature, and a fingerprint of the text that made it. */
@@ -190,15 +190,11 @@ end`,
   }),
 };
 
-const target = (column: ColumnDescription) => quote(column.name);
-
 const idType = ({ id }: CrudDefinition) => id.castType;
-
-const find = (crud: CrudDefinition, property: string) => crud.columns.find((column) => column.property === property);
 
 /** Newest first; the id makes the order total, so that pages neither skip nor repeat rows. */
 function order(crud: CrudDefinition): string {
-  const createdAt = find(crud, "createdAt");
+  const createdAt = findColumn(crud, "createdAt");
   const id = `t.${quote(crud.id.name)} desc`;
   return createdAt ? `t.${quote(createdAt.name)} desc, ${id}` : id;
 }
@@ -211,108 +207,4 @@ function total(crud: CrudDefinition): string {
   if (crud.count === "exact") return `(select count(*) from ${qualified(crud)} as t${isVisible(crud, " where ")})`;
   const condition = isVisible(crud, "");
   return `svc.estimate_rows(${literal(qualified(crud))}, ${condition ? literal(condition) : "null"})`;
-}
-
-/** Optimistic concurrency, for tables that know when a row changed. Clients keep milliseconds, PostgreSQL more. */
-function unmodified(crud: CrudDefinition): string {
-  const updatedAt = find(crud, "updatedAt");
-  if (!updatedAt) return "";
-  return `
-    and (changes ->> 'ifUnmodifiedSince' is null
-      or date_trunc('milliseconds', t.${quote(updatedAt.name)}) <= (changes ->> 'ifUnmodifiedSince')::timestamptz)`;
-}
-
-function refuseModified(crud: CrudDefinition): string {
-  if (!find(crud, "updatedAt")) return "";
-  return `
-  if result is null and changes ->> 'ifUnmodifiedSince' is not null and exists (
-    select from ${qualified(crud)} as t
-     where t.${quote(crud.id.name)} = row_id${isVisible(crud, " and ")}
-       and date_trunc('milliseconds', t.${quote(find(crud, "updatedAt")?.name ?? "")}) > (changes ->> 'ifUnmodifiedSince')::timestamptz
-       for update  -- asks the policies for updates: a row that the caller may only read is 404, whenever it changed
-  ) then
-    raise exception 'the row was changed after %', changes ->> 'ifUnmodifiedSince' using errcode = 'SV409';
-  end if;
-`;
-}
-
-function removal(crud: CrudDefinition): string {
-  if (!crud.softDelete) return `delete from ${qualified(crud)} as t`;
-  const value = crud.softDelete.kind === "boolean" ? "true" : "now()";
-  return `update ${qualified(crud)} as t set ${quote(crud.softDelete.name)} = ${value}`;
-}
-
-const writable = writableColumns;
-
-/** jsonb_populate_record reads every type by its own input function, so no type needs to be named here. */
-function populate(crud: CrudDefinition, source: string): string {
-  const columns = given(crud, source);
-  const special = columns.flatMap((column) => {
-    const expression = specialInput(column, `${source} ->> ${literal(column.property)}`);
-    return expression ? [{ column, expression }] : [];
-  });
-  const plain = columns.filter((column) => !special.some((item) => item.column === column));
-  const pairs = plain.map((column) => `    ${literal(column.name)}, ${source} -> ${literal(column.property)}`);
-  return [
-    `  input := jsonb_populate_record(null::${qualified(crud)}, jsonb_build_object(`,
-    chunks(pairs, 50).join("\n  ) || jsonb_build_object(\n"),
-    "  ));",
-    ...special.map(({ column, expression }) => `  input.${quote(column.name)} := ${expression};`),
-  ].join("\n");
-}
-
-/** A function takes 100 arguments; a table may have more than 50 columns. */
-function chunks(pairs: string[], size: number): string[] {
-  const count = Math.max(1, Math.ceil(pairs.length / size));
-  return Array.from({ length: count }, (_, index) => pairs.slice(index * size, (index + 1) * size).join(",\n"));
-}
-
-/** Forms whose JSON text is not what the type's input function reads. */
-function specialInput(column: ColumnDescription, text: string): string | null {
-  if (column.isArray) return null;
-  if (column.kind === "bytes") return `decode(${text}, 'base64')`;
-  // A column without time zone would drop the offset of what it is given instead of applying it.
-  if (column.kind === "timestamp" && !column.type.includes("with time zone")) {
-    return `(${text})::timestamptz at time zone 'UTC'`;
-  }
-  return null;
-}
-
-/** The columns that create sets: the owner, what this service generates, and what the caller may write. */
-function written(crud: CrudDefinition): ColumnDescription[] {
-  const userId = find(crud, "userId");
-  return [...(userId ? [userId] : []), ...given(crud, "data")];
-}
-
-/** The columns whose values come in as JSON: those of the caller, and for a new row those with a `$defaultFn`. */
-function given(crud: CrudDefinition, source: string): ColumnDescription[] {
-  const generated = source === "data" ? crud.columns.filter(({ generate, managed }) => generate && managed) : [];
-  return [...generated.filter(({ property }) => property !== "userId"), ...writable(crud)];
-}
-
-function insertion(columns: ColumnDescription[]): string {
-  if (columns.length === 0) return " default values";
-  return ` (${columns.map(target).join(", ")})\n  values (\n${columns.map(createValue).join(",\n")}\n  )`;
-}
-
-function createValue(column: ColumnDescription): string {
-  if (column.property === "userId") return `    ${callerId(column)}`;
-  const given = `input.${quote(column.name)}`;
-  if (column.defaultSql === null) return `    ${given}`;
-  return `    case when data ? ${literal(column.property)} then ${given} else ${column.defaultSql} end`;
-}
-
-function callerId(column: ColumnDescription): string {
-  return `(select svc.current_user_id())${column.kind === "text" ? "" : `::${column.castType}`}`;
-}
-
-function updates(crud: CrudDefinition): string[] {
-  const updatedAt = find(crud, "updatedAt");
-  const assignments = writable(crud).map((column) => {
-    const name = quote(column.name);
-    return `    ${name} = case when changes ? ${literal(column.property)} then input.${name} else t.${name} end`;
-  });
-  if (updatedAt) assignments.push(`    ${quote(updatedAt.name)} = now()`);
-  // A table of nothing but an id has nothing to change; the statement still tells whether the row is there.
-  return assignments.length > 0 ? assignments : [`    ${quote(crud.id.name)} = t.${quote(crud.id.name)}`];
 }

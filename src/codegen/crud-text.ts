@@ -3,6 +3,8 @@ import type { ColumnDescription } from "../define/columns.ts";
 import type { CrudDefinition } from "../define/crud-definition.ts";
 import { quote } from "./schema-names.ts";
 
+export const findColumn = (crud: CrudDefinition, property: string) =>
+  crud.columns.find((column) => column.property === property);
 export const qualified = (crud: CrudDefinition) => `${quote(crud.schema)}.${quote(crud.table)}`;
 
 /** JSON numbers hold 53 bits, so wider ones travel as text; PostgreSQL writes the other types as the wire wants them. */
