@@ -30,17 +30,19 @@ interface Options {
   rounds?: number;
   /** Length of a slice in seconds. (Default: 3) */
   seconds?: number;
+  /** Ends a slice after so many requests instead, for what can be done only so often. (Default: by time) */
+  amount?: number;
   /** (Default: 16) */
   connections?: number;
 }
 
 /** Lets the runners take turns. @throws Error as soon as one answer is not 200 */
 export async function interleave(runners: Runner[], options: Options = {}): Promise<Result[]> {
-  const { rounds = 5, seconds = 3, connections = 16 } = options;
+  const { rounds = 5, seconds = 3, connections = 16, amount } = options;
   const slices = new Map(runners.map(({ name }) => [name, [] as Omit<Result, "name">[]]));
-  for (const runner of runners) await slice(runner, 1, connections); // warm up
+  for (const runner of runners) await slice(runner, 1, connections, amount); // warm up
   for (let round = 0; round < rounds; round++) {
-    for (const runner of runners) slices.get(runner.name)?.push(await slice(runner, seconds, connections));
+    for (const runner of runners) slices.get(runner.name)?.push(await slice(runner, seconds, connections, amount));
   }
   return [...slices].map(([name, all]) => ({
     name,
@@ -51,26 +53,58 @@ export async function interleave(runners: Runner[], options: Options = {}): Prom
   }));
 }
 
-async function slice(runner: Runner, seconds: number, connections: number): Promise<Omit<Result, "name">> {
+async function slice(
+  runner: Runner,
+  seconds: number,
+  connections: number,
+  amount: number | undefined,
+): Promise<Omit<Result, "name">> {
   const before = runner.process.cpu();
-  const result = await autocannon({
+  const start = performance.now();
+  let end = start;
+  const options: autocannon.Options = {
     url: `${runner.process.url}${runner.path}`,
     method: "POST",
     headers: { "content-type": "application/json", ...runner.headers },
     connections,
-    duration: seconds,
+    ...(amount ? { amount } : { duration: seconds }),
     requests: [{ setupRequest: (request) => ({ ...request, body: runner.body() }) }],
+  };
+  const result = await new Promise<autocannon.Result>((resolve, reject) => {
+    const instance = autocannon(options, (error, finished) => (error ? reject(error) : resolve(finished)));
+    // autocannon itself sees only once a second that the amount is done.
+    instance.on("response", () => {
+      end = performance.now();
+    });
   });
   const done = result["2xx"];
   if (result.non2xx > 0 || result.errors > 0 || done === 0) {
     throw new Error(`${runner.name}: ${done} good, ${result.non2xx} refused, ${result.errors} broken`);
   }
   return {
-    rate: done / result.duration,
+    rate: done / ((end - start) / 1000),
     cpu: (runner.process.cpu() - before) / done,
     p50: result.latency.p50,
     p99: result.latency.p99,
   };
+}
+
+/**
+ * Lets calls take turns one by one, which compares latencies: autocannon counts in whole milliseconds.
+ *
+ * @returns the median of each, in milliseconds, in the order given
+ */
+export async function alternate(calls: (() => Promise<unknown>)[], rounds: number): Promise<number[]> {
+  const taken = calls.map((): number[] => []);
+  const warmUp = Math.ceil(Math.min(10, rounds / 5));
+  for (let round = -warmUp; round < rounds; round++) {
+    for (const [index, call] of calls.entries()) {
+      const start = performance.now();
+      await call();
+      if (round >= 0) taken[index]?.push(performance.now() - start);
+    }
+  }
+  return taken.map(median);
 }
 
 export function median(values: number[]): number {

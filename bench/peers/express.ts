@@ -3,36 +3,18 @@
  * role, the query, COMMIT; a JWT verified with jose. Usage: node bench/peers/express.ts DATABASE_URL JWKS_URL ISSUER
  */
 import express from "express";
-import { createRemoteJWKSet, jwtVerify } from "jose";
 import pg from "pg";
+import { bearer } from "./bearer.ts";
 
 const [connectionString, jwksUrl = "", issuer = ""] = process.argv.slice(2);
 const pool = new pg.Pool({ connectionString, max: 10 });
-const keys = createRemoteJWKSet(new URL(jwksUrl));
 const app = express();
 app.disable("etag");
 app.use(express.json());
 
 const columns = `id, user_id as "userId", title, done, priority, created_at as "createdAt", updated_at as "updatedAt"`;
 
-app.use(async (request, response, next) => {
-  const token = request.headers.authorization?.slice(7) ?? "";
-  const verified = await verify(token);
-  if (!verified) return void response.status(401).json({ error: "unauthorized" });
-  response.locals.userId = verified;
-  next();
-});
-
-const verifiedTokens = new Map<string, string>();
-
-/** Caches verified tokens, as the product does, so that the comparison is about the rest. */
-async function verify(token: string): Promise<string | undefined> {
-  const known = verifiedTokens.get(token);
-  if (known) return known;
-  const { payload } = await jwtVerify(token, keys, { issuer }).catch(() => ({ payload: { sub: undefined } }));
-  if (payload.sub) verifiedTokens.set(token, payload.sub);
-  return payload.sub;
-}
+app.use(bearer(jwksUrl, issuer));
 
 async function asUser<T>(userId: string, run: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();

@@ -78,7 +78,7 @@ function castType(column: PgColumn): string {
   const type = column.getSQLType().replace(/\s*\([^)]*\)/, "");
   if (!is(column, PgEnumColumn)) return storedTypes[type] ?? type;
   const { enumName, schema = "public" } = column.enum;
-  return `"${schema}"."${enumName}"`;
+  return [schema, enumName].map((name) => `"${name.replaceAll('"', '""')}"`).join(".");
 }
 
 const dialect = new PgDialect();

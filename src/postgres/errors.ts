@@ -23,6 +23,7 @@ export const sqlStates: Record<string, Mapping> = {
   "22003": { code: "BAD_REQUEST", message: "A number is out of range." },
   "22007": badValue,
   "22008": badValue,
+  "22012": { code: "INTERNAL" }, // a division by zero is a mistake of the application, not of its caller
   "22021": { code: "BAD_REQUEST", message: "A text holds a character that cannot be stored, such as NUL." },
   "22023": badValue,
   "22P02": badValue,
@@ -58,6 +59,9 @@ export const sqlStates: Record<string, Mapping> = {
   SV409: { code: "CONFLICT" },
 };
 
+/** By the class of a SQLSTATE, its first two characters, where the table above does not have it. */
+const classes: Record<string, Mapping> = { "08": busy, "22": badValue };
+
 /**
  * Turns what the driver threw into what the caller may see.
  *
@@ -73,7 +77,7 @@ export function databaseError(error: unknown, identity: Identity): SvcError {
   }
   if (state === "42501" && isAnonymous(identity)) return new SvcError("UNAUTHORIZED", undefined, { cause: error });
 
-  const { code, message, hint }: Mapping = sqlStates[state] ?? (state.startsWith("08") ? busy : { code: "INTERNAL" });
+  const { code, message, hint }: Mapping = sqlStates[state] ?? classes[state.slice(0, 2)] ?? { code: "INTERNAL" };
   return new SvcError(code, message, {
     ...(hint && { hint }),
     ...(code === "UNAVAILABLE" && { retryAfter: 1 }),

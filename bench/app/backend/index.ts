@@ -2,10 +2,25 @@ import { createCrudFactory, createSvcProcedureBuilders, defineApi, v } from "@sv
 import * as schema from "./schema.ts";
 
 const procedure = createSvcProcedureBuilders<typeof schema>();
+const createCrud = createCrudFactory(procedure);
 
 const echo = procedure.query
   .name("echo")
   .input(v.object({ text: v.string() }))
   .handler(({ input }) => input.text);
 
-export default defineApi({ procedures: { items: createCrudFactory(procedure)(schema.items), echo } });
+const found = { searchFields: ["title"], allowedFilters: ["title", "done", "priority", "createdAt"] } as const;
+
+export default defineApi({
+  procedures: {
+    items: createCrud(schema.items),
+    // bench/lists.ts: the same list over tables of every size, and one that does not count
+    items1e3: createCrud(schema.items1e3, found),
+    items1e4: createCrud(schema.items1e4, found),
+    items1e5: createCrud(schema.items1e5, found),
+    items1e6: createCrud(schema.items, { ...found, prefix: "items_1e6" }),
+    items1e7: createCrud(schema.items1e7, found),
+    deepItems: createCrud(schema.deepItems, { ...found, count: "none", methods: ["list"] }),
+    echo,
+  },
+});

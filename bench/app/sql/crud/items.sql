@@ -19,12 +19,12 @@ declare
 begin
   -- Anything but a page in the default order is put together at run time.
   if args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
-    return svc.find_rows('{"name":"items","table":"public.items","item":"(select row_to_json(item) from (select t.id as \"id\", t.user_id as \"userId\", t.title as \"title\", t.done as \"done\", t.priority as \"priority\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)","orderBy":"createdAt","count":"exact","columns":{"id":{"name":"id","type":"integer","notNull":true},"userId":{"name":"user_id","type":"text","notNull":true},"title":{"name":"title","type":"text","notNull":true},"done":{"name":"done","type":"boolean","notNull":true},"priority":{"name":"priority","type":"integer","notNull":true},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true},"updatedAt":{"name":"updated_at","type":"timestamp with time zone","notNull":true}},"filters":{},"search":[]}', args, page_size, page);
+    return svc.find_rows('{"name":"items","table":"public.items","item":"(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.title as \"title\", t.done as \"done\", t.priority as \"priority\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)","orderBy":"createdAt","count":"exact","columns":{"id":{"name":"id","type":"integer","notNull":true},"userId":{"name":"user_id","type":"text","notNull":true},"title":{"name":"title","type":"text","notNull":true},"done":{"name":"done","type":"boolean","notNull":true},"priority":{"name":"priority","type":"integer","notNull":true},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true},"updatedAt":{"name":"updated_at","type":"timestamp with time zone","notNull":true}},"filters":{},"search":[]}', args, page_size, page);
   end if;
 
   return (
     select json_build_object(
-      'data', coalesce(json_agg(item), '[]'),
+      'data', coalesce(json_agg(item.*), '[]'),
       'total', (select count(*) from public.items as t)
     )
     from (
@@ -45,7 +45,7 @@ end
 $$;
 
 comment on function svc_crud.items_list(jsonb) is
-  'A page of items and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:bd9017f565421ab6';
+  'A page of items and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:98fce630a1ebf385';
 
 grant execute on function svc_crud.items_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -60,7 +60,7 @@ as $$
 #variable_conflict use_variable
 begin
   return (
-    select row_to_json(item)
+    select row_to_json(item.*)
     from (
       select
         t.id as "id",
@@ -78,7 +78,7 @@ end
 $$;
 
 comment on function svc_crud.items_get(integer) is
-  'One row of items, or null when there is none that the caller may see. svc:94e9cf10c62fc519';
+  'One row of items, or null when there is none that the caller may see. svc:a905b6bd8bc6a6df';
 
 grant execute on function svc_crud.items_get(integer) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -108,13 +108,13 @@ begin
     case when data ? 'done' then input.done else false end,
     case when data ? 'priority' then input.priority else 0 end
   )
-  returning (select row_to_json(item) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.done as "done", t.priority as "priority", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
+  returning (select row_to_json(item.*) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.done as "done", t.priority as "priority", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
   return result;
 end
 $$;
 
 comment on function svc_crud.items_create(jsonb) is
-  'Inserts a row into items and returns it. Takes the columns by their property names. svc:fbf8abe15934efd3';
+  'Inserts a row into items and returns it. Takes the columns by their property names. svc:2a4c8df9ba8340a4';
 
 grant execute on function svc_crud.items_create(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
@@ -146,12 +146,13 @@ begin
   where t.id = row_id
     and (changes ->> 'ifUnmodifiedSince' is null
       or date_trunc('milliseconds', t.updated_at) <= (changes ->> 'ifUnmodifiedSince')::timestamptz)
-  returning (select row_to_json(item) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.done as "done", t.priority as "priority", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
+  returning (select row_to_json(item.*) from (select t.id as "id", t.user_id as "userId", t.title as "title", t.done as "done", t.priority as "priority", t.created_at as "createdAt", t.updated_at as "updatedAt") as item) into result;
 
   if result is null and changes ->> 'ifUnmodifiedSince' is not null and exists (
     select from public.items as t
      where t.id = row_id
        and date_trunc('milliseconds', t.updated_at) > (changes ->> 'ifUnmodifiedSince')::timestamptz
+       for update  -- asks the policies for updates: a row that the caller may only read is 404, whenever it changed
   ) then
     raise exception 'the row was changed after %', changes ->> 'ifUnmodifiedSince' using errcode = 'SV409';
   end if;
@@ -160,7 +161,7 @@ end
 $$;
 
 comment on function svc_crud.items_update(integer, jsonb) is
-  'Changes the given columns of a row of items and returns it; null when the caller may not, or it is gone. svc:e31ec063b68aac46';
+  'Changes the given columns of a row of items and returns it; null when the caller may not, or it is gone. svc:2f500fdeb53e9fa9';
 
 grant execute on function svc_crud.items_update(integer, jsonb) to svc_request, svc_anonymous, svc_authenticated;
 

@@ -1,0 +1,295 @@
+// If this file fails, a policy helper may lose a clause without any test noticing, and with it somebody's rows. Every
+// policy that the helpers return is broken in every way we could think of, and the behaviour has to tell each time.
+import { isDeepStrictEqual } from "node:util";
+import type { SQL } from "drizzle-orm";
+import {
+  getTableConfig,
+  PgDialect,
+  type PgPolicy,
+  type PgRole,
+  pgTable,
+  serial,
+  text,
+  uuid,
+} from "drizzle-orm/pg-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { memberRls, openRls, ownerRls } from "../../src/index.ts";
+import { database } from "../support/database.ts";
+
+const ann = "00000000-0000-4000-8000-00000000000a";
+const bob = "00000000-0000-4000-8000-00000000000b";
+
+// One table per helper and mode. `owner` is the user or team of a row, `other` that of somebody else's row.
+const id = serial("id").primaryKey();
+const columns = { id, owner: text("owner"), other: text("other"), body: text("body") };
+const uuids = { id, owner: uuid("owner"), other: uuid("other"), body: text("body") };
+const memberships = pgTable("memberships_of_all", {
+  owner: text("owner"),
+  userId: text("user_id"),
+  other: text("other"),
+});
+const through = { through: memberships, user: memberships.userId };
+const tables = [
+  pgTable("owned", columns, (t) => ownerRls(t.owner)),
+  pgTable("owned_by_uuid", uuids, (t) => ownerRls(t.owner)),
+  pgTable("owned_public", columns, (t) => ownerRls(t.owner, { read: "public" })),
+  pgTable("of_team", columns, (t) => memberRls({ ...through, team: t.owner })),
+  pgTable("open_anyone_anyone", columns, () => openRls({ read: "anyone", write: "anyone" })),
+  pgTable("open_anyone_authenticated", columns, () => openRls({ read: "anyone", write: "authenticated" })),
+  pgTable("open_anyone_nobody", columns, () => openRls({ read: "anyone", write: "nobody" })),
+  pgTable("open_authenticated_anyone", columns, () => openRls({ read: "authenticated", write: "anyone" })),
+  pgTable("open_authenticated_authenticated", columns, () =>
+    openRls({ read: "authenticated", write: "authenticated" }),
+  ),
+  pgTable("open_authenticated_nobody", columns, () => openRls({ read: "authenticated", write: "nobody" })),
+];
+
+// What every caller tries. Ann owns one row, Bob two and nobody four, so that a number of rows says whose they are.
+// A statement without WHERE and RETURNING reads nothing: PostgreSQL asks no SELECT policy, and the verb's own is alone.
+const statements = [
+  "select from t",
+  "select from t for update",
+  "insert into t (owner) values (:ann)",
+  "insert into t (owner) values (:bob)",
+  "insert into t (owner) values (null)",
+  "insert into t (owner) values (:ann) returning id",
+  "update t set body = 'x'",
+  "update t set body = 'x' where id > 0",
+  "update t set owner = :ann",
+  "update t set owner = :bob",
+  "update t set owner = null",
+  "update t set owner = :bob where id > 0",
+  "delete from t",
+  "delete from t where id > 0",
+];
+// By role and identity. The last two must not happen, and must not matter.
+const callers = [
+  ["svc_authenticated", ann],
+  ["svc_authenticated", bob],
+  ["svc_anonymous", ""],
+  ["svc_authenticated", ""],
+  ["svc_anonymous", ann],
+] as const;
+
+// Rows that each statement touches, "-" when it is refused, in the order of the statements; a line per caller.
+// biome-ignore format: a table
+const line = {
+  //         select,lock insert ann,bob,none,ret. update,where to ann,bob,none,bob where delete,where
+  annOnly:   "1    1     1 - - 1                  1    1       1 - - -                   1    1",
+  bobOnly:   "2    2     - 1 - -                  2    2       - 2 - 2                   2    2",
+  annShown:  "7    1     1 - - 1                  1    1       1 - - -                   1    1",
+  bobShown:  "7    2     - 1 - -                  2    2       - 2 - 2                   2    2",
+  nothing:   "0    0     - - - -                  0    0       0 0 0 0                   0    0",
+  readOnly:  "7    0     - - - -                  0    0       0 0 0 0                   0    0",
+  writeOnly: "0    0     1 1 1 -                  7    0       7 7 7 0                   7    0",
+  all:       "7    7     1 1 1 1                  7    7       7 7 7 7                   7    7",
+};
+const { annOnly, bobOnly, annShown, bobShown, nothing, readOnly, writeOnly, all } = line;
+// biome-ignore format: a table
+const behaviour: Record<string, string[]> = {
+  //                                 ann,      bob,      nobody,    no identity, no account
+  owned:                            [annOnly,  bobOnly,  nothing,   nothing,     nothing],
+  owned_by_uuid:                    [annOnly,  bobOnly,  nothing,   nothing,     nothing],
+  owned_public:                     [annShown, bobShown, readOnly,  readOnly,    readOnly],
+  of_team:                          [annOnly,  bobOnly,  nothing,   nothing,     nothing],
+  open_anyone_anyone:               [all,      all,      all,       all,         all],
+  open_anyone_authenticated:        [all,      all,      readOnly,  all,         readOnly],
+  open_anyone_nobody:               [readOnly, readOnly, readOnly,  readOnly,    readOnly],
+  open_authenticated_anyone:        [all,      all,      writeOnly, all,         writeOnly],
+  open_authenticated_authenticated: [all,      all,      nothing,   all,         nothing],
+  open_authenticated_nobody:        [readOnly, readOnly, nothing,   readOnly,    nothing],
+};
+
+interface Policy {
+  name: string;
+  kind: "permissive" | "restrictive";
+  verb: string;
+  roles: string[];
+  using: string | undefined;
+  check: string | undefined;
+}
+
+const dialect = new PgDialect();
+const render = (condition?: SQL) => condition && dialect.sqlToQuery(condition.inlineParams()).sql;
+const rendered = ({ name, for: verb = "all", to, using, withCheck }: PgPolicy): Policy => ({
+  name,
+  kind: "permissive",
+  verb,
+  roles: [to ?? "public"].flat().map((role) => (typeof role === "string" ? role : (role as PgRole).name)),
+  using: render(using),
+  check: render(withCheck),
+});
+const createPolicy = (table: string, { name, kind, verb, roles, using, check }: Policy) =>
+  `create policy ${name} on ${table} as ${kind} for ${verb} to ${roles.join(", ")}
+   ${using ? `using (${using})` : ""} ${check ? `with check (${check})` : ""};`;
+
+const identity = "(select svc.current_user_id())";
+/** Ways to break a condition. One that changes nothing, since what it changes is not there, is none. */
+const breaks: Record<string, (condition: string) => string> = {
+  true: () => "true",
+  false: () => "false",
+  negated: (condition) => (condition === "true" ? condition : `not (${condition})`),
+  "another column": (condition) => condition.replace('"owner"', '"other"'),
+  "is not distinct from": (condition) => condition.replace(` = ${identity}`, ` is not distinct from ${identity}`),
+  "is distinct from": (condition) => condition.replace(` = ${identity}`, ` is distinct from ${identity}`),
+  "or nobody is signed in": (condition) => (condition === "true" ? condition : `${condition} or ${identity} is null`),
+  "or nobody owns it": (condition) => (condition === "true" ? condition : `${condition} or owner is null`),
+  "the role's name": (condition) => condition.replace(identity, "current_user::text"),
+  "always Bob": (condition) => condition.replace(identity, `(select '${bob}'::text)`),
+  "identity asked per row": (condition) => condition.replace(identity, "svc.current_user_id()"),
+  "members of any team": (condition) => condition.replace(/ where .*(?=\)$)/, ""),
+  "not in": (condition) => condition.replace(" in (", " not in ("),
+  "in some team": (condition) => condition.replace(/in \(select "\w+"\."owner"/, 'in (select "of_team"."owner"'),
+  "the other team": (condition) => condition.replace(/in \(select ("\w+")\."owner"/, 'in (select $1."other"'),
+  "the other user": (condition) => condition.replace('"user_id"', '"other"'),
+};
+
+/** A policy broken in one way; null when it is gone. */
+interface Mutant {
+  what: string;
+  policy: Policy | null;
+}
+function mutantsOf(policy: Policy): Mutant[] {
+  const found: Mutant[] = [
+    { what: "dropped", policy: null },
+    { what: "restrictive", policy: { ...policy, kind: "restrictive" } },
+    { what: "for all", policy: { ...policy, verb: "all" } },
+  ];
+  for (const role of ["svc_anonymous", "svc_authenticated"]) {
+    const rest = policy.roles.filter((one) => one !== role);
+    if (rest.length === policy.roles.length) {
+      found.push({ what: `also to ${role}`, policy: { ...policy, roles: [...rest, role] } });
+      found.push({ what: `to ${role} instead`, policy: { ...policy, roles: [role] } });
+    } else if (rest.length > 0) found.push({ what: `not to ${role}`, policy: { ...policy, roles: rest } });
+  }
+  for (const clause of ["using", "check"] as const) {
+    const condition = policy[clause];
+    if (condition === undefined) continue;
+    found.push({ what: `${clause}: none`, policy: { ...policy, [clause]: undefined } });
+    for (const [what, change] of Object.entries(breaks)) {
+      const changed = change(condition);
+      if (changed !== condition) found.push({ what: `${clause}: ${what}`, policy: { ...policy, [clause]: changed } });
+    }
+  }
+  return found;
+}
+
+/** Mutants that no statement can tell from the original, and why. Each is run too: one that shows does not belong here. */
+const equivalents: { mutants: RegExp; because: string }[] = [
+  {
+    mutants: / update_\w+ check: none$/,
+    because: "An update without WITH CHECK checks new rows by USING, which is the same condition.",
+  },
+  {
+    mutants: / (using|check): identity asked per row$/,
+    because: "The rows are the same. The sub-select makes PostgreSQL ask once per statement: speed, not behaviour.",
+  },
+  {
+    mutants: / update_\w+ check: (is not distinct from|or nobody is signed in)$/,
+    because: "Only a caller without identity would pass, and USING leaves that one no row to update.",
+  },
+  {
+    mutants: /^(owned|owned_by_uuid|of_team) \w+ for all$/,
+    because: "All four verbs have this very condition and role already, so it adds nothing to any of them.",
+  },
+  {
+    mutants: /^owned_public (insert|update|delete)_owner for all$/,
+    because:
+      "It adds the owner's rows to the other verbs: select shows all anyway, the rest have this condition already.",
+  },
+  {
+    mutants: /^open_\w+ insert_\w+ for all$/,
+    because:
+      "A policy without USING lets no verb see a row, and insert and update let the same roles write any already.",
+  },
+  {
+    mutants:
+      /^open_(anyone_anyone (s|u|d)|authenticated_authenticated (s|u|d)|anyone_authenticated (u|d)|authenticated_anyone s)\w+ for all$/,
+    because: "The same roles may do everything already.",
+  },
+];
+
+const db = database();
+beforeAll(async () => {
+  // Everybody may read all memberships and has every privilege: only the policies decide.
+  await db.sql(`
+    create table memberships_of_all (owner text, user_id text, other text);
+    insert into memberships_of_all values ('${ann}', '${ann}', '${bob}'), ('${bob}', '${bob}', '${ann}'),
+      ('${bob}', null, null);
+    grant select on memberships_of_all to svc_anonymous, svc_authenticated;
+    create function attempt(role text, identity text, statement text) returns text language plpgsql as $$
+    declare
+      touched bigint;
+    begin
+      perform set_config('svc.user_id', identity, true), set_config('role', role, true);
+      execute statement;
+      get diagnostics touched = row_count;
+      raise exception sqlstate 'UNDO0';
+    exception
+      when sqlstate 'UNDO0' then return touched;
+      when insufficient_privilege then return '-';
+      when others then return sqlstate;
+    end
+    $$`);
+  for (const table of tables) {
+    const { name, policies } = getTableConfig(table);
+    const type = name === "owned_by_uuid" ? "uuid" : "text";
+    await db.sql(`
+      create table ${name} (id serial primary key, owner ${type}, other ${type}, body text);
+      alter table ${name} enable row level security;
+      insert into ${name} (owner, other) values ('${ann}', '${bob}'), ('${bob}', '${ann}'), ('${bob}', '${ann}'),
+        (null, null), (null, null), (null, null), (null, null);
+      grant all on ${name} to svc_anonymous, svc_authenticated;
+      grant usage on sequence ${name}_id_seq to svc_anonymous, svc_authenticated;
+      ${policies.map((policy) => createPolicy(name, rendered(policy))).join("\n")}`);
+  }
+});
+
+/** What every caller achieves with every statement, in the form of the tables above. */
+async function behaviourOf(table: string): Promise<string[]> {
+  const texts = statements.map((statement) =>
+    statement.replace(/\bt\b/, table).replace(":ann", `'${ann}'`).replace(":bob", `'${bob}'`),
+  );
+  const [row] = await db.sql<{ lines: string[] }>(
+    `select array_agg(line order by number) as lines from (
+       select c.number, string_agg(attempt(c.role, c.identity, s.statement), ' ' order by s.number) as line
+         from unnest($1::text[], $2::text[]) with ordinality as c (role, identity, number),
+              unnest($3::text[]) with ordinality as s (statement, number)
+        group by c.number) as lines`,
+    [callers.map(([role]) => role), callers.map(([, one]) => one), texts],
+  );
+  return row?.lines ?? [];
+}
+
+const needed = new Set<unknown>();
+let killed = 0;
+
+describe.for(tables.map((table) => getTableConfig(table)))("$name", ({ name, policies }) => {
+  const expected = (behaviour[name] ?? []).map((one) => one.replace(/ +/g, " "));
+
+  test("behaves as declared", async () => {
+    expect(await behaviourOf(name)).toEqual(expected);
+  });
+
+  test.for(policies.map(rendered))("$name: whatever is broken in it shows", async (policy) => {
+    const wrong: string[] = [];
+    for (const { what, policy: broken } of mutantsOf(policy)) {
+      await db.sql("begin");
+      await db.sql(`drop policy ${policy.name} on ${name}; ${broken ? createPolicy(name, broken) : ""}`);
+      const survives = isDeepStrictEqual(await behaviourOf(name), expected);
+      await db.sql("rollback");
+      const mutant = `${name} ${policy.name} ${what}`;
+      const equivalent = equivalents.find(({ mutants }) => mutants.test(mutant));
+      if (survives && !equivalent) wrong.push(`${mutant}: survives`);
+      if (!survives && equivalent) wrong.push(`${mutant}: shows, although "${equivalent.because}"`);
+      if (equivalent) needed.add(equivalent);
+      if (!survives) killed++;
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
+test("there were mutants, and every excuse was needed", () => {
+  expect(killed).toBeGreaterThan(400);
+  expect(equivalents.filter((one) => !needed.has(one))).toEqual([]);
+});
