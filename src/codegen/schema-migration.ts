@@ -7,7 +7,7 @@
 import { followNames } from "./schema-constraint-names.ts";
 import { diffGrants } from "./schema-grants.ts";
 import { explainLosses } from "./schema-losses.ts";
-import { quote, short } from "./schema-names.ts";
+import { quote, short, split } from "./schema-names.ts";
 import { diffPolicies } from "./schema-policies.ts";
 import { type Answers, resolveRenames } from "./schema-renames.ts";
 import type { Snapshot } from "./schema-snapshot.ts";
@@ -48,19 +48,25 @@ export async function writeMigration(previous: Snapshot, after: Snapshot, answer
 }
 
 const section = ([title, statements]: [string, string[]]): string =>
-  [...(title ? [`-- ${title}`] : []), statements.map(spaced).join("\n").trimEnd()].join("\n");
+  [...(title ? [`-- ${title}`] : []), statements.map(spaced).join("\n").trim()].join("\n");
 
 /** A table stands by itself. */
 const spaced = (statement: string) => (statement.startsWith("CREATE TABLE") ? `\n${statement}\n` : statement);
 
 /** The owner role may not create schemas, so an administrator does; requests need to be let in. */
 function schemas(before: Snapshot, after: Snapshot): string[] {
-  return Object.keys(after.schemas)
-    .filter((name) => !(name in before.schemas))
+  return schemasOf(after)
+    .filter((name) => !schemasOf(before).includes(name))
     .flatMap((name) => [
       `-- The administrator runs this first, migrations may not: create schema ${quote(name)} authorization svc_owner;`,
       `grant usage on schema ${quote(name)} to svc_anonymous, svc_authenticated, svc_system;`,
     ]);
+}
+
+/** Schemas that something is in, besides public: an application need not export them. */
+function schemasOf({ tables, views, enums, sequences }: Snapshot): string[] {
+  const keys = Object.keys({ ...tables, ...views, ...enums, ...sequences });
+  return [...new Set(keys.map((key) => split(key).schema))].filter((name) => name !== "public");
 }
 
 /** A view without security_invoker reads as its owner, past every policy. */

@@ -8,6 +8,7 @@ import { migrate } from "../../src/postgres/migrate.ts";
 import { loadApp } from "../../src/service/load-app.ts";
 import { createLog } from "../../src/service/log.ts";
 import { type Service, startService } from "../../src/service/service.ts";
+import { auth, index, schema } from "../codegen/application.ts";
 import { leavePlatform } from "../codegen/evolution.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
@@ -22,48 +23,6 @@ beforeAll(async () => {
   app = await folder("generate", { "backend/schema.ts": schema, "backend/auth.ts": auth, "backend/index.ts": index });
 });
 afterAll(() => Promise.all(folders.map((path) => rm(path, { recursive: true, force: true }))));
-
-const schema = `
-import { openRls, ownerRls } from "@svc/core";
-import { boolean, integer, pgSchema, pgTable, serial, text, timestamp, uuid } from "drizzle-orm/pg-core";
-const instant = (name: string) => timestamp(name, { withTimezone: true }).notNull().defaultNow();
-export const user = pgSchema("auth").table("user", { id: text("id").primaryKey() });
-export const tasks = pgTable("tasks", {
-  id: serial("id").primaryKey(),
-  userId: text("user_id").notNull().references(() => user.id, { onDelete: "cascade" }),
-  title: text("title").notNull(),
-  done: boolean("done").notNull().default(false),
-  priority: integer("priority").notNull().default(0),
-  createdAt: instant("created_at"),
-  updatedAt: instant("updated_at"),
-}, (t) => ownerRls(t.userId));
-export const articles = pgTable("articles", {
-  id: uuid("id").primaryKey().defaultRandom(),
-  userId: text("user_id").notNull(),
-  title: text("title").notNull(),
-  body: text("body").notNull(),
-  createdAt: instant("created_at"),
-}, (t) => ownerRls(t.userId, { read: "public" }));
-export const guestbook = pgTable("guestbook", {
-  id: serial("id").primaryKey(),
-  message: text("message").notNull(),
-  createdAt: instant("created_at"),
-}, () => openRls({ read: "anyone", write: "anyone" }));
-`;
-const auth = `
-import { defineAuth } from "@svc/core";
-export default defineAuth({ user: { additionalFields: { role: { type: "text", default: "member" } } } });
-`;
-const index = `
-import { createCrudFactory, createSvcProcedureBuilders, defineApi } from "@svc/core";
-import * as schema from "./schema.ts";
-const createCrud = createCrudFactory(createSvcProcedureBuilders<typeof schema>());
-export default defineApi({ procedures: {
-  tasks: createCrud(schema.tasks),
-  articles: createCrud(schema.articles, { allowAnonymous: true }),
-  guestbook: createCrud(schema.guestbook, { allowAnonymous: true }),
-} });
-`;
 
 /** A folder inside the project, where @svc/core resolves. */
 async function folder(name: string, files: Record<string, string>): Promise<string> {

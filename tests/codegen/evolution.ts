@@ -4,7 +4,7 @@
  */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, onTestFinished } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
 import { writeMigration } from "../../src/codegen/schema-migration.ts";
 import type { Answers } from "../../src/codegen/schema-renames.ts";
 import { emptySnapshot, type Snapshot, takeSnapshot } from "../../src/codegen/schema-snapshot.ts";
@@ -17,6 +17,18 @@ import { root } from "../support/global-setup.ts";
 export interface Version extends Partial<Answers> {
   schema: Record<string, unknown>;
   auth?: AuthDefinition;
+}
+
+/** From one schema to another. */
+export interface Change {
+  from: Version;
+  to: Version;
+  /** Rows that are there before. */
+  seed?: string;
+  /** What must be there afterwards. */
+  rows?: { query: string; are: unknown[] };
+  /** What the text must say. */
+  says?: RegExp[];
 }
 
 const platform = new Database();
@@ -97,6 +109,31 @@ export async function apply(db: Database, texts: readonly (string | null)[]): Pr
     if (text !== null) await writeFile(join(application, "migrations", `000${index + 1}_step.sql`), text);
   }
   await migrate({ adminUrl: db.url("admin"), platform: root, application });
+}
+
+/**
+ * Upgrades a database with rows, and expects the state of a fresh one: from the same migrations, and from the schema
+ * alone, which shows that the difference left nothing out.
+ */
+export async function expectSame({ from, to, seed, rows, says = [] }: Change): Promise<void> {
+  const answered = { ...to, renames: [], drops: [] };
+  const [first, second, third] = await migrationsOf(from, to, answered);
+  expect(second).not.toBeNull();
+  expect(third).toBeNull(); // nothing is left to say
+  for (const words of says) expect(second).toMatch(words);
+
+  const upgraded = await emptyDatabase();
+  await apply(upgraded, [first ?? ""]);
+  if (seed) await upgraded.sql(seed);
+  await apply(upgraded, [first ?? "", second ?? ""]);
+  const state = await facts(upgraded);
+  if (rows) expect(await upgraded.sql(rows.query)).toEqual(rows.are);
+
+  for (const texts of [[first ?? "", second ?? ""], await migrationsOf(answered)]) {
+    const fresh = await emptyDatabase();
+    await apply(fresh, texts);
+    expect(state).toEqual(await facts(fresh));
+  }
 }
 
 /**
