@@ -1,6 +1,6 @@
 -- Closes PostgreSQL's own doors that would let SQL inside a request become someone else or speak for the platform.
 -- Runs last, as the administrator; only a superuser may take these functions from PUBLIC, elsewhere PostgreSQL warns
--- and `svc doctor` reports what stays open.
+-- and these doors stay open: SECURITY.md says what that costs.
 
 -- set_config() could rewrite svc.user_id, the identity that every policy trusts. Only the requests' login may call it,
 -- and it does so before the role changes: PostgreSQL checks EXECUTE as the statement starts, so no fragment, function or

@@ -1,7 +1,7 @@
 -- The condition of a text search, for svc.find_rows(): the text stands, in any case, in one of the columns.
 --
--- Here `%` and `_` are what they look like; in the filters `like` and `ilike` they are wildcards. Ranking, stemming and
--- several words are the business of ctx.search.
+-- Here `%` and `_` are what they look like; in the filters `like` and `ilike` they are wildcards. It ranks nothing,
+-- stems nothing, and takes several words as one text.
 
 create or replace function svc.search_sql(columns jsonb, search text)
 returns text  -- null when there is nothing to search for, or nowhere to look

@@ -53,7 +53,7 @@ export function encodeResult(result: unknown): string {
   const [json, meta, , blobs] = serializer.serialize(result);
   if (blobs.length > 0) {
     throw new SvcError("INTERNAL", undefined, {
-      cause: new Error("A procedure returned a file. Store it with ctx.storage and return its id, or use a route."),
+      cause: new Error("A procedure returned a file. Return its bytes from a route instead."),
     });
   }
   return JSON.stringify(meta.length > 0 ? { json, meta } : { json });
