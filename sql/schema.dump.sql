@@ -201,6 +201,23 @@ $function$
 grant execute to svc_auth, svc_system
 comment: Adds a signing key and retires earlier ones; false when there is a live key that the caller does not know yet.
 
+-- Function auth.add_one_time_value(text,text,jsonb,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION auth.add_one_time_value(purpose text, token_hash text, content jsonb, seconds integer)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  insert into auth.verification (id, identifier, value, expires_at)
+  values (
+    gen_random_uuid()::text,
+    add_one_time_value.purpose || ':' || add_one_time_value.token_hash,
+    add_one_time_value.content::text,
+    now() + make_interval(secs => add_one_time_value.seconds)
+  )
+$function$
+grant execute to svc_auth, svc_system
+comment: Keeps content for so many seconds under a purpose and the SHA-256 of a token, in hex.
+
 -- Function auth.find_session(text) owner svc_owner
 CREATE OR REPLACE FUNCTION auth.find_session(session_token text)
  RETURNS TABLE(session_id text, expires_at timestamp with time zone, user_id text, email text, name text, fields jsonb)
@@ -242,6 +259,19 @@ AS $function$
 $function$
 grant execute to svc_auth, svc_system
 comment: Names of the columns of auth."user".
+
+-- Function auth.take_one_time_value(text,text) owner svc_owner
+CREATE OR REPLACE FUNCTION auth.take_one_time_value(purpose text, token_hash text)
+ RETURNS jsonb
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  delete from auth.verification v
+   where v.identifier = take_one_time_value.purpose || ':' || take_one_time_value.token_hash and v.expires_at > now()
+  returning v.value::jsonb
+$function$
+grant execute to svc_auth, svc_system
+comment: What was kept under this purpose and token hash, exactly once; null when there is nothing, or no longer.
 
 -- Function svc.count_rows(text,text,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.count_rows(target text, condition text, mode text)

@@ -1,10 +1,12 @@
 /**
- * Who is calling: `Authorization: Bearer`, then a JWT or a session token. On every request, hence cheap: a JWT that has
+ * Who is calling: `Authorization: Bearer` with a JWT or a session token, or else the session cookie. On every request, hence cheap: a JWT that has
  * been seen costs one look into a map, and what is no credential of ours is refused without the database.
  * Next hop: `jwt.ts`, or `session-token.ts` and then `session-store.ts`.
  */
+import { foreignOrigin, type OriginPolicy } from "../http/origin-policy.ts";
 import type { Jwts } from "./jwt.ts";
 import type { Authenticate } from "./session.ts";
+import type { SessionCookie } from "./session-cookie.ts";
 import type { LiveSession, SessionStore } from "./session-store.ts";
 import type { SessionTokens } from "./session-token.ts";
 
@@ -12,14 +14,22 @@ export interface AuthenticateOptions {
   jwts: Jwts;
   sessionTokens: SessionTokens;
   sessions: SessionStore;
+  cookie: SessionCookie;
+  origins: OriginPolicy;
 }
 
-/** Cookies will be asked for after the header. */
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  return ({ authorization }) => {
-    const credential = bearer(authorization);
-    if (credential === null) return null;
-    return looksLikeJwt(credential) ? options.jwts.verify(credential) : findSession(options, credential);
+  const { jwts, cookie, origins } = options;
+  return (headers, access = "write") => {
+    const credential = bearer(headers.authorization);
+    if (credential !== null) {
+      return looksLikeJwt(credential) ? jwts.verify(credential) : findSession(options, credential);
+    }
+    const signed = cookie.read(headers.cookie);
+    if (signed === null || options.sessionTokens.open(signed) === null) return null;
+    // Cross-site request forgery: the browser adds the cookie, but it also says whose page is asking.
+    if (access === "write" && !origins.allows(headers.origin)) throw foreignOrigin();
+    return findSession(options, signed);
   };
 }
 

@@ -1,22 +1,27 @@
 /**
  * Authentication, put together: who is calling (`authenticate`) and the endpoints below /api/auth (`router`).
- * Next hop: `authenticate.ts`, `token-routes.ts`.
+ * Next hop: `authenticate.ts`, and the endpoints in `routes/`.
  */
-import type { Router } from "express";
+import { Router } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { AuthDefinition } from "../define/auth.ts";
+import type { OriginPolicy } from "../http/origin-policy.ts";
 import { ask } from "./ask.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { Credentials } from "./credentials.ts";
 import { Jwts } from "./jwt.ts";
 import { KeyStore } from "./key-store.ts";
 import { createLibrary } from "./library.ts";
+import { OneTimeValues } from "./one-time-values.ts";
 import { PasswordGate } from "./password-gate.ts";
+import { cookieStyle } from "./routes/cookie-style.ts";
+import { currentSession } from "./routes/current-session.ts";
+import { tokenStyle } from "./routes/token-style.ts";
 import type { Authenticate } from "./session.ts";
+import { SessionCookie } from "./session-cookie.ts";
 import { SessionStore } from "./session-store.ts";
 import { SessionTokens } from "./session-token.ts";
-import { tokenRoutes } from "./token-routes.ts";
 import { type AdditionalFields, columnOf } from "./user-fields.ts";
 
 export interface AuthOptions {
@@ -24,8 +29,8 @@ export interface AuthOptions {
   pool: pg.Pool;
   /** Newest first: the first one signs and encrypts, all of them verify and decrypt. */
   secrets: readonly string[];
-  /** Where clients reach this service, for example https://app.example.com. Its origin issues the tokens. */
-  baseUrl: string;
+  /** Its own origin issues the tokens. */
+  origins: OriginPolicy;
   definition: AuthDefinition;
   log: Logger;
 }
@@ -48,26 +53,36 @@ const maxWaiting = 100;
  *
  * @throws SvcError UNAVAILABLE when the database cannot be reached; TypeError without secrets
  */
-export async function createAuth({ pool, secrets, baseUrl, definition, log }: AuthOptions): Promise<Auth> {
+export async function createAuth({ pool, secrets, origins, definition, log }: AuthOptions): Promise<Auth> {
   const sessionTokens = new SessionTokens(secrets);
-  const { origin } = new URL(baseUrl);
   const fields = await fieldsWithColumns(pool, definition.user?.additionalFields ?? {}, log);
-  const library = await createLibrary({ pool, secrets, origin, definition, fields, log });
+  const library = await createLibrary({ pool, secrets, origins, definition, fields, log });
   const { secretConfig } = library.context;
   if (typeof secretConfig === "string") throw new TypeError("The library did not take the list of secrets.");
 
   const keys = new KeyStore(pool, secretConfig, log);
   await keys.signingKey(); // now rather than in the first sign-in, so that a process that cannot sign does not start
 
-  const jwts = new Jwts({ keys, origin, fields });
+  const jwts = new Jwts({ keys, origin: origins.own, fields });
   const sessions = new SessionStore(pool, library, fields);
-  const authenticate = createAuthenticate({ jwts, sessionTokens, sessions });
+  const cookie = new SessionCookie(origins.own.startsWith("https:"));
+  const means = { jwts, sessionTokens, sessions, cookie, origins };
+  const authenticate = createAuthenticate(means);
   // A sign-up holds a connection while it hashes: at least one is left for the sessions of everybody else.
   const gate = new PasswordGate(Math.max(1, Math.min(maxHashes, pool.options.max - 1)), maxWaiting);
-  const credentials = new Credentials(library, gate);
+  const parts = {
+    ...means,
+    authenticate,
+    keys,
+    credentials: new Credentials(library, gate),
+    once: new OneTimeValues(pool),
+  };
+  // Strict paths: letter case, doubled and trailing slashes count, so that a limit on a path has no other door.
+  const router = Router({ caseSensitive: true, strict: true });
+  for (const family of [tokenStyle, cookieStyle, currentSession]) family(router, parts);
   return {
     authenticate,
-    router: tokenRoutes({ jwts, sessionTokens, sessions, credentials, keys, authenticate }),
+    router,
     async close() {
       jwts.forgetAll();
     },

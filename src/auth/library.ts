@@ -9,14 +9,14 @@ import { PostgresDialect } from "kysely";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { AuthDefinition } from "../define/auth.ts";
+import type { OriginPolicy } from "../http/origin-policy.ts";
 import { type AdditionalFields, libraryFields } from "./user-fields.ts";
 
 export interface LibraryOptions {
   pool: pg.Pool;
   /** Newest first. */
   secrets: readonly string[];
-  /** Our own origin, for example https://app.example.com. */
-  origin: string;
+  origins: Pick<OriginPolicy, "own" | "all">;
   definition: AuthDefinition;
   /** Those declared fields that have a column. */
   fields: AdditionalFields;
@@ -89,13 +89,14 @@ export async function createLibrary(options: LibraryOptions) {
 }
 
 /** What the `betterAuth` hook cannot change. */
-function fixedOptions({ pool, secrets, origin, log }: LibraryOptions) {
+function fixedOptions({ pool, secrets, origins, log }: LibraryOptions) {
   return {
     // The schema is in every statement: a session's search_path neither exists on a shared login nor survives PgBouncer.
     // With `transaction`, a user without an account cannot come about.
     database: { dialect: new PostgresDialect({ pool }), type: "postgres", schemaName: "auth", transaction: true },
     secrets: secrets.map((value) => ({ version: versionOf(value), value })),
-    baseURL: origin,
+    baseURL: origins.own,
+    trustedOrigins: [...origins.all],
     basePath: "/api/auth",
     telemetry: { enabled: false },
     logger: { level: "info", log: forward(log) },

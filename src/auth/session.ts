@@ -18,11 +18,19 @@ export interface Session {
 export interface CredentialHeaders {
   authorization?: string | undefined;
   cookie?: string | undefined;
+  /** What a browser says about the page that asks. */
+  origin?: string | undefined;
 }
 
 /**
  * Finds out who is calling.
  *
+ * @param access what the call may do. A cookie, which browsers send whoever asks, lets nobody write but the pages of
+ *               listed origins (Default: "write")
  * @returns null when there is no credential or none that is valid; a promise only when the database had to be asked
+ * @throws SvcError FORBIDDEN for a write by cookie from another origin, or from none
  */
-export type Authenticate = (headers: CredentialHeaders) => Session | null | Promise<Session | null>;
+export type Authenticate = (
+  headers: CredentialHeaders,
+  access?: "read" | "write",
+) => Session | null | Promise<Session | null>;

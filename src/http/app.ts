@@ -1,5 +1,5 @@
 /**
- * The HTTP surface: calls by name first, then Express with everything else as one ordered list. Each entry is one file of
+ * The HTTP surface: what surrounds every exchange, calls by name, then Express with everything else as one ordered list. Each entry is one file of
  * this folder, or a neighbour's router.
  * Next hop: `procedures.ts` for calls by name, `routes.ts` for the application's own paths.
  */
@@ -7,10 +7,12 @@ import type { RequestListener } from "node:http";
 import express, { type Router } from "express";
 import type { Logger } from "pino";
 import type { Api } from "../define/api.ts";
+import { createCors } from "./cors.ts";
 import { notFound, renderError, sendError } from "./errors.ts";
 import { healthEndpoints, type Readiness } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
-import { type Observe, observer, setCommonHeaders } from "./observe.ts";
+import { observer, setCommonHeaders } from "./observe.ts";
+import type { OriginPolicy } from "./origin-policy.ts";
 import { type ProcedureTransport, procedureEndpoint } from "./procedures.ts";
 import { applicationRoutes } from "./routes.ts";
 import { staticFiles } from "./static-files.ts";
@@ -18,6 +20,7 @@ import { staticFiles } from "./static-files.ts";
 export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   api: Api;
   authRoutes: Router;
+  origins: OriginPolicy;
   log: Logger;
   metrics: Metrics;
   readiness: Readiness;
@@ -35,14 +38,16 @@ export function createApp(options: AppOptions): RequestListener {
     ["/api/query", procedureEndpoint(transport, "query")],
     ["/api/mutation", procedureEndpoint(transport, "mutation")],
   ]);
-  const app = expressApp(options, observe);
+  const cors = createCors(options.origins);
+  const app = expressApp(options);
 
   // Calls by name are nearly all of the traffic. Two known paths need no router, and Express would cost as much as
   // reading, checking and answering such a call (docs/adr/0004-calls-before-express.md).
   return (request, response) => {
+    observe(request, response);
+    if (cors(request, response)) return;
     const call = request.method === "POST" ? calls.get(pathOf(request.url ?? "")) : undefined;
     if (!call) return app(request, response);
-    observe(request, response);
     call(request, response).catch((error) => sendError(response, error));
   };
 }
@@ -52,18 +57,16 @@ function pathOf(url: string): string {
   return query < 0 ? url : url.slice(0, query);
 }
 
-function expressApp(options: AppOptions, observe: Observe) {
+function expressApp(options: AppOptions) {
   const { api, webDir } = options;
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
   app.set("trust proxy", options.trustProxy);
+  app.set("case sensitive routing", true);
+  app.set("strict routing", true);
   app.set("query parser", false); // routes read the query themselves
 
-  app.use((request, response, next) => {
-    observe(request, response);
-    next();
-  });
   app.use(setCommonHeaders);
   app.use("/api/auth", options.authRoutes);
   app.use(healthEndpoints(options.readiness, options.metrics));

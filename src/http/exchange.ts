@@ -8,14 +8,18 @@ export interface Exchange {
   requestId: string;
   /** What was called, from a bounded set of names: a procedure, a route's pattern, or a built-in path. */
   operation: string;
+  /** Headers that the answer gets, whoever writes it. */
+  headers: Record<string, string>;
   /** What went wrong, for the log line. */
   error?: unknown;
 }
 
 const exchanges = new WeakMap<ServerResponse, Exchange>();
 
+/** The id that leads to the log, no guessing of content types, and the warning to caches that CORS headers differ. */
 export function startExchange(response: ServerResponse, requestId: string): Exchange {
-  const exchange: Exchange = { requestId, operation: "unknown" };
+  const headers = { "x-request-id": requestId, "x-content-type-options": "nosniff", vary: "Origin" };
+  const exchange: Exchange = { requestId, operation: "unknown", headers };
   exchanges.set(response, exchange);
   return exchange;
 }
@@ -27,16 +31,10 @@ export function exchangeOf(response: ServerResponse): Exchange {
   return exchange;
 }
 
-/** Headers of every answer: the id that leads to the log, and no guessing of content types. */
-export const commonHeaders = ({ requestId }: Exchange) => ({
-  "x-request-id": requestId,
-  "x-content-type-options": "nosniff",
-});
-
 /** Sends a JSON body that is already text. Answers of the API are about one caller: nobody may store them. */
 export function sendJson(response: ServerResponse, status: number, json: string, headers: Record<string, string> = {}) {
   response.writeHead(status, {
-    ...commonHeaders(exchangeOf(response)),
+    ...exchangeOf(response).headers,
     "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(json),
     "cache-control": "no-store",

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { Logger } from "pino";
 import { SvcError } from "../errors/svc-error.ts";
-import { commonHeaders, exchangeOf, startExchange } from "./exchange.ts";
+import { exchangeOf, startExchange } from "./exchange.ts";
 import type { Metrics } from "./metrics.ts";
 
 const acceptableId = /^[\w.:-]{1,128}$/;
@@ -39,6 +39,6 @@ export function observer(log: Logger, metrics: Metrics): Observe {
 
 /** For answers that others write: the authentication routes, the application's, static files. */
 export const setCommonHeaders: RequestHandler = (_request, response, next) => {
-  for (const [name, value] of Object.entries(commonHeaders(exchangeOf(response)))) response.setHeader(name, value);
+  for (const [name, value] of Object.entries(exchangeOf(response).headers)) response.setHeader(name, value);
   next();
 };

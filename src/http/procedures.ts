@@ -31,7 +31,7 @@ export function procedureEndpoint(transport: ProcedureTransport, kind: "query" |
     const procedure = find(transport.procedures, name, kind);
     exchange.operation = procedure.name;
 
-    const found = transport.authenticate(request.headers);
+    const found = transport.authenticate(request.headers, kind === "query" ? "read" : "write");
     const session = found instanceof Promise ? await found : found;
     const caller: Caller = { session, requestId: exchange.requestId };
     sendJson(response, 200, await answer(transport.runtime, procedure, args, caller));

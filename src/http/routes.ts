@@ -33,12 +33,13 @@ function routeEndpoint(route: RouteDefinition, { authenticate, runtime, limits }
     const exchange = exchangeOf(response);
     exchange.operation = route.path;
 
-    const session = await authenticate(httpRequest.headers);
+    const access = route.verb === "get" ? "read" : "write";
+    const session = await authenticate(httpRequest.headers, access);
     if (!session && !route.anonymous) throw new SvcError("UNAUTHORIZED");
     const request = toSvcRequest(httpRequest, limits);
     const answer = await invoke<Answer>(runtime, {
       caller: { session, requestId: exchange.requestId },
-      access: route.verb === "get" ? "read" : "write",
+      access,
       anonymous: route.anonymous,
       input: readsQuery ? request.query : await jsonInput(request, mediaType(httpRequest)),
       request,

@@ -10,6 +10,7 @@ import { requestDatabases, systemDatabase } from "../context/database.ts";
 import type { EffectiveConfig } from "../define/config.ts";
 import { createApp } from "../http/app.ts";
 import { createMetrics } from "../http/metrics.ts";
+import { createOriginPolicy } from "../http/origin-policy.ts";
 import { refuseDrift } from "../postgres/fingerprints.ts";
 import { createPools, type PoolUrls } from "../postgres/pools.ts";
 import type { LoadedApp } from "./load-app.ts";
@@ -53,10 +54,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     });
     const url = `http://localhost:${(server.address() as AddressInfo).port}`;
 
+    const origins = createOriginPolicy({ ...config, configured: config.auth.url, listening: url });
+
     const auth = await createAuth({
       pool: pools.auth,
       secrets: [...options.secrets],
-      baseUrl: config.auth.url ?? url,
+      origins,
       definition: app.auth,
       log,
     });
@@ -66,6 +69,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       api: app.api,
       authenticate: auth.authenticate,
       authRoutes: auth.router,
+      origins,
       runtime: {
         log,
         requestPool: pools.request,

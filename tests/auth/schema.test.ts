@@ -25,7 +25,14 @@ const jwksColumns = {
 /** What the library's own generator would still add for its core and its jwt plugin. */
 async function missing() {
   const log = createLog("silent");
-  const library = await createLibrary({ pool, secrets: [secret], origin, definition: {}, fields: {}, log });
+  const library = await createLibrary({
+    pool,
+    secrets: [secret],
+    origins: { own: origin, all: [origin] },
+    definition: {},
+    fields: {},
+    log,
+  });
   const plugins = [jwt({ schema: { jwks: { fields: jwksColumns } } })];
   const { toBeCreated, toBeAdded } = await getMigrations({ ...library.context.options, plugins });
   return [...toBeCreated, ...toBeAdded].map(({ table, fields }) => ({ table, fields: Object.keys(fields) }));

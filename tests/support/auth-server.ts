@@ -8,6 +8,7 @@ import type { AuthDefinition } from "../../src/define/auth.ts";
 import { notFound, renderError } from "../../src/http/errors.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import { observer } from "../../src/http/observe.ts";
+import { createOriginPolicy } from "../../src/http/origin-policy.ts";
 import { createLog } from "../../src/service/log.ts";
 import type { Database } from "./database.ts";
 
@@ -19,6 +20,7 @@ export interface AuthServerOptions {
   definition?: AuthDefinition;
   secrets?: string[];
   baseUrl?: string;
+  frontendOrigins?: string[];
   /** Connections. (Default: 5) */
   max?: number;
   /** Connect as this login instead of svc_auth. */
@@ -90,10 +92,16 @@ export async function startAuthServer(db: Database, options: AuthServerOptions =
   const log = createLog("trace", { write: (line) => void lines.push(line) });
   const pool = new pg.Pool({ connectionString: db.url(options.login ?? "auth"), max: options.max ?? 5 });
   pool.on("error", () => {}); // the database goes before the pool does
+  const origins = createOriginPolicy({
+    configured: options.baseUrl ?? origin,
+    listening: "http://localhost:4000",
+    frontendOrigins: options.frontendOrigins ?? [],
+    customDomains: [],
+  });
   const auth = await createAuth({
     pool,
     secrets: options.secrets ?? [secret],
-    baseUrl: options.baseUrl ?? origin,
+    origins,
     definition: options.definition ?? {},
     log,
   });

@@ -1,0 +1,24 @@
+-- Keeps something for whoever comes back with a token: a password reset, an e-mail verification, the state of a social
+-- sign-in, its one-time code. Called by src/auth/one-time-values.ts as svc_auth.
+--
+-- The token itself is not here: the row holds its SHA-256, so that a copy of the table redeems nothing.
+
+create or replace function auth.add_one_time_value(purpose text, token_hash text, content jsonb, seconds integer)
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  insert into auth.verification (id, identifier, value, expires_at)
+  values (
+    gen_random_uuid()::text,
+    add_one_time_value.purpose || ':' || add_one_time_value.token_hash,
+    add_one_time_value.content::text,
+    now() + make_interval(secs => add_one_time_value.seconds)
+  )
+$$;
+
+grant execute on function auth.add_one_time_value(text, text, jsonb, integer) to svc_auth;
+
+comment on function auth.add_one_time_value(text, text, jsonb, integer) is
+  'Keeps content for so many seconds under a purpose and the SHA-256 of a token, in hex.';

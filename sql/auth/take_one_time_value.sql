@@ -1,0 +1,18 @@
+-- Redeems a token, once: the row is deleted by the statement that returns it. Of many at the same moment one finds the
+-- row; the others wait for its lock and then find it gone. Called by src/auth/one-time-values.ts as svc_auth.
+
+create or replace function auth.take_one_time_value(purpose text, token_hash text)
+returns jsonb
+language sql
+volatile
+set search_path = ''
+as $$
+  delete from auth.verification v
+   where v.identifier = take_one_time_value.purpose || ':' || take_one_time_value.token_hash and v.expires_at > now()
+  returning v.value::jsonb
+$$;
+
+grant execute on function auth.take_one_time_value(text, text) to svc_auth;
+
+comment on function auth.take_one_time_value(text, text) is
+  'What was kept under this purpose and token hash, exactly once; null when there is nothing, or no longer.';

@@ -1,0 +1,41 @@
+/**
+ * Cookie style: the browser holds the session, out of reach of its scripts. Answers carry no token.
+ * Next hop: `../credentials.ts` for passwords, `../session-cookie.ts` for the cookie.
+ */
+import type { Router } from "express";
+import {
+  type AuthParts,
+  about,
+  jsonBody,
+  on,
+  publicUser,
+  requireKnownOrigin,
+  requirePasswords,
+  setSession,
+} from "./endpoint.ts";
+
+export function cookieStyle(router: Router, parts: AuthParts): void {
+  const { credentials } = parts;
+
+  on(router, "post", "/sign-up/email", async (request, response) => {
+    requireKnownOrigin(parts, request);
+    requirePasswords(credentials.enabled);
+    const session = await setSession(
+      parts,
+      response,
+      await credentials.signUp(await jsonBody(request), about(request)),
+    );
+    return { user: publicUser(session.user) };
+  });
+
+  on(router, "post", "/sign-in/email", async (request, response) => {
+    requireKnownOrigin(parts, request);
+    requirePasswords(credentials.enabled);
+    const session = await setSession(
+      parts,
+      response,
+      await credentials.signIn(await jsonBody(request), about(request)),
+    );
+    return { user: publicUser(session.user) };
+  });
+}

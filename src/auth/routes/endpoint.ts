@@ -1,0 +1,108 @@
+/**
+ * What the endpoints below /api/auth have in common: how a body is read, where a credential stands, how an answer goes
+ * out. Each file beside this one is a family of endpoints.
+ */
+import type { Request, RequestHandler, Response, Router } from "express";
+import { SvcError } from "../../errors/svc-error.ts";
+import { isJson, mediaType, parseJson, readBody } from "../../http/body.ts";
+import { exchangeOf, sendJson } from "../../http/exchange.ts";
+import { foreignOrigin } from "../../http/origin-policy.ts";
+import { type AuthenticateOptions, bearer, looksLikeJwt } from "../authenticate.ts";
+import type { Credentials } from "../credentials.ts";
+import type { KeyStore } from "../key-store.ts";
+import { addressHeader } from "../library.ts";
+import type { OneTimeValues } from "../one-time-values.ts";
+import type { Authenticate, SessionUser } from "../session.ts";
+import type { LiveSession } from "../session-store.ts";
+
+/** What the endpoints are made of; `create-auth.ts` puts it together. */
+export interface AuthParts extends AuthenticateOptions {
+  credentials: Credentials;
+  keys: KeyStore;
+  once: OneTimeValues;
+  authenticate: Authenticate;
+}
+
+/** In bytes. */
+const maxBody = 16 * 1024;
+
+/** Answers one request: with the JSON it resolves to, or by itself when it has already sent something. */
+export type Answer = (request: Request, response: Response) => Promise<object | undefined>;
+
+/** Mounts an endpoint. Its path below /api/auth is its name in the log and in the metrics. */
+export function on(router: Router, method: "get" | "post", path: string, answer: Answer): void {
+  const handler: RequestHandler = async (request, response) => {
+    exchangeOf(response).operation = `/api/auth${path}`;
+    const body = await answer(request, response);
+    if (body !== undefined) sendJson(response, 200, JSON.stringify(body));
+  };
+  router[method](path, handler);
+}
+
+/** Exactly these three: additional fields are the server's business, and a password hash is never near. */
+export const publicUser = ({ id, email, name }: SessionUser) => ({ id, email, name });
+
+/** A session that has just been created, from its bare token. */
+export async function opened({ sessions }: Pick<AuthParts, "sessions">, token: string): Promise<LiveSession> {
+  const session = await sessions.find(token);
+  if (!session) throw new Error("The session that was just created is not there.");
+  return session;
+}
+
+/** What token style answers to a sign-in of any kind. */
+export async function tokenAnswer(parts: AuthParts, token: string) {
+  const session = await opened(parts, token);
+  return {
+    user: publicUser(session.user),
+    sessionToken: parts.sessionTokens.sign(token),
+    token: await parts.jwts.sign(session),
+  };
+}
+
+/** What cookie style answers to a sign-in of any kind: the cookie, and no token that scripts could see. */
+export async function setSession(parts: AuthParts, response: Response, token: string): Promise<LiveSession> {
+  const session = await opened(parts, token);
+  response.setHeader("set-cookie", parts.cookie.set(parts.sessionTokens.sign(token), session.expiresAt));
+  return session;
+}
+
+/**
+ * For what changes the browser's cookies: only pages of listed origins may.
+ *
+ * @throws SvcError FORBIDDEN for other origins, and without the header
+ */
+export function requireKnownOrigin({ origins }: Pick<AuthParts, "origins">, request: Request): void {
+  if (!origins.allows(request.headers.origin)) throw foreignOrigin();
+}
+
+/** @throws SvcError UNAUTHORIZED for a JWT, which can neither be refreshed nor signed out by itself */
+export function bearerSessionToken(request: Request): string | null {
+  const credential = bearer(request.headers.authorization);
+  if (credential === null || !looksLikeJwt(credential)) return credential;
+  throw new SvcError("UNAUTHORIZED", "This takes the session token, not the JWT.", {
+    hint: "Send the sessionToken that sign-in returned as Authorization: Bearer.",
+  });
+}
+
+/** @throws SvcError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, INVALID_JSON */
+export async function jsonBody(request: Request): Promise<unknown> {
+  if (!isJson(mediaType(request))) {
+    throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, { hint: "Send application/json." });
+  }
+  return parseJson(await readBody(request, maxBody));
+}
+
+/** What the library writes into the session row: which browser, and from where. */
+export function about(request: Request): Headers {
+  const headers = new Headers({ "user-agent": (request.headers["user-agent"] ?? "").slice(0, 512) });
+  if (request.ip) headers.set(addressHeader, request.ip);
+  return headers;
+}
+
+/** @throws SvcError FORBIDDEN when passwords are switched off */
+export function requirePasswords(enabled: boolean): void {
+  if (enabled) return;
+  throw new SvcError("FORBIDDEN", "Signing in by e-mail and password is switched off.", {
+    hint: "Set emailAndPassword.enabled in auth.ts to allow it.",
+  });
+}

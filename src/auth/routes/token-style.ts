@@ -1,0 +1,28 @@
+/**
+ * Token style: the client holds a session token and a JWT, and sends them itself.
+ * Next hop: `../credentials.ts` for passwords, `../jwt.ts` for tokens.
+ */
+import type { Router } from "express";
+import { SvcError } from "../../errors/svc-error.ts";
+import { findSession } from "../authenticate.ts";
+import { type AuthParts, about, bearerSessionToken, jsonBody, on, requirePasswords, tokenAnswer } from "./endpoint.ts";
+
+export function tokenStyle(router: Router, parts: AuthParts): void {
+  const { credentials, jwts } = parts;
+
+  on(router, "post", "/sign-up", async (request) => {
+    requirePasswords(credentials.enabled);
+    return tokenAnswer(parts, await credentials.signUp(await jsonBody(request), about(request)));
+  });
+
+  on(router, "post", "/sign-in", async (request) => {
+    requirePasswords(credentials.enabled);
+    return tokenAnswer(parts, await credentials.signIn(await jsonBody(request), about(request)));
+  });
+
+  on(router, "post", "/token", async (request) => {
+    const session = await findSession(parts, bearerSessionToken(request) ?? "");
+    if (!session) throw new SvcError("UNAUTHORIZED", "The session has ended. Sign in again.");
+    return { token: await jwts.sign(session) };
+  });
+}
