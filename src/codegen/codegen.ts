@@ -1,31 +1,35 @@
 /**
  * `svc codegen`: writes what follows from the definitions. Needs no database.
- * Next hop: `crud-sql.ts`.
+ * Next hop: `crud-sql.ts`, `client-api.ts`.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import type { EffectiveConfig } from "../define/config.ts";
 import type { LoadedApp } from "../service/load-app.ts";
+import { clientApi } from "./client-api.ts";
 import { crudFile } from "./crud-sql.ts";
 
 /** @returns the files that changed, relative to the application */
 export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<string[]> {
-  const folder = join(config.cwd, "sql", "crud");
-  const files = new Map(app.api["~svc"].crud.map((crud) => [`${crud.prefix}.sql`, crudFile(crud)]));
-  const present: string[] = await readdir(folder).catch(() => []);
+  const crudFolder = join(config.cwd, "sql", "crud");
+  const { clientOutDir } = config.codegen;
+  const files = new Map([
+    ...app.api["~svc"].crud.map((crud) => [join(crudFolder, `${crud.prefix}.sql`), crudFile(crud)] as const),
+    [join(clientOutDir, "api.ts"), clientApi(app.api, clientOutDir, join(config.rootDir, "index.ts"))],
+  ]);
   const changed: string[] = [];
-
-  for (const [name, text] of files) {
-    const path = join(folder, name);
-    if (present.includes(name) && (await readFile(path, "utf8")) === text) continue;
-    await mkdir(folder, { recursive: true });
+  for (const [path, text] of files) {
+    if ((await readFile(path, "utf8").catch(() => null)) === text) continue;
+    await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text);
-    changed.push(`sql/crud/${name}`);
+    changed.push(path);
   }
-  // The folder is generated as a whole; a resource that is gone takes its file along.
-  for (const name of present.filter((name) => name.endsWith(".sql") && !files.has(name))) {
-    await rm(join(folder, name));
-    changed.push(`sql/crud/${name}`);
+  // That folder is generated as a whole; a resource that is gone takes its file along.
+  const present: string[] = await readdir(crudFolder).catch(() => []);
+  for (const path of present.filter((name) => name.endsWith(".sql")).map((name) => join(crudFolder, name))) {
+    if (files.has(path)) continue;
+    await rm(path);
+    changed.push(path);
   }
-  return changed;
+  return changed.map((path) => relative(config.cwd, path));
 }

@@ -24,6 +24,8 @@ export interface Api<P extends ProcedureBag = ProcedureBag> {
     readonly procedures: ReadonlyMap<string, ProcedureDefinition>;
     readonly routes: readonly RouteDefinition[];
     readonly crud: readonly CrudDefinition[];
+    /** Where in the `procedures` bag each procedure stands, by its name: for the generated `api.ts`. */
+    readonly paths: ReadonlyMap<string, readonly string[]>;
     readonly types?: P;
   };
 }
@@ -56,17 +58,19 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
   }
   const procedures = new Map<string, ProcedureDefinition>();
   const crud: CrudDefinition[] = [];
+  const paths = new Map<string, readonly string[]>();
 
   for (const [key, value] of Object.entries<unknown>({ ...bags.crud, ...bags.procedures })) {
     if (isCrud(value)) {
       refuseTwin(crud, value["~crud"].prefix);
       crud.push(value["~crud"]);
     }
-    const entries: [string, unknown][] = isFolder(value)
-      ? Object.entries(value).map(([inner, item]) => [`${key}.${inner}`, item])
-      : [[key, value]];
+    const entries: [string[], unknown][] = isFolder(value)
+      ? Object.entries(value).map(([inner, item]) => [[key, inner], item])
+      : [[[key], value]];
 
-    for (const [path, item] of entries) {
+    for (const [keys, item] of entries) {
+      const path = keys.join(".");
       const definition = finishedProcedure(path, item);
       if (procedures.has(definition.name)) {
         throw new DefinitionError(`Two procedures are named "${definition.name}"; the second is procedures.${path}.`, {
@@ -74,9 +78,10 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
         });
       }
       procedures.set(definition.name, definition);
+      if (bags.procedures && key in bags.procedures) paths.set(definition.name, keys);
     }
   }
-  return { "~svc": { procedures, routes: collectRoutes(bags.httpRoutes ?? {}), crud } };
+  return { "~svc": { procedures, routes: collectRoutes(bags.httpRoutes ?? {}), crud, paths } };
 }
 
 /** PostgreSQL folds the names of the generated functions to lower case. */

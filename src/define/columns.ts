@@ -32,7 +32,12 @@ export interface ColumnDescription {
   generate: (() => unknown) | undefined;
   /** A checked value as the application's code knows it: a Date, a bigint. */
   toApplication(value: unknown): unknown;
+  /** What a client has to make of the wire's value, or of each in an array, to have what Drizzle would give it. */
+  conversion: Conversion | null;
 }
+
+/** The conversions that the SDK knows (client/sdk/src/rows.ts). */
+export type Conversion = "date" | "bigint" | "number" | "bytes";
 
 /** Kinds whose values the application's code has as something other than JSON. */
 const converted = new Set<WireKind>(["timestamp", "date", "bigint", "numeric"]);
@@ -61,8 +66,26 @@ export function describeColumns(table: PgTable): ColumnDescription[] {
       generate: column.defaultFn,
       toApplication: (value) =>
         converted.has(kind) && !isArray && value !== null ? column.mapFromDriverValue(value) : value,
+      conversion: conversionOf(kind, base),
     };
   });
+}
+
+/** A wire value of each kind that may be something else in the application, depending on the column's `mode`. */
+const samples: Partial<Record<WireKind, string>> = {
+  timestamp: "2026-01-01T00:00:00Z",
+  date: "2026-01-01",
+  bigint: "1",
+  numeric: "1",
+};
+
+function conversionOf(kind: WireKind, column: PgColumn): Conversion | null {
+  if (kind === "bytes") return "bytes";
+  const sample = samples[kind];
+  if (sample === undefined) return null;
+  const value = column.mapFromDriverValue(sample);
+  if (value instanceof Date) return "date";
+  return typeof value === "bigint" || typeof value === "number" ? (typeof value as Conversion) : null;
 }
 
 const storedTypes: Record<string, string> = {

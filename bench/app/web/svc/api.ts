@@ -1,0 +1,89 @@
+// Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.
+import { mutation, query } from "@svc/client";
+import type backend from "../../backend/index.ts";
+
+type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
+
+const itemsColumns = {
+  createdAt: "date",
+  updatedAt: "date",
+} as const;
+
+const items_1e3Columns = {
+  createdAt: "date",
+  updatedAt: "date",
+} as const;
+
+const items_1e4Columns = {
+  createdAt: "date",
+  updatedAt: "date",
+} as const;
+
+const items_1e5Columns = {
+  createdAt: "date",
+  updatedAt: "date",
+} as const;
+
+const items_1e6Columns = {
+  createdAt: "date",
+  updatedAt: "date",
+} as const;
+
+const items_1e7Columns = {
+  createdAt: "date",
+  updatedAt: "date",
+} as const;
+
+const deep_itemsColumns = {
+  createdAt: "date",
+  updatedAt: "date",
+} as const;
+
+export const api = {
+  items: {
+    list: query<Procedures["items"]["list"]>("items.list", itemsColumns),
+    get: query<Procedures["items"]["get"]>("items.get", itemsColumns),
+    create: mutation<Procedures["items"]["create"]>("items.create", itemsColumns),
+    update: mutation<Procedures["items"]["update"]>("items.update", itemsColumns),
+    remove: mutation<Procedures["items"]["remove"]>("items.remove", itemsColumns),
+  },
+  items_1e3: {
+    list: query<Procedures["items1e3"]["list"]>("items_1e3.list", items_1e3Columns),
+    get: query<Procedures["items1e3"]["get"]>("items_1e3.get", items_1e3Columns),
+    create: mutation<Procedures["items1e3"]["create"]>("items_1e3.create", items_1e3Columns),
+    update: mutation<Procedures["items1e3"]["update"]>("items_1e3.update", items_1e3Columns),
+    remove: mutation<Procedures["items1e3"]["remove"]>("items_1e3.remove", items_1e3Columns),
+  },
+  items_1e4: {
+    list: query<Procedures["items1e4"]["list"]>("items_1e4.list", items_1e4Columns),
+    get: query<Procedures["items1e4"]["get"]>("items_1e4.get", items_1e4Columns),
+    create: mutation<Procedures["items1e4"]["create"]>("items_1e4.create", items_1e4Columns),
+    update: mutation<Procedures["items1e4"]["update"]>("items_1e4.update", items_1e4Columns),
+    remove: mutation<Procedures["items1e4"]["remove"]>("items_1e4.remove", items_1e4Columns),
+  },
+  items_1e5: {
+    list: query<Procedures["items1e5"]["list"]>("items_1e5.list", items_1e5Columns),
+    get: query<Procedures["items1e5"]["get"]>("items_1e5.get", items_1e5Columns),
+    create: mutation<Procedures["items1e5"]["create"]>("items_1e5.create", items_1e5Columns),
+    update: mutation<Procedures["items1e5"]["update"]>("items_1e5.update", items_1e5Columns),
+    remove: mutation<Procedures["items1e5"]["remove"]>("items_1e5.remove", items_1e5Columns),
+  },
+  items_1e6: {
+    list: query<Procedures["items1e6"]["list"]>("items_1e6.list", items_1e6Columns),
+    get: query<Procedures["items1e6"]["get"]>("items_1e6.get", items_1e6Columns),
+    create: mutation<Procedures["items1e6"]["create"]>("items_1e6.create", items_1e6Columns),
+    update: mutation<Procedures["items1e6"]["update"]>("items_1e6.update", items_1e6Columns),
+    remove: mutation<Procedures["items1e6"]["remove"]>("items_1e6.remove", items_1e6Columns),
+  },
+  items_1e7: {
+    list: query<Procedures["items1e7"]["list"]>("items_1e7.list", items_1e7Columns),
+    get: query<Procedures["items1e7"]["get"]>("items_1e7.get", items_1e7Columns),
+    create: mutation<Procedures["items1e7"]["create"]>("items_1e7.create", items_1e7Columns),
+    update: mutation<Procedures["items1e7"]["update"]>("items_1e7.update", items_1e7Columns),
+    remove: mutation<Procedures["items1e7"]["remove"]>("items_1e7.remove", items_1e7Columns),
+  },
+  deep_items: {
+    list: query<Procedures["deepItems"]["list"]>("deep_items.list", deep_itemsColumns),
+  },
+  echo: query<Procedures["echo"]>("echo"),
+} as const;

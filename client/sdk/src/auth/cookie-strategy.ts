@@ -1,0 +1,58 @@
+/**
+ * Cookie mode: the browser holds the session where scripts cannot see it, and sends it along by itself.
+ * Next hop: none; the server decides about every call.
+ */
+import { SvcError } from "../error.ts";
+import { toUser, type User } from "./state.ts";
+import type { Strategy, StrategyParts } from "./strategy.ts";
+
+export function cookieStrategy({ state, request }: StrategyParts, socialUrl: string): Strategy {
+  /** Counts sign-ins and sign-outs: what was asked before one must not change what came after. */
+  let era = 0;
+
+  const enter = (answer: unknown): User => {
+    const user = toUser((answer as { user?: unknown } | null)?.user);
+    era++;
+    state.set(user, null);
+    return user;
+  };
+
+  const strategy: Strategy = {
+    signIn: async (email, password) => enter(await request("/sign-in/email", { json: { email, password } })),
+    signUp: async (email, password, name) =>
+      enter(await request("/sign-up/email", { json: { email, password, name } })),
+    async signOut() {
+      // Only the server can remove the cookie: who is told that this failed is still signed in.
+      await request("/sign-out");
+      era++;
+      state.set(null, null);
+    },
+    async restore() {
+      const begun = era;
+      try {
+        const answer = await request("/me", { method: "GET" });
+        return begun === era ? enter(answer) : state.get().user;
+      } catch (error) {
+        if (!(error instanceof SvcError) || error.status !== 401) throw error;
+        if (begun === era) state.set(null, null);
+        return state.get().user;
+      }
+    },
+    async completeSocialSignIn() {
+      const user = await strategy.restore();
+      if (user) return user;
+      throw new SvcError("UNAUTHORIZED", "The sign-in did not complete.", { status: 401 });
+    },
+    socialUrl: (provider, callbackURL) =>
+      `${socialUrl}?${new URLSearchParams({ provider, callbackURL, oauthReturnMode: "cookie" })}`,
+    credentials: async () => ({ credentials: "include" }),
+    refused() {
+      // The cookie is missing or over. What is shown follows; the call itself cannot be saved.
+      era++;
+      state.set(null, null);
+      return false;
+    },
+    close() {},
+  };
+  return strategy;
+}

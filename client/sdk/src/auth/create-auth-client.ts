@@ -1,0 +1,136 @@
+/**
+ * `createAuthClient`: signing in and out, in token mode, in cookie mode, or through a bridge on the frontend's own server.
+ * Next hop: `token-strategy.ts`, `cookie-strategy.ts`.
+ */
+import { SvcError } from "../error.ts";
+import { withDeadline } from "../patience.ts";
+import { request as send, type Transport } from "../request.ts";
+import { cookieStrategy } from "./cookie-strategy.ts";
+import { type AuthState, StateStore, type User } from "./state.ts";
+import { localStorageOrMemory, memoryStorage } from "./storage.ts";
+import type { AuthRequest, Strategy } from "./strategy.ts";
+import { type TokenEndpoints, tokenStrategy } from "./token-strategy.ts";
+
+export interface AuthClientOptions {
+  /** `token`: a JWT in memory, for a frontend on another origin. `cookie`: for the same origin. (Default: token) */
+  strategy?: { kind: "token" | "cookie" };
+  /** Token mode: where the session token stays; with `memory` a reload signs out. (Default: "local") */
+  sessionTokenStorage?: "local" | "memory";
+  /** Token mode by way of the frontend's own server, which keeps the session token in a sealed cookie. */
+  authBridge?: {
+    /** Where the bridge's handlers are. (Default: "/api/auth") */
+    basePath?: string;
+    /** The page that completes a social sign-in. (Default: "/auth/callback") */
+    oauthCallbackPath?: string;
+  };
+  /** In milliseconds, for each call to the authentication endpoints. (Default: 30000) */
+  timeoutMs?: number;
+  /** (Default: the global one) */
+  fetch?: typeof globalThis.fetch;
+}
+
+/** Signs in and out, and tells who is signed in. */
+export interface AuthClient {
+  /** @throws SvcError INVALID_CREDENTIALS, VALIDATION_FAILED, RATE_LIMITED, NETWORK_ERROR */
+  signIn(email: string, password: string): Promise<User>;
+  /** @throws SvcError EMAIL_TAKEN, VALIDATION_FAILED, RATE_LIMITED, NETWORK_ERROR */
+  signUp(email: string, password: string, name: string): Promise<User>;
+  /** Token mode forgets the session even when the service cannot be told; cookie mode cannot. */
+  signOut(): Promise<void>;
+  /** Leaves the page for the provider's. @param options.callbackURL where it comes back to, on a listed origin */
+  signInSocial(provider: "google", options?: { callbackURL?: string }): Promise<void>;
+  /**
+   * Completes a social sign-in on the callback page.
+   *
+   * @param code token mode: the query parameter `code` (Default: that of the page's URL)
+   */
+  completeSocialSignIn(code?: string): Promise<User>;
+  /** Asks the service who is signed in, as after a reload. Resolves to null when nobody is. */
+  restore(): Promise<User | null>;
+  getState(): AuthState;
+  /** Calls back after every change of the state. @returns a function that ends it */
+  subscribe(listener: () => void): () => void;
+  /** Stops listening to other tabs. */
+  close(): void;
+  /** For `createSvcClient`. */
+  readonly "~svc": Pick<Strategy, "credentials" | "refused">;
+}
+
+/**
+ * Makes the client of the authentication endpoints.
+ *
+ * @param baseUrl the service's origin, for example https://api.example.com; "" is the page's own
+ * @example
+ * const auth = createAuthClient("http://localhost:4000");
+ * await auth.signIn("ann@example.com", "correct horse");
+ */
+export function createAuthClient(baseUrl: string, options: AuthClientOptions = {}): AuthClient {
+  const { authBridge: bridge, timeoutMs = 30_000 } = options;
+  const byCookie = options.strategy?.kind === "cookie";
+  const base = baseUrl.replace(/\/+$/, "");
+  const path = bridge ? (bridge.basePath ?? "/api/auth") : "/api/auth";
+  const transport: Transport = { baseUrl: (bridge ? "" : base) + path, fetch: fetchOf(options) };
+  const credentials = bridge ? "same-origin" : byCookie ? "include" : "omit";
+
+  const request: AuthRequest = (endpoint, { json, headers, ...rest } = {}) =>
+    withDeadline(timeoutMs, undefined, (signal) =>
+      send(transport, endpoint, {
+        credentials,
+        headers: { ...headers, ...(json && { "content-type": "application/json" }) },
+        ...(json && { body: JSON.stringify(json) }),
+        ...rest,
+        signal,
+      }),
+    );
+
+  const state = new StateStore();
+  const social = `${transport.baseUrl}/sign-in/social/redirect`;
+  const persisted = options.sessionTokenStorage !== "memory";
+  const strategy = byCookie
+    ? cookieStrategy({ state, request }, social)
+    : tokenStrategy({
+        state,
+        request,
+        endpoints: { ...(bridge ? bridged : direct), social },
+        storage: persisted ? localStorageOrMemory() : memoryStorage(),
+      });
+  // A page that was reloaded has the cookie but not the user. Failing is no harm: every call asks the server again.
+  if (byCookie && typeof document !== "undefined") strategy.restore().catch(() => {});
+
+  const here = () => globalThis.location as Location | undefined;
+  return {
+    signIn: strategy.signIn,
+    signUp: strategy.signUp,
+    signOut: strategy.signOut,
+    restore: strategy.restore,
+    async signInSocial(provider, { callbackURL } = {}) {
+      const location = here();
+      if (!location) throw new SvcError("BAD_REQUEST", "Social sign-in begins in a browser.");
+      const target = callbackURL ?? bridge?.oauthCallbackPath ?? (bridge ? "/auth/callback" : location.href);
+      location.assign(strategy.socialUrl(provider, new URL(target, location.href).href));
+    },
+    completeSocialSignIn: (code) =>
+      strategy.completeSocialSignIn(code ?? new URLSearchParams(here()?.search).get("code") ?? undefined),
+    getState: state.get,
+    subscribe: state.subscribe,
+    close: strategy.close,
+    "~svc": { credentials: strategy.credentials, refused: strategy.refused },
+  };
+}
+
+/** Called as a method, a browser's fetch refuses to run. */
+export function fetchOf({ fetch }: { fetch?: typeof globalThis.fetch | undefined }): typeof globalThis.fetch {
+  return fetch ?? ((input, init) => globalThis.fetch(input, init));
+}
+
+const direct: Omit<TokenEndpoints, "social"> = {
+  signIn: "/sign-in",
+  signUp: "/sign-up",
+  signOut: "/sign-out",
+  token: "/token",
+  exchange: "/oauth/exchange",
+  me: "/me",
+  holdsSession: true,
+};
+
+const bridged: Omit<TokenEndpoints, "social"> = { ...direct, me: "/session", holdsSession: false };

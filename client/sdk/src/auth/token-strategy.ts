@@ -1,0 +1,207 @@
+/**
+ * Token mode: a JWT in memory, five minutes long, and a session token that fetches the next one. With a bridge, the
+ * session token stays in a cookie of the frontend's own server, and this never sees it.
+ * Next hop: `token-source.ts`, direct or by bridge.
+ */
+import { SvcError } from "../error.ts";
+import { toUser, type User } from "./state.ts";
+import { type SessionStorage, sessionKey, userKey } from "./storage.ts";
+import type { Credentials, Strategy, StrategyParts } from "./strategy.ts";
+
+/** In milliseconds: a JWT is renewed this long before its end, for the way to the service takes time too. */
+const margin = 20_000;
+
+/** The endpoints, as the direct and the bridged client reach them. */
+export interface TokenEndpoints {
+  signIn: string;
+  signUp: string;
+  signOut: string;
+  token: string;
+  exchange: string;
+  /** Who is signed in. */
+  me: string;
+  /** Whether a session token is ours to keep and send. */
+  holdsSession: boolean;
+  social: string;
+}
+
+export interface TokenParts extends StrategyParts {
+  endpoints: TokenEndpoints;
+  storage: SessionStorage;
+}
+
+interface Jwt {
+  token: string;
+  /** In milliseconds, by this machine's clock. */
+  expiresAt: number;
+}
+
+/** What the endpoints answer. */
+interface TokenAnswer {
+  user?: unknown;
+  sessionToken?: unknown;
+  token?: unknown;
+}
+
+export function tokenStrategy({ state, request, endpoints, storage }: TokenParts): Strategy {
+  let jwt: Jwt | null = null;
+  let refreshing: { era: number; end: Promise<void> } | undefined;
+  /** Counts sign-ins and sign-outs: what was asked before one must not change what came after. */
+  let era = 0;
+  /** With a bridge nothing here tells whether there is a session; asking once does. */
+  let mayHaveSession = !endpoints.holdsSession || storage.getItem(sessionKey) !== null;
+
+  const show = (user: User | null) => state.set(user, user ? (jwt?.token ?? null) : null);
+
+  function enter(answer: TokenAnswer): User {
+    const user = toUser(answer.user);
+    era++;
+    mayHaveSession = true;
+    if (endpoints.holdsSession) storage.setItem(sessionKey, String(answer.sessionToken));
+    storage.setItem(userKey, JSON.stringify(user));
+    jwt = toJwt(answer.token);
+    show(user);
+    return user;
+  }
+
+  function leave(): void {
+    era++;
+    mayHaveSession = false;
+    jwt = null;
+    storage.removeItem(sessionKey);
+    storage.removeItem(userKey);
+    show(null);
+  }
+
+  const sessionHeader = (): Record<string, string> => {
+    const session = endpoints.holdsSession ? storage.getItem(sessionKey) : null;
+    return session ? { authorization: `Bearer ${session}` } : {};
+  };
+
+  /** One refresh at a time, whoever needs it; they share its end, and none of them can stop it for the others. */
+  function refresh(): Promise<void> {
+    if (refreshing?.era === era) return refreshing.end;
+    const end = fetchJwt().finally(() => {
+      if (refreshing?.end === end) refreshing = undefined;
+    });
+    refreshing = { era, end };
+    return end;
+  }
+
+  async function fetchJwt(): Promise<void> {
+    const begun = era;
+    try {
+      const answer = (await request(endpoints.token, { headers: sessionHeader() })) as TokenAnswer;
+      if (begun !== era) return;
+      // The service's secrets have been renewed: the old signature will not be believed for ever.
+      if (endpoints.holdsSession && typeof answer.sessionToken === "string") {
+        storage.setItem(sessionKey, answer.sessionToken);
+      }
+      jwt = toJwt(answer.token);
+      show(state.get().user ?? storedUser(storage));
+    } catch (error) {
+      if (begun !== era) return;
+      // Over for good. Anything else, such as no network, says nothing about the session.
+      if (error instanceof SvcError && error.status === 401) return leave();
+      throw error;
+    }
+  }
+
+  const restored = storedUser(storage);
+  if (restored && mayHaveSession) show(restored);
+  const stopListening = endpoints.holdsSession ? followOtherTabs() : () => {};
+
+  /** Signing in or out in one tab does so in all. */
+  function followOtherTabs(): () => void {
+    const target = globalThis as Partial<Pick<Window, "addEventListener" | "removeEventListener">>;
+    const changed = (event: StorageEvent) => {
+      if (event.key !== null && event.key !== sessionKey) return;
+      era++;
+      jwt = null;
+      mayHaveSession = storage.getItem(sessionKey) !== null;
+      show(mayHaveSession ? storedUser(storage) : null);
+    };
+    target.addEventListener?.("storage", changed);
+    return () => target.removeEventListener?.("storage", changed);
+  }
+
+  const fresh = () => (jwt !== null && jwt.expiresAt - margin > Date.now() ? jwt : null);
+
+  return {
+    signIn: async (email, password) => enter(as(await request(endpoints.signIn, { json: { email, password } }))),
+    signUp: async (email, password, name) =>
+      enter(as(await request(endpoints.signUp, { json: { email, password, name } }))),
+    async signOut() {
+      const headers = sessionHeader();
+      leave();
+      await request(endpoints.signOut, { headers });
+    },
+    async restore() {
+      if (!mayHaveSession) return null;
+      if (!fresh()) await refresh();
+      if (jwt === null) return null;
+      const begun = era;
+      const answer = await request(endpoints.me, {
+        method: "GET",
+        headers: { authorization: `Bearer ${jwt.token}` },
+      });
+      if (begun !== era) return state.get().user;
+      const user = toUser(as(answer).user);
+      storage.setItem(userKey, JSON.stringify(user));
+      show(user);
+      return user;
+    },
+    async completeSocialSignIn(code) {
+      if (code) return enter(as(await request(endpoints.exchange, { json: { code } })));
+      throw new SvcError("BAD_REQUEST", "There is no code to complete the sign-in with.", {
+        hint: "Pass the query parameter `code` of the callback URL; on failure it is `error` instead.",
+      });
+    },
+    socialUrl: (provider, callbackURL) =>
+      `${endpoints.social}?${new URLSearchParams({ provider, callbackURL, oauthReturnMode: "token" })}`,
+    async credentials(signal) {
+      if (!mayHaveSession) return {};
+      if (!fresh()) await orAbort(refresh(), signal);
+      return jwt === null ? {} : { headers: { authorization: `Bearer ${jwt.token}` } };
+    },
+    refused(used: Credentials) {
+      if (used.headers === undefined) return false;
+      // Revoked or too old by the service's clock. Another call may have replaced it already.
+      if (used.headers.authorization === `Bearer ${jwt?.token}`) jwt = null;
+      return mayHaveSession;
+    },
+    close: stopListening,
+  };
+}
+
+const as = (answer: unknown) => (answer ?? {}) as TokenAnswer;
+
+function storedUser(storage: SessionStorage): User | null {
+  try {
+    return toUser(JSON.parse(storage.getItem(userKey) ?? "null"));
+  } catch {
+    return null;
+  }
+}
+
+/** By how long it lasts, not by when it ends: clocks of clients are wrong. @throws SvcError INVALID_ANSWER */
+function toJwt(token: unknown): Jwt {
+  try {
+    const [, payload = ""] = (token as string).split(".");
+    const { exp, iat } = JSON.parse(atob(payload.replaceAll("-", "+").replaceAll("_", "/")));
+    if (exp - iat > 0) return { token: token as string, expiresAt: Date.now() + (exp - iat) * 1000 };
+  } catch {
+    // Falls through to the one explanation.
+  }
+  throw new SvcError("INVALID_ANSWER", "The answer holds no token.");
+}
+
+/** Waits for something shared, for as long as this call may wait. */
+function orAbort<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) return abort();
+    signal.addEventListener("abort", abort, { once: true });
+    shared.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}

@@ -1,0 +1,171 @@
+/**
+ * `createSvcClient`: calls the operations of a backend by their references.
+ * Next hop: `request.ts`.
+ */
+import { type AuthClient, fetchOf } from "./auth/create-auth-client.ts";
+import type { Credentials } from "./auth/strategy.ts";
+import { SvcError } from "./error.ts";
+import type { InputOf, Mutation, Operation, Operations, OutputOf, Query } from "./operation.ts";
+import { withDeadline, withRetries } from "./patience.ts";
+import { failure, request, type Transport } from "./request.ts";
+import { convertRows } from "./rows.ts";
+import { decode, encode } from "./wire.ts";
+
+export interface SvcClientOptions<Api extends Operations = Operations> {
+  /** The generated references; kept as `client.api`. */
+  api: Api;
+  /** The service's origin, for example https://api.example.com; "" is the page's own. */
+  baseUrl: string;
+  /** Whose credentials calls take along. (Default: nobody's) */
+  auth?: AuthClient;
+  /** In milliseconds, for each call with all its tries. (Default: 30000) */
+  timeoutMs?: number;
+  /** (Default: the global one) */
+  fetch?: typeof globalThis.fetch;
+}
+
+export interface CallOptions {
+  /** Ends the call; it then rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** In milliseconds, with all tries. (Default: the client's) */
+  timeoutMs?: number;
+}
+
+export interface QueryOptions extends CallOptions {
+  /** Tries after the first one, when no answer came or the service is busy. (Default: 2) */
+  retries?: number;
+}
+
+/** Arguments may be left out where the operation allows it. */
+type Arguments<O extends Operation, Options> =
+  undefined extends InputOf<O> ? [args?: InputOf<O>, options?: Options] : [args: InputOf<O>, options?: Options];
+
+export interface SvcClient<Api extends Operations = Operations> {
+  readonly api: Api;
+  readonly auth: AuthClient | undefined;
+  /**
+   * Calls a query. Repeated by itself when no answer came.
+   *
+   * @throws SvcError by code; or the signal's reason
+   */
+  query<Q extends Query>(operation: Q, ...rest: Arguments<Q, QueryOptions>): Promise<OutputOf<Q>>;
+  /**
+   * Calls a mutation. Never sent twice, except after a 401, which ran nothing: with NETWORK_ERROR, TIMEOUT or
+   * INVALID_ANSWER it may have been carried out. `File` and `Blob` arguments are uploaded.
+   *
+   * @throws SvcError by code; or the signal's reason
+   */
+  mutate<M extends Mutation>(operation: M, ...rest: Arguments<M, CallOptions>): Promise<OutputOf<M>>;
+  /**
+   * Fetches one of the application's own routes with the caller's credentials. Resolves for every status.
+   *
+   * @param path below the service's origin, for example "/api/hello/ann"
+   * @throws SvcError NETWORK_ERROR, TIMEOUT
+   */
+  fetch(path: string, init?: Omit<RequestInit, "headers"> & { headers?: Record<string, string> }): Promise<Response>;
+}
+
+/**
+ * Makes a client of a backend.
+ *
+ * @example
+ * const client = createSvcClient({ api, baseUrl: "http://localhost:4000", auth });
+ * const page = await client.query(api.tasks.list, { limit: 5 });
+ */
+export function createSvcClient<Api extends Operations>(options: SvcClientOptions<Api>): SvcClient<Api> {
+  const { api, auth, timeoutMs = 30_000 } = options;
+  const transport: Transport = { baseUrl: options.baseUrl.replace(/\/+$/, ""), fetch: fetchOf(options) };
+
+  /** Runs with credentials, and once more with fresh ones when these were refused. */
+  async function authorized<T>(signal: AbortSignal, run: (credentials: Credentials) => Promise<T>): Promise<T> {
+    const credentials = (await auth?.["~svc"].credentials(signal)) ?? {};
+    try {
+      return await run(credentials);
+    } catch (error) {
+      const refused = error instanceof SvcError && error.status === 401;
+      if (!refused || !auth?.["~svc"].refused(credentials)) throw error;
+      return run(await auth["~svc"].credentials(signal));
+    }
+  }
+
+  async function call(operation: Operation, args: unknown, signal: AbortSignal): Promise<unknown> {
+    const body = toBody(operation.name, args);
+    // The type of a form, with its boundary, is for fetch to say.
+    const type: Record<string, string> = typeof body === "string" ? { "content-type": "application/json" } : {};
+    const answer = await authorized(signal, (credentials) =>
+      request(transport, operation.kind === "query" ? "/api/query" : "/api/mutation", {
+        ...credentials,
+        headers: { ...type, ...credentials.headers },
+        body,
+        signal,
+      }),
+    );
+    return fromBody(answer, operation);
+  }
+
+  return {
+    api,
+    auth,
+    query(operation, ...[args, given]) {
+      const { signal, timeoutMs: limit = timeoutMs, retries = 2 } = given ?? {};
+      return withDeadline(limit, signal, (both) =>
+        withRetries(retries, both, () => call(operation, args, both)),
+      ) as Promise<never>;
+    },
+    mutate(operation, ...[args, given]) {
+      const { signal, timeoutMs: limit = timeoutMs } = given ?? {};
+      return withDeadline(limit, signal, (both) => call(operation, args, both)) as Promise<never>;
+    },
+    fetch(path, init = {}) {
+      return withDeadline(timeoutMs, init.signal ?? undefined, async (signal) => {
+        const send = async (credentials: Credentials) => {
+          const headers = { ...init.headers, ...credentials.headers };
+          try {
+            return await transport.fetch(transport.baseUrl + path, { ...init, ...credentials, headers, signal });
+          } catch (cause) {
+            throw failure(signal, cause);
+          }
+        };
+        const credentials = (await auth?.["~svc"].credentials(signal)) ?? {};
+        const response = await send(credentials);
+        // A body that streams can be sent but once.
+        const repeatable = !(init.body instanceof ReadableStream);
+        if (response.status !== 401 || !repeatable || !auth?.["~svc"].refused(credentials)) return response;
+        return send(await auth["~svc"].credentials(signal));
+      });
+    },
+  };
+}
+
+function toBody(name: string, args: unknown): string | FormData {
+  const { json, meta, maps, files } = encode({ name, args });
+  if (files.length === 0) {
+    // Inside a JSON body the encoding is that of args alone: the paths lose their first step.
+    const inner = meta.map(([code, , ...path]) => [code, ...path]);
+    const { args: plain } = json as { args?: unknown };
+    return JSON.stringify({ name, args: needsMeta(plain, inner) ? { json: plain, meta: inner } : plain });
+  }
+  const form = new FormData();
+  form.set("data", JSON.stringify({ json, meta, maps }));
+  for (const [index, file] of files.entries()) form.set(String(index), file);
+  return form;
+}
+
+/** Also for arguments that look like an encoding themselves, which the service would otherwise take apart. */
+function needsMeta(args: unknown, meta: unknown[]): boolean {
+  return meta.length > 0 || (typeof args === "object" && args !== null && "json" in args && "meta" in args);
+}
+
+function fromBody(answer: unknown, operation: Operation): unknown {
+  try {
+    if (typeof answer !== "object" || answer === null || !("json" in answer)) throw new TypeError("no json member");
+    const result = decode(answer);
+    return operation.columns ? convertRows(result, operation.columns) : result;
+  } catch (cause) {
+    throw new SvcError("INVALID_ANSWER", "The answer cannot be read.", {
+      status: 200,
+      hint: "Check that client and service are of the same version.",
+      cause,
+    });
+  }
+}

@@ -1,0 +1,22 @@
+/** The public surface of @svc/client. What is not exported here is internal. */
+export { type AuthClient, type AuthClientOptions, createAuthClient } from "./auth/create-auth-client.ts";
+export type { AuthState, User } from "./auth/state.ts";
+export {
+  type CallOptions,
+  createSvcClient,
+  type QueryOptions,
+  type SvcClient,
+  type SvcClientOptions,
+} from "./client.ts";
+export { type ClientErrorCode, type Issue, SvcError, type SvcErrorCode, type SvcErrorDetails } from "./error.ts";
+export {
+  type InputOf,
+  type Mutation,
+  mutation,
+  type Operation,
+  type Operations,
+  type OutputOf,
+  type Query,
+  query,
+} from "./operation.ts";
+export type { Conversions } from "./rows.ts";

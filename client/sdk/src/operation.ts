@@ -1,0 +1,54 @@
+/**
+ * References to the operations of a backend, as the generated `api.ts` declares them: a name for the wire, the types for
+ * the compiler, and nothing of the backend's code.
+ * Next hop: `client.ts` calls them.
+ */
+import type { Conversions } from "./rows.ts";
+
+/** A reference to a procedure. */
+export interface Operation<
+  Kind extends "query" | "mutation" = "query" | "mutation",
+  Input = unknown,
+  Output = unknown,
+> {
+  readonly name: string;
+  readonly kind: Kind;
+  /** Of generated CRUD: the columns that are not plain JSON. */
+  readonly columns?: Conversions | undefined;
+  /** For the type system alone. */
+  readonly "~types"?: { input: Input; output: Output };
+}
+
+export type Query<Input = unknown, Output = unknown> = Operation<"query", Input, Output>;
+export type Mutation<Input = unknown, Output = unknown> = Operation<"mutation", Input, Output>;
+
+export type InputOf<O extends Operation> = O extends Operation<infer _Kind, infer Input, infer _Output> ? Input : never;
+export type OutputOf<O extends Operation> =
+  O extends Operation<infer _Kind, infer _Input, infer Output> ? Output : never;
+
+/** A nest of references: the generated `api`. */
+export interface Operations {
+  readonly [key: string]: Operation | Operations;
+}
+
+/** What the type of a backend's procedure says of itself. */
+interface Declared {
+  readonly "~svc": { readonly types?: { input: unknown; output: unknown } };
+}
+type TypesOf<P extends Declared> = NonNullable<P["~svc"]["types"]>;
+
+/** A query of the backend. @param columns the conversions of a generated resource */
+export function query<P extends Declared>(
+  name: string,
+  columns?: Conversions,
+): Query<TypesOf<P>["input"], TypesOf<P>["output"]> {
+  return { name, kind: "query", columns };
+}
+
+/** A mutation of the backend. @param columns the conversions of a generated resource */
+export function mutation<P extends Declared>(
+  name: string,
+  columns?: Conversions,
+): Mutation<TypesOf<P>["input"], TypesOf<P>["output"]> {
+  return { name, kind: "mutation", columns };
+}

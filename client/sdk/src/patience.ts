@@ -1,0 +1,66 @@
+/** How long a call waits, and when it tries again. */
+import { SvcError } from "./error.ts";
+
+/** In milliseconds. Longer waits make timers fire at once. */
+const longest = 2 ** 31 - 1;
+
+/**
+ * Runs something that has to end in time.
+ *
+ * @param timeoutMs in milliseconds; Infinity waits as long as it takes
+ * @param signal    the caller's own way to end it
+ * @param run       gets a signal for both
+ */
+export async function withDeadline<T>(
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  const abort = () => controller.abort(signal?.reason);
+  if (signal?.aborted) abort();
+  signal?.addEventListener("abort", abort);
+  const late = () =>
+    controller.abort(
+      new SvcError("TIMEOUT", `No answer within ${timeoutMs} ms.`, { hint: "Raise timeoutMs, or retry." }),
+    );
+  const timer = timeoutMs < longest ? setTimeout(late, timeoutMs) : undefined;
+  try {
+    controller.signal.throwIfAborted();
+    return await run(controller.signal);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", abort);
+  }
+}
+
+/** Ends that a second try may mend: nothing was answered, or that it is too much right now. */
+const passing: ReadonlySet<string> = new Set(["NETWORK_ERROR", "UNAVAILABLE", "RATE_LIMITED", "INVALID_ANSWER"]);
+
+/** Repeats what only reads. @param retries after the first try */
+export async function withRetries<T>(retries: number, signal: AbortSignal, run: () => Promise<T>): Promise<T> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await run();
+    } catch (error) {
+      if (attempt >= retries || !(error instanceof SvcError) || !passing.has(error.code)) throw error;
+      // Jitter, so that those whom one outage stopped do not come back together.
+      const delay = 200 * 2 ** attempt * (0.5 + Math.random());
+      await sleep(error.retryAfter === undefined ? delay : error.retryAfter * 1000, signal);
+    }
+  }
+}
+
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      if (signal.aborted) reject(signal.reason);
+      else resolve();
+    };
+    const timer = setTimeout(end, Math.min(ms, longest));
+    signal.addEventListener("abort", end);
+    if (signal.aborted) end();
+  });
+}

@@ -1,0 +1,83 @@
+/**
+ * One exchange with the service over `fetch`: an answer in JSON, or a typed error; never a hang.
+ * Next hop: none, this is the edge.
+ */
+import { type Issue, SvcError } from "./error.ts";
+
+/** How calls travel. */
+export interface Transport {
+  /** Without a trailing slash; "" is the page's own origin. */
+  baseUrl: string;
+  fetch: typeof globalThis.fetch;
+}
+
+export interface RequestOptions {
+  method?: "GET" | "POST";
+  headers?: Record<string, string>;
+  body?: string | FormData;
+  /** Whether cookies travel. (Default: "omit") */
+  credentials?: RequestCredentials;
+  signal: AbortSignal;
+}
+
+/**
+ * Sends a request and reads the answer.
+ *
+ * @returns the body of a 2xx answer
+ * @throws SvcError for every other end, or the signal's reason
+ */
+export async function request(transport: Transport, path: string, options: RequestOptions): Promise<unknown> {
+  const { method = "POST", headers, body, credentials = "omit", signal } = options;
+  let response: Response;
+  let text: string;
+  try {
+    const init = { method, headers, body, credentials, signal, cache: "no-store" } as RequestInit;
+    response = await transport.fetch(transport.baseUrl + path, init);
+    text = await response.text();
+  } catch (cause) {
+    throw failure(signal, cause);
+  }
+  const answer = parse(text);
+  if (response.ok && answer !== undefined) return answer;
+  throw toError(response, answer);
+}
+
+/** Why `fetch` rejected: the signal's doing, or the network's. Browsers give no more than that. */
+export function failure(signal: AbortSignal, cause: unknown): unknown {
+  if (signal.aborted) return signal.reason;
+  return new SvcError("NETWORK_ERROR", "The service cannot be reached.", {
+    hint: "Check the connection, and that the service runs and lists this origin under frontendOrigins.",
+    cause,
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function toError(response: Response, answer: unknown): SvcError {
+  const { status } = response;
+  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+  const retryAfter = Number.isFinite(seconds) ? { retryAfter: seconds } : {};
+  if (typeof answer === "object" && answer !== null && "code" in answer && "error" in answer) {
+    const { code, error, hint, issues, requestId } = answer as Record<string, unknown>;
+    return new SvcError(String(code), String(error), {
+      status,
+      ...(typeof hint === "string" && { hint }),
+      ...(Array.isArray(issues) && { issues: issues as Issue[] }),
+      ...(typeof requestId === "string" && { requestId }),
+      ...retryAfter,
+    });
+  }
+  if (status === 502 || status === 503 || status === 504) {
+    return new SvcError("UNAVAILABLE", "The service cannot be reached at the moment.", { status, ...retryAfter });
+  }
+  return new SvcError("INVALID_ANSWER", "The answer is not one of the service's.", {
+    status,
+    hint: "Check the base URL; a proxy or another server may have answered.",
+  });
+}

@@ -1,0 +1,36 @@
+/**
+ * Rows of generated CRUD come as PostgreSQL wrote them: plain JSON. The generated `api.ts` says which columns are
+ * something else in the application, and this makes them so.
+ */
+
+/** By property: what the wire's text becomes. */
+export type Conversions = Readonly<Record<string, "date" | "bigint" | "number" | "bytes">>;
+
+const convert = {
+  date: (value: string) => new Date(value),
+  bigint: (value: string) => BigInt(value),
+  number: (value: string) => Number(value),
+  bytes: (value: string) => Uint8Array.from(atob(value), (character) => character.charCodeAt(0)),
+};
+
+/** Converts a row, a page `{ data }` of them, or null. */
+export function convertRows(result: unknown, columns: Conversions): unknown {
+  if (typeof result !== "object" || result === null) return result;
+  if ("data" in result && "total" in result && Array.isArray(result.data)) {
+    return { ...result, data: result.data.map((row) => convertRow(row, columns)) };
+  }
+  return convertRow(result as Record<string, unknown>, columns);
+}
+
+function convertRow(row: Record<string, unknown>, columns: Conversions): object {
+  const converted = { ...row };
+  for (const [property, kind] of Object.entries(columns)) {
+    if (property in converted) converted[property] = convertValue(converted[property], kind);
+  }
+  return converted;
+}
+
+function convertValue(value: unknown, kind: Conversions[string]): unknown {
+  if (Array.isArray(value)) return value.map((item) => convertValue(item, kind));
+  return typeof value === "string" ? convert[kind](value) : value;
+}

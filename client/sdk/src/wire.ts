@@ -1,0 +1,105 @@
+/**
+ * What JSON cannot say, it says beside: `{ json, meta }`, where each entry of meta is a type's code and the path to the
+ * value. With files, `maps` holds the path of each. Source: https://orpc.dev/docs/advanced/rpc-protocol
+ */
+
+/** The codes of the protocol, in its order. */
+const codes = { bigint: 0, date: 1, nan: 2, undefined: 3, url: 4, regexp: 5, set: 6, map: 7 } as const;
+
+type Path = (string | number)[];
+
+export interface Encoded {
+  json: unknown;
+  meta: [number, ...Path][];
+  /** Where the files were; each is a part of a multipart body. */
+  maps: Path[];
+  files: Blob[];
+}
+
+export function encode(value: unknown): Encoded {
+  const encoded: Encoded = { json: undefined, meta: [], maps: [], files: [] };
+  encoded.json = write(value, [], encoded);
+  return encoded;
+}
+
+function write(value: unknown, path: Path, out: Encoded): unknown {
+  /** Notes the type after what is inside, so that a reader restores from the inside out. */
+  const as = (code: number, json: unknown) => {
+    out.meta.push([code, ...path]);
+    return json;
+  };
+  if (typeof value === "bigint") return as(codes.bigint, value.toString());
+  if (typeof value === "number") return Number.isNaN(value) ? as(codes.nan, null) : value;
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof Blob) {
+    out.maps.push(path);
+    out.files.push(value);
+    return null;
+  }
+  if (value instanceof Uint8Array) return toBase64(value);
+  if (value instanceof Date) return as(codes.date, Number.isNaN(value.getTime()) ? null : value.toISOString());
+  if (value instanceof URL) return as(codes.url, value.href);
+  if (value instanceof RegExp) return as(codes.regexp, value.toString());
+  if (value instanceof Set) return as(codes.set, write([...value], path, out));
+  if (value instanceof Map) return as(codes.map, write([...value], path, out));
+  if (Array.isArray(value)) {
+    return value.map((item, index) => {
+      if (item !== undefined) return write(item, [...path, index], out);
+      out.meta.push([codes.undefined, ...path, index]);
+      return null;
+    });
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, write(item, [...path, key], out)]));
+}
+
+/** Bytes have no code of their own: they travel as generated CRUD takes them. */
+function toBase64(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return btoa(text);
+}
+
+/** @throws TypeError when meta does not fit the value */
+export function decode({ json, meta = [] }: { json?: unknown; meta?: unknown }): unknown {
+  const holder = { json };
+  if (!Array.isArray(meta)) throw new TypeError("meta is no list");
+  for (const entry of meta as [number, ...Path][]) {
+    const [code, ...path] = entry;
+    const keys: Path = ["json", ...path];
+    const last = keys.pop() as string;
+    const parent = keys.reduce((at: unknown, key) => own(at, key), holder) as Record<string, unknown>;
+    parent[last] = read(code, own(parent, last));
+  }
+  return holder.json;
+}
+
+/** Inherited members are none: a path through `__proto__` leads nowhere. */
+function own(value: unknown, key: string | number): unknown {
+  if (typeof value === "object" && value !== null && Object.hasOwn(value, key)) return Reflect.get(value, key);
+  throw new TypeError(`meta names "${key}", which is not there`);
+}
+
+function read(code: number, value: unknown): unknown {
+  switch (code) {
+    case codes.bigint:
+      return BigInt(value as string);
+    case codes.date:
+      return new Date((value as string | null) ?? Number.NaN);
+    case codes.nan:
+      return Number.NaN;
+    case codes.undefined:
+      return undefined;
+    case codes.url:
+      return new URL(value as string);
+    case codes.regexp: {
+      const [, source, flags] = /^\/(.*)\/([a-z]*)$/s.exec(value as string) ?? [];
+      return new RegExp(source ?? "", flags);
+    }
+    case codes.set:
+      return new Set(value as unknown[]);
+    case codes.map:
+      return new Map(value as [unknown, unknown][]);
+    default:
+      throw new TypeError(`meta has the unknown code ${code}`);
+  }
+}

@@ -1,0 +1,45 @@
+// Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.
+import { mutation, query } from "@svc/client";
+import type backend from "../../backend/index.ts";
+
+type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
+
+const tasksColumns = {
+  createdAt: "date",
+  updatedAt: "date",
+} as const;
+
+const postsColumns = {
+  createdAt: "date",
+  updatedAt: "date",
+} as const;
+
+const guestbookColumns = {
+  createdAt: "date",
+} as const;
+
+export const api = {
+  tasks: {
+    list: query<Procedures["tasks"]["list"]>("tasks.list", tasksColumns),
+    get: query<Procedures["tasks"]["get"]>("tasks.get", tasksColumns),
+    create: mutation<Procedures["tasks"]["create"]>("tasks.create", tasksColumns),
+    update: mutation<Procedures["tasks"]["update"]>("tasks.update", tasksColumns),
+    remove: mutation<Procedures["tasks"]["remove"]>("tasks.remove", tasksColumns),
+    openCount: query<Procedures["openCount"]>("tasks.openCount"),
+    finishAll: mutation<Procedures["finishAll"]>("tasks.finishAll"),
+  },
+  posts: {
+    list: query<Procedures["posts"]["list"]>("posts.list", postsColumns),
+    get: query<Procedures["posts"]["get"]>("posts.get", postsColumns),
+    create: mutation<Procedures["posts"]["create"]>("posts.create", postsColumns),
+    update: mutation<Procedures["posts"]["update"]>("posts.update", postsColumns),
+    remove: mutation<Procedures["posts"]["remove"]>("posts.remove", postsColumns),
+  },
+  guestbook: {
+    list: query<Procedures["guestbook"]["list"]>("guestbook.list", guestbookColumns),
+    get: query<Procedures["guestbook"]["get"]>("guestbook.get", guestbookColumns),
+    create: mutation<Procedures["guestbook"]["create"]>("guestbook.create", guestbookColumns),
+    update: mutation<Procedures["guestbook"]["update"]>("guestbook.update", guestbookColumns),
+    remove: mutation<Procedures["guestbook"]["remove"]>("guestbook.remove", guestbookColumns),
+  },
+} as const;

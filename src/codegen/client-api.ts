@@ -1,0 +1,98 @@
+/**
+ * The application's `api.ts` for its clients: the procedures' names at run time, their types by a type-only import of the
+ * backend, which leaves no trace in a bundle.
+ * Next hop: `client/sdk/src/operation.ts` is what the file is written in.
+ */
+import { relative, sep } from "node:path";
+import type { Api } from "../define/api.ts";
+import type { CrudDefinition } from "../define/crud-definition.ts";
+import { DefinitionError } from "../define/definition-error.ts";
+
+/** Names in the file, by segment; a leaf is its expression. */
+interface Folder {
+  [segment: string]: Folder | string;
+}
+
+/**
+ * @param folder where the file will lie, absolute
+ * @param index  the backend's index.ts, absolute
+ * @throws DefinitionError when a procedure's name is also the beginning of another's
+ */
+export function clientApi(api: Api, folder: string, index: string): string {
+  const { procedures, crud, paths } = api["~svc"];
+  const root: Folder = {};
+  const kinds = new Set<string>();
+  for (const { name, kind } of procedures.values()) {
+    if (kind === "internal") continue;
+    kinds.add(kind);
+    const path = paths.get(name)?.map((key) => `[${JSON.stringify(key)}]`);
+    // The legacy crud bag is not part of the backend's type: its operations can be called, untyped.
+    const type = path ? `Procedures${path.join("")}` : "Untyped";
+    const columns = columnsOf(crud, name);
+    place(root, name, `${kind}<${type}>(${[JSON.stringify(name), ...(columns ? [columns] : [])].join(", ")})`);
+  }
+  const text = [
+    "// Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.",
+    kinds.size > 0 ? `import { ${[...kinds].sort().join(", ")} } from "@svc/client";` : "",
+    `import type backend from ${JSON.stringify(importPath(folder, index))};`,
+    "",
+    'type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;',
+    ...crud.filter(hasConversions).map((resource) => `\n${columnsConstant(resource)}`),
+    "",
+    `export const api = ${print(root, "")} as const;`,
+    "",
+  ];
+  const body = text.join("\n").replace("\n\nimport type", "\nimport type");
+  const untyped = 'type Untyped = { "~svc": { types?: { input: unknown; output: unknown } } };\n';
+  return body.includes("<Untyped>") ? body.replace("\n\nexport const api", `\n${untyped}\nexport const api`) : body;
+}
+
+const hasConversions = (crud: CrudDefinition) => crud.columns.some(({ conversion }) => conversion !== null);
+const constantName = ({ prefix }: CrudDefinition) => `${prefix}Columns`;
+
+/** The columns of a resource that are not plain JSON in the application. */
+function columnsConstant(crud: CrudDefinition): string {
+  const entries = crud.columns
+    .filter(({ conversion, property }) => conversion !== null && crud.visible.has(property))
+    .map(({ property, conversion }) => `${keyOf(property)}: "${conversion}"`);
+  return `const ${constantName(crud)} = {\n  ${entries.join(",\n  ")},\n} as const;`;
+}
+
+const keyOf = (property: string) => (/^[A-Za-z_$][\w$]*$/.test(property) ? property : JSON.stringify(property));
+
+function columnsOf(resources: readonly CrudDefinition[], name: string): string | undefined {
+  const crud = resources.find(({ prefix, methods }) => methods.some((method) => name === `${prefix}.${method}`));
+  return crud && hasConversions(crud) ? constantName(crud) : undefined;
+}
+
+function place(root: Folder, name: string, expression: string): void {
+  const segments = name.split(".");
+  const leaf = segments.pop() as string;
+  let folder = root;
+  for (const segment of segments) {
+    folder[segment] ??= {};
+    const next = folder[segment];
+    if (typeof next === "string") throw collision(name);
+    folder = next;
+  }
+  if (leaf in folder) throw collision(name);
+  folder[leaf] = expression;
+}
+
+const collision = (name: string) =>
+  new DefinitionError(`The name "${name}" is also the beginning of another procedure's name, or begins with one.`, {
+    hint: "In `api` a name is either an operation or a group of them. Give one of the two another .name().",
+  });
+
+function print(folder: Folder, indent: string): string {
+  const inner = `${indent}  `;
+  const lines = Object.entries(folder).map(([segment, item]) => {
+    return `${inner}${segment}: ${typeof item === "string" ? item : print(item, inner)},`;
+  });
+  return lines.length > 0 ? `{\n${lines.join("\n")}\n${indent}}` : "{}";
+}
+
+function importPath(folder: string, file: string): string {
+  const path = relative(folder, file).split(sep).join("/");
+  return path.startsWith(".") ? path : `./${path}`;
+}

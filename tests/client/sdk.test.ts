@@ -1,0 +1,120 @@
+/** The SDK against a real service: signing in, calling, and what an application gets back. */
+import { afterEach, describe, expect, test } from "vitest";
+import { createAuthClient, createSvcClient, mutation, query, SvcError } from "../../client/sdk/src/index.ts";
+import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
+import { v } from "../../src/define/v.ts";
+import { database } from "../support/database.ts";
+import { apiWith, service } from "../support/service.ts";
+
+const procedure = createSvcProcedureBuilders();
+const echo = procedure.query
+  .name("test.echo")
+  .allowAnonymous()
+  .input(v.any())
+  .handler(({ input }) => input);
+const whoAmI = procedure.query.name("test.whoAmI").handler(({ context }) => context.auth.requireAuth().user.email);
+const upload = procedure.mutation
+  .name("test.upload")
+  .input(v.object({ note: v.string(), file: v.file() }))
+  .handler(async ({ input }) => `${input.note}: ${(input.file as File).name} ${await input.file.text()}`);
+
+const running = service(database(), apiWith({ procedures: { echo, whoAmI, upload } }));
+
+const api = {
+  echo: query<typeof echo>("test.echo"),
+  whoAmI: query<typeof whoAmI>("test.whoAmI"),
+  upload: mutation<typeof upload>("test.upload"),
+  missing: query<typeof whoAmI>("test.missing"),
+};
+
+function connect() {
+  const auth = createAuthClient(running.url, { sessionTokenStorage: "memory" });
+  return { auth, client: createSvcClient({ api, baseUrl: running.url, auth }) };
+}
+const freshEmail = () => `${crypto.randomUUID()}@example.com`;
+
+describe("a client in token mode", () => {
+  test("signs up, calls, and signs out", async () => {
+    const { auth, client } = connect();
+    const email = freshEmail();
+    const user = await auth.signUp(email, "correct horse", "Ann");
+    expect(user).toEqual({ id: expect.any(String), email, name: "Ann" });
+    expect(auth.getState()).toEqual({ token: expect.any(String), user, isAuthenticated: true });
+    expect(await client.query(api.whoAmI)).toBe(email);
+
+    await auth.signOut();
+    expect(auth.getState()).toEqual({ token: null, user: null, isAuthenticated: false });
+    await expect(client.query(api.whoAmI)).rejects.toMatchObject({ code: "UNAUTHORIZED", status: 401 });
+  });
+
+  test("tells the service's refusals by code", async () => {
+    const { auth, client } = connect();
+    const email = freshEmail();
+    await auth.signUp(email, "correct horse", "Ann");
+    const refusals = [
+      [() => auth.signUp(email, "correct horse", "Ann"), "EMAIL_TAKEN", 409],
+      [() => auth.signIn(email, "wrong horse"), "INVALID_CREDENTIALS", 401],
+      [() => client.query(api.missing), "NOT_FOUND", 404],
+    ] as const;
+    for (const [call, code, status] of refusals) {
+      const error = await call().catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(SvcError);
+      expect(error).toMatchObject({ code, status, requestId: expect.any(String) });
+    }
+  });
+
+  test("tells everybody who listens when the state changes", async () => {
+    const { auth } = connect();
+    const seen: boolean[] = [];
+    const stop = auth.subscribe(() => seen.push(auth.getState().isAuthenticated));
+    await auth.signUp(freshEmail(), "correct horse", "Ann");
+    await auth.signOut();
+    stop();
+    await auth.signUp(freshEmail(), "correct horse", "Ann");
+    expect(seen).toEqual([true, false]);
+  });
+});
+
+describe("arguments and results", () => {
+  const client = () => createSvcClient({ api, baseUrl: running.url });
+
+  test.each<[string, unknown]>([
+    ["plain JSON", { text: "plain", list: [1, null, true] }],
+    ["dates and bigints", { at: new Date("2026-01-02T03:04:05.678Z"), big: 12345678901234567890n }],
+    ["holes in a list", [undefined, 1]],
+    ["a map of sets", new Map([["a", new Set([1, 2])]])],
+    ["NaN, a URL, a pattern", [Number.NaN, new URL("https://example.com/a?b#c"), /x\/y/gi]],
+    ["what looks like the encoding", { json: 1, meta: [] }],
+    ["what looks like a call", { args: { json: new Date(0) } }],
+    ["a text", "text"],
+    ["zero", 0],
+    ["null", null],
+  ])("%s: comes back as it went", async (_what, value) => {
+    expect(await client().query(api.echo, value)).toEqual(value);
+  });
+
+  test("files are uploaded beside the arguments", async () => {
+    const { auth, client } = connect();
+    await auth.signUp(freshEmail(), "correct horse", "Ann");
+    const file = new File(["hello"], "greeting.txt", { type: "text/plain" });
+    expect(await client.mutate(api.upload, { note: "a note", file })).toBe("a note: greeting.txt hello");
+  });
+});
+
+describe("the custom fetch", () => {
+  const original = globalThis.fetch;
+  afterEach(() => {
+    globalThis.fetch = original;
+  });
+
+  test("the global one is looked up when a call is made", async () => {
+    const client = createSvcClient({ api, baseUrl: running.url });
+    const paths: string[] = [];
+    globalThis.fetch = (input, init) => {
+      paths.push(new URL(String(input)).pathname);
+      return original(input, init);
+    };
+    await client.query(api.echo, 1);
+    expect(paths).toEqual(["/api/query"]);
+  });
+});

@@ -1,0 +1,46 @@
+/** From the schema's declaration to what the SDK gives an application, through the generated api.ts. */
+import { expectTypeOf, test } from "vitest";
+import { createSvcClient, type InputOf, type OutputOf } from "../../client/sdk/src/index.ts";
+import { api } from "../fixture/web/svc/api.ts";
+
+const client = createSvcClient({ api, baseUrl: "" });
+
+test("a list gives rows with their columns' own types", async () => {
+  const page = await client.query(api.samples.list, { limit: 5 });
+  const [row] = page.data;
+  if (!row) return;
+  expectTypeOf(page.total).toEqualTypeOf<number>();
+  expectTypeOf(row.aBigint).toEqualTypeOf<bigint | null>();
+  expectTypeOf(row.aNumeric).toEqualTypeOf<string | null>();
+  expectTypeOf(row.aBoolean).toEqualTypeOf<boolean | null>();
+  expectTypeOf(row.id).toEqualTypeOf<string>();
+});
+
+test("arguments may be left out exactly where the operation allows it", () => {
+  client.query(api.notes.list);
+  // @ts-expect-error get needs the id
+  client.query(api.notes.get);
+  // @ts-expect-error a serial id is a number
+  client.query(api.notes.get, { id: "1" });
+  // @ts-expect-error the title is required
+  client.mutate(api.notes.create, { done: true });
+  // @ts-expect-error the owner is not the caller's to choose
+  client.mutate(api.notes.create, { title: "x", userId: "someone" });
+});
+
+test("queries are not mutations", () => {
+  // @ts-expect-error a query cannot be sent as a mutation
+  client.mutate(api.notes.list, {});
+  // @ts-expect-error nor the other way round
+  client.query(api.notes.create, { title: "x" });
+});
+
+test("options decide what there is", () => {
+  expectTypeOf<OutputOf<typeof api.titles.get>>().toEqualTypeOf<{
+    id: string;
+    title: string;
+    createdAt: Date;
+  } | null>();
+  expectTypeOf<keyof typeof api.read_only>().toEqualTypeOf<"list" | "get">();
+  expectTypeOf<InputOf<typeof api.announcements.remove>>().toEqualTypeOf<{ id: bigint }>();
+});
