@@ -1,0 +1,94 @@
+/**
+ * Allow comments: a block comment `svc-allow: reason: …; scope: …; owner: …; test: path` directly above the definition
+ * of a handler or above the call that needs it. Complete: four parts that say something, and a test file that exists.
+ * Next hop: `reach.ts` asks for the comment above each step it follows.
+ */
+import { existsSync, statSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import type { Comment } from "acorn";
+import { isFunction, type Node } from "./parse.ts";
+import type { Place } from "./report.ts";
+import type { SourceFile } from "./scopes.ts";
+
+/** `missing` is empty when the comment is complete. */
+export interface Allow {
+  line: number;
+  missing: string[];
+}
+
+const parts = ["reason", "scope", "owner", "test"] as const;
+const start = /^[\s*]*svc-allow\b:?/;
+
+/** The allow comment directly above a place, or undefined. */
+export function allowAbove(root: string, { file, node }: Place): Allow | undefined {
+  if (!file.text.includes("svc-allow")) return undefined;
+  for (const position of startsAbove(file, node)) {
+    const comment = commentsAbove(file, position).find(({ value }) => start.test(value));
+    if (comment) return readAllow(root, comment);
+  }
+  return undefined;
+}
+
+function readAllow(root: string, comment: Comment): Allow {
+  const line = comment.loc?.start.line ?? 1;
+  if (comment.type === "Line") return { line, missing: ["the form /* … */"] };
+  const text = comment.value.replace(start, "").replaceAll(/^\s*\*/gm, "");
+  const said = new Map<string, string>();
+  // A part ends where the next begins, so a reason may contain semicolons.
+  for (const [, name = "", value = ""] of text.matchAll(
+    /(?:^|;)\s*(reason|scope|owner|test)\s*:([\s\S]*?)(?=;\s*(?:reason|scope|owner|test)\s*:|$)/g,
+  )) {
+    said.set(
+      name,
+      value
+        .replaceAll(/\s+/g, " ")
+        .replace(/[;\s]+$/, "")
+        .trim(),
+    );
+  }
+  const missing: string[] = parts.filter((part) => !/[\p{L}\p{N}]/u.test(said.get(part) ?? ""));
+  const test = said.get("test");
+  if (test && !missing.includes("test") && !isTestFile(root, test)) missing.push(`the file ${test} that test names`);
+  return { line, missing };
+}
+
+function isTestFile(root: string, path: string): boolean {
+  if (isAbsolute(path)) return false;
+  const file = join(root, path);
+  return existsSync(file) && statSync(file).isFile();
+}
+
+/**
+ * The positions that a comment may stand above: those of the node and of what is around it, up to its statement. What
+ * is inside a function without a block stops at the property or declarator that holds the function.
+ */
+function* startsAbove(file: SourceFile, node: Node): Iterable<number> {
+  let crossed = false;
+  for (let at: Node | undefined = node; at; at = file.parents.get(at)) {
+    const parent = file.parents.get(at);
+    yield at.start;
+    if (isFunction(at)) crossed = true;
+    if (at.type === "MethodDefinition" || at.type === "PropertyDefinition") return;
+    if (at.type === "Property" && crossed) return;
+    if (at.type === "VariableDeclarator" && parent?.type === "VariableDeclaration" && parent.declarations[0] !== at)
+      return;
+    if (parent?.type === "ArrayExpression" && crossed) return;
+    if (/Statement$|Declaration$/.test(at.type) && !/^Export/.test(parent?.type ?? "")) return;
+  }
+}
+
+/** The comments that end directly above a position: nothing but one line break between them and it. */
+function commentsAbove(file: SourceFile, position: number): Comment[] {
+  const found: Comment[] = [];
+  let edge = position;
+  for (const comment of file.comments.toReversed()) {
+    if (comment.end > edge) continue;
+    if (!/^[^\S\n]*\n?[^\S\n]*$/.test(file.text.slice(comment.end, edge).replaceAll("\r", ""))) break;
+    // A comment after code, on its line, belongs to that code.
+    const before = file.text.slice(file.text.lastIndexOf("\n", comment.start - 1) + 1, comment.start);
+    if (/\S/.test(before) && file.text.slice(comment.end, edge).includes("\n")) break;
+    found.push(comment);
+    edge = comment.start;
+  }
+  return found;
+}

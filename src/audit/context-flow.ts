@@ -1,0 +1,218 @@
+/**
+ * Follows the context itself: into parameters, variables and objects. It may not go where the audit cannot see what is
+ * taken of it: under a name that is computed, into something that outlives the call, into a package.
+ * Names need no following: `unsafeDb` is found by its name wherever it stands (`uses.ts`).
+ */
+import type { Code } from "./builders.ts";
+import { parametersOf } from "./builders.ts";
+import { type FunctionNode, isClass, isFunction, memberName, type Node, returned, walk } from "./parse.ts";
+import type { Place } from "./report.ts";
+import type { Resolver } from "./resolve.ts";
+import type { Binding, SourceFile } from "./scopes.ts";
+
+/** The context, an object that holds it under some of its members, or nothing of interest. */
+type Value = "context" | { readonly [member: string]: Value } | undefined;
+
+export interface Leak extends Place {
+  what: string;
+}
+
+const computed = "reads a member of the context under a name that is computed";
+const keeps = "keeps the context in something that outlives the call";
+
+/** What a handler or middleware is called with. */
+const call: Value = { context: "context" };
+
+/** Reading the keys of an object, or printing it, takes nothing out of it. */
+const harmless = /^(console|JSON|Boolean|String|Promise|Error|Object\.(keys|assign|create|freeze|is|hasOwn))\b/;
+
+export class ContextFlow {
+  readonly #resolver: Resolver;
+  readonly #values = new Map<Binding, Value>();
+  readonly #leaks = new Map<Node, Leak>();
+  #changed = false;
+
+  constructor(resolver: Resolver) {
+    this.#resolver = resolver;
+  }
+
+  /**
+   * @param entries the handler's function and its middleware
+   * @param regions all code that is reached and that no comment covers
+   */
+  leaks(entries: readonly Code[], regions: readonly Code[]): Leak[] {
+    for (const { node, file, given } of entries) {
+      for (const entry of this.#resolver.functions(node, file, given)) this.#enter(entry.node, entry.file, [call]);
+    }
+    // Values only grow, and only so far: a few rounds reach the end.
+    for (let round = 0; round < 12; round++) {
+      this.#changed = false;
+      for (const { node, file } of regions) walk(node, (inner) => this.#follow(inner, file));
+      if (!this.#changed) break;
+    }
+    return [...this.#leaks.values()];
+  }
+
+  #enter(node: FunctionNode, file: SourceFile, values: Value[]): void {
+    for (const binding of parametersOf(node, file)) this.#bind(binding, part(values[binding.index], binding.path));
+  }
+
+  #bind(binding: Binding, value: Value): void {
+    const before = this.#values.get(binding);
+    const after = merge(before, value);
+    if (JSON.stringify(before) === JSON.stringify(after)) return;
+    this.#values.set(binding, after);
+    this.#changed = true;
+  }
+
+  #leak(node: Node, file: SourceFile, what: string): void {
+    this.#leaks.set(node, { node, file, what });
+  }
+
+  #follow(node: Node, file: SourceFile): void {
+    switch (node.type) {
+      case "VariableDeclarator":
+        if (node.init) this.#pattern(node.id, file, this.#value(node.init, file));
+        return;
+      case "AssignmentExpression": {
+        const value = this.#value(node.right, file);
+        if (value === undefined) return;
+        if (this.#outlives(node.left, file)) this.#leak(node, file, keeps);
+        else this.#pattern(node.left, file, value);
+        return;
+      }
+      case "MemberExpression":
+        if (memberName(node) === undefined && node.computed && this.#value(node.object as Node, file) === "context") {
+          if (this.#resolver.constant(node.property, file) === undefined) this.#leak(node, file, computed);
+        }
+        return;
+      case "CallExpression":
+      case "NewExpression":
+        this.#call(node, file);
+    }
+  }
+
+  /** Gives the parts of a value to the names in a pattern. */
+  #pattern(pattern: Node, file: SourceFile, value: Value): void {
+    if (value === undefined) return;
+    walk(pattern, (node) => {
+      if (node.type === "Property" && node.computed && memberName(node) === undefined && value === "context") {
+        this.#leak(node, file, computed);
+      }
+      const declared = file.declared.get(node);
+      if (declared) this.#bind(declared, part(value, declared.path));
+      const written = node === pattern ? file.bindings.get(node) : undefined;
+      if (written) this.#bind(written, value);
+      return !isFunction(node);
+    });
+  }
+
+  #call(node: Extract<Node, { type: "CallExpression" | "NewExpression" }>, file: SourceFile): void {
+    const values = node.arguments.map((argument) =>
+      argument.type === "SpreadElement" ? this.#value(argument.argument, file) : this.#value(argument, file),
+    );
+    if (values.every((value) => value === undefined)) return;
+    const callee = node.callee as Node;
+    const [target] = node.arguments;
+    if (/^Object\.assign$/.test(file.text.slice(callee.start, callee.end)) && target && this.#outlives(target, file)) {
+      this.#leak(node, file, keeps);
+    }
+    const functions = this.#resolver.functions(callee, file);
+    for (const called of functions) this.#enter(called.node, called.file, values);
+    if (functions.length > 0) return;
+
+    for (const origin of this.#resolver.origins(callee, file)) {
+      if (origin.kind === "package" && origin.from !== "@svc/core") {
+        this.#leak(node, file, `hands the context to "${origin.from}", which the audit does not read`);
+      } else if (origin.kind === "global" && !harmless.test([origin.name, ...origin.path].join("."))) {
+        this.#leak(node, file, `hands the context to ${[origin.name, ...origin.path].join(".")}`);
+      } else if (origin.kind === "node" && !isClass(origin.node) && !this.#isLocal(callee, file)) {
+        this.#leak(node, file, "hands the context to something that the audit cannot follow");
+      }
+    }
+    // A parameter that is called: `next` of a middleware goes to the next step, others must be known.
+    if (callee.type !== "Identifier" && callee.type !== "MemberExpression" && !isFunction(callee)) {
+      this.#leak(node, file, "hands the context to something that the audit cannot follow");
+    }
+  }
+
+  /** A method of a value made inside the function, such as a list: the value goes nowhere by that alone. */
+  #isLocal(callee: Node, file: SourceFile): boolean {
+    if (callee.type !== "MemberExpression" || callee.object.type !== "Identifier") return false;
+    const binding = file.bindings.get(callee.object);
+    return binding !== undefined && file.top.get(binding.name) !== binding && binding.kind !== "import";
+  }
+
+  /** Whether what is assigned to is a global or stands at the top of a file. */
+  #outlives(target: Node, file: SourceFile): boolean {
+    let root = target;
+    while (root.type === "MemberExpression") root = root.object as Node;
+    if (root.type !== "Identifier") return false;
+    const binding = file.bindings.get(root);
+    return !binding || binding.kind === "import" || file.top.get(binding.name) === binding;
+  }
+
+  #value(node: Node, file: SourceFile, depth = 0): Value {
+    const inner = (next: Node) => this.#value(next, file, depth + 1);
+    if (depth > 12) return undefined;
+    switch (node.type) {
+      case "Identifier": {
+        const binding = file.bindings.get(node);
+        return binding && this.#values.get(binding);
+      }
+      case "MemberExpression": {
+        const object = inner(node.object as Node);
+        if (object === undefined || object === "context") return undefined;
+        const name = memberName(node);
+        return name === undefined ? Object.values(object).reduce(merge, undefined) : object[name];
+      }
+      case "ObjectExpression":
+        return node.properties.reduce<Value>((whole, property) => {
+          if (property.type === "SpreadElement") return merge(whole, inner(property.argument));
+          const value = inner(property.value);
+          return value === undefined ? whole : merge(whole, { [memberName(property) ?? "?"]: value });
+        }, undefined);
+      case "ArrayExpression":
+        return node.elements.reduce<Value>((whole, item) => {
+          const value = item && inner(item.type === "SpreadElement" ? item.argument : item);
+          return value ? merge(whole, { "?": value }) : whole;
+        }, undefined);
+      case "ConditionalExpression":
+        return merge(inner(node.consequent), inner(node.alternate));
+      case "LogicalExpression":
+        return merge(inner(node.left as Node), inner(node.right));
+      case "AssignmentExpression":
+        return inner(node.right);
+      case "AwaitExpression":
+        return inner(node.argument);
+      case "ChainExpression":
+        return inner(node.expression);
+      case "SequenceExpression":
+        return node.expressions.map(inner).at(-1);
+      case "CallExpression": {
+        if (/^Object\.(assign|create|freeze)$/.test(file.text.slice(node.callee.start, node.callee.end))) {
+          return node.arguments.map((argument) => inner(argument as Node)).reduce(merge, undefined);
+        }
+        return this.#resolver
+          .functions(node.callee as Node, file)
+          .flatMap((called) => returned(called.node).map((result) => this.#value(result, called.file, depth + 1)))
+          .reduce(merge, undefined);
+      }
+      default:
+        return undefined;
+    }
+  }
+}
+
+function part(value: Value, path: string[] | null): Value {
+  if (path === null) return typeof value === "object" ? Object.values(value).reduce(merge, undefined) : value;
+  return path.reduce<Value>((whole, name) => (whole === "context" ? undefined : whole?.[name]), value);
+}
+
+function merge(one: Value, other: Value): Value {
+  if (one === undefined || other === "context") return other;
+  if (other === undefined || one === "context") return one;
+  const whole: Record<string, Value> = { ...one };
+  for (const [name, value] of Object.entries(other)) whole[name] = merge(whole[name], value);
+  return whole;
+}

@@ -1,0 +1,141 @@
+/**
+ * Reads one source file of an application: types are blanked out in place, so every position stays as written, and the
+ * rest is parsed. Comments are kept, because an allow comment is one.
+ * Next hop: `scopes.ts` says which name means what, `modules.ts` which files belong together.
+ */
+import { stripTypeScriptTypes } from "node:module";
+import { type AnyNode, type Comment, type Program, parse } from "acorn";
+
+export type Node = AnyNode;
+
+export interface Parsed {
+  path: string;
+  text: string;
+  ast: Program;
+  comments: Comment[];
+  /** The node around each node. */
+  parents: ReadonlyMap<Node, Node>;
+}
+
+/** The file is not valid TypeScript without its types. `line` starts at 1. */
+export class SyntaxProblem extends Error {
+  readonly line: number;
+  readonly column: number;
+
+  constructor(message: string, line: number, column: number) {
+    super(message);
+    this.line = line;
+    this.column = column;
+  }
+}
+
+/**
+ * @param path says whether types have to go: they do in `.ts` and `.mts`
+ * @throws SyntaxProblem with the place
+ */
+export function parseSource(path: string, text: string): Parsed {
+  const comments: Comment[] = [];
+  const plain = /\.m?ts$/.test(path) ? withoutTypes(text) : text;
+  try {
+    const ast = parse(plain, {
+      ecmaVersion: "latest",
+      sourceType: "module",
+      locations: true,
+      allowHashBang: true,
+      onComment: comments,
+    });
+    return { path, text, ast, comments, parents: parentsOf(ast) };
+  } catch (error) {
+    const { loc, message } = error as { loc?: { line: number; column: number }; message: string };
+    throw new SyntaxProblem(message.replace(/ \(\d+:\d+\)$/, ""), loc?.line ?? 1, (loc?.column ?? 0) + 1);
+  }
+}
+
+/** Node warns that the function is experimental. It says so once, and only here is that no news to anybody. */
+function withoutTypes(text: string): string {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    return stripTypeScriptTypes(text, { mode: "strip" });
+  } catch (error) {
+    const { message, stack = "" } = error as Error;
+    const [, line = "1"] = /^.*:(\d+)\n/.exec(stack) ?? [];
+    const column = (stack.split("\n")[2]?.indexOf("^") ?? 0) + 1;
+    throw new SyntaxProblem(message, Number(line), Math.max(column, 1));
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+/** A node's direct children, in the order of the text. */
+export function* children(node: Node): Iterable<Node> {
+  for (const value of Object.values(node) as unknown[]) {
+    if (Array.isArray(value)) {
+      for (const item of value) if (isNode(item)) yield item;
+    } else if (isNode(value)) yield value;
+  }
+}
+
+/** The node and everything inside it, outermost first. `enter` returning false leaves a subtree out. */
+export function walk(node: Node, enter: (node: Node) => unknown): void {
+  if (enter(node) === false) return;
+  for (const child of children(node)) walk(child, enter);
+}
+
+const isNode = (value: unknown): value is Node =>
+  typeof value === "object" && value !== null && typeof (value as Node).type === "string" && "start" in value;
+
+function parentsOf(ast: Program): Map<Node, Node> {
+  const parents = new Map<Node, Node>();
+  walk(ast, (node) => {
+    for (const child of children(node)) parents.set(child, node);
+  });
+  return parents;
+}
+
+export type FunctionNode = Extract<
+  Node,
+  { type: "FunctionDeclaration" | "FunctionExpression" | "ArrowFunctionExpression" }
+>;
+
+export const isFunction = (node: Node | null | undefined): node is FunctionNode =>
+  node?.type === "FunctionDeclaration" ||
+  node?.type === "FunctionExpression" ||
+  node?.type === "ArrowFunctionExpression";
+
+/** The name of a member or property where it can be read: `a.b`, `a["b"]`, `{ b: … }`. */
+export function memberName(node: Node): string | undefined {
+  if (node.type === "MemberExpression") {
+    if (!node.computed) return node.property.type === "Identifier" ? node.property.name : undefined;
+    return literalText(node.property);
+  }
+  if (node.type !== "Property" && node.type !== "MethodDefinition" && node.type !== "PropertyDefinition") return;
+  if (!node.computed && node.key.type === "Identifier") return node.key.name;
+  return literalText(node.key);
+}
+
+/** The text of a literal or of a template without expressions. */
+export function literalText(node: Node): string | undefined {
+  if (node.type === "Literal") return node.value === undefined ? undefined : String(node.value);
+  if (node.type === "TemplateLiteral" && node.expressions.length === 0)
+    return node.quasis[0]?.value.cooked ?? undefined;
+  return undefined;
+}
+
+export type ClassNode = Extract<Node, { type: "ClassDeclaration" | "ClassExpression" }>;
+
+export const isClass = (node: Node): node is ClassNode =>
+  node.type === "ClassDeclaration" || node.type === "ClassExpression";
+
+/** The expressions that a function returns, not those of functions inside it. */
+export function returned(node: Node): Node[] {
+  if (!isFunction(node)) return [];
+  if (node.body.type !== "BlockStatement") return [node.body];
+  const found: Node[] = [];
+  walk(node.body, (inner) => {
+    if (isFunction(inner)) return false;
+    if (inner.type === "ReturnStatement" && inner.argument) found.push(inner.argument);
+    return true;
+  });
+  return found;
+}

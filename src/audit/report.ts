@@ -1,0 +1,63 @@
+/**
+ * What the audit found, and the one message in which an author reads all of it.
+ */
+import { relative } from "node:path";
+import { DefinitionError } from "../define/definition-error.ts";
+import type { Node } from "./parse.ts";
+import type { SourceFile } from "./scopes.ts";
+
+/** One thing that has to change before the application is served. */
+export interface Finding {
+  /** Relative to the application's folder. */
+  file: string;
+  /** From 1. */
+  line: number;
+  /** From 1. */
+  column: number;
+  /** The procedure's name, the route's verb and path; absent where no handler is concerned. */
+  handler?: string;
+  /** What is wrong, with the offending text. */
+  what: string;
+  /** What to write instead. */
+  remedy: string;
+}
+
+/** A place in the source. */
+export interface Place {
+  file: SourceFile;
+  node: Node;
+}
+
+export function findingAt(
+  root: string,
+  { file, node }: Place,
+  rest: Pick<Finding, "handler" | "what" | "remedy">,
+): Finding {
+  const { line, column } = node.loc?.start ?? { line: 1, column: 0 };
+  return { file: relative(root, file.path), line, column: column + 1, ...rest };
+}
+
+/** The source of a node, cut to one short line. */
+export function excerpt({ file, node }: Place): string {
+  const text = file.text.slice(node.start, node.end).replaceAll(/\s+/g, " ").trim();
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}
+
+/** Sorted by place, repetitions left out. */
+export function sorted(findings: readonly Finding[]): Finding[] {
+  const unique = new Map(findings.map((finding) => [JSON.stringify(finding), finding]));
+  return [...unique.values()].toSorted(
+    (a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column,
+  );
+}
+
+/** @throws DefinitionError with all findings, when there are any */
+export function refuse(findings: readonly Finding[]): void {
+  if (findings.length === 0) return;
+  const lines = findings.map(({ file, line, column, handler, what, remedy }) => {
+    const subject = handler ? `${handler}: ` : "";
+    return `  ${file}:${line}:${column}\n    ${subject}${what}\n    ${remedy}`;
+  });
+  const count = findings.length === 1 ? "one place" : `${findings.length} places`;
+  throw new DefinitionError(`The audit of anonymous handlers refuses ${count}:\n${lines.join("\n")}`);
+}

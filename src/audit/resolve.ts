@@ -1,0 +1,340 @@
+/**
+ * Where a value comes from: follows names, imports, members, destructuring and parameters back to the expressions that
+ * make it. There is no type checker: where several values are possible, all of them are given.
+ * Next hop: `builders.ts`, `reach.ts` and `context-flow.ts` ask here.
+ */
+import { bindingTarget, exportNames, exportTarget, type Modules, moduleTarget, type Target } from "./modules.ts";
+import {
+  type ClassNode,
+  type FunctionNode,
+  isClass,
+  isFunction,
+  literalText,
+  memberName,
+  type Node,
+  returned,
+  walk,
+} from "./parse.ts";
+import type { Binding, SourceFile, Write } from "./scopes.ts";
+
+/** An expression that is not followed further back, or something from outside the application. */
+export type Origin =
+  /** `path`: the members taken of it that could not be followed. */
+  | { kind: "node"; node: Node; file: SourceFile; path: string[] }
+  | { kind: "package"; from: string; name: string; path: string[] }
+  | { kind: "namespace"; file: SourceFile }
+  | { kind: "global"; name: string; path: string[] }
+  /** A parameter that nobody in the application fills, a caught error. */
+  | { kind: "unknown" };
+
+/** Arguments of one call, in place of parameters. */
+export type Arguments = ReadonlyMap<Binding, { node: Node; file: SourceFile; given: Arguments }>;
+export const noArguments: Arguments = new Map();
+
+interface Callable {
+  node: FunctionNode;
+  file: SourceFile;
+}
+
+export interface CallSite {
+  node: Extract<Node, { type: "CallExpression" | "NewExpression" }>;
+  file: SourceFile;
+}
+
+export class Resolver {
+  readonly modules: Modules;
+  #calls: Map<FunctionNode, CallSite[]> | undefined;
+
+  constructor(modules: Modules) {
+    this.modules = modules;
+    // What other files write to an imported value belongs to that value.
+    for (const file of modules.files.values()) {
+      for (const binding of file.top.values()) {
+        if (binding.kind !== "import" || binding.writes.length === 0) continue;
+        const target = bindingTarget(modules, binding);
+        if (target.kind === "binding") target.binding.writes.push(...binding.writes);
+      }
+    }
+  }
+
+  /** @param path members taken of the expression, outermost last */
+  origins(node: Node, file: SourceFile, path: string[] = [], given = noArguments, seen = new Set<string>()): Origin[] {
+    const key = `${file.path} ${node.start} ${node.end} ${node.type} ${path.join(".")}`;
+    if (seen.has(key)) return [];
+    seen.add(key);
+    const again = (inner: Node, members = path) => this.origins(inner, file, members, given, seen);
+
+    switch (node.type) {
+      case "Identifier":
+        return this.#identifier(node, file, path, given, seen);
+      case "MemberExpression": {
+        const name = memberName(node);
+        return again(node.object as Node, name === undefined ? [] : [name, ...path]);
+      }
+      case "ConditionalExpression":
+        return [...again(node.consequent), ...again(node.alternate)];
+      case "LogicalExpression":
+        return [...again(node.left as Node), ...again(node.right)];
+      case "SequenceExpression":
+        return node.expressions.slice(-1).flatMap((last) => again(last));
+      case "AssignmentExpression":
+        return again(node.right);
+      case "AwaitExpression":
+        return again(node.argument);
+      case "ChainExpression":
+        return again(node.expression);
+      case "ImportExpression": {
+        const from = literalText(node.source);
+        if (from === undefined) return [{ kind: "unknown" }];
+        return this.target(moduleTarget(this.modules, file, from), path, given, seen);
+      }
+      case "ThisExpression": {
+        const owner = ownerOfThis(node, file);
+        return owner ? again(owner) : [{ kind: "unknown" }];
+      }
+      case "ObjectExpression":
+        return this.#member(node, file, path, given, seen);
+      case "CallExpression": {
+        const callee = node.callee as Node;
+        const frozen =
+          callee.type === "MemberExpression" &&
+          callee.object.type === "Identifier" &&
+          callee.object.name === "Object" &&
+          ["freeze", "seal"].includes(memberName(callee) ?? "");
+        if (frozen && node.arguments[0]) return again(node.arguments[0]);
+      }
+    }
+    return [{ kind: "node", node, file, path }];
+  }
+
+  /** What an import or export target stands for. */
+  target(target: Target, path: string[], given = noArguments, seen = new Set<string>()): Origin[] {
+    switch (target.kind) {
+      case "binding":
+        return this.binding(target.binding, path, given, seen);
+      case "expression":
+        return this.origins(target.node, target.file, path, given, seen);
+      case "package":
+        if (target.name !== "*") return [{ ...target, path }];
+        return [{ kind: "package", from: target.from, name: path[0] ?? "*", path: path.slice(1) }];
+      case "namespace": {
+        const [name, ...rest] = path;
+        if (name === undefined) return [{ kind: "namespace", file: target.file }];
+        return this.target(exportTarget(this.modules, target.file, name), rest, given, seen);
+      }
+      case "nothing":
+        return [{ kind: "unknown" }];
+    }
+  }
+
+  /** Everything that a whole file exports. */
+  exportsOf(file: SourceFile): Origin[] {
+    return [...exportNames(this.modules, file)].flatMap((name) =>
+      this.target(exportTarget(this.modules, file, name), []),
+    );
+  }
+
+  binding(binding: Binding, path: string[], given = noArguments, seen = new Set<string>()): Origin[] {
+    const { file, declaration } = binding;
+    const defaults = binding.defaults.flatMap((node) => this.origins(node, file, path, given, seen));
+    const writes = binding.writes
+      .filter((write) => overlap(write.path, path) && isCode(write))
+      .flatMap((write) => this.origins(write.node, write.file, path.slice(write.path.length), given, seen));
+    const more = [...defaults, ...writes];
+
+    if (binding.kind === "import") return this.target(bindingTarget(this.modules, binding), path, given, seen);
+    if (binding.kind === "function" || binding.kind === "class") {
+      return [{ kind: "node", node: declaration, file, path }, ...more];
+    }
+    if (binding.kind === "parameter") return [...this.#parameter(binding, path, given, seen), ...more];
+    if (binding.kind === "other" || declaration.type !== "VariableDeclarator") return [{ kind: "unknown" }, ...more];
+
+    const members = binding.path ? [...binding.path, ...path] : [];
+    if (declaration.init) return [...this.origins(declaration.init, file, members, given, seen), ...more];
+    const loop = file.parents.get(file.parents.get(declaration) ?? declaration);
+    if (loop?.type === "ForOfStatement") return [...this.origins(loop.right, file, [], given, seen), ...more];
+    return more;
+  }
+
+  /** The functions that an expression may be, those included that a call of the application's own code returns. */
+  functions(node: Node, file: SourceFile, given = noArguments, depth = 0): Callable[] {
+    if (depth > 6) return [];
+    return this.origins(node, file, [], given).flatMap((origin): Callable[] => {
+      if (origin.kind !== "node") return [];
+      const { node: value, file: home, path } = origin;
+      if (isFunction(value)) {
+        const plain = path.length === 0 || ["call", "apply", "bind"].includes(path[0] ?? "");
+        return plain ? [{ node: value, file: home }] : [];
+      }
+      if (isClass(value)) return this.#methods(value, home, path[0] ?? "constructor");
+      if (value.type === "NewExpression" && path[0]) return this.#methodsOfNew(value, home, path[0]);
+      if (value.type !== "CallExpression" || path.length > 1) return [];
+
+      const callee = value.callee as Node;
+      if (callee.type === "MemberExpression" && memberName(callee) === "bind") {
+        return this.functions(callee.object as Node, home, given, depth + 1);
+      }
+      return this.functions(callee, home, given, depth + 1).flatMap((called) =>
+        returned(called.node).flatMap((result) => {
+          const [name] = path;
+          const made = this.origins(result, called.file, name === undefined ? [] : [name], given);
+          return made.flatMap((inner) =>
+            inner.kind === "node" ? this.functions(inner.node, inner.file, given, depth + 1) : [],
+          );
+        }),
+      );
+    });
+  }
+
+  #methods(node: ClassNode, file: SourceFile, name: string): Callable[] {
+    const own = node.body.body.flatMap((member): Callable[] => {
+      if (member.type === "StaticBlock" || memberName(member) !== name) return [];
+      return member.value && isFunction(member.value) ? [{ node: member.value, file }] : [];
+    });
+    if (own.length > 0 || !node.superClass) return own;
+    return this.origins(node.superClass, file).flatMap((base) =>
+      base.kind === "node" && isClass(base.node) && base.node !== node ? this.#methods(base.node, base.file, name) : [],
+    );
+  }
+
+  #methodsOfNew(node: Extract<Node, { type: "NewExpression" }>, file: SourceFile, name: string): Callable[] {
+    return this.origins(node.callee as Node, file).flatMap((made) =>
+      made.kind === "node" && isClass(made.node) ? this.#methods(made.node, made.file, name) : [],
+    );
+  }
+
+  /** A text as far as it can be read; null for the parts that cannot. */
+  text(node: Node, file: SourceFile, given = noArguments): (string | null)[] {
+    const [origin, ...others] = this.origins(node, file, [], given);
+    if (others.length > 0 || origin?.kind !== "node" || origin.path.length > 0) return [null];
+    const { node: value, file: home } = origin;
+    const literal = literalText(value);
+    if (literal !== undefined) return [literal];
+    if (value.type === "BinaryExpression" && value.operator === "+") {
+      return join([...this.text(value.left as Node, home, given), ...this.text(value.right, home, given)]);
+    }
+    if (value.type !== "TemplateLiteral") return [null];
+    return join(
+      value.quasis.flatMap((quasi, index) => {
+        const inner = value.expressions[index];
+        return [quasi.value.cooked ?? "", ...(inner ? this.text(inner, home, given) : [])];
+      }),
+    );
+  }
+
+  /** The text where all of it can be read. */
+  constant(node: Node, file: SourceFile, given = noArguments): string | undefined {
+    const [text, ...more] = this.text(node, file, given);
+    return more.length === 0 && typeof text === "string" ? text : undefined;
+  }
+
+  /** Where a function is called, in the whole application. */
+  calls(node: FunctionNode): readonly CallSite[] {
+    if (!this.#calls) {
+      // While the list is made, a callee that is a parameter stays unknown.
+      this.#calls = new Map();
+      for (const file of this.modules.files.values()) {
+        walk(file.ast, (call) => {
+          if (call.type !== "CallExpression" && call.type !== "NewExpression") return;
+          for (const { node: called } of this.functions(call.callee as Node, file))
+            this.#noteCall(called, { node: call, file });
+        });
+      }
+    }
+    return this.#calls.get(node) ?? [];
+  }
+
+  #noteCall(called: FunctionNode, site: CallSite): void {
+    const sites = this.#calls?.get(called);
+    if (sites) sites.push(site);
+    else this.#calls?.set(called, [site]);
+  }
+
+  #identifier(node: Node, file: SourceFile, path: string[], given: Arguments, seen: Set<string>): Origin[] {
+    const binding = file.bindings.get(node);
+    if (binding) return this.binding(binding, path, given, seen);
+    return [{ kind: "global", name: (node as { name: string }).name, path }];
+  }
+
+  #parameter(binding: Binding, path: string[], given: Arguments, seen: Set<string>): Origin[] {
+    const members = binding.path ? [...binding.path, ...path] : [];
+    const known = given.get(binding);
+    if (known) return this.origins(known.node, known.file, members, known.given, seen);
+    const from = this.calls(binding.declaration as FunctionNode).flatMap(({ node, file }) => {
+      const argument = node.arguments[binding.index];
+      return argument ? this.origins(argument, file, members, given, seen) : [];
+    });
+    return from.length > 0 ? from : [{ kind: "unknown" }];
+  }
+
+  #member(node: Node, file: SourceFile, path: string[], given: Arguments, seen: Set<string>): Origin[] {
+    const [name, ...rest] = path;
+    if (node.type !== "ObjectExpression" || name === undefined) return [{ kind: "node", node, file, path }];
+    const found: Origin[] = [];
+    // Later properties win; those whose name is unknown may be it or not.
+    for (const property of node.properties.toReversed()) {
+      if (property.type === "SpreadElement") {
+        found.push(...this.origins(property.argument, file, path, given, seen));
+      } else {
+        const key = memberName(property);
+        if (key !== undefined && key !== name) continue;
+        found.push(...this.origins(property.value, file, rest, given, seen));
+        if (key === name) return found;
+      }
+    }
+    return found;
+  }
+}
+
+const overlap = (written: string[], asked: string[]): boolean =>
+  written.slice(0, asked.length).every((name, index) => name === asked[index]);
+
+/**
+ * Whether what is written may be code. Inside functions most writes keep data, such as rows in a cache: the result of a
+ * call on a local value is taken for data.
+ */
+function isCode({ node, file }: Write): boolean {
+  let around = file.parents.get(node);
+  while (around && !isFunction(around)) around = file.parents.get(around);
+  if (!around) return true;
+  let called = false;
+  let root = node;
+  for (;;) {
+    if (root.type === "CallExpression") {
+      called = true;
+      root = root.callee as Node;
+    } else if (root.type === "MemberExpression") root = root.object as Node;
+    else if (root.type === "AwaitExpression") root = root.argument;
+    else if (root.type === "Identifier") {
+      const binding = file.bindings.get(root);
+      if (binding?.kind === "parameter") return !called;
+      if (binding && file.top.get(binding.name) === binding) return true;
+      const init = binding?.declaration.type === "VariableDeclarator" ? binding.declaration.init : undefined;
+      if (!init || init.start <= around.start) return !called;
+      root = init;
+    } else return !called && root.type !== "Literal" && root.type !== "TemplateLiteral";
+  }
+}
+
+/** The object literal or class whose method says `this`. */
+function ownerOfThis(node: Node, file: SourceFile): Node | undefined {
+  for (let at: Node | undefined = node; at; at = file.parents.get(at)) {
+    const parent = file.parents.get(at);
+    if (parent && isClass(parent)) return parent;
+    if (at.type === "FunctionDeclaration") return undefined;
+    if (at.type !== "FunctionExpression") continue;
+    if (parent?.type === "Property") return file.parents.get(parent);
+    if (parent?.type !== "MethodDefinition") return undefined;
+  }
+  return undefined;
+}
+
+function join(parts: (string | null)[]): (string | null)[] {
+  const joined: (string | null)[] = [];
+  for (const part of parts) {
+    const last = joined.at(-1);
+    if (typeof part === "string" && typeof last === "string") joined[joined.length - 1] = last + part;
+    else joined.push(part);
+  }
+  return joined;
+}
