@@ -28,10 +28,15 @@ const days = 24 * 60 * 60;
 /** Header in which the client's address is handed to the library. Made by us, so no client can set it. */
 export const addressHeader = "x-svc-client-address";
 
-export type Library = Awaited<ReturnType<typeof createLibrary>>;
+type Instance = ReturnType<typeof betterAuth<BetterAuthOptions>>;
+
+export interface Library {
+  api: Instance["api"];
+  context: Awaited<Instance["$context"]>;
+}
 
 /** Builds the library's instance. Opens nothing of its own: connections come from the given pool. */
-export async function createLibrary(options: LibraryOptions) {
+export async function createLibrary(options: LibraryOptions): Promise<Library> {
   const { definition } = options;
   const fixed = fixedOptions(options);
   const defaults: BetterAuthOptions = {

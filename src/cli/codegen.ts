@@ -8,7 +8,7 @@ export const codegenCommand = defineCommand({
   meta: { name: "codegen", description: "Write the SQL functions of generated CRUD." },
   args: cwdArgument,
   run: ({ args }) =>
-    run(async () => {
+    run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
       const changed = await codegen(config, await loadApp(config));
       say(changed.length === 0 ? "Everything is up to date." : changed.map((file) => `wrote ${file}`).join("\n"));

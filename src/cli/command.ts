@@ -1,14 +1,11 @@
-/** What all commands share: the folder to work in, plain progress lines, and errors without stacks. */
+/** What all commands share: the folder to work in, plain progress lines, and errors that can be acted on. */
 import { join, resolve } from "node:path";
 import type { EffectiveConfig } from "../define/config.ts";
-import { DefinitionError } from "../define/definition-error.ts";
-import { ConfigError, loadConfig } from "../define/load-config.ts";
-import { type Cluster, ClusterError, openCluster } from "../postgres/cluster.ts";
-import { DriftError } from "../postgres/fingerprints.ts";
-import { MigrationError } from "../postgres/migrate.ts";
+import { loadConfig } from "../define/load-config.ts";
+import { type Cluster, openCluster } from "../postgres/cluster.ts";
+import { explain } from "./explain.ts";
 
-/** The folder that holds the platform's `sql/` and `migrations/`. */
-export const platformRoot = resolve(import.meta.dirname, "../..");
+export { platformRoot } from "./platform.ts";
 
 export const cwdArgument = {
   cwd: { type: "string", description: "The application's folder. (Default: here)", default: "." },
@@ -17,22 +14,14 @@ export const cwdArgument = {
 /** Progress goes to standard error; standard output carries the log. */
 export const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** Errors that explain themselves: a stack would only hide the message. */
-const explained = [ConfigError, DefinitionError, ClusterError, MigrationError, DriftError];
-
-/** Runs a command's body; a known mistake becomes its message and exit code 1. */
-export async function run(body: () => Promise<void>): Promise<void> {
+/** Runs a command's body; a mistake becomes its explanation and exit code 1. @param cwd the application's folder */
+export async function run(cwd: string, body: () => Promise<void>): Promise<void> {
   try {
     await body();
   } catch (error) {
-    if (error instanceof Error && isExplained(error)) say(`\n${error.message}`);
-    else say(`\n${error instanceof Error ? error.stack : error}`);
+    say(`\n${explain(error, resolve(cwd))}`);
     process.exitCode = 1;
   }
-}
-
-function isExplained(error: Error): boolean {
-  return explained.some((kind) => error instanceof kind) || (error as NodeJS.ErrnoException).code === "EADDRINUSE";
 }
 
 export const readConfig = (cwd: string): Promise<EffectiveConfig> => loadConfig({ cwd });

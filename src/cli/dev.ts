@@ -1,71 +1,115 @@
 /**
  * `svc dev`: generates, migrates and serves, and does so again when a file changes. A mistake is printed, and the last
  * good version keeps serving until it is mended.
+ * Next hop: `prepare.ts` and `start.ts`, each run as a process of its own, since what was imported cannot be unloaded.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { watch } from "node:fs";
-import { join } from "node:path";
+import { existsSync, type FSWatcher, watch } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
 import { defineCommand } from "citty";
+import type { EffectiveConfig } from "../define/config.ts";
 import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
-
-const watched = /^(backend|migrations|sql|svc\.config\.)/;
-const generated = /^sql\/crud\//;
 
 export const dev = defineCommand({
   meta: { name: "dev", description: "Serve, and follow every change." },
-  args: cwdArgument,
-  run: ({ args }) => run(() => develop(args.cwd)),
+  args: {
+    ...cwdArgument,
+    with: { type: "string", description: "A command to run beside it, such as the frontend's own server." },
+  },
+  run: ({ args }) => run(args.cwd, () => develop(args.cwd, args.with)),
 });
 
-async function develop(cwd: string): Promise<void> {
+async function develop(cwd: string, companion: string | undefined): Promise<void> {
   const config = await readConfig(cwd);
   const cluster = await openDatabase(config);
-  let server: ChildProcess | undefined;
-  let queue = Promise.resolve();
+  const server = new Server(cwd);
+  const beside = companion ? spawn(companion, { shell: true, cwd, stdio: "inherit", detached: true }) : undefined;
+  let turns = Promise.resolve();
+  let preparing = false;
 
   const reload = async () => {
-    if (!(await succeeds("codegen", cwd)) || !(await succeeds("migrate", cwd))) {
-      return say("Mend it and save. The last good version keeps serving.");
-    }
-    await stop(server);
-    server = command("start", cwd);
+    const began = performance.now();
+    preparing = true;
+    const right = await succeeds("prepare", cwd);
+    preparing = false;
+    if (!right) return say("Mend it and save. The last good version keeps serving.");
+    await server.replace();
+    say(`  ${Math.round(performance.now() - began)} ms`);
   };
   const schedule = () => {
-    queue = queue.then(reload);
+    turns = turns.then(reload);
   };
 
   schedule();
-  const watcher = watchFolder(config.cwd, schedule);
+  const stopWatching = watchApplication(config, (file) => {
+    if (preparing && isWritten(file)) return;
+    say(`\n${file} changed`);
+    schedule();
+  });
   await new Promise((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, resolve);
+    beside?.once("exit", resolve);
   });
-  watcher.close();
-  await queue;
-  await stop(server);
+  stopWatching();
+  if (beside?.pid && beside.exitCode === null) process.kill(-beside.pid);
+  await turns;
+  await server.stop();
   await cluster.stop();
 }
 
+/** Places where `svc prepare` itself writes. */
+const isWritten = (file: string) => /^(sql\/crud|migrations|.*\bgenerated)\//.test(file.split(sep).join("/"));
+
 /** Calls back once per burst of changes: an editor's save is several events. */
-function watchFolder(folder: string, changed: () => void) {
+function watchApplication(config: EffectiveConfig, changed: (file: string) => void): () => void {
+  const { cwd, rootDir } = config;
+  const folders = [rootDir, ...config.schema.map((file) => dirname(file)), join(cwd, "migrations"), join(cwd, "sql")];
+  const watchers: FSWatcher[] = [];
   let timer: NodeJS.Timeout | undefined;
-  const watcher = watch(folder, { recursive: true }, (_event, file) => {
-    if (!file || !watched.test(file) || generated.test(file)) return;
+  const note = (path: string) => {
     clearTimeout(timer);
-    timer = setTimeout(() => {
-      say(`\n${file} changed`);
-      changed();
-    }, 100);
-  });
-  return {
-    close() {
-      watcher.close();
-      clearTimeout(timer);
-    },
+    timer = setTimeout(() => changed(relative(cwd, path)), 100);
+  };
+  // A folder inside another one that is watched is seen there.
+  const roots = [...new Set(folders)].filter((one, _, all) => !all.some((other) => one.startsWith(other + sep)));
+  for (const folder of roots.filter((folder) => existsSync(folder))) {
+    watchers.push(watch(folder, { recursive: true }, (_event, file) => file && note(join(folder, file))));
+  }
+  watchers.push(
+    watch(cwd, (_event, file) => file && /^(svc\.config\.|migrations$|sql$)/.test(file) && note(join(cwd, file))),
+  );
+  return () => {
+    clearTimeout(timer);
+    for (const watcher of watchers) watcher.close();
   };
 }
 
-const command = (name: string, cwd: string) =>
-  spawn(process.execPath, [join(import.meta.dirname, "svc.ts"), name, "--cwd", cwd], { stdio: "inherit" });
+/** The process that serves. */
+class Server {
+  readonly #cwd: string;
+  #child: ChildProcess | undefined;
+
+  constructor(cwd: string) {
+    this.#cwd = cwd;
+  }
+
+  /** Ends the present one and starts the next; resolves when that serves, or has failed. */
+  async replace(): Promise<void> {
+    await this.stop();
+    const child = command("start", this.#cwd, ["inherit", "inherit", "inherit", "ipc"]);
+    this.#child = child;
+    await Promise.race([new Promise((resolve) => child.once("message", resolve)), exited(child)]);
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#child) return;
+    this.#child.kill("SIGTERM");
+    await exited(this.#child);
+  }
+}
+
+const command = (name: string, cwd: string, stdio: "inherit" | ("inherit" | "ipc")[] = "inherit") =>
+  spawn(process.execPath, [process.argv[1] ?? "", name, "--cwd", cwd], { stdio });
 
 const exited = (child: ChildProcess) =>
   new Promise<number | null>((resolve) => {
@@ -74,9 +118,3 @@ const exited = (child: ChildProcess) =>
   });
 
 const succeeds = async (name: string, cwd: string) => (await exited(command(name, cwd))) === 0;
-
-async function stop(child: ChildProcess | undefined): Promise<void> {
-  if (!child) return;
-  child.kill("SIGTERM");
-  await exited(child);
-}

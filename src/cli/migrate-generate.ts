@@ -13,7 +13,7 @@ export const migrateGenerate = defineCommand({
     baseline: { type: "boolean", description: "Only note that the migrations say what the schema says." },
   },
   run: ({ args, rawArgs }) =>
-    run(async () => {
+    run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
       const written = await generateMigration(config, {
         name: args.name,

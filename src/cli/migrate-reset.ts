@@ -16,7 +16,7 @@ export const migrateReset = defineCommand({
     database: { type: "string", description: "The name of the database that may be emptied." },
   },
   run: ({ args }) =>
-    run(async () => {
+    run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
       refuseElsewhere(config, args.force === true && Boolean(args.database));
       refuseWithoutAnswer(args.yes === true);

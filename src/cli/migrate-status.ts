@@ -7,7 +7,7 @@ export const migrateStatus = defineCommand({
   meta: { name: "status", description: "List what is applied, pending or edited. Exit code 1 unless all is applied." },
   args: cwdArgument,
   run: ({ args }) =>
-    run(async () => {
+    run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
       const cluster = await openDatabase(config);
       try {

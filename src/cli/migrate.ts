@@ -7,7 +7,7 @@ const apply = defineCommand({
   meta: { name: "apply", description: "Apply what is new in migrations/ and sql/; what `svc migrate` alone does." },
   args: cwdArgument,
   run: ({ args }) =>
-    run(async () => {
+    run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
       const cluster = await openDatabase(config);
       try {

@@ -14,7 +14,7 @@ export const start = defineCommand({
     ...cwdArgument,
     "allow-drift": { type: "boolean", description: "Serve although generated SQL differs.", default: false },
   },
-  run: ({ args }) => run(() => serve(args.cwd, args["allow-drift"])),
+  run: ({ args }) => run(args.cwd, () => serve(args.cwd, args["allow-drift"])),
 });
 
 async function serve(cwd: string, allowDrift: boolean): Promise<void> {
@@ -35,6 +35,7 @@ async function serve(cwd: string, allowDrift: boolean): Promise<void> {
     const log = createLog(config.logLevel);
     const service = await startService({ app, config, urls: cluster.urls, secrets, log, allowDrift });
     say(`\n  Ready: ${config.auth.url ?? service.url}\n`);
+    process.send?.("ready"); // to `svc dev`
 
     const signal = await nextSignal();
     say(`${signal}: finishing what is in flight`);

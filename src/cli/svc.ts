@@ -1,22 +1,19 @@
 #!/usr/bin/env node
-/** The `svc` command. One file per subcommand; each says what it did and how to go on. */
-import "./fast-imports.ts";
-import { defineCommand, runMain } from "citty";
+/**
+ * The `svc` command, as an old Node can still read it: nothing is imported before the version is known. `svc init` works
+ * there, for the application that it makes brings its own Node.
+ * Next hop: `main.ts`.
+ */
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+const isNew = major > 22 || (major === 22 && minor >= 18);
 
-const major = Number(process.versions.node.split(".")[0]);
-if (major < 22) {
-  process.stderr.write(`svc needs Node 22.18 or newer; this is ${process.version}. Run it through npm: npm start.\n`);
+if (isNew) await import("./main.ts");
+else if (process.argv[2] === "init" && major >= 20) await import("./init-alone.ts");
+else {
+  process.stderr.write(
+    `svc needs Node 22.18 or newer; this is ${process.version}.\n` +
+      "  An application that svc init made brings its own: run svc through npm, as in `npm run dev`.\n" +
+      "  In another one: npm install --save-dev node@24\n",
+  );
   process.exit(1);
 }
-
-await runMain(
-  defineCommand({
-    meta: { name: "svc", description: "A backend in which PostgreSQL does the work." },
-    subCommands: {
-      start: () => import("./start.ts").then((file) => file.start),
-      dev: () => import("./dev.ts").then((file) => file.dev),
-      migrate: () => import("./migrate.ts").then((file) => file.migrateCommand),
-      codegen: () => import("./codegen.ts").then((file) => file.codegenCommand),
-    },
-  }),
-);

@@ -21,6 +21,8 @@ export interface GenerateOptions extends Answers {
   name?: string | undefined;
   /** Writes only the snapshot: the migrations that are there already say what the schema says. */
   baseline?: boolean;
+  /** Writes only what can neither lose anything nor fail, and nothing for migrations that were written by hand. */
+  careful?: boolean;
 }
 
 /**
@@ -35,6 +37,7 @@ export async function generateMigration(config: EffectiveConfig, options: Genera
   if (options.baseline) return writeBaseline(history, after);
 
   if (history.last !== null && !history.snapshot) {
+    if (options.careful) return [];
     throw new DefinitionError("The migrations were written by hand: there is no snapshot to compare the schema with.", {
       hint: `If ${history.migrations.at(-1)} and those before it make all that the schema declares, say so once: svc migrate generate --baseline`,
     });
@@ -42,6 +45,7 @@ export async function generateMigration(config: EffectiveConfig, options: Genera
   const before = history.snapshot?.value ?? (await emptySnapshot());
   const text = await writeMigration(before, after, options);
   if (text === null) return [];
+  if (options.careful) refuseRisks(text);
 
   const number = nextNumber(history);
   const file = `${number}_${fileName(options.name, before, after)}.sql`;
@@ -49,6 +53,16 @@ export async function generateMigration(config: EffectiveConfig, options: Genera
   await writeFile(join(history.folder, file), text, { flag: "wx" });
   await writeSnapshot(history, number, after);
   return [`migrations/${file}`, `migrations/${snapshotFile(number)}`];
+}
+
+/** @throws DefinitionError that lists what would be lost, or might fail */
+function refuseRisks(text: string): void {
+  const risks = text.split("\n").filter((line) => /^-- (Loses|Fails) /.test(line));
+  if (risks.length === 0) return;
+  throw new DefinitionError(
+    `The schema has changed, and the migration for it needs a decision:\n${risks.map((line) => line.replace("--", " ")).join("\n")}`,
+    { hint: "Write it with `svc migrate generate`, read it, and save any file to go on; or take the change back." },
+  );
 }
 
 async function writeBaseline(history: History, after: Snapshot): Promise<string[]> {

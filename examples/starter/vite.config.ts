@@ -1,0 +1,7 @@
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  root: "web",
+  build: { outDir: "../dist", emptyOutDir: true },
+  server: { strictPort: true },
+});

@@ -1,0 +1,75 @@
+/** The page: signs in, and shows the notes of whoever is signed in. */
+import { createAuthClient, createSvcClient, SvcError } from "@svc/client";
+import { api } from "./svc/api.ts";
+
+// Developing, the page comes from Vite and the API from svc; built, both come from svc.
+const baseUrl = import.meta.env.DEV ? "http://localhost:4000" : "";
+const auth = createAuthClient(baseUrl);
+const client = createSvcClient({ api, baseUrl, auth });
+
+const element = <E extends HTMLElement>(id: string) => document.getElementById(id) as E;
+const problem = element("problem");
+
+/** Runs something, and shows what went wrong. */
+async function attempt(work: () => Promise<unknown>): Promise<void> {
+  problem.textContent = "";
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof SvcError)) throw error;
+    problem.textContent = [error.message, ...error.issues.map((issue) => issue.message)].join(" ");
+  }
+}
+
+async function show(): Promise<void> {
+  const { user } = auth.getState();
+  element("enter").hidden = user !== null;
+  element("desk").hidden = user === null;
+  element("who").textContent = user ? `Signed in as ${user.email}.` : "";
+  if (!user) return;
+  const { data } = await client.query(api.notes.list, { limit: 100 });
+  element("notes").replaceChildren(
+    ...data.map(({ id, text, done }) => {
+      const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: done });
+      box.addEventListener("change", () => attempt(() => client.mutate(api.notes.update, { id, done: box.checked })));
+      const label = document.createElement("label");
+      label.append(box, text);
+      const item = document.createElement("li");
+      item.append(label);
+      return item;
+    }),
+  );
+}
+
+element<HTMLFormElement>("enter").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const form = new FormData(event.target as HTMLFormElement, event.submitter);
+  const [email, password] = [String(form.get("email")), String(form.get("password"))];
+  const isNew = form.get("action") === "up";
+  attempt(() => (isNew ? auth.signUp(email, password, email.split("@")[0] ?? email) : auth.signIn(email, password)));
+});
+element<HTMLFormElement>("add").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const form = event.target as HTMLFormElement;
+  attempt(async () => {
+    await client.mutate(api.notes.create, { text: String(new FormData(form).get("text")) });
+    form.reset();
+    await show();
+  });
+});
+element("clear").addEventListener("click", () =>
+  attempt(async () => {
+    await client.mutate(api.notes.clearDone);
+    await show();
+  }),
+);
+element("out").addEventListener("click", () => attempt(() => auth.signOut()));
+
+let shownFor: string | undefined;
+auth.subscribe(() => {
+  const { user } = auth.getState();
+  if (user?.id === shownFor) return;
+  shownFor = user?.id;
+  attempt(show);
+});
+attempt(show);

@@ -1,0 +1,107 @@
+/**
+ * `npm run pack`: builds what is published, as .tgz files: compiled ES modules with types, the platform's SQL, the
+ * starter. The repository runs from source, so the manifests of the packages are made here.
+ *
+ * Usage: node scripts/pack.ts [folder]   (Default: .svc/packages)
+ */
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+
+const root = resolve(import.meta.dirname, "..");
+const out = resolve(process.argv[2] ?? join(root, ".svc/packages"));
+const bin = (name: string) => join(root, "node_modules/.bin", name);
+
+interface Manifest {
+  name: string;
+  version: string;
+  description: string;
+  license: string;
+  exports: Record<string, string>;
+  [key: string]: unknown;
+}
+
+interface Package {
+  /** Where its package.json and its src/ are. */
+  folder: string;
+  /** Members of the manifest that are published as they are. */
+  keep: string[];
+  /** Further files, by their place in the package. */
+  files: Record<string, string>;
+  bin?: Record<string, string>;
+}
+
+const packages: Package[] = [
+  {
+    folder: root,
+    keep: ["engines", "dependencies", "optionalDependencies"],
+    files: { sql: "sql", migrations: "migrations", "examples/starter": "starter", "CHANGELOG.md": "CHANGELOG.md" },
+    bin: { svc: "./dist/cli/svc.js" },
+  },
+  {
+    folder: join(root, "client/sdk"),
+    keep: ["sideEffects", "dependencies", "peerDependencies", "peerDependenciesMeta"],
+    files: {},
+  },
+];
+
+rmSync(out, { recursive: true, force: true });
+mkdirSync(out, { recursive: true });
+for (const each of packages) process.stderr.write(`${build(each)}\n`);
+
+/** @returns the archive's path */
+function build({ folder, keep, files, bin: commands }: Package): string {
+  const source = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
+  const stage = join(out, basename(source.name));
+  compile(folder, join(stage, "dist"));
+  for (const [from, to] of Object.entries(files)) {
+    cpSync(join(folder, from), join(stage, to), { recursive: true, filter: isPublished });
+  }
+  for (const file of ["LICENSE", "README.md"]) cpSync(join(root, file), join(stage, file));
+
+  const { name, version, description, license } = source;
+  const manifest = {
+    ...{ name, version, description, license, type: "module" },
+    ...Object.fromEntries(keep.filter((key) => key in source).map((key) => [key, source[key]])),
+    exports: Object.fromEntries(Object.entries(source.exports).map(([path, file]) => [path, compiled(file)])),
+    ...(commands && { bin: commands }),
+  };
+  writeFileSync(join(stage, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+  const archive = execFileSync("npm", ["pack", "--silent", "--pack-destination", out], {
+    cwd: stage,
+    encoding: "utf8",
+  });
+  return join(out, archive.trim());
+}
+
+const isPublished = (path: string) => !/[\\/](node_modules|\.svc|dist)$/.test(path);
+
+const compiled = (file: string) => {
+  const path = file.replace("./src/", "./dist/").replace(/\.ts$/, "");
+  return { types: `${path}.d.ts`, default: `${path}.js` };
+};
+
+function compile(folder: string, into: string): void {
+  const settings = {
+    extends: join(root, "tsconfig.json"),
+    compilerOptions: { noEmit: false, declaration: true, rootDir: join(folder, "src"), outDir: into },
+    include: [join(folder, "src")],
+  };
+  const file = `${into}.tsconfig.json`;
+  mkdirSync(into, { recursive: true });
+  writeFileSync(
+    file,
+    JSON.stringify({
+      ...settings,
+      compilerOptions: { ...settings.compilerOptions, types: ["node"], typeRoots: [join(root, "node_modules/@types")] },
+    }),
+  );
+  execFileSync(bin("tsc"), ["-p", file], { stdio: "inherit" });
+  rmSync(file);
+  // Declarations keep the sources' endings; who resolves them by file name has to find a .js beside the .d.ts.
+  for (const name of readdirSync(into, { recursive: true, encoding: "utf8" })) {
+    if (!name.endsWith(".d.ts")) continue;
+    const path = join(into, name);
+    writeFileSync(path, readFileSync(path, "utf8").replace(/(["']\.{1,2}\/[^"']*)\.ts(["'])/g, "$1.js$2"));
+  }
+}

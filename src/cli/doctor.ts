@@ -1,0 +1,124 @@
+/**
+ * `svc doctor`: looks at everything that an application needs to run, and says what to do about what is not right.
+ * Changes nothing.
+ */
+import { defineCommand } from "citty";
+import { describeConfig, type EffectiveConfig } from "../define/config.ts";
+import { refuseDrift } from "../postgres/fingerprints.ts";
+import { pendingMigrations } from "../postgres/migrate.ts";
+import { createPools } from "../postgres/pools.ts";
+import { type LoadedApp, loadApp } from "../service/load-app.ts";
+import { createLog } from "../service/log.ts";
+import { cwdArgument, openDatabase, platformRoot, readConfig, run } from "./command.ts";
+import { explain } from "./explain.ts";
+
+export const doctorCommand = defineCommand({
+  meta: { name: "doctor", description: "Look for what is wrong, and print the configuration in effect." },
+  args: cwdArgument,
+  run: ({ args }) => run(args.cwd, () => examine(args.cwd)),
+});
+
+async function examine(cwd: string): Promise<void> {
+  const config = await readConfig(cwd);
+  process.stdout.write(`${describeConfig(config)}\n\n`);
+  const report = new Report(config.cwd);
+  report.note("ok", `Node ${process.versions.node}`);
+  const app = await report.check("the application's definitions", () => loadApp(config));
+  await report.check(null, () => examineDatabase(config, app, report));
+  adviseProduction(config, report);
+  process.stdout.write(report.text());
+  if (report.failed) process.exitCode = 1;
+}
+
+async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefined, report: Report): Promise<void> {
+  const cluster = await openDatabase(config);
+  report.note("ok", `PostgreSQL ${cluster.serverVersion}`);
+  try {
+    report.note(
+      cluster.vector ? "ok" : "advice",
+      cluster.vector ? `pgvector ${cluster.vector}` : "pgvector is missing: everything works but vector search.",
+    );
+    const pending = await pendingMigrations({
+      adminUrl: cluster.urls.admin,
+      platform: platformRoot,
+      application: config.cwd,
+    });
+    if (pending.length > 0) {
+      return report.note(
+        "wrong",
+        `${pending.length} files are not applied, such as ${pending[0]}.\n  Run svc migrate.`,
+      );
+    }
+    report.note("ok", "migrations/ and sql/ are applied");
+    if (!app) return;
+    const pools = createPools(cluster.urls, { ...config.pool, ...config.limits }, createLog("silent"));
+    try {
+      await report.check("the generated functions", () => refuseDrift(pools.system, app.api["~svc"].crud));
+    } finally {
+      await pools.close();
+    }
+  } finally {
+    await cluster.stop();
+  }
+}
+
+/** What is fine on one's own machine, and not where others depend on it. */
+function adviseProduction(config: EffectiveConfig, report: Report): void {
+  const { database, auth } = config;
+  const advise = (condition: boolean, text: string) => condition && report.note("advice", text);
+  advise(!auth.url, "AUTHLIB_URL is not set: tokens are issued for the port that is bound. Production needs it.");
+  advise(
+    auth.secrets.length === 0,
+    "AUTHLIB_SECRET is not set: a generated one in .svc/secret is used. Production needs it.",
+  );
+  advise(!database, "DATABASE_URL is not set: the embedded cluster is used. Production needs a server of its own.");
+  if (!database) return;
+  const { url, system, auth: authUrl, admin } = database;
+  const shared = Object.entries({ DATABASE_SYSTEM_URL: system, DATABASE_AUTH_URL: authUrl, DATABASE_ADMIN_URL: admin })
+    .filter(([, other]) => other === url)
+    .map(([name]) => name);
+  advise(
+    shared.length > 0,
+    `${shared.join(", ")}: not set, so requests share that login. SQL injected into a request could then take its rights.`,
+  );
+}
+
+type Finding = "ok" | "advice" | "wrong";
+
+const marks: Record<Finding, { sign: string; colour: number }> = {
+  ok: { sign: "ok    ", colour: 32 },
+  advice: { sign: "advice", colour: 33 },
+  wrong: { sign: "wrong ", colour: 31 },
+};
+
+/** Collects findings, so that one that fails does not hide the next. */
+class Report {
+  readonly #cwd: string;
+  readonly #lines: string[] = [];
+  failed = false;
+
+  constructor(cwd: string) {
+    this.#cwd = cwd;
+  }
+
+  note(finding: Finding, text: string): void {
+    const { sign, colour } = marks[finding];
+    const mark = process.stdout.isTTY ? `\u001b[${colour}m${sign}\u001b[39m` : sign;
+    this.#lines.push(`${mark}  ${text.replaceAll("\n", "\n        ")}`);
+    this.failed ||= finding === "wrong";
+  }
+
+  /** @param what what is right when nothing is thrown, or null when `look` says so itself */
+  async check<T>(what: string | null, look: () => Promise<T>): Promise<T | undefined> {
+    try {
+      const result = await look();
+      if (what !== null) this.note("ok", what);
+      return result;
+    } catch (error) {
+      this.note("wrong", explain(error, this.#cwd));
+      return undefined;
+    }
+  }
+
+  text = () => `${this.#lines.join("\n")}\n`;
+}

@@ -1,0 +1,63 @@
+/**
+ * What a person reads when a command fails: the message and its remedy, and where in the application's own code it began.
+ * A stack only where nobody foresaw the error.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { DefinitionError } from "../define/definition-error.ts";
+import { ConfigError } from "../define/load-config.ts";
+import { ClusterError } from "../postgres/cluster.ts";
+import { DriftError } from "../postgres/fingerprints.ts";
+import { MigrationError } from "../postgres/migrate.ts";
+
+/** Errors that explain themselves. */
+const explained = [ConfigError, DefinitionError, ClusterError, MigrationError, DriftError];
+
+/** @param cwd the application's folder */
+export function explain(thrown: unknown, cwd: string): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  const { code, port, message, stack = "" } = thrown as NodeJS.ErrnoException & { port?: number };
+  if (code === "EADDRINUSE") {
+    return `Port ${port} is taken.\n  Stop what listens there, or take another: PORT=${(port ?? 4000) + 1}, or port in svc.config.ts.`;
+  }
+  if (thrown instanceof SyntaxError) return syntaxError(thrown, cwd);
+  const place = placeIn(stack, cwd);
+  if (code === "ERR_MODULE_NOT_FOUND") {
+    return `${message}\n  Check the path and its ending (.ts), or install the package.`;
+  }
+  if (explained.some((kind) => thrown instanceof kind)) {
+    return thrown instanceof DefinitionError && place ? `${place}\n${message}` : message;
+  }
+  return place ? `${place}\n${stack}` : stack;
+}
+
+/** The first line of the application's code in a stack, with what stands there. */
+function placeIn(stack: string, cwd: string): string | null {
+  for (const line of stack.split("\n")) {
+    const [, location = "", row = "", column = ""] = /\(?((?:file:\/\/|\/)[^()]+?):(\d+):(\d+)\)?$/.exec(line) ?? [];
+    const file = location.startsWith("file://") ? fileURLToPath(location) : location;
+    if (!isOwn(file, cwd)) continue;
+    return `${relative(cwd, file)}:${row}:${column}\n${excerpt(file, Number(row), Number(column))}`;
+  }
+  return null;
+}
+
+const isOwn = (file: string, cwd: string) =>
+  file.startsWith(cwd + sep) && !file.includes(`${sep}node_modules${sep}`) && existsSync(file);
+
+function excerpt(file: string, row: number, column: number): string {
+  const text = readFileSync(file, "utf8").split("\n")[row - 1] ?? "";
+  return `  ${text.slice(0, 160)}\n  ${" ".repeat(Math.max(0, Math.min(column, 160) - 1))}^`;
+}
+
+/** Node puts file, line and a caret before the message; what follows are its own frames. */
+function syntaxError({ stack = "", message }: SyntaxError, cwd: string): string {
+  const [head = ""] = stack.split(/\n\s+at /);
+  return head.includes(cwd)
+    ? head
+        .replaceAll(`file://${cwd}${sep}`, "")
+        .replaceAll(cwd + sep, "")
+        .trim()
+    : message;
+}

@@ -1,0 +1,19 @@
+/** All commands. One file per subcommand; each says what it did and how to go on. */
+import "./fast-imports.ts";
+import { defineCommand, runMain } from "citty";
+import { version } from "./version.ts";
+
+await runMain(
+  defineCommand({
+    meta: { name: "svc", version, description: "A backend in which PostgreSQL does the work." },
+    subCommands: {
+      init: () => import("./init.ts").then((file) => file.initCommand),
+      dev: () => import("./dev.ts").then((file) => file.dev),
+      start: () => import("./start.ts").then((file) => file.start),
+      migrate: () => import("./migrate.ts").then((file) => file.migrateCommand),
+      codegen: () => import("./codegen.ts").then((file) => file.codegenCommand),
+      doctor: () => import("./doctor.ts").then((file) => file.doctorCommand),
+      prepare: () => import("./prepare.ts").then((file) => file.prepareCommand),
+    },
+  }),
+);

@@ -1,0 +1,31 @@
+/**
+ * `svc prepare`: everything that has to be right before the application can be served, in one process: generated files,
+ * the next migration when it can lose nothing, the database. `svc dev` runs it after every change; a deploy may.
+ */
+import { defineCommand } from "citty";
+import { codegen } from "../codegen/codegen.ts";
+import { generateMigration } from "../codegen/schema-generate.ts";
+import { migrate } from "../postgres/migrate.ts";
+import { loadApp } from "../service/load-app.ts";
+import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
+
+export const prepareCommand = defineCommand({
+  meta: { name: "prepare", description: "Generate, and bring the database up to date." },
+  args: cwdArgument,
+  run: ({ args: { cwd } }) =>
+    run(cwd, async () => {
+      const config = await readConfig(cwd);
+      const app = await loadApp(config);
+      for (const file of await codegen(config, app)) say(`wrote ${file}`);
+      for (const file of await generateMigration(config, { renames: [], drops: [], careful: true })) {
+        say(`wrote ${file}`);
+      }
+      const cluster = await openDatabase(config);
+      try {
+        const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
+        await migrate({ ...target, report: say });
+      } finally {
+        await cluster.stop();
+      }
+    }),
+});
