@@ -74,12 +74,14 @@ function build({ folder, keep, files, bin: commands }: Package): string {
   return join(out, archive.trim());
 }
 
-const isPublished = (path: string) => !/[\\/](node_modules|\.svc|dist)$/.test(path);
+function isPublished(path: string): boolean {
+  return !/[\\/](node_modules|\.svc|dist)$/.test(path);
+}
 
-const compiled = (file: string) => {
+function compiled(file: string) {
   const path = file.replace("./src/", "./dist/").replace(/\.ts$/, "");
   return { types: `${path}.d.ts`, default: `${path}.js` };
-};
+}
 
 function compile(folder: string, into: string): void {
   const settings = {

@@ -26,9 +26,12 @@ export async function run(cwd: string, body: () => Promise<void>): Promise<void>
 
 export const readConfig = (cwd: string): Promise<EffectiveConfig> => loadConfig({ cwd });
 
+/** Whether this is a part of `svc dev`, which has said the general things already. */
+export const isPart = process.send !== undefined;
+
 /** The database that DATABASE_URL names, or the application's own cluster. */
 export async function openDatabase(config: EffectiveConfig): Promise<Cluster> {
   const cluster = await openCluster({ directory: join(config.cwd, ".svc"), report: say });
-  say(`PostgreSQL ${cluster.serverVersion}: ${cluster.reason}`);
+  if (!isPart) say(`PostgreSQL ${cluster.serverVersion}: ${cluster.reason}`);
   return cluster;
 }

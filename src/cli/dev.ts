@@ -41,11 +41,14 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
   };
 
   schedule();
-  const stopWatching = watchApplication(config, (file) => {
-    if (preparing && isWritten(file)) return;
-    say(`\n${file} changed`);
-    schedule();
-  });
+  const stopWatching = watchApplication(
+    config,
+    (file) => isGenerated.test(file) || (preparing && isMigration.test(file)),
+    (file) => {
+      say(`\n${file} changed`);
+      schedule();
+    },
+  );
   await new Promise((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, resolve);
     beside?.once("exit", resolve);
@@ -57,18 +60,25 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
   await cluster.stop();
 }
 
-/** Places where `svc prepare` itself writes. */
-const isWritten = (file: string) => /^(sql\/crud|migrations|.*\bgenerated)\//.test(file.split(sep).join("/"));
+/** What `svc prepare` writes: by itself alone, and beside the author. Paths relative to the application. */
+const isGenerated = /^(sql[\\/]crud|migrations[\\/]meta|.*\bgenerated)[\\/]/;
+const isMigration = /^migrations\b/;
 
 /** Calls back once per burst of changes: an editor's save is several events. */
-function watchApplication(config: EffectiveConfig, changed: (file: string) => void): () => void {
+function watchApplication(
+  config: EffectiveConfig,
+  isIgnored: (file: string) => boolean,
+  changed: (file: string) => void,
+): () => void {
   const { cwd, rootDir } = config;
   const folders = [rootDir, ...config.schema.map((file) => dirname(file)), join(cwd, "migrations"), join(cwd, "sql")];
   const watchers: FSWatcher[] = [];
   let timer: NodeJS.Timeout | undefined;
   const note = (path: string) => {
+    const file = relative(cwd, path);
+    if (isIgnored(file)) return;
     clearTimeout(timer);
-    timer = setTimeout(() => changed(relative(cwd, path)), 100);
+    timer = setTimeout(() => changed(file), 100);
   };
   // A folder inside another one that is watched is seen there.
   const roots = [...new Set(folders)].filter((one, _, all) => !all.some((other) => one.startsWith(other + sep)));
@@ -96,7 +106,7 @@ class Server {
   /** Ends the present one and starts the next; resolves when that serves, or has failed. */
   async replace(): Promise<void> {
     await this.stop();
-    const child = command("start", this.#cwd, ["inherit", "inherit", "inherit", "ipc"]);
+    const child = command("start", this.#cwd);
     this.#child = child;
     await Promise.race([new Promise((resolve) => child.once("message", resolve)), exited(child)]);
   }
@@ -108,8 +118,11 @@ class Server {
   }
 }
 
-const command = (name: string, cwd: string, stdio: "inherit" | ("inherit" | "ipc")[] = "inherit") =>
-  spawn(process.execPath, [process.argv[1] ?? "", name, "--cwd", cwd], { stdio });
+/** The channel tells the command that it is a part of this one. */
+const command = (name: string, cwd: string) =>
+  spawn(process.execPath, [process.argv[1] ?? "", name, "--cwd", cwd], {
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+  });
 
 const exited = (child: ChildProcess) =>
   new Promise<number | null>((resolve) => {

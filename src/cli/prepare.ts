@@ -23,7 +23,10 @@ export const prepareCommand = defineCommand({
       const cluster = await openDatabase(config);
       try {
         const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
-        await migrate({ ...target, report: say });
+        const applied = await migrate(target);
+        const own = applied.filter((file) => !file.startsWith("platform/"));
+        if (applied.length > own.length) say(`applied ${applied.length - own.length} files of the platform`);
+        for (const file of own) say(`applied ${file.replace(/^application\//, "")}`);
       } finally {
         await cluster.stop();
       }

@@ -4,8 +4,9 @@ import { DefinitionError } from "../define/definition-error.ts";
 import { migrate, pendingMigrations } from "../postgres/migrate.ts";
 import { loadApp } from "../service/load-app.ts";
 import { createLog } from "../service/log.ts";
+import { prettyLog } from "../service/pretty-log.ts";
 import { startService } from "../service/service.ts";
-import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
+import { cwdArgument, isPart, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
 import { readSecrets } from "./secrets.ts";
 
 export const start = defineCommand({
@@ -32,13 +33,13 @@ async function serve(cwd: string, allowDrift: boolean): Promise<void> {
     else await migrateOwn(target);
 
     const secrets = await readSecrets(config);
-    const log = createLog(config.logLevel);
+    const log = createLog(config.logLevel, process.stdout.isTTY ? prettyLog(process.stdout) : undefined);
     const service = await startService({ app, config, urls: cluster.urls, secrets, log, allowDrift });
     say(`\n  Ready: ${config.auth.url ?? service.url}\n`);
     process.send?.("ready"); // to `svc dev`
 
     const signal = await nextSignal();
-    say(`${signal}: finishing what is in flight`);
+    if (!isPart) say(`${signal}: finishing what is in flight`);
     await service.stop();
   } finally {
     await cluster.stop();
