@@ -12,7 +12,6 @@ import type { SourceFile } from "./scopes.ts";
 
 /** `missing` is empty when the comment is complete. */
 export interface Allow {
-  line: number;
   missing: string[];
 }
 
@@ -21,7 +20,7 @@ const start = /^[\s*]*svc-allow\b:?/;
 
 /** The allow comment directly above a place, or undefined. */
 export function allowAbove(root: string, { file, node }: Place): Allow | undefined {
-  if (!file.text.includes("svc-allow")) return undefined;
+  if (!file.allows) return undefined;
   for (const position of startsAbove(file, node)) {
     const comment = commentsAbove(file, position).find(({ value }) => start.test(value));
     if (comment) return readAllow(root, comment);
@@ -30,8 +29,7 @@ export function allowAbove(root: string, { file, node }: Place): Allow | undefin
 }
 
 function readAllow(root: string, comment: Comment): Allow {
-  const line = comment.loc?.start.line ?? 1;
-  if (comment.type === "Line") return { line, missing: ["the form /* … */"] };
+  if (comment.type === "Line") return { missing: ["the form /* … */"] };
   const text = comment.value.replace(start, "").replaceAll(/^\s*\*/gm, "");
   const said = new Map<string, string>();
   // A part ends where the next begins, so a reason may contain semicolons.
@@ -49,7 +47,7 @@ function readAllow(root: string, comment: Comment): Allow {
   const missing: string[] = parts.filter((part) => !/[\p{L}\p{N}]/u.test(said.get(part) ?? ""));
   const test = said.get("test");
   if (test && !missing.includes("test") && !isTestFile(root, test)) missing.push(`the file ${test} that test names`);
-  return { line, missing };
+  return { missing };
 }
 
 function isTestFile(root: string, path: string): boolean {

@@ -8,16 +8,18 @@
  *
  * What cannot be followed is reported, not passed over. Next hop: `report.ts` makes one message of the findings.
  */
-import { relative } from "node:path";
+import { join, relative } from "node:path";
+import type { LoadedApp } from "../service/load-app.ts";
 import { allowAbove } from "./allow.ts";
 import { anonymousHandlers, type Handler } from "./builders.ts";
 import { ContextFlow } from "./context-flow.ts";
-import { anonymousCrud } from "./crud.ts";
+import { type AnonymousCrud, anonymousCrud } from "./crud.ts";
 import { entryFiles, readModules } from "./modules.ts";
 import { Reach, type Reached } from "./reach.ts";
+import { registeredIn } from "./registered.ts";
 import { excerpt, type Finding, findingAt, refuse, sorted } from "./report.ts";
 import { Resolver } from "./resolve.ts";
-import { runtimeTablesInMigrations, runtimeTablesInSource } from "./runtime-tables.ts";
+import { modelled, runtimeTablesInMigrations, runtimeTablesInSource } from "./runtime-tables.ts";
 import { isRuntimeTable, tableOf } from "./tables.ts";
 
 export type { Finding } from "./report.ts";
@@ -29,11 +31,8 @@ export interface AuditOptions {
   rootDir: string;
   /** Schema files, absolute. */
   schemaFiles: readonly string[];
-  /**
-   * What the loaded application lets anybody call, generated CRUD left out: names of procedures, `get /path` of routes.
-   * Each must be found in the source. (Default: this is not checked)
-   */
-  registered?: readonly string[];
+  /** The application as loaded: what it registered must be found in the source. (Default: this is not checked) */
+  app?: Pick<LoadedApp, "api" | "schema">;
 }
 
 const remedies = {
@@ -60,20 +59,13 @@ export async function auditApplication(options: AuditOptions): Promise<Finding[]
   const handlers = anonymousHandlers(resolver);
   const crud = anonymousCrud(resolver);
   const everything = [...handlers, ...crud.map(({ handler }) => handler)];
-  return sorted([
+  const found = [
     ...everything.flatMap((handler) => auditHandler(resolver, handler, root)),
-    ...crud.flatMap(({ call, table, handler }) =>
-      resolver.origins(table.node, table.file).flatMap((origin) => {
-        const name = tableOf(resolver, origin);
-        if (!name || !isRuntimeTable(name)) return [];
-        const what = `gives everybody the runtime table "${name.name}".`;
-        return [findingAt(root, call, { handler: nameOf(handler), what, remedy: remedies.table })];
-      }),
-    ),
+    ...crud.flatMap((one) => auditTable(resolver, one, root)),
     ...runtimeTablesInSource(resolver, root),
     ...(await runtimeTablesInMigrations(root)),
-    ...notFound(options, handlers),
-  ]);
+  ];
+  return sorted([...found, ...notFound(options, everything, found)]);
 }
 
 /**
@@ -83,6 +75,15 @@ export async function auditApplication(options: AuditOptions): Promise<Finding[]
  */
 export async function refuseUnaudited(options: AuditOptions): Promise<void> {
   refuse(await auditApplication(options));
+}
+
+function auditTable(resolver: Resolver, { call, table, handler }: AnonymousCrud, root: string): Finding[] {
+  return resolver.origins(table.node, table.file).flatMap((origin) => {
+    const name = tableOf(resolver, origin);
+    if (!name || !isRuntimeTable(name)) return [];
+    const what = `gives everybody the runtime table "${name.name}".`;
+    return [findingAt(root, call, { handler: nameOf(handler), what, remedy: remedies.table })];
+  });
 }
 
 function auditHandler(resolver: Resolver, handler: Handler, root: string): Finding[] {
@@ -132,24 +133,33 @@ function* describe({ uses, tables, texts, sql }: Reached, handler: string, root:
   }
 }
 
-/** Registered handlers that no definition in the source accounts for. */
-function notFound({ registered = [], root, rootDir }: AuditOptions, handlers: readonly Handler[]): Finding[] {
+/** What was registered and no definition in the source accounts for. */
+function notFound(
+  { app, root, rootDir }: AuditOptions,
+  handlers: readonly Handler[],
+  seen: readonly Finding[],
+): Finding[] {
+  if (!app) return [];
+  const { handlers: names, tables } = registeredIn(app);
   const known = handlers.map(({ name }) => {
     const text = name.map((part) => (part === null ? ".*" : part.replaceAll(/\W/g, "\\$&")));
     return new RegExp(`^${text.join("")}$`, "s");
   });
-  const file = relative(root, `${rootDir}/index.ts`);
-  return registered
-    .filter((name) => !known.some((pattern) => pattern.test(name)))
-    .map((handler) => ({
-      file,
-      line: 1,
-      column: 1,
+  const place = { file: relative(root, join(rootDir, "index.ts")), line: 1, column: 1 };
+  const unknown = names.filter((name) => !known.some((pattern) => pattern.test(name)));
+  const runtime = tables.filter(
+    (table) => isRuntimeTable(table) && !seen.some(({ what }) => what.includes(`"${table.name}"`)),
+  );
+  return [
+    ...unknown.map((handler) => ({
+      ...place,
       handler,
       what: "cannot be audited: it is registered, anybody may call it, and its definition is not found in the source.",
       remedy:
         "Write .allowAnonymous() and .handler(…) in one of the application's own files, imported by a plain path.",
-    }));
+    })),
+    ...runtime.map(({ name }) => ({ ...place, ...modelled(name ?? "") })),
+  ];
 }
 
 const nameOf = ({ name }: Handler): string => name.map((part) => part ?? "…").join("");

@@ -51,25 +51,23 @@ export function anonymousHandlers(resolver: Resolver): Handler[] {
   );
 }
 
-function handlerCalls(resolver: Resolver): { call: CallNode; file: SourceFile }[] {
-  const found: { call: CallNode; file: SourceFile }[] = [];
+function handlerCalls(resolver: Resolver): { call: Call; file: SourceFile }[] {
+  const found: { call: Call; file: SourceFile }[] = [];
   for (const file of resolver.modules.files.values()) {
-    walk(file.ast, (node) => {
-      if (isHandlerCall(node)) found.push({ call: node, file });
-    });
+    for (const call of file.calls) if (isHandlerCall(call)) found.push({ call, file });
   }
   return found;
 }
 
-type CallNode = Extract<Node, { type: "CallExpression" }>;
+type Call = Extract<Node, { type: "CallExpression" }>;
 
-export const isHandlerCall = (node: Node): node is CallNode =>
+export const isHandlerCall = (node: Node): node is Call =>
   node.type === "CallExpression" && node.callee.type === "MemberExpression" && memberName(node.callee) === "handler";
 
 /** One handler per way to reach the call: the helper functions around it are read once per call of theirs. */
 function instances(
   resolver: Resolver,
-  call: CallNode,
+  call: Call,
   file: SourceFile,
   given: Arguments,
   site: Place,
@@ -200,7 +198,7 @@ const withVerb = (chain: Chain, [name]: string[]): Chain =>
     ? { ...chain, verb: name ?? "" }
     : chain;
 
-function coreMaker(resolver: Resolver, node: CallNode, file: SourceFile): Chain["root"] {
+function coreMaker(resolver: Resolver, node: Call, file: SourceFile): Chain["root"] {
   const maker = fromCore(resolver, node.callee as Node, file);
   return maker ? makers[maker] : undefined;
 }

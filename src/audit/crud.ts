@@ -4,10 +4,11 @@
  * Next hop: `reach.ts` for the hooks, `runtime-tables.ts` for the table.
  */
 import { fromCore, type Handler } from "./builders.ts";
-import { memberName, type Node, walk } from "./parse.ts";
+import type { Node } from "./parse.ts";
 import type { Place } from "./report.ts";
 import { noArguments, type Resolver } from "./resolve.ts";
 import type { SourceFile } from "./scopes.ts";
+import { tableOf } from "./tables.ts";
 
 export interface AnonymousCrud {
   call: Place;
@@ -18,28 +19,24 @@ export interface AnonymousCrud {
 export function anonymousCrud(resolver: Resolver): AnonymousCrud[] {
   const found: AnonymousCrud[] = [];
   for (const file of resolver.modules.files.values()) {
-    walk(file.ast, (node) => {
-      if (node.type !== "CallExpression") return;
+    for (const node of file.calls) {
       const [table, options] = node.arguments as Node[];
-      if (!table || !options || !isCreateCrud(resolver, node.callee as Node, file)) return;
-      if (!mayBeAnonymous(resolver, options, file)) return;
-      const prefix = property(options, "prefix");
+      if (!table || !options || !isCreateCrud(resolver, node.callee as Node, file)) continue;
+      if (!mayBeAnonymous(resolver, options, file)) continue;
       const hooks = { node: options, file, given: noArguments };
       found.push({
         call: { file, node },
         table: { file, node: table },
         handler: {
           kind: "crud",
-          name: [
-            `createCrud(${(prefix && resolver.constant(prefix, file)) ?? file.text.slice(table.start, table.end)})`,
-          ],
+          name: ["createCrud(", ...prefixOf(resolver, table, options, file), ")"],
           definition: { file, node },
           body: undefined,
           layers: [hooks],
           middleware: [],
         },
       });
-    });
+    }
   }
   return found;
 }
@@ -64,8 +61,10 @@ function mayBeAnonymous(resolver: Resolver, options: Node, file: SourceFile): bo
   });
 }
 
-function property(options: Node, name: string): Node | undefined {
-  if (options.type !== "ObjectExpression") return undefined;
-  const found = options.properties.find((item) => item.type === "Property" && memberName(item) === name);
-  return found?.type === "Property" ? found.value : undefined;
+/** The prefix of the five names, as far as it can be read: the option, or the table's name. */
+function prefixOf(resolver: Resolver, table: Node, options: Node, file: SourceFile): (string | null)[] {
+  const [given, ...others] = resolver.origins(options, file, ["prefix"]);
+  if (given) return given.kind === "node" && others.length === 0 ? resolver.text(given.node, given.file) : [null];
+  const names = resolver.origins(table, file).map((origin) => tableOf(resolver, origin)?.name);
+  return [names.length === 1 ? (names[0] ?? null) : null];
 }

@@ -22,6 +22,8 @@ export type Target =
 
 export interface Modules {
   files: ReadonlyMap<string, SourceFile>;
+  /** Where the relative imports lead, by folder and specifier. */
+  sources: Map<string, string | undefined>;
   /** Files that cannot be parsed. */
   broken: { path: string; problem: SyntaxProblem }[];
 }
@@ -33,6 +35,7 @@ const readable = /\.m?[jt]s$/;
 export async function readModules(entries: readonly string[]): Promise<Modules> {
   const files = new Map<string, SourceFile>();
   const broken: Modules["broken"] = [];
+  const sources: Modules["sources"] = new Map();
   const seen = new Set<string>();
 
   const read = async (path: string): Promise<void> => {
@@ -41,19 +44,25 @@ export async function readModules(entries: readonly string[]): Promise<Modules> 
     try {
       const file = withScopes(parseSource(path, await readFile(path, "utf8")));
       files.set(path, file);
-      await Promise.all(specifiers(file).map((specifier) => read(sourceOf(path, specifier) ?? path)));
+      await Promise.all(specifiers(file).map((specifier) => read(sourceOf(sources, path, specifier) ?? path)));
     } catch (error) {
       if (!(error instanceof SyntaxProblem)) throw error;
       broken.push({ path, problem: error });
     }
   };
   await Promise.all(entries.filter((path) => existsSync(path)).map(read));
-  return { files: new Map([...files].toSorted(([a], [b]) => (a < b ? -1 : 1))), broken };
+  return { files: new Map([...files].toSorted(([a], [b]) => (a < b ? -1 : 1))), broken, sources };
 }
 
 /** The source file behind a relative specifier, as Node or a bundler would find it. */
-function sourceOf(from: string, specifier: string): string | undefined {
+function sourceOf(sources: Modules["sources"], from: string, specifier: string): string | undefined {
   if (!isOwn(specifier)) return undefined;
+  const key = `${dirname(from)} ${specifier}`;
+  if (!sources.has(key)) sources.set(key, findSource(from, specifier));
+  return sources.get(key);
+}
+
+function findSource(from: string, specifier: string): string | undefined {
   const path = specifier.startsWith("file:") ? new URL(specifier).pathname : resolve(dirname(from), specifier);
   // `./x.js` may name the file that `./x.ts` compiles to.
   const candidates = [...extensions.map((extension) => path + extension), path.replace(/\.(m?)js$/, ".$1ts")];
@@ -91,13 +100,13 @@ export function importTarget(modules: Modules, file: SourceFile, specifier: Node
 /** A whole module: the target of `import * as` and of `import("…")`. */
 export function moduleTarget(modules: Modules, file: SourceFile, from: string): Target {
   if (!isOwn(from)) return { kind: "package", name: "*", from };
-  const other = modules.files.get(sourceOf(file.path, from) ?? "");
+  const other = modules.files.get(sourceOf(modules.sources, file.path, from) ?? "");
   return other ? { kind: "namespace", file: other } : { kind: "nothing" };
 }
 
 function exportFrom(modules: Modules, file: SourceFile, from: string, name: string, seen = new Set<string>()): Target {
   if (!isOwn(from)) return { kind: "package", name: name === "default" ? "*" : name, from };
-  const other = modules.files.get(sourceOf(file.path, from) ?? "");
+  const other = modules.files.get(sourceOf(modules.sources, file.path, from) ?? "");
   return other ? exportTarget(modules, other, name, seen) : { kind: "nothing" };
 }
 

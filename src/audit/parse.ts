@@ -14,7 +14,9 @@ export interface Parsed {
   ast: Program;
   comments: Comment[];
   /** The node around each node. */
-  parents: ReadonlyMap<Node, Node>;
+  parents: { get(node: Node): Node | undefined };
+  /** All calls, in the order of the text. */
+  calls: readonly CallNode[];
 }
 
 /** The file is not valid TypeScript without its types. `line` starts at 1. */
@@ -40,11 +42,10 @@ export function parseSource(path: string, text: string): Parsed {
     const ast = parse(plain, {
       ecmaVersion: "latest",
       sourceType: "module",
-      locations: true,
       allowHashBang: true,
       onComment: comments,
     });
-    return { path, text, ast, comments, parents: parentsOf(ast) };
+    return { path, text, ast, comments, parents, calls: survey(ast) };
   } catch (error) {
     const { loc, message } = error as { loc?: { line: number; column: number }; message: string };
     throw new SyntaxProblem(message.replace(/ \(\d+:\d+\)$/, ""), loc?.line ?? 1, (loc?.column ?? 0) + 1);
@@ -67,31 +68,49 @@ function withoutTypes(text: string): string {
   }
 }
 
-/** A node's direct children, in the order of the text. */
-export function* children(node: Node): Iterable<Node> {
-  for (const value of Object.values(node) as unknown[]) {
-    if (Array.isArray(value)) {
-      for (const item of value) if (isNode(item)) yield item;
-    } else if (isNode(value)) yield value;
+/** Calls back with a node's direct children, in the order of the text. No lists: this is where the time goes. */
+export function forChildren(node: Node, visit: (child: Node) => void): void {
+  for (const key in node) {
+    if (key === "up") continue;
+    const value = (node as unknown as Record<string, unknown>)[key];
+    if (typeof value !== "object" || value === null) continue;
+    if (!Array.isArray(value)) {
+      if (isNode(value)) visit(value);
+    } else for (const item of value) if (isNode(item)) visit(item);
   }
 }
 
 /** The node and everything inside it, outermost first. `enter` returning false leaves a subtree out. */
 export function walk(node: Node, enter: (node: Node) => unknown): void {
   if (enter(node) === false) return;
-  for (const child of children(node)) walk(child, enter);
+  forChildren(node, (child) => walk(child, enter));
 }
 
-const isNode = (value: unknown): value is Node =>
-  typeof value === "object" && value !== null && typeof (value as Node).type === "string" && "start" in value;
+const isNode = (value: object | null): value is Node => typeof (value as Node | null)?.type === "string";
 
-function parentsOf(ast: Program): Map<Node, Node> {
-  const parents = new Map<Node, Node>();
+/** One walk over a new tree: notes the node around each node in the node itself, and all calls. */
+function survey(ast: Program): CallNode[] {
+  const calls: CallNode[] = [];
   walk(ast, (node) => {
-    for (const child of children(node)) parents.set(child, node);
+    if (node.type === "CallExpression" || node.type === "NewExpression") calls.push(node);
+    forChildren(node, (child) => {
+      (child as Inner).up = node;
+    });
   });
-  return parents;
+  return calls;
 }
+
+type Inner = Node & { up?: Node };
+const parents = { get: (node: Node): Node | undefined => (node as Inner).up };
+
+/** Line and column of a position, both from 1. */
+export function placeOf(text: string, position: number): { line: number; column: number } {
+  const before = text.slice(0, position).split("\n");
+  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+}
+
+/** `f()` or `new F()`. */
+export type CallNode = Extract<Node, { type: "CallExpression" | "NewExpression" }>;
 
 export type FunctionNode = Extract<
   Node,

@@ -3,7 +3,7 @@
  */
 import { relative } from "node:path";
 import { DefinitionError } from "../define/definition-error.ts";
-import type { Node } from "./parse.ts";
+import { type Node, placeOf } from "./parse.ts";
 import type { SourceFile } from "./scopes.ts";
 
 /** One thing that has to change before the application is served. */
@@ -33,8 +33,7 @@ export function findingAt(
   { file, node }: Place,
   rest: Pick<Finding, "handler" | "what" | "remedy">,
 ): Finding {
-  const { line, column } = node.loc?.start ?? { line: 1, column: 0 };
-  return { file: relative(root, file.path), line, column: column + 1, ...rest };
+  return { file: relative(root, file.path), ...placeOf(file.text, node.start), ...rest };
 }
 
 /** The source of a node, cut to one short line. */

@@ -5,6 +5,7 @@
  */
 import { bindingTarget, exportNames, exportTarget, type Modules, moduleTarget, type Target } from "./modules.ts";
 import {
+  type CallNode,
   type ClassNode,
   type FunctionNode,
   isClass,
@@ -13,7 +14,6 @@ import {
   memberName,
   type Node,
   returned,
-  walk,
 } from "./parse.ts";
 import type { Binding, SourceFile, Write } from "./scopes.ts";
 
@@ -27,6 +27,9 @@ export type Origin =
   /** A parameter that nobody in the application fills, a caught error. */
   | { kind: "unknown" };
 
+/** Nodes on the way, with the members taken of them: a value that leads back to itself ends there. */
+type Seen = Map<Node, string[]>;
+
 /** Arguments of one call, in place of parameters. */
 export type Arguments = ReadonlyMap<Binding, { node: Node; file: SourceFile; given: Arguments }>;
 export const noArguments: Arguments = new Map();
@@ -37,13 +40,16 @@ interface Callable {
 }
 
 export interface CallSite {
-  node: Extract<Node, { type: "CallExpression" | "NewExpression" }>;
+  node: CallNode;
   file: SourceFile;
 }
 
 export class Resolver {
   readonly modules: Modules;
   #calls: Map<FunctionNode, CallSite[]> | undefined;
+  /** Whether that list is complete. Until then what depends on it is not remembered. */
+  #listed = false;
+  readonly #known = new Map<Node, Origin[]>();
 
   constructor(modules: Modules) {
     this.modules = modules;
@@ -58,10 +64,22 @@ export class Resolver {
   }
 
   /** @param path members taken of the expression, outermost last */
-  origins(node: Node, file: SourceFile, path: string[] = [], given = noArguments, seen = new Set<string>()): Origin[] {
-    const key = `${file.path} ${node.start} ${node.end} ${node.type} ${path.join(".")}`;
-    if (seen.has(key)) return [];
-    seen.add(key);
+  origins(node: Node, file: SourceFile, path: string[] = [], given = noArguments, seen: Seen = new Map()): Origin[] {
+    const plain = path.length === 0 && given.size === 0 && seen.size === 0;
+    const known = plain ? this.#known.get(node) : undefined;
+    if (known) return known;
+    const before = seen.get(node);
+    const members = path.join(".");
+    if (before?.includes(members)) return [];
+    if (before) before.push(members);
+    else seen.set(node, [members]);
+
+    const found = this.#follow(node, file, path, given, seen);
+    if (plain && (this.#listed || !this.#calls)) this.#known.set(node, found);
+    return found;
+  }
+
+  #follow(node: Node, file: SourceFile, path: string[], given: Arguments, seen: Seen): Origin[] {
     const again = (inner: Node, members = path) => this.origins(inner, file, members, given, seen);
 
     switch (node.type) {
@@ -108,7 +126,7 @@ export class Resolver {
   }
 
   /** What an import or export target stands for. */
-  target(target: Target, path: string[], given = noArguments, seen = new Set<string>()): Origin[] {
+  target(target: Target, path: string[], given = noArguments, seen: Seen = new Map()): Origin[] {
     switch (target.kind) {
       case "binding":
         return this.binding(target.binding, path, given, seen);
@@ -134,7 +152,7 @@ export class Resolver {
     );
   }
 
-  binding(binding: Binding, path: string[], given = noArguments, seen = new Set<string>()): Origin[] {
+  binding(binding: Binding, path: string[], given = noArguments, seen: Seen = new Map()): Origin[] {
     const { file, declaration } = binding;
     const defaults = binding.defaults.flatMap((node) => this.origins(node, file, path, given, seen));
     const writes = binding.writes
@@ -234,12 +252,13 @@ export class Resolver {
       // While the list is made, a callee that is a parameter stays unknown.
       this.#calls = new Map();
       for (const file of this.modules.files.values()) {
-        walk(file.ast, (call) => {
-          if (call.type !== "CallExpression" && call.type !== "NewExpression") return;
-          for (const { node: called } of this.functions(call.callee as Node, file))
+        for (const call of file.calls) {
+          for (const { node: called } of this.functions(call.callee as Node, file)) {
             this.#noteCall(called, { node: call, file });
-        });
+          }
+        }
       }
+      this.#listed = true;
     }
     return this.#calls.get(node) ?? [];
   }
@@ -250,13 +269,13 @@ export class Resolver {
     else this.#calls?.set(called, [site]);
   }
 
-  #identifier(node: Node, file: SourceFile, path: string[], given: Arguments, seen: Set<string>): Origin[] {
+  #identifier(node: Node, file: SourceFile, path: string[], given: Arguments, seen: Seen): Origin[] {
     const binding = file.bindings.get(node);
     if (binding) return this.binding(binding, path, given, seen);
     return [{ kind: "global", name: (node as { name: string }).name, path }];
   }
 
-  #parameter(binding: Binding, path: string[], given: Arguments, seen: Set<string>): Origin[] {
+  #parameter(binding: Binding, path: string[], given: Arguments, seen: Seen): Origin[] {
     const members = binding.path ? [...binding.path, ...path] : [];
     const known = given.get(binding);
     if (known) return this.origins(known.node, known.file, members, known.given, seen);
@@ -267,7 +286,7 @@ export class Resolver {
     return from.length > 0 ? from : [{ kind: "unknown" }];
   }
 
-  #member(node: Node, file: SourceFile, path: string[], given: Arguments, seen: Set<string>): Origin[] {
+  #member(node: Node, file: SourceFile, path: string[], given: Arguments, seen: Seen): Origin[] {
     const [name, ...rest] = path;
     if (node.type !== "ObjectExpression" || name === undefined) return [{ kind: "node", node, file, path }];
     const found: Origin[] = [];

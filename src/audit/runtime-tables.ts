@@ -4,13 +4,17 @@
  */
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { type Node, walk } from "./parse.ts";
+import { type Node, placeOf } from "./parse.ts";
 import { type Finding, findingAt, type Place } from "./report.ts";
 import type { Resolver } from "./resolve.ts";
 import { isRuntimeName, isRuntimeSchema, isRuntimeTable, tableOf } from "./tables.ts";
 
 const remedy = "Leave it out: the platform makes and changes it. Reach what it holds through the context.";
-const modelled = (name: string) => `the runtime table "${name}" is modelled by the application.`;
+
+export const modelled = (name: string): Pick<Finding, "what" | "remedy"> => ({
+  what: `the runtime table "${name}" is modelled by the application.`,
+  remedy,
+});
 
 /** Tables in the source, and `pgSchema` of a schema that is not the application's. */
 export function runtimeTablesInSource(resolver: Resolver, root: string): Finding[] {
@@ -18,21 +22,20 @@ export function runtimeTablesInSource(resolver: Resolver, root: string): Finding
   for (const file of resolver.modules.files.values()) {
     if (!file.text.includes("drizzle-orm") && !file.text.includes("_system_") && !file.text.includes("_gencow_"))
       continue;
-    walk(file.ast, (node) => {
-      if (node.type !== "CallExpression") return;
+    for (const node of file.calls) {
+      if (node.type !== "CallExpression") continue;
       const place: Place = { file, node };
       const table = tableOf(resolver, { kind: "node", node, file, path: [] });
       if (table?.name !== undefined && isRuntimeTable(table)) {
-        found.push(findingAt(root, place, { what: modelled(table.name), remedy }));
-        return false;
+        found.push(findingAt(root, place, modelled(table.name)));
+        continue;
       }
       const schema = runtimeSchema(resolver, node, place);
       if (schema)
         found.push(
           findingAt(root, place, { what: `the platform's schema "${schema}" is modelled by the application.`, remedy }),
         );
-      return true;
-    });
+    }
   }
   return found;
 }
@@ -70,8 +73,7 @@ function inMigration(file: string, text: string): Finding[] {
     const [first = "", second] = [match[1] ?? "", match[2]].map((part) => part?.replaceAll('"', ""));
     const runtime = second === undefined ? isRuntimeName(first) : isRuntimeName(second) || isRuntimeSchema(first);
     if (!runtime) return [];
-    const before = sql.slice(0, match.index).split("\n");
     const name = second === undefined ? first : `${first}.${second}`;
-    return [{ file, line: before.length, column: (before.at(-1)?.length ?? 0) + 1, what: modelled(name), remedy }];
+    return [{ file, ...placeOf(sql, match.index), ...modelled(name) }];
   });
 }

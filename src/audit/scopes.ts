@@ -3,7 +3,7 @@
  * Scopes of a function's parameters and body are taken as one; that never hides a use.
  * Next hop: `modules.ts` follows imports, `resolve.ts` follows values.
  */
-import { children, type FunctionNode, isFunction, memberName, type Node, type Parsed } from "./parse.ts";
+import { type FunctionNode, forChildren, isFunction, memberName, type Node, type Parsed } from "./parse.ts";
 
 type Identifier = Extract<Node, { type: "Identifier" }>;
 
@@ -36,6 +36,8 @@ export interface SourceFile extends Parsed {
   bindings: ReadonlyMap<Node, Binding>;
   /** What an identifier declares where it is introduced. */
   declared: ReadonlyMap<Node, Binding>;
+  /** Whether the file has allow comments. */
+  allows: boolean;
   /** Bindings at the top of the file, by name. */
   top: ReadonlyMap<string, Binding>;
 }
@@ -51,7 +53,8 @@ export function withScopes(parsed: Parsed): SourceFile {
   const top: Scope = { names: new Map(), outer: undefined, holdsVar: true };
   const bindings = new Map<Node, Binding>();
   const declared = new Map<Node, Binding>();
-  const file: SourceFile = { ...parsed, bindings, declared, top: top.names };
+  const allows = parsed.comments.some(({ value }) => value.includes("svc-allow"));
+  const file: SourceFile = { ...parsed, bindings, declared, allows, top: top.names };
   const pending: [Identifier, Scope][] = [];
 
   const declare = (
@@ -178,11 +181,11 @@ export function withScopes(parsed: Parsed): SourceFile {
       case "ForOfStatement":
       case "SwitchStatement": {
         const block = inner(scope, node.type === "StaticBlock");
-        for (const child of children(node)) visit(child, block);
+        forChildren(node, (child) => visit(child, block));
         return;
       }
       default:
-        for (const child of children(node)) visit(child, scope);
+        forChildren(node, (child) => visit(child, scope));
     }
   };
 

@@ -34,6 +34,7 @@ export function outsideUse(origin: Origin): Use | undefined {
   }
   if (origin.kind !== "package") return undefined;
   const { from, name } = origin;
+  if (from.startsWith("#")) return opaque(`an alias of package.json ("${from}"), which is not followed`);
   if (clients.test(from) || drivers.test(from)) return rawSql(`a database client of its own, from "${from}"`);
   if (from === "drizzle-orm" && sqlMakers.has(name))
     return rawSql(name === "*" ? 'all of "drizzle-orm", sql included' : `raw SQL (${name} from "drizzle-orm")`);

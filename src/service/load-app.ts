@@ -1,5 +1,6 @@
 /**
- * Loads an application's definitions: `index.ts` and, where it has one, `auth.ts` in its `rootDir`, and its schema.
+ * Loads an application's definitions: `index.ts` and, where it has one, `auth.ts` in its `rootDir`, and its schema. What
+ * the audit of anonymous handlers (`src/audit/`) refuses is not loaded, in production as in development.
  * Next hop: `service.ts` runs them, `src/codegen/` writes code from them.
  */
 import { existsSync } from "node:fs";
@@ -18,7 +19,7 @@ export interface LoadedApp {
   schema: Record<string, unknown>;
 }
 
-/** @throws DefinitionError when a file is missing or does not export what it should */
+/** @throws DefinitionError when a file is missing, does not export what it should, or the audit refuses a handler */
 export async function loadApp(config: EffectiveConfig): Promise<LoadedApp> {
   const index = join(config.rootDir, "index.ts");
   if (!existsSync(index)) {
@@ -32,7 +33,15 @@ export async function loadApp(config: EffectiveConfig): Promise<LoadedApp> {
       hint: "Write: export default defineApi({ procedures: { … } });",
     });
   }
-  return { api, auth: await loadAuth(config), schema: await loadSchema(config) };
+  const app = { api, auth: await loadAuth(config), schema: await loadSchema(config) };
+  await audit(config, app);
+  return app;
+}
+
+/** Imported only now: a parser is of no use to the commands that load no application. */
+async function audit(config: EffectiveConfig, app: LoadedApp): Promise<void> {
+  const { refuseUnaudited } = await import("../audit/audit.ts");
+  await refuseUnaudited({ root: config.cwd, rootDir: config.rootDir, schemaFiles: config.schema, app });
 }
 
 async function loadAuth(config: EffectiveConfig): Promise<AuthDefinition> {

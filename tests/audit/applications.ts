@@ -59,7 +59,7 @@ export function parseCase(name: string, text: string): Case {
 }
 
 /** Writes a case into a folder of its own and audits it. */
-export async function auditCase(folder: string, { name, files }: Case, registered?: string[]): Promise<Finding[]> {
+export async function auditCase(folder: string, { name, files }: Case): Promise<Finding[]> {
   const root = join(folder, name);
   for (const [file, text] of files) {
     await mkdir(dirname(join(root, file)), { recursive: true });
@@ -69,6 +69,5 @@ export async function auditCase(folder: string, { name, files }: Case, registere
     root,
     rootDir: join(root, "backend"),
     schemaFiles: [join(root, "backend/schema.ts")],
-    ...(registered && { registered }),
   });
 }
