@@ -1,0 +1,80 @@
+/** A TCP proxy that does to connections what networks do: drops, delays, cuts, swallows. */
+
+import type { AddressInfo } from "node:net";
+import { createServer, connect as openConnection, type Server, type Socket } from "node:net";
+
+/** What happens to one connection. Numbers are bytes of the answer, or milliseconds. */
+export type Fault =
+  | { kind: "none" }
+  /** Closed as soon as it is open. */
+  | { kind: "refuse" }
+  /** The request arrives; its answer is cut after so many bytes. */
+  | { kind: "cut"; after: number }
+  /** The request arrives; its answer never does. */
+  | { kind: "swallow" }
+  /** Every piece in either direction waits. */
+  | { kind: "delay"; ms: number };
+
+export class FlakyProxy {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  /** Asked for each connection. */
+  fault: () => Fault = () => ({ kind: "none" });
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  /** @param target the origin to forward to */
+  static async start(target: string): Promise<FlakyProxy> {
+    const { hostname, port } = new URL(target);
+    const server = createServer();
+    const proxy = new FlakyProxy(server);
+    server.on("connection", (client) => proxy.#forward(client, hostname, Number(port)));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return proxy;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #forward(client: Socket, host: string, port: number): void {
+    const fault = this.fault();
+    this.#watch(client);
+    if (fault.kind === "refuse") return void client.destroy();
+    const upstream = openConnection(port, host);
+    this.#watch(upstream);
+    const wait = fault.kind === "delay" ? fault.ms : 0;
+    let left = fault.kind === "cut" ? fault.after : Number.POSITIVE_INFINITY;
+
+    client.on("data", (data) => later(wait, () => upstream.write(withoutKeepAlive(data))));
+    upstream.on("data", (data) => {
+      if (fault.kind === "swallow") return;
+      later(wait, () => {
+        client.write(data.subarray(0, left));
+        left -= data.length;
+        if (left <= 0) client.destroy();
+      });
+    });
+    client.on("close", () => upstream.destroy());
+    if (fault.kind !== "swallow") upstream.on("close", () => client.end());
+  }
+
+  #watch(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on("error", () => {}); // broken on purpose
+    socket.on("close", () => this.#sockets.delete(socket));
+  }
+}
+
+/** One request per connection, so that each meets a fault of its own. */
+const withoutKeepAlive = (data: Buffer) =>
+  Buffer.from(data.toString("latin1").replace(/^connection: keep-alive/im, "connection: close"), "latin1");
+
+const later = (ms: number, run: () => void) => (ms > 0 ? void setTimeout(run, ms) : run());
