@@ -1,0 +1,216 @@
+/** How the SDK stays signed in: refreshes, reloads, other tabs, and the end of a session. */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createAuthClient, createSvcClient, SvcError } from "../../client/sdk/src/index.ts";
+import { api } from "../fixture/web/svc/api.ts";
+import { database } from "../support/database.ts";
+import { service } from "../support/service.ts";
+
+const db = database();
+const running = service(db);
+
+/** Counts what is sent, by path. */
+class Counter {
+  readonly sent: string[] = [];
+  fetch: typeof globalThis.fetch = (input, init) => {
+    this.sent.push(new URL(String(input)).pathname);
+    return globalThis.fetch(input, init);
+  };
+  of = (path: string) => this.sent.filter((sent) => sent === path).length;
+}
+
+function connect(counter = new Counter(), storage: "local" | "memory" = "memory") {
+  const auth = createAuthClient(running.url, { sessionTokenStorage: storage, fetch: counter.fetch });
+  return { auth, counter, client: createSvcClient({ api, baseUrl: running.url, auth, fetch: counter.fetch }) };
+}
+const person = () => [`${crypto.randomUUID()}@example.com`, "correct horse", "Ann"] as const;
+
+/** A browser's localStorage, which Node has only behind a flag. */
+function browserStorage() {
+  const items = new Map<string, string>();
+  return {
+    getItem: (key: string) => items.get(key) ?? null,
+    setItem: (key: string, value: string) => void items.set(key, String(value)),
+    removeItem: (key: string) => void items.delete(key),
+  };
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+describe("a JWT that has run out", () => {
+  test("is renewed once for a thousand calls at the same moment", async () => {
+    const { auth, client, counter } = connect();
+    await auth.signUp(...person());
+    const old = auth.getState().token;
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 10 * 60_000 });
+    const results = await Promise.all(Array.from({ length: 1000 }, () => client.query(api.notes.list)));
+    expect(results.every(({ total }) => total === 0)).toBe(true);
+    expect(counter.of("/api/auth/token")).toBe(1);
+    expect(auth.getState().token).not.toBe(old);
+  });
+
+  test("is not used again when the service refuses it earlier than expected", async () => {
+    const { auth, client, counter } = connect();
+    await auth.signUp(...person());
+    // The service forgets the key: all that it has signed is worth nothing.
+    let refusals = 0;
+    const refuseOnce: typeof fetch = (input, init) => {
+      const path = new URL(String(input)).pathname;
+      if (path === "/api/query" && refusals++ === 0) {
+        return Promise.resolve(
+          new Response('{"error":"Sign in.","code":"UNAUTHORIZED","requestId":"1"}', { status: 401 }),
+        );
+      }
+      return counter.fetch(input, init);
+    };
+    const refused = createSvcClient({ api, baseUrl: running.url, auth, fetch: refuseOnce });
+    expect(await refused.query(api.notes.list)).toEqual({ data: [], total: 0 });
+    expect(counter.of("/api/auth/token")).toBe(1);
+    expect(await client.query(api.notes.list)).toEqual({ data: [], total: 0 });
+  });
+
+  test("of a session that is over ends in being signed out, and a call that says so", async () => {
+    const { auth, client } = connect();
+    const user = await auth.signUp(...person());
+    await db.sql("delete from auth.session where user_id = $1", [user.id]);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 10 * 60_000 });
+    await expect(client.query(api.notes.list)).rejects.toMatchObject({ code: "UNAUTHORIZED" });
+    expect(auth.getState()).toEqual({ token: null, user: null, isAuthenticated: false });
+  });
+
+  test("stays, and so does the user, while the service cannot be reached", async () => {
+    const { auth } = connect();
+    const user = await auth.signUp(...person());
+    const offline = createSvcClient({ api, baseUrl: "http://127.0.0.1:9", auth });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 1000 });
+    await expect(offline.query(api.notes.list, {}, { retries: 0 })).rejects.toMatchObject({ code: "NETWORK_ERROR" });
+    expect(auth.getState()).toMatchObject({ user, isAuthenticated: true });
+  });
+});
+
+describe("a page that is reloaded", () => {
+  beforeEach(() => vi.stubGlobal("localStorage", browserStorage()));
+
+  test("shows the user at once, and fetches a JWT when one is needed", async () => {
+    const before = connect(new Counter(), "local");
+    const user = await before.auth.signUp(...person());
+    const after = connect(new Counter(), "local");
+    expect(after.auth.getState()).toEqual({ token: null, user, isAuthenticated: true });
+    expect(await after.client.query(api.notes.list)).toEqual({ data: [], total: 0 });
+    expect(after.counter.sent).toEqual(["/api/auth/token", "/api/query"]);
+    expect(await after.auth.restore()).toEqual(user);
+  });
+
+  test("keeps the session token and the user there, and the JWT nowhere", async () => {
+    const { auth } = connect(new Counter(), "local");
+    const user = await auth.signUp(...person());
+    expect(localStorage.getItem("svc.session")).toMatch(/^\w{32}\./);
+    expect(JSON.parse(localStorage.getItem("svc.user") ?? "")).toEqual(user);
+    await auth.signOut();
+    expect([localStorage.getItem("svc.session"), localStorage.getItem("svc.user")]).toEqual([null, null]);
+  });
+
+  test("with storage in memory is signed out", async () => {
+    await connect().auth.signUp(...person());
+    expect(connect().auth.getState().isAuthenticated).toBe(false);
+    expect(localStorage.getItem("svc.session")).toBeNull();
+  });
+
+  test("follows what another tab does", async () => {
+    const listeners: ((event: { key: string | null }) => void)[] = [];
+    vi.stubGlobal("addEventListener", (_type: string, listener: (typeof listeners)[number]) =>
+      listeners.push(listener),
+    );
+    const here = connect(new Counter(), "local");
+    const user = await here.auth.signUp(...person());
+
+    const elsewhere = createAuthClient(running.url);
+    await elsewhere.signOut();
+    for (const listener of listeners) listener({ key: "svc.session" });
+    expect(here.auth.getState().isAuthenticated).toBe(false);
+
+    await elsewhere.signIn(user.email, "correct horse");
+    for (const listener of listeners) listener({ key: "svc.session" });
+    expect(here.auth.getState().user).toEqual(user);
+    expect(await here.client.query(api.notes.list)).toEqual({ data: [], total: 0 });
+  });
+});
+
+describe("signing out", () => {
+  test("while a refresh is under way stays signed out", async () => {
+    const { auth, client } = connect();
+    await auth.signUp(...person());
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 10 * 60_000 });
+    const call = client.query(api.notes.list).catch((error: unknown) => error);
+    await auth.signOut();
+    await call;
+    expect(auth.getState()).toEqual({ token: null, user: null, isAuthenticated: false });
+  });
+
+  test("forgets the session although the service cannot be told", async () => {
+    const { auth, counter } = connect();
+    await auth.signUp(...person());
+    counter.fetch = () => Promise.reject(new TypeError("offline"));
+    await auth.signOut().catch(() => {});
+    expect(auth.getState().isAuthenticated).toBe(false);
+  });
+});
+
+describe("cookie mode", () => {
+  /** As a browser does: keeps cookies for `include`, and says which page asks. */
+  function browser(origin = running.url) {
+    let cookie = "";
+    const fetch: typeof globalThis.fetch = async (input, init) => {
+      const headers = { ...(init?.headers as Record<string, string>), origin, ...(cookie && { cookie }) };
+      const response = await globalThis.fetch(input, { ...init, headers });
+      const [set] = response.headers.getSetCookie();
+      if (init?.credentials === "include" && set) cookie = /Max-Age=0/.test(set) ? "" : (set.split(";")[0] ?? "");
+      return response;
+    };
+    const open = () => {
+      const auth = createAuthClient(running.url, { strategy: { kind: "cookie" }, fetch });
+      return { auth, client: createSvcClient({ api, baseUrl: running.url, auth, fetch }) };
+    };
+    return { open, cookie: () => cookie };
+  }
+
+  test("signs up, calls, survives a reload and signs out, without a token in sight", async () => {
+    const { open, cookie } = browser();
+    const { auth, client } = open();
+    const user = await auth.signUp(...person());
+    expect(cookie()).toMatch(/^authlib\.session_token=/);
+    expect(auth.getState()).toEqual({ token: null, user, isAuthenticated: true });
+    const note = await client.mutate(api.notes.create, { title: "by cookie" });
+    expect(await client.query(api.notes.get, { id: note.id })).toEqual(note);
+
+    const reloaded = open();
+    expect(reloaded.auth.getState().isAuthenticated).toBe(false);
+    expect(await reloaded.auth.restore()).toEqual(user);
+    expect(reloaded.auth.getState()).toEqual({ token: null, user, isAuthenticated: true });
+
+    await reloaded.auth.signOut();
+    expect(cookie()).toBe("");
+    expect(await open().auth.restore()).toBeNull();
+  });
+
+  test("calls go out without a user too, and a 401 shows that there is none", async () => {
+    const { open } = browser();
+    const { auth, client } = open();
+    await auth.signUp(...person());
+    await db.sql("delete from auth.session");
+    await expect(client.query(api.notes.list)).rejects.toMatchObject({ code: "UNAUTHORIZED" });
+    expect(auth.getState().user).toBeNull();
+  });
+
+  test("a page of another origin can neither sign in nor write", async () => {
+    const { open, cookie } = browser("https://evil.test");
+    const error = await open()
+      .auth.signUp(...person())
+      .catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(SvcError);
+    expect(error).toMatchObject({ code: "FORBIDDEN", hint: expect.stringContaining("frontendOrigins") });
+    expect(cookie()).toBe("");
+  });
+});
