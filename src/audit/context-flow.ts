@@ -4,10 +4,9 @@
  * Names need no following: `unsafeDb` is found by its name wherever it stands (`uses.ts`).
  */
 import type { Code } from "./builders.ts";
-import { parametersOf } from "./builders.ts";
 import { type FunctionNode, isClass, isFunction, memberName, type Node, returned, walk } from "./parse.ts";
 import type { Place } from "./report.ts";
-import type { Resolver } from "./resolve.ts";
+import { ownerOfThis, type Resolver } from "./resolve.ts";
 import type { Binding, SourceFile } from "./scopes.ts";
 
 /** The context, an object that holds it under some of its members, or nothing of interest. */
@@ -29,6 +28,8 @@ const harmless = /^(console|JSON|Boolean|String|Promise|Error|Object\.(keys|assi
 export class ContextFlow {
   readonly #resolver: Resolver;
   readonly #values = new Map<Binding, Value>();
+  /** What the fields of classes and object literals hold. */
+  readonly #fields = new Map<Node, Value>();
   readonly #leaks = new Map<Node, Leak>();
   #changed = false;
 
@@ -54,12 +55,16 @@ export class ContextFlow {
   }
 
   #enter(node: FunctionNode, file: SourceFile, values: Value[]): void {
-    for (const binding of parametersOf(node, file)) this.#bind(binding, part(values[binding.index], binding.path));
+    for (const [index, parameter] of node.params.entries()) {
+      const value =
+        parameter.type === "RestElement" ? some(values.slice(index).reduce(merge, undefined)) : values[index];
+      this.#pattern(parameter, file, value);
+    }
   }
 
   #bind(binding: Binding, value: Value): void {
     const before = this.#values.get(binding);
-    const after = merge(before, value);
+    const after = bounded(merge(before, value));
     if (JSON.stringify(before) === JSON.stringify(after)) return;
     this.#values.set(binding, after);
     this.#changed = true;
@@ -78,6 +83,7 @@ export class ContextFlow {
         const value = this.#value(node.right, file);
         if (value === undefined) return;
         if (this.#outlives(node.left, file)) this.#leak(node, file, keeps);
+        else if (node.left.type === "MemberExpression") this.#keep(node.left, file, value);
         else this.#pattern(node.left, file, value);
         return;
       }
@@ -95,24 +101,58 @@ export class ContextFlow {
   /** Gives the parts of a value to the names in a pattern. */
   #pattern(pattern: Node, file: SourceFile, value: Value): void {
     if (value === undefined) return;
-    walk(pattern, (node) => {
-      if (node.type === "Property" && node.computed && memberName(node) === undefined && value === "context") {
-        this.#leak(node, file, computed);
+    const next = (inner: Node, part: Value) => this.#pattern(inner, file, part);
+    switch (pattern.type) {
+      case "Identifier": {
+        const binding = file.declared.get(pattern) ?? file.bindings.get(pattern);
+        if (binding) this.#bind(binding, value);
+        return;
       }
-      const declared = file.declared.get(node);
-      if (declared) this.#bind(declared, part(value, declared.path));
-      const written = node === pattern ? file.bindings.get(node) : undefined;
-      if (written) this.#bind(written, value);
-      return !isFunction(node);
-    });
+      case "AssignmentPattern":
+        next(pattern.left, value);
+        return;
+      case "RestElement":
+        next(pattern.argument, value);
+        return;
+      case "ArrayPattern":
+        for (const item of pattern.elements) if (item) next(item, anyOf(value));
+        return;
+      case "ObjectPattern":
+        for (const property of pattern.properties) {
+          if (property.type === "RestElement") {
+            next(property, value);
+            continue;
+          }
+          const name = memberName(property);
+          const unclear = name === undefined && this.#resolver.constant(property.key, file) === undefined;
+          if (unclear && value === "context") this.#leak(property, file, computed);
+          next(property.value, name === undefined ? anyOf(value) : memberOf(value, name));
+        }
+    }
+  }
+
+  /** `local.member = value`, `this.member = value`. */
+  #keep(target: Node, file: SourceFile, value: Value): void {
+    let held = value;
+    let root = target;
+    for (; root.type === "MemberExpression"; root = root.object as Node) held = { [memberName(root) ?? "?"]: held };
+    const binding = file.bindings.get(root);
+    if (binding) this.#bind(binding, held);
+    const owner = root.type === "ThisExpression" ? ownerOfThis(root, file) : undefined;
+    if (!owner) return;
+    const before = this.#fields.get(owner);
+    const after = bounded(merge(before, held));
+    if (JSON.stringify(before) !== JSON.stringify(after)) this.#changed = true;
+    this.#fields.set(owner, after);
   }
 
   #call(node: Extract<Node, { type: "CallExpression" | "NewExpression" }>, file: SourceFile): void {
     const values = node.arguments.map((argument) =>
       argument.type === "SpreadElement" ? this.#value(argument.argument, file) : this.#value(argument, file),
     );
-    if (values.every((value) => value === undefined)) return;
     const callee = node.callee as Node;
+    this.#callback(node, file);
+    if (values.every((value) => value === undefined)) return;
     const [target] = node.arguments;
     if (/^Object\.assign$/.test(file.text.slice(callee.start, callee.end)) && target && this.#outlives(target, file)) {
       this.#leak(node, file, keeps);
@@ -136,11 +176,33 @@ export class ContextFlow {
     }
   }
 
+  /** `[context].map((c) => …)`, `promise.then((c) => …)`: what a list or promise holds goes to the function. */
+  #callback(
+    { callee, arguments: args }: Extract<Node, { type: "CallExpression" | "NewExpression" }>,
+    file: SourceFile,
+  ): void {
+    const holder = callee.type === "MemberExpression" ? this.#value(callee.object as Node, file) : undefined;
+    if (typeof holder !== "object") return;
+    for (const argument of args) {
+      for (const called of this.#resolver.functions(argument, file)) {
+        this.#enter(
+          called.node,
+          called.file,
+          called.node.params.map(() => anyOf(holder)),
+        );
+      }
+    }
+  }
+
   /** A method of a value made inside the function, such as a list: the value goes nowhere by that alone. */
   #isLocal(callee: Node, file: SourceFile): boolean {
     if (callee.type !== "MemberExpression" || callee.object.type !== "Identifier") return false;
     const binding = file.bindings.get(callee.object);
     return binding !== undefined && file.top.get(binding.name) !== binding && binding.kind !== "import";
+  }
+
+  #held(args: readonly Node[], file: SourceFile): Value {
+    return some(args.map((argument) => this.#value(argument, file, 1)).reduce(merge, undefined));
   }
 
   /** Whether what is assigned to is a global or stands at the top of a file. */
@@ -162,10 +224,18 @@ export class ContextFlow {
       }
       case "MemberExpression": {
         const object = inner(node.object as Node);
-        if (object === undefined || object === "context") return undefined;
         const name = memberName(node);
-        return name === undefined ? Object.values(object).reduce(merge, undefined) : object[name];
+        return name === undefined ? anyOf(object === "context" ? undefined : object) : memberOf(object, name);
       }
+      case "ThisExpression": {
+        const owner = ownerOfThis(node, file);
+        return owner && this.#fields.get(owner);
+      }
+      case "NewExpression":
+        return this.#resolver
+          .origins(node.callee as Node, file)
+          .map((origin) => (origin.kind === "node" ? this.#fields.get(origin.node) : this.#held(node.arguments, file)))
+          .reduce(merge, undefined);
       case "ObjectExpression":
         return node.properties.reduce<Value>((whole, property) => {
           if (property.type === "SpreadElement") return merge(whole, inner(property.argument));
@@ -175,7 +245,7 @@ export class ContextFlow {
       case "ArrayExpression":
         return node.elements.reduce<Value>((whole, item) => {
           const value = item && inner(item.type === "SpreadElement" ? item.argument : item);
-          return value ? merge(whole, { "?": value }) : whole;
+          return value ? merge(whole, some(value)) : whole;
         }, undefined);
       case "ConditionalExpression":
         return merge(inner(node.consequent), inner(node.alternate));
@@ -183,8 +253,10 @@ export class ContextFlow {
         return merge(inner(node.left as Node), inner(node.right));
       case "AssignmentExpression":
         return inner(node.right);
-      case "AwaitExpression":
-        return inner(node.argument);
+      case "AwaitExpression": {
+        const value = inner(node.argument);
+        return typeof value === "object" ? merge(value, value["?"]) : value;
+      }
       case "ChainExpression":
         return inner(node.expression);
       case "SequenceExpression":
@@ -193,10 +265,21 @@ export class ContextFlow {
         if (/^Object\.(assign|create|freeze)$/.test(file.text.slice(node.callee.start, node.callee.end))) {
           return node.arguments.map((argument) => inner(argument as Node)).reduce(merge, undefined);
         }
-        return this.#resolver
-          .functions(node.callee as Node, file)
-          .flatMap((called) => returned(called.node).map((result) => this.#value(result, called.file, depth + 1)))
-          .reduce(merge, undefined);
+        const functions = this.#resolver.functions(node.callee as Node, file);
+        if (functions.length > 0) {
+          const results = functions.flatMap((called) =>
+            returned(called.node).map((result) => this.#value(result, called.file, depth + 1)),
+          );
+          return results.reduce(merge, undefined);
+        }
+        // Lists, maps and promises hold on to what they get: `Promise.all([…])`, `list.find(…)`.
+        const { callee } = node;
+        if (callee.type !== "MemberExpression") return undefined;
+        const holder = inner(callee.object as Node);
+        if (typeof holder === "object") return merge(holder, anyOf(holder));
+        return callee.object.type === "Identifier" && /^(Promise|Array)$/.test(callee.object.name)
+          ? this.#held(node.arguments, file)
+          : undefined;
       }
       default:
         return undefined;
@@ -204,9 +287,22 @@ export class ContextFlow {
   }
 }
 
-function part(value: Value, path: string[] | null): Value {
-  if (path === null) return typeof value === "object" ? Object.values(value).reduce(merge, undefined) : value;
-  return path.reduce<Value>((whole, name) => (whole === "context" ? undefined : whole?.[name]), value);
+/** Values that hold themselves would grow without end; one of this size may as well be the context. */
+const bounded = (value: Value): Value => (JSON.stringify(value ?? null).length > 2000 ? "context" : value);
+
+/** A list or a promise of something. */
+const some = (value: Value): Value => (value === undefined ? undefined : { "?": value });
+
+/** One member of a value, whichever. Lists inside lists count as one. */
+function anyOf(value: Value): Value {
+  if (typeof value !== "object") return value;
+  const member = Object.values(value).reduce(merge, undefined);
+  return typeof member === "object" && "?" in member ? merge(member, member["?"]) : member;
+}
+
+function memberOf(value: Value, name: string): Value {
+  if (typeof value !== "object") return undefined;
+  return value[name] ?? value["?"];
 }
 
 function merge(one: Value, other: Value): Value {

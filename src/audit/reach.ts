@@ -203,6 +203,8 @@ function pathsOf(node: Node, file: SourceFile, depth = 0): string[][] {
   const path: string[] = [];
   let at = node;
   let parent = file.parents.get(at);
+  // `import("…").then(…)` hands over the whole.
+  if (node.type === "ImportExpression" && parent?.type === "MemberExpression") return [path];
   for (;;) {
     if (parent?.type === "AwaitExpression" || parent?.type === "ChainExpression") at = parent;
     else if (parent?.type === "MemberExpression" && parent.object === at) {

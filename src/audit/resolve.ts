@@ -157,11 +157,13 @@ export class Resolver {
     const defaults = binding.defaults.flatMap((node) => this.origins(node, file, path, given, seen));
     const writes = binding.writes
       .filter((write) => overlap(write.path, path) && isCode(write))
-      .flatMap((write) => this.origins(write.node, write.file, path.slice(write.path.length), given, seen));
+      .flatMap((write) => this.#written(write, path, given, seen));
     const more = [...defaults, ...writes];
 
     if (binding.kind === "import") return this.target(bindingTarget(this.modules, binding), path, given, seen);
     if (binding.kind === "function" || binding.kind === "class") {
+      const field = isClass(declaration) ? staticField(declaration, path[0]) : undefined;
+      if (field) return [...this.origins(field, file, path.slice(1), given, seen), ...more];
       return [{ kind: "node", node: declaration, file, path }, ...more];
     }
     if (binding.kind === "parameter") return [...this.#parameter(binding, path, given, seen), ...more];
@@ -172,6 +174,16 @@ export class Resolver {
     const loop = file.parents.get(file.parents.get(declaration) ?? declaration);
     if (loop?.type === "ForOfStatement") return [...this.origins(loop.right, file, [], given, seen), ...more];
     return more;
+  }
+
+  /** What a write puts in. Where that leads out of sight, the written expression itself, for what its names say. */
+  #written({ node, file, path: at, whole }: Write, path: string[], given: Arguments, seen: Seen): Origin[] {
+    const found = this.origins(node, file, whole ? [] : path.slice(at.length), given, seen);
+    if (found.some(({ kind }) => kind !== "unknown")) return found;
+    const binding = node.type === "Identifier" ? file.bindings.get(node) : undefined;
+    const { declaration, index } = binding ?? {};
+    const said = isFunction(declaration) && index !== undefined ? declaration.params[index] : (declaration ?? node);
+    return said ? [...found, { kind: "node", node: said, file, path: [] }] : found;
   }
 
   /** The functions that an expression may be, those included that a call of the application's own code returns. */
@@ -186,6 +198,11 @@ export class Resolver {
       }
       if (isClass(value)) return this.#methods(value, home, path[0] ?? "constructor");
       if (value.type === "NewExpression" && path[0]) return this.#methodsOfNew(value, home, path[0]);
+      if (path.length === 0) {
+        // One of a list or an object, whichever: `steps[index]`, `for (const step of steps)`.
+        const held = membersOf(value);
+        if (held.length > 0) return held.flatMap((item) => this.functions(item, home, given, depth + 1));
+      }
       if (value.type !== "CallExpression" || path.length > 1) return [];
 
       const callee = value.callee as Node;
@@ -249,18 +266,23 @@ export class Resolver {
   /** Where a function is called, in the whole application. */
   calls(node: FunctionNode): readonly CallSite[] {
     if (!this.#calls) {
-      // While the list is made, a callee that is a parameter stays unknown.
+      // While the list is made, a callee that is a parameter stays unknown; the second round knows those of the first.
       this.#calls = new Map();
-      for (const file of this.modules.files.values()) {
-        for (const call of file.calls) {
-          for (const { node: called } of this.functions(call.callee as Node, file)) {
-            this.#noteCall(called, { node: call, file });
-          }
-        }
-      }
+      this.#noteCalls(() => true);
+      this.#noteCalls((callee, file) => file.bindings.get(callee)?.kind === "parameter");
       this.#listed = true;
     }
     return this.#calls.get(node) ?? [];
+  }
+
+  #noteCalls(wanted: (callee: Node, file: SourceFile) => boolean): void {
+    for (const file of this.modules.files.values()) {
+      for (const call of file.calls) {
+        const callee = call.callee as Node;
+        if (!wanted(callee, file)) continue;
+        for (const { node } of this.functions(callee, file)) this.#noteCall(node, { node: call, file });
+      }
+    }
   }
 
   #noteCall(called: FunctionNode, site: CallSite): void {
@@ -336,7 +358,7 @@ function isCode({ node, file }: Write): boolean {
 }
 
 /** The object literal or class whose method says `this`. */
-function ownerOfThis(node: Node, file: SourceFile): Node | undefined {
+export function ownerOfThis(node: Node, file: SourceFile): Node | undefined {
   for (let at: Node | undefined = node; at; at = file.parents.get(at)) {
     const parent = file.parents.get(at);
     if (parent && isClass(parent)) return parent;
@@ -346,6 +368,21 @@ function ownerOfThis(node: Node, file: SourceFile): Node | undefined {
     if (parent?.type !== "MethodDefinition") return undefined;
   }
   return undefined;
+}
+
+function membersOf(node: Node): Node[] {
+  if (node.type === "ArrayExpression") {
+    return node.elements.flatMap((item) => (item ? [item.type === "SpreadElement" ? item.argument : item] : []));
+  }
+  if (node.type !== "ObjectExpression") return [];
+  return node.properties.map((item) => (item.type === "SpreadElement" ? item.argument : item.value));
+}
+
+function staticField(node: ClassNode, name: string | undefined): Node | undefined {
+  const found = node.body.body.find(
+    (member) => member.type === "PropertyDefinition" && member.static && memberName(member) === name,
+  );
+  return found?.type === "PropertyDefinition" ? (found.value ?? undefined) : undefined;
 }
 
 function join(parts: (string | null)[]): (string | null)[] {

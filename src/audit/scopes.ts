@@ -29,6 +29,8 @@ export interface Write {
   file: SourceFile;
   /** The member written to; empty for the whole. */
   path: string[];
+  /** The value counts whichever member is asked for. */
+  whole?: boolean;
 }
 
 export interface SourceFile extends Parsed {
@@ -227,14 +229,15 @@ function noteWrite(file: SourceFile, identifier: Identifier, binding: Binding): 
   }
   if (parent?.type === "CallExpression" && parent.arguments[0] === node && parent.callee.type === "MemberExpression") {
     const { object } = parent.callee;
-    if (memberName(parent.callee) === "assign" && object.type === "Identifier" && object.name === "Object") {
-      for (const source of parent.arguments.slice(1)) write(source);
-    }
+    if (object.type !== "Identifier" || !/^(Object|Reflect)$/.test(object.name)) return;
+    const whole = /^(defineProperty|defineProperties|setPrototypeOf|set)$/.test(memberName(parent.callee) ?? "");
+    if (!whole && memberName(parent.callee) !== "assign") return;
+    for (const source of parent.arguments.slice(1)) binding.writes.push({ node: source, file, path, whole });
   }
 }
 
-/** Methods of collections that keep what they are given. */
-const keeping = new Set(["set", "add", "push", "unshift", "splice"]);
+/** Methods of collections and emitters that keep what they are given. */
+const keeping = new Set(["set", "add", "push", "unshift", "splice", "on", "once", "addListener", "addEventListener"]);
 
 function isPatternPart(parent: Node, child: Node, around: Node | undefined): boolean {
   if (parent.type === "ArrayPattern" || parent.type === "ObjectPattern" || parent.type === "RestElement") return true;

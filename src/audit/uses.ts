@@ -3,7 +3,7 @@
  * database past the context, or hides what it does.
  * Next hop: `reach.ts` asks this for every node that a handler reaches.
  */
-import { literalText, memberName, type Node } from "./parse.ts";
+import { isFunction, literalText, memberName, type Node } from "./parse.ts";
 import type { Origin, Resolver } from "./resolve.ts";
 import type { SourceFile } from "./scopes.ts";
 
@@ -30,6 +30,7 @@ const drivers =
 export function outsideUse(origin: Origin): Use | undefined {
   if (origin.kind === "global") {
     if (origin.name === "eval" || origin.name === "Function") return opaque(`${origin.name}, which runs text as code`);
+    if (origin.name === "arguments") return opaque("arguments, whose members have no names");
     return undefined;
   }
   if (origin.kind !== "package") return undefined;
@@ -49,12 +50,15 @@ export function nodeUse(resolver: Resolver, node: Node, file: SourceFile): Use |
     case "MemberExpression": {
       const name = memberName(node) ?? (node.computed ? resolver.constant(node.property, file) : undefined);
       if (name === "unsafeDb" && !isOwnMember(resolver, node, file)) return unsafeDb;
+      if (name === "sql" && isHelperOfQuery(node, file)) return rawSql("raw SQL (sql of a query's callback)");
       if (name === "$client") return rawSql("$client, the database client under Drizzle");
       return undefined;
     }
     case "ObjectPattern": {
-      const takes = node.properties.some((item) => item.type === "Property" && memberName(item) === "unsafeDb");
-      return takes && !isOwnPattern(resolver, node, file) ? unsafeDb : undefined;
+      const has = (name: string) =>
+        node.properties.some((item) => item.type === "Property" && memberName(item) === name);
+      if (has("sql") && isLaterParameter(node, file)) return rawSql("raw SQL (sql of a query's callback)");
+      return has("unsafeDb") && !isOwnPattern(resolver, node, file) ? unsafeDb : undefined;
     }
     case "Literal":
     case "TemplateLiteral":
@@ -128,6 +132,19 @@ const isOwnObject = (origins: Origin[]): boolean =>
       origin.node.type === "ObjectExpression" &&
       origin.node.properties.every((item) => item.type === "Property" && memberName(item) !== undefined),
   );
+
+/** Drizzle hands `sql` to the callbacks of its queries: `where: (t, { sql }) => …`, `(t, helpers) => helpers.sql`…``. */
+function isLaterParameter(pattern: Node, file: SourceFile): boolean {
+  const parent = file.parents.get(pattern);
+  return isFunction(parent) && (parent.params as Node[]).indexOf(pattern) > 0;
+}
+
+function isHelperOfQuery(node: Extract<Node, { type: "MemberExpression" }>, file: SourceFile): boolean {
+  const parent = file.parents.get(node);
+  const used =
+    parent?.type === "TaggedTemplateExpression" || (parent?.type === "MemberExpression" && parent.object === node);
+  return used && node.object.type === "Identifier" && file.bindings.get(node.object)?.kind === "parameter";
+}
 
 /** Keys of objects and members are looked at where they stand. */
 function isKey(node: Node, file: SourceFile): boolean {
