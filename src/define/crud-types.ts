@@ -1,5 +1,7 @@
-/** The types of generated CRUD, from the table's declaration and the options to the caller. */
-import type { InferInsertModel, InferSelectModel } from "drizzle-orm";
+/**
+ * The types of generated CRUD, from the table's declaration and the options to the caller. They read the table's own
+ * `$inferInsert`: through drizzle's InferInsertModel, TypeScript 5.9 loses the columns with defaults.
+ */
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { CrudOperation } from "./crud-definition.ts";
 import type { CrudFilters } from "./crud-filters.ts";
@@ -12,10 +14,10 @@ type Managed = "id" | "userId" | "createdAt" | "updatedAt";
 type Flat<T> = { [K in keyof T]: T[K] } & {};
 
 /** A row with all of its columns. */
-export type CrudRow<T extends PgTable> = Flat<InferSelectModel<T>>;
-export type CrudId<T extends PgTable> = InferSelectModel<T> extends { id: infer Id } ? Id : never;
+export type CrudRow<T extends PgTable> = Flat<T["$inferSelect"]>;
+export type CrudId<T extends PgTable> = T["$inferSelect"] extends { id: infer Id } ? Id : never;
 /** The columns that `create` takes. */
-export type CrudCreate<T extends PgTable> = Flat<Omit<InferInsertModel<T>, Managed>>;
+export type CrudCreate<T extends PgTable> = Flat<Omit<T["$inferInsert"], Managed>>;
 
 /** The input of `list`. Without it: the first page in the default order. */
 export interface CrudListArguments<T extends PgTable = PgTable> {

@@ -1,0 +1,146 @@
+/**
+ * What is published, as a stranger gets it: packed, installed by npm outside the repository with the machine's own Node,
+ * type-checked by the oldest and the newest TypeScript that is supported, and run.
+ */
+import { execFile, spawn } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+
+const execute = promisify(execFile);
+const db = database("template1");
+let folder: string;
+let app: string;
+const packages = () => join(folder, "packages");
+
+/** Without the repository's programs: the Node that this machine has, whatever its age. */
+const env = {
+  ...process.env,
+  PATH: (process.env.PATH ?? "")
+    .split(":")
+    .filter((entry) => !entry.includes("node_modules"))
+    .join(":"),
+  PORT: "0",
+};
+const withDatabase = () => ({
+  ...env,
+  DATABASE_URL: db.url("request"),
+  DATABASE_SYSTEM_URL: db.url("system"),
+  DATABASE_AUTH_URL: db.url("auth"),
+  DATABASE_ADMIN_URL: db.url("admin"),
+  DATABASE_REPLICATION_URL: db.url("replication"),
+});
+
+/** Runs a command. @returns what it printed; a failure shows that too */
+async function run(command: string, args: string[], cwd = app, environment: NodeJS.ProcessEnv = env): Promise<string> {
+  try {
+    const { stdout, stderr } = await execute(command, args, { cwd, env: environment, maxBuffer: 1e8 });
+    return stdout + stderr;
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
+    throw new Error(`${command} ${args.join(" ")} failed:\n${stdout}${stderr}`);
+  }
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "svc-packages-"));
+  app = join(folder, "my-app");
+  await run(process.execPath, [join(root, "scripts/pack.ts"), packages()], root, process.env);
+  const archives = (await readdir(packages())).filter((name) => name.endsWith(".tgz"));
+  await mkdir(join(folder, "empty"));
+  await writeFile(join(folder, "empty/package.json"), "{}");
+  const core = archives.find((name) => name.startsWith("svc-core"));
+  await run("npm", ["install", "--silent", join(packages(), core ?? "")], join(folder, "empty"));
+  await run("npx", ["svc", "init", app, "--packages", packages()], join(folder, "empty"));
+}, 300_000);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe("the packages", () => {
+  test("hold what runs, and nothing of the repository's own", async () => {
+    const inside = async (name: string) => (await run("tar", ["tzf", join(packages(), name)], folder)).split("\n");
+    const core = await inside("svc-core-0.1.0.tgz");
+    for (const path of ["dist/cli/svc.js", "dist/index.d.ts", "sql/roles.sql", "migrations/0001_create_ledger.sql"]) {
+      expect(core).toContain(`package/${path}`);
+    }
+    expect(core).toContain("package/starter/gitignore");
+    const client = await inside("svc-client-0.1.0.tgz");
+    for (const path of [...core, ...client])
+      expect(path).not.toMatch(/tests\/|node_modules|\.svc\/|\.env|tsconfig\.pack/);
+    expect(client.filter((path) => /\/(sql|migrations)\//.test(path))).toEqual([]);
+  });
+
+  test.each(["core", "client"])("@svc/%s is as npm and its tools expect a package", async (name) => {
+    const output = await run("npx", ["--yes", "publint@0.3", join(packages(), name), "--strict"], folder);
+    expect(output).toContain("All good!");
+  });
+
+  test.each(["core", "client"])("the types of @svc/%s resolve wherever ES modules do", async (name) => {
+    const archive = join(packages(), `svc-${name}-0.1.0.tgz`);
+    // It exits with 1 when there is a problem.
+    const args = ["--yes", "@arethetypeswrong/cli@0.18", archive, "--profile", "esm-only", "--format", "ascii"];
+    expect(await run("npx", args, folder)).toContain(`"@svc/${name}"`);
+  });
+});
+
+describe("an application that svc init made", () => {
+  test("has the name of its folder and a Node of its own", async () => {
+    expect(JSON.parse(await readFile(join(app, "package.json"), "utf8"))).toMatchObject({ name: "my-app" });
+    expect(await run(join(app, "node_modules/.bin/node"), ["--version"])).toMatch(/^v24\./);
+    expect(await readFile(join(app, ".gitignore"), "utf8")).toContain(".svc");
+  });
+
+  test("type-checks under TypeScript 7 and 5.9", async () => {
+    await run("npm", ["run", "--silent", "typecheck"]);
+    await run("npx", ["--yes", "--package", "typescript@5.9", "tsc", "--noEmit"]);
+  });
+
+  test("would not, if its page mistook a column", async () => {
+    const page = join(app, "web/main.ts");
+    const good = await readFile(page, "utf8");
+    await writeFile(page, good.replace("{ id, text, done }", "{ id, title, done }"));
+    await expect(run("npm", ["run", "--silent", "typecheck"])).rejects.toThrow(/'title' does not exist/);
+    await writeFile(page, good);
+  });
+
+  test("is built, migrated and served", async () => {
+    await run("npm", ["run", "--silent", "build"]);
+    await run("npm", ["run", "--silent", "migrate"], app, withDatabase());
+    const server = spawn("npm", ["start"], { cwd: app, env: withDatabase(), detached: true });
+    try {
+      let output = "";
+      for (const stream of [server.stdout, server.stderr]) stream.on("data", (chunk) => (output += chunk));
+      const ready = () => /Ready: (\S+)/.exec(output)?.[1] ?? output;
+      await expect.poll(ready, { timeout: 30_000 }).toMatch(/^http/);
+      const url = ready();
+      expect(await (await fetch(url)).text()).toContain("<title>Notes</title>");
+
+      const script = join(app, "visit.ts");
+      await writeFile(script, visit);
+      expect(await run(join(app, "node_modules/.bin/node"), [script, url])).toContain(
+        "visited: first, done; removed 1",
+      );
+    } finally {
+      process.kill(-(server.pid ?? 0));
+    }
+  }, 60_000);
+}, 120_000);
+
+/** A visitor that knows the application by its api.ts alone. */
+const visit = `
+import { createAuthClient, createSvcClient } from "@svc/client";
+import { api } from "./web/svc/api.ts";
+
+const baseUrl = process.argv[2] ?? "";
+const auth = createAuthClient(baseUrl);
+const client = createSvcClient({ api, baseUrl, auth });
+await auth.signUp("visitor@example.com", "correct horse", "Visitor");
+const { id } = await client.mutate(api.notes.create, { text: "first" });
+const note = await client.mutate(api.notes.update, { id, done: true });
+const { removed } = await client.mutate(api.notes.clearDone);
+if (!(note.createdAt instanceof Date)) throw new TypeError("createdAt is no Date");
+console.log(\`visited: \${note.text}, \${note.done ? "done" : "open"}; removed \${removed}\`);
+`;
