@@ -1,0 +1,232 @@
+// The mistakes that authors make first. Each has to say what is wrong, where, and what to do: that is all they have.
+import { spawn } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+
+const db = database("template1");
+let folder: string;
+
+const good = {
+  "backend/schema.ts": `
+import { ownerRls } from "@svc/core";
+import { pgTable, serial, text } from "drizzle-orm/pg-core";
+export const notes = pgTable("notes", { id: serial("id").primaryKey(), userId: text("user_id").notNull() },
+  (t) => ownerRls(t.userId));`,
+  "backend/runtime.ts": `
+import { createCrudFactory, createSvcProcedureBuilders } from "@svc/core";
+export const procedure = createSvcProcedureBuilders();
+export const createCrud = createCrudFactory(procedure);`,
+  "backend/index.ts": `
+import { defineApi } from "@svc/core";
+import { createCrud } from "./runtime.ts";
+import { notes } from "./schema.ts";
+export default defineApi({ procedures: { notes: createCrud(notes) } });`,
+};
+
+beforeAll(() => mkdir(join(root, ".svc"), { recursive: true }));
+beforeEach(async () => {
+  folder = await mkdtemp(join(root, ".svc/mistakes-")); // inside the project, where @svc/core resolves
+  await write(good);
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function write(files: Record<string, string>): Promise<void> {
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+}
+
+interface Ended {
+  code: number | null;
+  output: string;
+}
+
+/** Runs `svc` in the folder. @param env a DATABASE_URL that answers, unless it says something else */
+function svc(args: string[], env: Record<string, string> = {}): Promise<Ended> {
+  const databases = {
+    DATABASE_URL: db.url("request"),
+    DATABASE_SYSTEM_URL: db.url("system"),
+    DATABASE_AUTH_URL: db.url("auth"),
+    DATABASE_ADMIN_URL: db.url("admin"),
+    DATABASE_REPLICATION_URL: db.url("replication"),
+  };
+  const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...args], {
+    cwd: folder,
+    env: { ...process.env, PORT: "0", ...databases, ...env },
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
+  return new Promise((resolve) => child.once("exit", (code) => resolve({ code, output })));
+}
+
+/** An explained mistake: exit code 1, every part of the message, and no frame of ours. */
+function expectExplained({ code, output }: Ended, ...parts: (string | RegExp)[]): void {
+  for (const part of parts) expect(output).toMatch(part);
+  expect(output).not.toMatch(/^\s+at /m);
+  expect(code).toBe(1);
+}
+
+test("without a mistake there is no message", async () => {
+  const { code, output } = await svc(["codegen"]);
+  expect(output).toBe("wrote sql/crud/notes.sql\nwrote web/svc/api.ts\n");
+  expect(code).toBe(0);
+});
+
+describe("in the definitions", () => {
+  const procedure = `import { defineApi } from "@svc/core";\nimport { procedure } from "./runtime.ts";\n`;
+
+  test.each<[string, Record<string, string>, (string | RegExp)[]]>([
+    ["no index.ts", { "backend/index.ts": "" }, [/The default export of .*index\.ts is not an API\./, "defineApi"]],
+    [
+      "a wrong export",
+      { "backend/index.ts": "export const api = {};" },
+      [/The default export of .*index\.ts is not an API\./, "export default defineApi"],
+    ],
+    [
+      "two procedures of one name",
+      {
+        "backend/index.ts": `${procedure}
+const a = procedure.query.name("x.y").handler(() => 1);
+const b = procedure.query.name("x.y").handler(() => 2);
+export default defineApi({ procedures: { a, b } });`,
+      },
+      ["backend/index.ts:6:16", 'Two procedures are named "x.y"; the second is procedures.b.', "another .name()"],
+    ],
+    [
+      "a missing .handler",
+      { "backend/index.ts": `${procedure}export default defineApi({ procedures: { a: procedure.query.name("a") } });` },
+      ["backend/index.ts:3:16", 'procedures.a ("a") is not finished.', "End it with .handler"],
+    ],
+    [
+      "a table without id",
+      { "backend/schema.ts": good["backend/schema.ts"].replace('id: serial("id")', 'number: serial("number")') },
+      ["backend/index.ts:5:49", /createCrud: table "notes" must have an id column/],
+    ],
+    [
+      "a table without policies",
+      { "backend/schema.ts": good["backend/schema.ts"].replace("ownerRls(t.userId)", "[]") },
+      ["backend/index.ts:5:49", 'table "notes" declares no policy', "ownerRls(t.userId)"],
+    ],
+    [
+      "a name that is not defined",
+      { "backend/index.ts": `${procedure}export default defineApi({ procedures: { a: proceduer } });` },
+      ["backend/index.ts:3:45", "ReferenceError: proceduer is not defined"],
+    ],
+    [
+      "a slip of the keyboard",
+      { "backend/index.ts": `${procedure}export default defineApi({ procedures: { a: };` },
+      ["backend/index.ts:3", "export default defineApi({ procedures: { a: };", /SyntaxError/],
+    ],
+    [
+      "an import of a file that is not there",
+      { "backend/index.ts": 'import { a } from "./missing.ts";\nexport default a;' },
+      [/Cannot find module .*missing\.ts/, "Check the path and its ending"],
+    ],
+    [
+      "an import of a name that is not there",
+      { "backend/index.ts": 'import { defineAPI } from "@svc/core";\nexport default defineAPI({});' },
+      ["backend/index.ts:1", /does not provide an export named 'defineAPI'/],
+    ],
+  ])("%s", async (_what, files, parts) => {
+    await write(files);
+    const ended = await svc(["codegen"]);
+    for (const part of parts) expect(ended.output).toMatch(part);
+    expect(ended.code).toBe(1);
+  });
+});
+
+describe("in the configuration", () => {
+  const config = (text: string) => ({
+    "svc.config.ts": `import { defineConfig } from "@svc/core";\nexport default defineConfig(${text});`,
+  });
+
+  test.each<[string, string, string]>([
+    ["an unknown key", "{ frontendOrigin: [] }", 'is not a known key. Did you mean "frontendOrigins"?'],
+    ["a key of auth.ts", "{ oauth: {} }", '"oauth" belongs in auth.ts'],
+    ["a bad origin", '{ frontendOrigins: ["https://a.test/"] }', "write https://a.test"],
+    ["a wildcard", '{ frontendOrigins: ["https://*.a.test"] }', "has a wildcard; list every origin by itself"],
+    ["a port that is none", '{ port: "4000" }', "port: must be a port number"],
+  ])("%s", async (_what, text, part) => {
+    await write(config(text));
+    const ended = await svc(["codegen"]);
+    expect(ended.output).toContain(part);
+    expectExplained(ended, /svc\.config\.ts/);
+  });
+
+  test("a folder that is no application", async () => {
+    await rm(join(folder, "backend"), { recursive: true });
+    expectExplained(await svc(["codegen"]), /There is no .*backend\/index\.ts/, "set rootDir in svc.config.ts");
+  });
+
+  test("a secret that is too short", async () => {
+    expectExplained(await svc(["codegen"], { AUTHLIB_SECRET: "short" }), "AUTHLIB_SECRET", "at least 32 characters");
+  });
+});
+
+describe("in the surroundings", () => {
+  test("migrations that are not applied", async () => {
+    expectExplained(await svc(["start"]), /The database lacks \d+ files/, "svc migrate");
+  });
+
+  test("a database that is down", async () => {
+    const url = "postgres://svc:secret@127.0.0.1:9/app";
+    const ended = await svc(["migrate"], {
+      DATABASE_URL: url,
+      DATABASE_SYSTEM_URL: "",
+      DATABASE_AUTH_URL: "",
+      DATABASE_ADMIN_URL: "",
+      DATABASE_REPLICATION_URL: "",
+    });
+    expectExplained(ended, "DATABASE_URL", "127.0.0.1:9");
+    expect(ended.output).not.toContain("secret");
+  });
+
+  test("a port that is taken", async () => {
+    const { code } = await svc(["migrate"]);
+    expect(code).toBe(0);
+    await svc(["prepare"]);
+    const blocker = createServer().listen(0);
+    const { port } = blocker.address() as { port: number };
+    try {
+      const ended = await svc(["start"], { PORT: String(port) });
+      expectExplained(ended, `Port ${port} is taken.`, `PORT=${port + 1}`);
+    } finally {
+      blocker.close();
+    }
+  });
+
+  test("doctor finds them all at once, and says what to do", async () => {
+    await write({ "backend/index.ts": "export default {};" });
+    const { code, output } = await svc(["doctor"]);
+    expect(code).toBe(1);
+    expect(output).toMatch(/^ok +Node 24/m);
+    expect(output).toMatch(/^wrong +The default export of .*index\.ts is not an API/m);
+    expect(output).toMatch(/^advice +AUTHLIB_URL is not set/m);
+    expect(output).toMatch(/database\.url: postgres:\/\/.*:\*\*\*@/);
+  });
+
+  test("doctor is content with an application that is ready", async () => {
+    await svc(["prepare"]);
+    const { code, output } = await svc(["doctor"], { AUTHLIB_URL: "http://localhost:4000" });
+    expect(output).toMatch(/^ok +migrations\/ and sql\/ are applied/m);
+    expect(output).toMatch(/^ok +the generated functions/m);
+    expect(output).not.toMatch(/^wrong/m);
+    expect(code).toBe(0);
+  });
+
+  test("a command that does not exist", async () => {
+    const { code, output } = await svc(["strat"]);
+    expect(output).toMatch(/Unknown command/i);
+    expect(output).toContain("start");
+    expect(code).toBe(1);
+  });
+
+  test("svc init refuses a folder that holds something", async () => {
+    expectExplained(await svc(["init", "."]), "is not empty", "Choose another folder");
+  });
+});
