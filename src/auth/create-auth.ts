@@ -17,11 +17,14 @@ import { OneTimeValues } from "./one-time-values.ts";
 import { PasswordGate } from "./password-gate.ts";
 import { cookieStyle } from "./routes/cookie-style.ts";
 import { currentSession } from "./routes/current-session.ts";
+import { social } from "./routes/social.ts";
 import { tokenStyle } from "./routes/token-style.ts";
 import type { Authenticate } from "./session.ts";
 import { SessionCookie } from "./session-cookie.ts";
 import { SessionStore } from "./session-store.ts";
 import { SessionTokens } from "./session-token.ts";
+import { createSocial } from "./social/create-social.ts";
+import type { ProviderSettings } from "./social/provider.ts";
 import { type AdditionalFields, columnOf } from "./user-fields.ts";
 
 export interface AuthOptions {
@@ -32,6 +35,8 @@ export interface AuthOptions {
   /** Its own origin issues the tokens. */
   origins: OriginPolicy;
   definition: AuthDefinition;
+  /** Social sign-in; null switches it off. */
+  google: ProviderSettings | null;
   log: Logger;
 }
 
@@ -53,7 +58,8 @@ const maxWaiting = 100;
  *
  * @throws SvcError UNAVAILABLE when the database cannot be reached; TypeError without secrets
  */
-export async function createAuth({ pool, secrets, origins, definition, log }: AuthOptions): Promise<Auth> {
+export async function createAuth(options: AuthOptions): Promise<Auth> {
+  const { pool, secrets, origins, definition, google, log } = options;
   const sessionTokens = new SessionTokens(secrets);
   const fields = await fieldsWithColumns(pool, definition.user?.additionalFields ?? {}, log);
   const library = await createLibrary({ pool, secrets, origins, definition, fields, log });
@@ -70,16 +76,18 @@ export async function createAuth({ pool, secrets, origins, definition, log }: Au
   const authenticate = createAuthenticate(means);
   // A sign-up holds a connection while it hashes: at least one is left for the sessions of everybody else.
   const gate = new PasswordGate(Math.max(1, Math.min(maxHashes, pool.options.max - 1)), maxWaiting);
+  const once = new OneTimeValues(pool);
   const parts = {
     ...means,
     authenticate,
     keys,
     credentials: new Credentials(library, gate),
-    once: new OneTimeValues(pool),
+    once,
+    social: createSocial({ google, definition, origins, library, once, log }),
   };
   // Strict paths: letter case, doubled and trailing slashes count, so that a limit on a path has no other door.
   const router = Router({ caseSensitive: true, strict: true });
-  for (const family of [tokenStyle, cookieStyle, currentSession]) family(router, parts);
+  for (const family of [tokenStyle, cookieStyle, social, currentSession]) family(router, parts);
   return {
     authenticate,
     router,

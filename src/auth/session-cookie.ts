@@ -16,21 +16,9 @@ export class SessionCookie {
     this.#attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
   }
 
-  /**
-   * The value in a `Cookie` header. Two different values of the name are none: one of them came from a neighbouring
-   * host, and nothing tells which.
-   */
+  /** Its value in a `Cookie` header, as `cookieValue` reads it. */
   read(header: string | undefined): string | null {
-    if (header === undefined || !header.includes(this.name)) return null;
-    let found: string | null = null;
-    for (const pair of header.split(";")) {
-      const equals = pair.indexOf("=");
-      if (equals < 0 || pair.slice(0, equals).trim() !== this.name) continue;
-      const value = decode(pair.slice(equals + 1).trim());
-      if (found !== null && found !== value) return null;
-      found = value;
-    }
-    return found;
+    return cookieValue(header, this.name);
   }
 
   /** `Set-Cookie` for a session that lasts until then. */
@@ -43,6 +31,23 @@ export class SessionCookie {
   clear(): string {
     return `${this.name}=; Max-Age=0; ${this.#attributes}`;
   }
+}
+
+/**
+ * The value of a cookie in a `Cookie` header. Two different values of the name are none: one of them came from a
+ * neighbouring host, and nothing tells which.
+ */
+export function cookieValue(header: string | undefined, name: string): string | null {
+  if (header === undefined || !header.includes(name)) return null;
+  let found: string | null = null;
+  for (const pair of header.split(";")) {
+    const equals = pair.indexOf("=");
+    if (equals < 0 || pair.slice(0, equals).trim() !== name) continue;
+    const value = decode(pair.slice(equals + 1).trim());
+    if (found !== null && found !== value) return null;
+    found = value;
+  }
+  return found;
 }
 
 /** The base64 of a signature has characters that travel percent-encoded. What cannot be decoded is no cookie of ours. */

@@ -39,7 +39,7 @@ export interface AuthDefinition {
     sendVerificationEmail?: SendMail;
   };
   oauth?: {
-    /** Accepted; social sign-in does not exist yet. (Default: ["token"]) */
+    /** How a social sign-in may end. The first serves clients that do not say. (Default: ["token"]) */
     allowedReturnModes?: readonly ("token" | "cookie")[];
   };
   /**
@@ -70,7 +70,7 @@ const defaultIsRight: Record<AdditionalField["type"], (value: unknown) => boolea
 /**
  * Declares authentication; the default export of `auth.ts`.
  *
- * @throws DefinitionError for unknown keys, and for additional fields whose name, type or default cannot be
+ * @throws DefinitionError for unknown keys, for additional fields whose name, type or default cannot be, and without a return mode
  * @example
  * export default defineAuth({ user: { additionalFields: { role: { type: "text", default: "member" } } } });
  */
@@ -86,9 +86,14 @@ export function defineAuth<const Definition extends AuthDefinition>(definition: 
       throw new DefinitionError(`defineAuth does not know the key ${where}.`, { hint: `Known: ${known.join(", ")}.` });
     }
   }
-  const modes: readonly unknown[] = definition.oauth?.allowedReturnModes ?? [];
-  if (!modes.every((mode) => mode === "token" || mode === "cookie")) {
+  const modes: unknown = definition.oauth?.allowedReturnModes ?? ["token"];
+  if (!Array.isArray(modes) || !modes.every((mode) => mode === "token" || mode === "cookie")) {
     throw new DefinitionError('defineAuth: oauth.allowedReturnModes takes "token" and "cookie".');
+  }
+  if (modes.length === 0) {
+    throw new DefinitionError("defineAuth: oauth.allowedReturnModes is empty, so that no sign-in could end.", {
+      hint: "Name a mode, or leave the key out. Without GOOGLE_CLIENT_ID there is no social sign-in anyway.",
+    });
   }
   for (const [name, field] of Object.entries(definition.user?.additionalFields ?? {})) checkField(name, field);
   return definition;

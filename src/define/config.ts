@@ -129,6 +129,14 @@ const secretRule = must(
   "secrets of at least 32 characters, newest first, separated by commas; try `openssl rand -hex 32`",
 );
 
+/** OpenID Connect: a URL without query and fragment, over TLS. This machine needs none, for tests. */
+function isIssuer(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password } = new URL(text);
+  const isLocal = hostname === "localhost" || hostname === "127.0.0.1";
+  return (protocol === "https:" || (protocol === "http:" && isLocal)) && !username && !password && !/[?#@]/.test(text);
+}
+
 /** The environment variables. Read once, by name; a blank one counts as unset. `OTEL_*` is taken as it is. */
 export const environmentSchema = z.object({
   NODE_ENV: z.string().optional(),
@@ -147,6 +155,10 @@ export const environmentSchema = z.object({
     .pipe(z.array(z.string().min(32, secretRule))),
   GOOGLE_CLIENT_ID: z.string().optional(),
   GOOGLE_CLIENT_SECRET: z.string().optional(),
+  GOOGLE_ISSUER: z
+    .string()
+    .refine(isIssuer, must("an issuer such as https://accounts.google.com, with http only on localhost or 127.0.0.1"))
+    .default("https://accounts.google.com"),
   SVC_PLAN: plan().optional(),
   AI_BASE_URL: z.url({ protocol: /^https?$/, ...must("a URL such as https://ai.example.com/v1") }).optional(),
   AI_API_KEY: z.string().optional(),
@@ -175,7 +187,7 @@ export type EffectiveConfig = Frozen<
       url: string | null;
       /** Newest first: the first signs, all verify. Empty only outside production. */
       secrets: string[];
-      google: null | { clientId: string; clientSecret: string };
+      google: null | { clientId: string; clientSecret: string; issuer: string };
     };
     ai: { baseUrl: string | null; apiKey: string | null };
     logLevel: z.output<typeof environmentSchema>["LOG_LEVEL"];

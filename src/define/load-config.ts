@@ -148,6 +148,7 @@ function merge(written: FileSettings, set: Environment, cwd: string) {
   const schema = [written.schema ?? join(rootDir, "schema.ts")].flat();
   const { storage, codegen, webDir } = written;
   const { DATABASE_URL: url, GOOGLE_CLIENT_ID: clientId, GOOGLE_CLIENT_SECRET: clientSecret } = set;
+  const { GOOGLE_ISSUER: issuer } = set;
   return {
     ...written,
     production: set.NODE_ENV === "production",
@@ -171,7 +172,7 @@ function merge(written: FileSettings, set: Environment, cwd: string) {
     auth: {
       url: set.AUTHLIB_URL ?? null,
       secrets: set.AUTHLIB_SECRET,
-      google: clientId && clientSecret ? { clientId, clientSecret } : null,
+      google: clientId && clientSecret ? { clientId, clientSecret, issuer } : null,
     },
     ai: { baseUrl: set.AI_BASE_URL ?? null, apiKey: set.AI_API_KEY ?? null },
     logLevel: set.LOG_LEVEL,

@@ -61,6 +61,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       secrets: [...options.secrets],
       origins,
       definition: app.auth,
+      google: config.auth.google,
       log,
     });
 

@@ -209,13 +209,21 @@ describe("the environment", () => {
       auth: {
         url: "https://app.example.com",
         secrets: [secret, older],
-        google: { clientId: "id", clientSecret: "shh" },
+        google: { clientId: "id", clientSecret: "shh", issuer: "https://accounts.google.com" },
       },
       ai: { baseUrl: "https://ai.example.com/v1", apiKey: "key" },
       logLevel: "debug",
       otel: { OTEL_SERVICE_NAME: "desk" },
     });
   });
+
+  it.each(["https://id.example.com/realm", "http://localhost:9000", "http://127.0.0.1:9000"])(
+    "takes %s for the issuer of Google's ID tokens",
+    async (issuer) => {
+      const env = { GOOGLE_CLIENT_ID: "id", GOOGLE_CLIENT_SECRET: "shh", GOOGLE_ISSUER: issuer };
+      expect(await load("{}", env)).toMatchObject({ auth: { google: { issuer } } });
+    },
+  );
 
   it.each([
     [{ PORT: "80a" }, "environment: PORT: must be a port number"],
@@ -231,6 +239,10 @@ describe("the environment", () => {
     [{ AUTHLIB_SECRET: `${secret},hunter2` }, "environment: AUTHLIB_SECRET[1]: must be secrets of at least 32"],
     [{ GOOGLE_CLIENT_ID: "id" }, "environment: GOOGLE_CLIENT_SECRET: is missing"],
     [{ GOOGLE_CLIENT_SECRET: "hunter2" }, "environment: GOOGLE_CLIENT_ID: is missing"],
+    [{ GOOGLE_ISSUER: "hunter2" }, "environment: GOOGLE_ISSUER: must be an issuer"],
+    [{ GOOGLE_ISSUER: "http://hunter2.test" }, "environment: GOOGLE_ISSUER: must be an issuer"],
+    [{ GOOGLE_ISSUER: "https://u:hunter2@a.test" }, "environment: GOOGLE_ISSUER: must be an issuer"],
+    [{ GOOGLE_ISSUER: "https://a.test?hunter2" }, "environment: GOOGLE_ISSUER: must be an issuer"],
     [{ AI_BASE_URL: "ftp://hunter2" }, "environment: AI_BASE_URL: must be a URL"],
     [{ LOG_LEVEL: "loud" }, "environment: LOG_LEVEL: must be a level"],
   ] as [Record<string, string>, string][])("refuses %j without repeating it", async (env, message) => {

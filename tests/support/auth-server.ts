@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import express from "express";
 import pg from "pg";
 import { type Auth, createAuth } from "../../src/auth/create-auth.ts";
+import type { ProviderSettings } from "../../src/auth/social/provider.ts";
 import type { AuthDefinition } from "../../src/define/auth.ts";
 import { notFound, renderError } from "../../src/http/errors.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
@@ -18,6 +19,7 @@ export const origin = "https://app.test";
 
 export interface AuthServerOptions {
   definition?: AuthDefinition;
+  google?: ProviderSettings;
   secrets?: string[];
   baseUrl?: string;
   frontendOrigins?: string[];
@@ -103,6 +105,7 @@ export async function startAuthServer(db: Database, options: AuthServerOptions =
     secrets: options.secrets ?? [secret],
     origins,
     definition: options.definition ?? {},
+    google: options.google ?? null,
     log,
   });
 

@@ -14,12 +14,14 @@ import { addressHeader } from "../library.ts";
 import type { OneTimeValues } from "../one-time-values.ts";
 import type { Authenticate, SessionUser } from "../session.ts";
 import type { LiveSession } from "../session-store.ts";
+import type { SocialParts } from "../social/create-social.ts";
 
 /** What the endpoints are made of; `create-auth.ts` puts it together. */
 export interface AuthParts extends AuthenticateOptions {
   credentials: Credentials;
   keys: KeyStore;
   once: OneTimeValues;
+  social: SocialParts;
   authenticate: Authenticate;
 }
 

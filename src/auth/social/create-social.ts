@@ -1,0 +1,42 @@
+/**
+ * Social sign-in, put together from the configuration and the definition.
+ * Next hop: `../routes/social.ts` serves it.
+ */
+import type { Logger } from "pino";
+import type { AuthDefinition } from "../../define/auth.ts";
+import type { OriginPolicy } from "../../http/origin-policy.ts";
+import type { Library } from "../library.ts";
+import type { OneTimeValues } from "../one-time-values.ts";
+import { Flows } from "./flows.ts";
+import { People } from "./people.ts";
+import { Provider, type ProviderSettings } from "./provider.ts";
+import type { ReturnMode } from "./return-mode.ts";
+
+export interface SocialParts {
+  /** Null without GOOGLE_CLIENT_ID. */
+  google: Provider | null;
+  flows: Flows;
+  people: People;
+  /** Not empty; the first serves clients without a preference. */
+  modes: readonly ReturnMode[];
+  log: Logger;
+}
+
+export interface SocialOptions {
+  google: ProviderSettings | null;
+  definition: AuthDefinition;
+  origins: OriginPolicy;
+  library: Library;
+  once: OneTimeValues;
+  log: Logger;
+}
+
+export function createSocial({ google, definition, origins, library, once, log }: SocialOptions): SocialParts {
+  return {
+    google: google && new Provider(google, origins.own, log),
+    flows: new Flows(once, origins.own.startsWith("https:")),
+    people: new People(library, log),
+    modes: definition.oauth?.allowedReturnModes ?? ["token"],
+    log,
+  };
+}

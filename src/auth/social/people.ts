@@ -1,0 +1,126 @@
+/**
+ * From somebody at the provider to a user of ours: found, linked or made, through the library's adapter, so that the
+ * application's hooks run.
+ * Next hop: better-auth's internal adapter, through `../library.ts`.
+ */
+import { getIP, isAPIError } from "better-auth/api";
+import type { Logger } from "pino";
+import type { Library } from "../library.ts";
+import type { Failure } from "./failure.ts";
+import type { Profile } from "./profile.ts";
+
+const providerId = "google";
+
+/** Each is lost to somebody who did the same a moment earlier; to lose twice is already strange. */
+const attempts = 3;
+
+export type Found = { userId: string } | { failure: Failure };
+
+export class People {
+  readonly #library: Library;
+  readonly #log: Logger;
+
+  constructor(library: Library, log: Logger) {
+    this.#library = library;
+    this.#log = log;
+  }
+
+  /**
+   * The user of a profile.
+   *
+   * @throws what the database throws
+   */
+  async find(profile: Profile): Promise<Found> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#findOrMake(profile);
+      } catch (error) {
+        if (isAPIError(error)) return this.#refused(error.body?.code);
+        // Two callbacks at once: the unique constraints let one through, and the other finds what that one made.
+        if (codeOf(error) !== uniqueViolation || attempt === attempts) throw error;
+      }
+    }
+  }
+
+  async #findOrMake(profile: Profile): Promise<Found> {
+    const { internalAdapter } = this.#library.context;
+    const known = await internalAdapter.findAccountOwnerByKey({ providerId, accountId: profile.id });
+    if (known?.kind === "owned") return (await this.#refusal(profile, "sign-in")) ?? { userId: known.user.id };
+
+    // Asked before whether such a user exists: an unproven address learns nothing.
+    if (profile.email === null) return { failure: "email_missing" };
+    if (!profile.emailVerified) return { failure: "email_not_verified" };
+    const local = await internalAdapter.findUserByEmail(profile.email);
+    if (!local) return (await this.#refusal(profile, "create-user")) ?? this.#make(profile, profile.email);
+
+    // Whoever signed up with an address that is not theirs would otherwise share the account of its owner from now on.
+    if (!local.user.emailVerified || !this.#mayLink) return { failure: "account_not_linked" };
+    const refusal = await this.#refusal(profile, "link-account");
+    if (refusal) return refusal;
+    const userId = local.user.id;
+    const account = await internalAdapter.linkAccount({ providerId, accountId: profile.id, userId });
+    return account ? { userId } : this.#refused();
+  }
+
+  async #make({ id, emailVerified, name, image }: Profile, email: string): Promise<Found> {
+    const { internalAdapter } = this.#library.context;
+    // One transaction. The provider's tokens are not kept: nothing here calls the provider again.
+    const { user, account } = await internalAdapter.createOAuthUser(
+      { email, emailVerified, name, image },
+      { providerId, accountId: id },
+    );
+    if (account) return { userId: user.id };
+    await internalAdapter.deleteUser(user.id); // a hook refused the account: a user whom nobody can be
+    return this.#refused();
+  }
+
+  /** What the `betterAuth` hook may forbid. */
+  get #mayLink(): boolean {
+    const { enabled, disableImplicitLinking } = this.#library.context.options.account?.accountLinking ?? {};
+    return enabled !== false && disableImplicitLinking !== true;
+  }
+
+  /** The application's own word on who may come in (better-auth's `user.validateUserInfo`). */
+  async #refusal(
+    { claims, email, emailVerified, name, image }: Profile,
+    action: "create-user" | "link-account" | "sign-in",
+  ): Promise<Found | null> {
+    const { context } = this.#library;
+    const validate = context.options.user?.validateUserInfo;
+    if (!validate) return null;
+    const user = { ...(email !== null && { email }), emailVerified, name, image };
+    const source = { action, method: "oauth", oauth: { providerId, profile: { ...claims } } };
+    // There is no endpoint of the library here, only its context.
+    const verdict = await validate({ user, source }, { context } as unknown as Parameters<typeof validate>[1]);
+    return verdict ? this.#refused(verdict.error) : null;
+  }
+
+  #refused(reason?: string): Found {
+    this.#log.info({ reason }, "the application refused a social sign-in");
+    return { failure: "sign_up_refused" };
+  }
+
+  /**
+   * Opens a session.
+   *
+   * @param headers from `about`: which browser, and from where
+   * @returns its bare token; null when the user is gone, or the application refuses
+   */
+  async openSession(userId: string, headers: Headers): Promise<string | null> {
+    const { internalAdapter, options } = this.#library.context;
+    const ipAddress = getIP(headers, options) ?? "";
+    const userAgent = headers.get("user-agent") ?? "";
+    try {
+      const session = await internalAdapter.createSession(userId, false, { ipAddress, userAgent });
+      return session?.token ?? null;
+    } catch (error) {
+      if (isAPIError(error)) this.#refused(error.body?.code);
+      else if (codeOf(error) !== foreignKeyViolation) throw error;
+      return null;
+    }
+  }
+}
+
+const uniqueViolation = "23505";
+const foreignKeyViolation = "23503";
+const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;

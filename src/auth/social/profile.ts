@@ -1,0 +1,45 @@
+/**
+ * Who somebody is at the provider, from the claims of an ID token that has been verified.
+ * Next hop: `people.ts` finds or makes the user.
+ */
+import { z } from "zod";
+
+export interface Profile {
+  /** Claim `sub`: stays the same when the address changes. */
+  id: string;
+  /** In lower case; null when there is none that an account could have. */
+  email: string | null;
+  emailVerified: boolean;
+  /** 1 to 200 characters. */
+  name: string;
+  /** An https URL. */
+  image: string | null;
+  /** What the provider said, as it said it. */
+  claims: Readonly<Record<string, unknown>>;
+}
+
+const address = z.email().max(254);
+const longestName = 200;
+const longestImage = 2048;
+
+export function readProfile(claims: Readonly<Record<string, unknown>>): Profile {
+  const email = address.safeParse(textOf(claims.email).trim().toLowerCase()).data ?? null;
+  const name = textOf(claims.name).trim().slice(0, longestName).toWellFormed().trim();
+  return {
+    id: textOf(claims.sub),
+    email,
+    emailVerified: claims.email_verified === true, // not "true": what is vague is not verified
+    name: name || (email?.slice(0, email.indexOf("@")) ?? ""),
+    image: pictureOf(textOf(claims.picture)),
+    claims,
+  };
+}
+
+/** Without NUL, which PostgreSQL cannot store. */
+const textOf = (claim: unknown): string => (typeof claim === "string" ? claim.replaceAll("\0", "") : "");
+
+function pictureOf(text: string): string | null {
+  if (!URL.canParse(text)) return null;
+  const { protocol, href } = new URL(text);
+  return protocol === "https:" && href.length <= longestImage ? href : null;
+}

@@ -1,0 +1,138 @@
+/**
+ * The OpenID provider: where to send a browser, and who came back. Authorization code, PKCE (S256), nonce; the ID token
+ * is checked whole: signature, `iss`, `aud`, `exp`, nonce.
+ * Next hop: openid-client; `profile.ts` reads the claims.
+ */
+import {
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  type Configuration,
+  calculatePKCECodeChallenge,
+  discovery,
+  enableNonRepudiationChecks,
+  randomNonce,
+  randomPKCECodeVerifier,
+} from "openid-client";
+import type { Logger } from "pino";
+import { SvcError } from "../../errors/svc-error.ts";
+import { describeFailure, type Failure, failureOf } from "./failure.ts";
+import { type Profile, readProfile } from "./profile.ts";
+
+export interface ProviderSettings {
+  clientId: string;
+  clientSecret: string;
+  /** For example https://accounts.google.com; its endpoints are discovered. */
+  issuer: string;
+}
+
+/** What a flow keeps to itself until the browser is back. */
+export interface FlowChecks {
+  /** PKCE: who does not know it cannot use the provider's code. */
+  verifier: string;
+  /** Has to stand in the ID token: a token made for another flow is none. */
+  nonce: string;
+}
+
+/** In seconds: how long any of its answers may take. */
+const timeout = 10;
+/** In milliseconds: how long its endpoints are remembered. openid-client looks after its keys (five minutes). */
+const lifetime = 60 * 60 * 1000;
+
+export class Provider {
+  readonly redirectUri: string;
+  readonly #settings: ProviderSettings;
+  readonly #log: Logger;
+  #known: { configuration: Configuration; until: number } | undefined;
+  #asking: Promise<Configuration> | undefined;
+
+  /** @param own the service's own origin */
+  constructor(settings: ProviderSettings, own: string, log: Logger) {
+    this.#settings = settings;
+    this.redirectUri = `${own}/api/auth/callback/google`;
+    this.#log = log.child({ provider: settings.issuer });
+  }
+
+  /**
+   * Makes the secrets of a flow, and the address that begins it.
+   *
+   * @throws SvcError UNAVAILABLE when the provider does not answer
+   */
+  async begin(): Promise<{ checks: FlowChecks; url: (state: string) => URL }> {
+    const configuration = await this.#discover().catch((cause) => {
+      throw new SvcError("UNAVAILABLE", "Google cannot be reached at the moment.", { retryAfter: 5, cause });
+    });
+    const checks = { verifier: randomPKCECodeVerifier(), nonce: randomNonce() };
+    const challenge = await calculatePKCECodeChallenge(checks.verifier);
+    const url = (state: string) =>
+      buildAuthorizationUrl(configuration, {
+        redirect_uri: this.redirectUri,
+        scope: "openid email profile",
+        code_challenge: challenge,
+        code_challenge_method: "S256",
+        nonce: checks.nonce,
+        state,
+      });
+    return { checks, url };
+  }
+
+  /**
+   * Checks what the provider sent the browser back with, and exchanges it for who that is.
+   *
+   * @param query of the request to the redirect URI, as it came
+   */
+  async finish(query: string, state: string, checks: FlowChecks): Promise<{ profile: Profile } | { failure: Failure }> {
+    const url = new URL(this.redirectUri);
+    url.search = query;
+    try {
+      const answer = await authorizationCodeGrant(await this.#discover(), url, {
+        expectedState: state,
+        expectedNonce: checks.nonce,
+        pkceCodeVerifier: checks.verifier,
+      });
+      // Its access token ends here: nobody uses it, so nobody can steal it.
+      return { profile: readProfile(answer.claims() ?? {}) };
+    } catch (error) {
+      const failure = failureOf(error);
+      const level = failure === "access_denied" ? "info" : "warn";
+      this.#log[level]({ failure, ...describeFailure(error) }, "sign-in at the provider failed");
+      return { failure };
+    }
+  }
+
+  async #discover(): Promise<Configuration> {
+    if (this.#known && this.#known.until > Date.now()) return this.#known.configuration;
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #ask(): Promise<Configuration> {
+    const { issuer, clientId, clientSecret } = this.#settings;
+    const server = new URL(issuer);
+    try {
+      const configuration = await discovery(
+        server,
+        clientId,
+        { client_secret: clientSecret, id_token_signed_response_alg: "RS256" },
+        undefined,
+        {
+          timeout,
+          execute: [
+            // Without it the ID token's signature would not be looked at, since TLS vouches for the answer.
+            enableNonRepudiationChecks,
+            // The configuration allows http on this machine only.
+            ...(server.protocol === "http:" ? [allowInsecureRequests] : []),
+          ],
+        },
+      );
+      this.#known = { configuration, until: Date.now() + lifetime };
+      return configuration;
+    } catch (error) {
+      this.#log.error(describeFailure(error), "the provider's endpoints could not be discovered");
+      if (this.#known) return this.#known.configuration; // yesterday's endpoints are probably today's
+      throw error;
+    }
+  }
+}
