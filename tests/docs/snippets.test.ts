@@ -1,5 +1,5 @@
 // If this file fails, someone who copies a snippet from the documentation gets an error.
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -25,8 +25,10 @@ const folder = join(root, ".svc", `snippets-${process.pid}`);
 let service: Service;
 
 beforeAll(async () => {
-  await mkdir(folder, { recursive: true });
   const desk = join(root, "examples/desk");
+  // Snippets of clients import the generated file as an application's page does.
+  await mkdir(join(folder, "svc"), { recursive: true });
+  await cp(join(desk, "web/svc/api.ts"), join(folder, "svc/api.ts"));
   await migrate({ adminUrl: db.url("admin"), platform: root, application: desk });
   const config = { ...(await loadConfig({ cwd: desk, env: {} })), port: 0 };
   const log = createLog("silent");
