@@ -50,14 +50,18 @@ export class People {
     // Asked before whether such a user exists: an unproven address learns nothing.
     if (profile.email === null) return { failure: "email_missing" };
     if (!profile.emailVerified) return { failure: "email_not_verified" };
-    const local = await internalAdapter.findUserByEmail(profile.email);
+    const local = await internalAdapter.findUserByEmail(profile.email, { includeAccounts: true });
     if (!local) return (await this.#refusal(profile, "create-user")) ?? this.#make(profile, profile.email);
 
     // Whoever signed up with an address that is not theirs would otherwise share the account of its owner from now on.
     if (!local.user.emailVerified || !this.#mayLink) return { failure: "account_not_linked" };
+    const userId = local.user.id;
+    const theirs = local.accounts.filter((account) => account.providerId === providerId);
+    if (theirs.some(({ accountId }) => accountId === profile.id)) return { userId }; // made since we asked
+    // Addresses of a company, or of a domain that was sold, go to new holders. The id tells that it is another person.
+    if (theirs.length > 0) return { failure: "account_not_linked" };
     const refusal = await this.#refusal(profile, "link-account");
     if (refusal) return refusal;
-    const userId = local.user.id;
     const account = await internalAdapter.linkAccount({ providerId, accountId: profile.id, userId });
     return account ? { userId } : this.#refused();
   }

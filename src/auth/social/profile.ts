@@ -22,11 +22,16 @@ const address = z.email().max(254);
 const longestName = 200;
 const longestImage = 2048;
 
-export function readProfile(claims: Readonly<Record<string, unknown>>): Profile {
+/** OpenID Connect Core, section 2: at most 255 characters of ASCII. */
+const subject = /^[\x20-\x7e]{1,255}$/;
+
+/** @returns null when the claims say of nobody who it is */
+export function readProfile(claims: Readonly<Record<string, unknown>>): Profile | null {
+  if (typeof claims.sub !== "string" || !subject.test(claims.sub)) return null;
   const email = address.safeParse(textOf(claims.email).trim().toLowerCase()).data ?? null;
   const name = textOf(claims.name).trim().slice(0, longestName).toWellFormed().trim();
   return {
-    id: textOf(claims.sub),
+    id: claims.sub,
     email,
     emailVerified: claims.email_verified === true, // not "true": what is vague is not verified
     name: name || (email?.slice(0, email.indexOf("@")) ?? ""),

@@ -91,7 +91,10 @@ export class Provider {
         pkceCodeVerifier: checks.verifier,
       });
       // Its access token ends here: nobody uses it, so nobody can steal it.
-      return { profile: readProfile(answer.claims() ?? {}) };
+      const profile = readProfile(answer.claims() ?? {});
+      if (profile) return { profile };
+      this.#log.warn("the provider's ID token says of nobody who it is");
+      return { failure: "provider_error" };
     } catch (error) {
       const failure = failureOf(error);
       const level = failure === "access_denied" ? "info" : "warn";
