@@ -2,11 +2,12 @@
  * What is published, as a stranger gets it: packed, installed by npm outside the repository with the machine's own Node,
  * type-checked by the oldest and the newest TypeScript that is supported, and run.
  */
-import { execFile, spawn } from "node:child_process";
+import { execFile, execFileSync, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
@@ -86,6 +87,17 @@ describe("the packages", () => {
   });
 });
 
+describe("the command on a Node that is too old", () => {
+  const [major = 0, minor = 0] = execFileSync("node", ["-p", "process.versions.node"], { env, encoding: "utf8" })
+    .split(".")
+    .map(Number);
+
+  test.skipIf(major > 22 || (major === 22 && minor >= 18))("says which one it needs, and how to get it", async () => {
+    const old = run("node", [join(folder, "empty/node_modules/@svc/core/dist/cli/svc.js"), "dev"], folder);
+    await expect(old).rejects.toThrow(/svc needs Node 22\.18 or newer[\s\S]*npm install --save-dev node@24/);
+  });
+});
+
 describe("an application that svc init made", () => {
   test("has the name of its folder and a Node of its own", async () => {
     expect(JSON.parse(await readFile(join(app, "package.json"), "utf8"))).toMatchObject({ name: "my-app" });
@@ -108,6 +120,10 @@ describe("an application that svc init made", () => {
 
   test("is built, migrated and served", async () => {
     await run("npm", ["run", "--silent", "build"]);
+    const assets = join(app, "dist/assets");
+    const [script = ""] = (await readdir(assets)).filter((name) => name.endsWith(".js"));
+    // The page and the SDK together. What a visitor of the simplest page downloads.
+    expect(gzipSync(await readFile(join(assets, script))).length).toBeLessThan(12 * 1024);
     await run("npm", ["run", "--silent", "migrate"], app, withDatabase());
     const server = spawn("npm", ["start"], { cwd: app, env: withDatabase(), detached: true });
     try {
@@ -118,9 +134,9 @@ describe("an application that svc init made", () => {
       const url = ready();
       expect(await (await fetch(url)).text()).toContain("<title>Notes</title>");
 
-      const script = join(app, "visit.ts");
-      await writeFile(script, visit);
-      expect(await run(join(app, "node_modules/.bin/node"), [script, url])).toContain(
+      const visitor = join(app, "visit.ts");
+      await writeFile(visitor, visit);
+      expect(await run(join(app, "node_modules/.bin/node"), [visitor, url])).toContain(
         "visited: first, done; removed 1",
       );
     } finally {
