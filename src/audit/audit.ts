@@ -106,7 +106,7 @@ function auditHandler(resolver: Resolver, handler: Handler, root: string): Findi
   const entries = body ? [...middleware, body] : middleware;
   for (const code of entries) {
     if (resolver.functions(code.node, code.file, code.given).length > 0) continue;
-    found.push(opaque(code, "is no function that can be found"));
+    if (allowAbove(root, code)?.missing.length !== 0) found.push(opaque(code, "is no function that can be found"));
   }
   for (const leak of new ContextFlow(resolver).leaks(entries, reach.found.regions)) {
     if (allowAbove(root, leak)?.missing.length !== 0) found.push(opaque(leak, leak.what));

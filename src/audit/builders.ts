@@ -139,7 +139,8 @@ function fill(node: Node, file: SourceFile, args: readonly Node[], at: Code, giv
 /** What a builder expression may be: one chain for each possible value. */
 function evaluate(resolver: Resolver, code: Code, seen: Set<Node>): Chain[] {
   const { node, file, given } = code;
-  if (seen.has(node)) return [];
+  // A builder that leads back to itself, and a way too long to be one, end here.
+  if (seen.has(node) || seen.size > 40) return [];
   const inner = new Set(seen).add(node);
   const member = (at: Node): Code => ({ node: at, file, given });
 

@@ -30,6 +30,7 @@ export class ContextFlow {
   readonly #values = new Map<Binding, Value>();
   /** What the fields of classes and object literals hold. */
   readonly #fields = new Map<Node, Value>();
+  readonly #returned = new Map<FunctionNode, Value>();
   readonly #leaks = new Map<Node, Leak>();
   #changed = false;
 
@@ -48,6 +49,7 @@ export class ContextFlow {
     // Values only grow, and only so far: a few rounds reach the end.
     for (let round = 0; round < 12; round++) {
       this.#changed = false;
+      this.#returned.clear();
       for (const { node, file } of regions) walk(node, (inner) => this.#follow(inner, file));
       if (!this.#changed) break;
     }
@@ -201,6 +203,16 @@ export class ContextFlow {
     return binding !== undefined && file.top.get(binding.name) !== binding && binding.kind !== "import";
   }
 
+  /** What a function returns: worked out once a round. */
+  #returns(node: FunctionNode, file: SourceFile): Value {
+    if (!this.#returned.has(node)) {
+      this.#returned.set(node, undefined);
+      const values = returned(node).map((result) => this.#value(result, file));
+      this.#returned.set(node, values.reduce(merge, undefined));
+    }
+    return this.#returned.get(node);
+  }
+
   #held(args: readonly Node[], file: SourceFile): Value {
     return some(args.map((argument) => this.#value(argument, file, 1)).reduce(merge, undefined));
   }
@@ -267,10 +279,7 @@ export class ContextFlow {
         }
         const functions = this.#resolver.functions(node.callee as Node, file);
         if (functions.length > 0) {
-          const results = functions.flatMap((called) =>
-            returned(called.node).map((result) => this.#value(result, called.file, depth + 1)),
-          );
-          return results.reduce(merge, undefined);
+          return functions.map((called) => this.#returns(called.node, called.file)).reduce(merge, undefined);
         }
         // Lists, maps and promises hold on to what they get: `Promise.all([…])`, `list.find(…)`.
         const { callee } = node;

@@ -179,19 +179,20 @@ function objectOfThis(node: Node, file: SourceFile): Node | undefined {
 }
 
 /** Whether a chain of calls begins at the platform's builders. */
-function endsAtCore(resolver: Resolver, node: Node, file: SourceFile, depth = 0): boolean {
-  if (depth > 20) return false;
+function endsAtCore(resolver: Resolver, node: Node, file: SourceFile, seen = new Set<Node>()): boolean {
+  if (seen.has(node)) return false;
+  seen.add(node);
   if (node.type === "CallExpression") {
     const name = fromCore(resolver, node.callee as Node, file);
     if (name) return elsewhere.has(name);
-    return endsAtCore(resolver, node.callee as Node, file, depth + 1);
+    return endsAtCore(resolver, node.callee as Node, file, seen);
   }
-  if (node.type === "MemberExpression") return endsAtCore(resolver, node.object as Node, file, depth + 1);
+  if (node.type === "MemberExpression") return endsAtCore(resolver, node.object as Node, file, seen);
   return resolver
     .origins(node, file)
     .some(
       (origin) =>
-        origin.kind === "node" && origin.node !== node && endsAtCore(resolver, origin.node, origin.file, depth + 1),
+        origin.kind === "node" && origin.node !== node && endsAtCore(resolver, origin.node, origin.file, seen),
     );
 }
 

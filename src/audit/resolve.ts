@@ -64,7 +64,9 @@ export class Resolver {
   }
 
   /** @param path members taken of the expression, outermost last */
-  origins(node: Node, file: SourceFile, path: string[] = [], given = noArguments, seen: Seen = new Map()): Origin[] {
+  origins(node: Node, file: SourceFile, taken: string[] = [], given = noArguments, seen: Seen = new Map()): Origin[] {
+    // `node = node.parent` would go on for ever; deeper members count as the whole.
+    const path = taken.length > 4 ? taken.slice(0, 4) : taken;
     const plain = path.length === 0 && given.size === 0 && seen.size === 0;
     const known = plain ? this.#known.get(node) : undefined;
     if (known) return known;
@@ -187,8 +189,9 @@ export class Resolver {
   }
 
   /** The functions that an expression may be, those included that a call of the application's own code returns. */
-  functions(node: Node, file: SourceFile, given = noArguments, depth = 0): Callable[] {
-    if (depth > 6) return [];
+  functions(node: Node, file: SourceFile, given = noArguments, seen = new Set<Node>()): Callable[] {
+    if (seen.has(node)) return [];
+    seen.add(node);
     return this.origins(node, file, [], given).flatMap((origin): Callable[] => {
       if (origin.kind !== "node") return [];
       const { node: value, file: home, path } = origin;
@@ -201,20 +204,20 @@ export class Resolver {
       if (path.length === 0) {
         // One of a list or an object, whichever: `steps[index]`, `for (const step of steps)`.
         const held = membersOf(value);
-        if (held.length > 0) return held.flatMap((item) => this.functions(item, home, given, depth + 1));
+        if (held.length > 0) return held.flatMap((item) => this.functions(item, home, given, seen));
       }
       if (value.type !== "CallExpression" || path.length > 1) return [];
 
       const callee = value.callee as Node;
       if (callee.type === "MemberExpression" && memberName(callee) === "bind") {
-        return this.functions(callee.object as Node, home, given, depth + 1);
+        return this.functions(callee.object as Node, home, given, seen);
       }
-      return this.functions(callee, home, given, depth + 1).flatMap((called) =>
+      return this.functions(callee, home, given, seen).flatMap((called) =>
         returned(called.node).flatMap((result) => {
           const [name] = path;
           const made = this.origins(result, called.file, name === undefined ? [] : [name], given);
           return made.flatMap((inner) =>
-            inner.kind === "node" ? this.functions(inner.node, inner.file, given, depth + 1) : [],
+            inner.kind === "node" ? this.functions(inner.node, inner.file, given, seen) : [],
           );
         }),
       );
@@ -239,20 +242,24 @@ export class Resolver {
   }
 
   /** A text as far as it can be read; null for the parts that cannot. */
-  text(node: Node, file: SourceFile, given = noArguments): (string | null)[] {
+  text(node: Node, file: SourceFile, given = noArguments, depth = 0): (string | null)[] {
+    if (depth > 20) return [null];
     const [origin, ...others] = this.origins(node, file, [], given);
     if (others.length > 0 || origin?.kind !== "node" || origin.path.length > 0) return [null];
     const { node: value, file: home } = origin;
     const literal = literalText(value);
     if (literal !== undefined) return [literal];
     if (value.type === "BinaryExpression" && value.operator === "+") {
-      return join([...this.text(value.left as Node, home, given), ...this.text(value.right, home, given)]);
+      return join([
+        ...this.text(value.left as Node, home, given, depth + 1),
+        ...this.text(value.right, home, given, depth + 1),
+      ]);
     }
     if (value.type !== "TemplateLiteral") return [null];
     return join(
       value.quasis.flatMap((quasi, index) => {
         const inner = value.expressions[index];
-        return [quasi.value.cooked ?? "", ...(inner ? this.text(inner, home, given) : [])];
+        return [quasi.value.cooked ?? "", ...(inner ? this.text(inner, home, given, depth + 1) : [])];
       }),
     );
   }

@@ -48,14 +48,15 @@ export function tableOf(resolver: Resolver, origin: Origin): TableName | undefin
 }
 
 /** The function of drizzle at the beginning of a chain of calls, when it defines schema. */
-function rootMaker(resolver: Resolver, origin: Origin, depth = 0): string | undefined {
+function rootMaker(resolver: Resolver, origin: Origin, seen = new Set<unknown>()): string | undefined {
   if (origin.kind === "package") {
     if (!origin.from.startsWith("drizzle-orm")) return undefined;
     return makers.test(origin.name) || origin.name === "relations" ? origin.name : undefined;
   }
-  if (origin.kind !== "node" || origin.node.type !== "CallExpression" || depth > 10) return undefined;
+  if (origin.kind !== "node" || origin.node.type !== "CallExpression" || seen.has(origin.node)) return undefined;
+  seen.add(origin.node);
   for (const callee of resolver.origins(origin.node.callee as typeof origin.node, origin.file)) {
-    const maker = rootMaker(resolver, callee, depth + 1);
+    const maker = rootMaker(resolver, callee, seen);
     if (maker) return maker;
   }
   return undefined;
