@@ -3,7 +3,7 @@
  * type-checked by the oldest and the newest TypeScript that is supported, and run.
  */
 import { execFile, execFileSync, spawn } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -14,6 +14,7 @@ import { root } from "../support/global-setup.ts";
 
 const execute = promisify(execFile);
 const db = database("template1");
+const viewDb = database("template1");
 let folder: string;
 let app: string;
 const packages = () => join(folder, "packages");
@@ -27,14 +28,15 @@ const env = {
     .join(":"),
   PORT: "0",
 };
-const withDatabase = () => ({
+const withDatabase = (target = db) => ({
   ...env,
-  DATABASE_URL: db.url("request"),
-  DATABASE_SYSTEM_URL: db.url("system"),
-  DATABASE_AUTH_URL: db.url("auth"),
-  DATABASE_ADMIN_URL: db.url("admin"),
-  DATABASE_REPLICATION_URL: db.url("replication"),
+  DATABASE_URL: target.url("request"),
+  DATABASE_SYSTEM_URL: target.url("system"),
+  DATABASE_AUTH_URL: target.url("auth"),
+  DATABASE_ADMIN_URL: target.url("admin"),
+  DATABASE_REPLICATION_URL: target.url("replication"),
 });
+const node = () => join(app, "node_modules/.bin/node");
 
 /** Runs a command. @returns what it printed; a failure shows that too */
 async function run(command: string, args: string[], cwd = app, environment: NodeJS.ProcessEnv = env): Promise<string> {
@@ -101,7 +103,7 @@ describe("the command on a Node that is too old", () => {
 describe("an application that svc init made", () => {
   test("has the name of its folder and a Node of its own", async () => {
     expect(JSON.parse(await readFile(join(app, "package.json"), "utf8"))).toMatchObject({ name: "my-app" });
-    expect(await run(join(app, "node_modules/.bin/node"), ["--version"])).toMatch(/^v24\./);
+    expect(await run(node(), ["--version"])).toMatch(/^v24\./);
     expect(await readFile(join(app, ".gitignore"), "utf8")).toContain(".svc");
   });
 
@@ -125,25 +127,54 @@ describe("an application that svc init made", () => {
     // The page and the SDK together. What a visitor of the simplest page downloads.
     expect(gzipSync(await readFile(join(assets, script))).length).toBeLessThan(12 * 1024);
     await run("npm", ["run", "--silent", "migrate"], app, withDatabase());
-    const server = spawn("npm", ["start"], { cwd: app, env: withDatabase(), detached: true });
-    try {
-      let output = "";
-      for (const stream of [server.stdout, server.stderr]) stream.on("data", (chunk) => (output += chunk));
-      const ready = () => /Ready: (\S+)/.exec(output)?.[1] ?? output;
-      await expect.poll(ready, { timeout: 30_000 }).toMatch(/^http/);
-      const url = ready();
+    await serving(app, withDatabase(), async (url) => {
       expect(await (await fetch(url)).text()).toContain("<title>Notes</title>");
-
       const visitor = join(app, "visit.ts");
       await writeFile(visitor, visit);
-      expect(await run(join(app, "node_modules/.bin/node"), [visitor, url])).toContain(
-        "visited: first, done; removed 1",
-      );
-    } finally {
-      process.kill(-(server.pid ?? 0));
-    }
+      expect(await run(node(), [visitor, url])).toContain("visited: first, done; removed 1");
+    });
   }, 60_000);
 }, 120_000);
+
+describe("an application as the documentation shows one, on the packed packages", () => {
+  const view = () => join(folder, "app-view");
+
+  beforeAll(async () => {
+    await cp(join(import.meta.dirname, "app-view"), view(), { recursive: true });
+    for (const file of ["package.json", "tsconfig.json"]) await cp(join(app, file), join(view(), file));
+    await symlink(join(app, "node_modules"), join(view(), "node_modules"));
+    await run("npx", ["svc", "prepare"], view(), withDatabase(viewDb));
+  });
+
+  test("type-checks", () => run("npm", ["run", "--silent", "typecheck"], view()));
+
+  test("runs", async () => {
+    await serving(view(), withDatabase(viewDb), async (url) => {
+      expect(JSON.parse(await run(node(), [join(view(), "web/visit.ts"), url], view()))).toEqual({
+        name: "Ann",
+        title: "Write docs",
+        open: 1,
+        size: 5,
+        message: "hi",
+        hello: "ann",
+      });
+    });
+  });
+}, 60_000);
+
+/** Runs `npm start` until the visit is over. */
+async function serving(cwd: string, environment: NodeJS.ProcessEnv, visitAt: (url: string) => Promise<void>) {
+  const server = spawn("npm", ["start"], { cwd, env: environment, detached: true });
+  try {
+    let output = "";
+    for (const stream of [server.stdout, server.stderr]) stream.on("data", (chunk) => (output += chunk));
+    const ready = () => /Ready: (\S+)/.exec(output)?.[1] ?? output;
+    await expect.poll(ready, { timeout: 30_000 }).toMatch(/^http/);
+    await visitAt(ready());
+  } finally {
+    process.kill(-(server.pid ?? 0));
+  }
+}
 
 /** A visitor that knows the application by its api.ts alone. */
 const visit = `
