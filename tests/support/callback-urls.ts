@@ -1,0 +1,235 @@
+/** Places that somebody may ask to be sent to after a sign-in: those that are fine, and what people try instead. */
+
+/** Origins of the service under test, its own one first. */
+export const listed = ["https://app.test", "https://front.test", "http://localhost:3000", "https://xn--bcher-kva.test"];
+
+/** What is accepted, and where it leads before the result is added. */
+export const good: [string, string][] = [
+  ["/", "https://app.test/"],
+  ["/done", "https://app.test/done"],
+  ["/done?next=//evil.test", "https://app.test/done?next=//evil.test"],
+  ["/done#//evil.test", "https://app.test/done#//evil.test"],
+  ["/a//evil.test", "https://app.test/a//evil.test"],
+  ["/%2f%2fevil.test", "https://app.test/%2f%2fevil.test"],
+  ["/%5cevil.test", "https://app.test/%5cevil.test"],
+  ["/@evil.test", "https://app.test/@evil.test"],
+  ["/a/../b", "https://app.test/b"],
+  ["https://app.test", "https://app.test/"],
+  ["https://app.test/x?y=1", "https://app.test/x?y=1"],
+  ["https://front.test", "https://front.test/"],
+  ["https://front.test?a=1", "https://front.test/?a=1"],
+  ["https://front.test/#/route?code=1", "https://front.test/#/route?code=1"],
+  ["https://front.test/a?b=https://evil.test", "https://front.test/a?b=https://evil.test"],
+  ["https://front.test/@evil.test", "https://front.test/@evil.test"],
+  ["http://localhost:3000/done", "http://localhost:3000/done"],
+  ["https://xn--bcher-kva.test/a", "https://xn--bcher-kva.test/a"],
+];
+
+const hosts = ["evil.test", "front.test.evil.test", "evilfront.test", "sub.front.test", "front.test.", "front.tes"];
+const oddOrigins = [
+  ...hosts.map((host) => `https://${host}`),
+  ...hosts.map((host) => `https://${host}/done`),
+  ...[
+    "http://front.test",
+    "https://front.test:444",
+    "https://front.test:443",
+    "https://front.test:0443",
+    "https://front.test:",
+  ],
+  ...[
+    "http://localhost",
+    "http://localhost:3001",
+    "https://localhost:3000",
+    "http://127.0.0.1:3000",
+    "http://[::1]:3000",
+  ],
+  ...[
+    "http://localhost:3000.evil.test",
+    "http://localhost:30000",
+    "http://0x7f.1:3000",
+    "http://app.test",
+    "ws://front.test",
+  ],
+  ...["https://FRONT.test", "HTTPS://front.test", "https://Front.Test/done", "https://FRONT.TEST"],
+  ...[
+    "https://*.test",
+    "https://*",
+    "*",
+    "https://bücher.test",
+    "https://xn--bcher-kva.evil.test",
+    "https://xn--front-.test",
+  ],
+  ...[
+    "https://front。test",
+    "https://front．test",
+    "https://front｡test",
+    "https://ｆront.test",
+    "https://fr\u00f6nt.test",
+  ],
+  ...[
+    "https://front.te\u200bst",
+    "https://front.te\u00adst",
+    "https://front.test\u2024evil.test",
+    "https://front%2etest",
+  ],
+];
+const userinfo = [
+  ...["https://front.test@evil.test", "https://front.test:x@evil.test", "https://front.test%40evil.test"],
+  ...[
+    "https://u@front.test",
+    "https://u:p@front.test/",
+    "https://@front.test",
+    "https://:@front.test/",
+    "https://front.test/@/..//@evil.test\\",
+  ],
+  ...[
+    "https://evil.test#@front.test",
+    "https://evil.test?@front.test",
+    "https://evil.test/@front.test",
+    "https://evil.test\\@front.test",
+  ],
+  ...[
+    "https://front.test#@evil.test\\",
+    "https://front.test;@evil.test",
+    "https://front.test,evil.test",
+    "https://front.test&evil.test",
+  ],
+];
+const slashes = [
+  ...[
+    "//evil.test",
+    "///evil.test",
+    "////evil.test",
+    "//front.test",
+    "//app.test",
+    "//evil.test/..",
+    "//evil.test@app.test",
+  ],
+  ...[
+    "/\\evil.test",
+    "\\/evil.test",
+    "\\\\evil.test",
+    "\\evil.test",
+    "/\\/evil.test",
+    "/\\\\evil.test",
+    "/a\\evil.test",
+    "//\\evil.test",
+  ],
+  ...[
+    "https:evil.test",
+    "https:/evil.test",
+    "https:///evil.test",
+    "https:\\evil.test",
+    "https:\\\\evil.test",
+    "https:/\\evil.test",
+  ],
+  ...[
+    "https:front.test",
+    "https:/front.test",
+    "https:///front.test",
+    "https:\\\\front.test",
+    "https://front.test\\",
+    "https://front.test\\.evil.test",
+  ],
+  ...[
+    "https%3A%2F%2Fevil.test",
+    "%2f%2fevil.test",
+    "%2Fdone",
+    "%5c%5cevil.test",
+    "%68ttps://evil.test",
+    "https:%2f%2fevil.test",
+  ],
+  ...[
+    ".",
+    "..",
+    "./done",
+    "../done",
+    "done",
+    "evil.test",
+    "front.test",
+    "?a=1",
+    "#a",
+    "@evil.test",
+    ":443",
+    ";/evil.test",
+    "~/done",
+  ],
+];
+const schemes = [
+  ...[
+    "javascript:alert(1)",
+    "JaVaScRiPt:alert(1)",
+    "javascript://front.test/%0aalert(1)",
+    "java\tscript:alert(1)",
+    "javascript&colon;alert(1)",
+  ],
+  ...[
+    "data:text/html,<script>alert(1)</script>",
+    "data:text/html;base64,PHNjcmlwdD4=",
+    "vbscript:msgbox(1)",
+    "file:///etc/passwd",
+  ],
+  ...[
+    "blob:https://front.test/1",
+    "filesystem:https://front.test/1",
+    "view-source:https://front.test",
+    "about:blank",
+    "ftp://front.test",
+  ],
+  ...[
+    "mailto:a@front.test",
+    "intent://front.test#Intent;end",
+    "myapp://front.test",
+    "null",
+    "undefined",
+    "urn:front.test",
+    "://front.test",
+  ],
+];
+const characters = [
+  ...[
+    " https://front.test",
+    "https://front.test ",
+    "\thttps://front.test",
+    "https://front.test\t",
+    "https://fro\tnt.test",
+    "https://front.test/\t",
+  ],
+  ...[
+    "\n//evil.test",
+    "https://front.test\n.evil.test",
+    "/\r\nLocation: https://evil.test",
+    "/\nevil",
+    "/ evil.test",
+    "/\tevil.test",
+    "/\t/evil.test",
+  ],
+  ...[
+    "\u0000/done",
+    "/done\u0000",
+    "\u0001//evil.test",
+    "/\u007f",
+    "\ufeff/done",
+    "\u00a0//evil.test",
+    "\u2028//evil.test",
+    "/\u3000",
+    "/ｄone",
+  ],
+  ...[
+    "/d\u00f6ne",
+    "／／evil.test",
+    "/\u2215/evil.test",
+    "/\u202egnp.exe",
+    "https://front.test/\u0085",
+    "/\u{1f600}",
+    "/\ud800",
+  ],
+];
+const lengths = [
+  "",
+  `/${"a".repeat(2048)}`,
+  `https://front.test/${"a".repeat(5000)}`,
+  `https://${"a.".repeat(500)}test`,
+  "/".repeat(3),
+];
+export const bad = [...oddOrigins, ...userinfo, ...slashes, ...schemes, ...characters, ...lengths];
