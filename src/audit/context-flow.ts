@@ -168,6 +168,8 @@ export class ContextFlow {
         this.#leak(node, file, `hands the context to "${origin.from}", which the audit does not read`);
       } else if (origin.kind === "global" && !harmless.test([origin.name, ...origin.path].join("."))) {
         this.#leak(node, file, `hands the context to ${[origin.name, ...origin.path].join(".")}`);
+      } else if (origin.kind === "unknown" && origin.tooFar) {
+        this.#leak(node, file, "hands the context to something that the audit cannot follow");
       } else if (origin.kind === "node" && !isClass(origin.node) && !this.#isLocal(callee, file)) {
         this.#leak(node, file, "hands the context to something that the audit cannot follow");
       }

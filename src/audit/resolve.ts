@@ -25,10 +25,14 @@ export type Origin =
   | { kind: "namespace"; file: SourceFile }
   | { kind: "global"; name: string; path: string[] }
   /** A parameter that nobody in the application fills, a caught error. */
-  | { kind: "unknown" };
+  | { kind: "unknown"; tooFar?: boolean };
 
 /** Nodes on the way, with the members taken of them: a value that leads back to itself ends there. */
-type Seen = Map<Node, string[]>;
+interface Seen {
+  nodes: Map<Node, string[]>;
+  steps: number;
+}
+const nothingSeen = (): Seen => ({ nodes: new Map(), steps: 0 });
 
 /** Arguments of one call, in place of parameters. */
 export type Arguments = ReadonlyMap<Binding, { node: Node; file: SourceFile; given: Arguments }>;
@@ -64,17 +68,19 @@ export class Resolver {
   }
 
   /** @param path members taken of the expression, outermost last */
-  origins(node: Node, file: SourceFile, taken: string[] = [], given = noArguments, seen: Seen = new Map()): Origin[] {
+  origins(node: Node, file: SourceFile, taken: string[] = [], given = noArguments, seen = nothingSeen()): Origin[] {
     // `node = node.parent` would go on for ever; deeper members count as the whole.
     const path = taken.length > 4 ? taken.slice(0, 4) : taken;
-    const plain = path.length === 0 && given.size === 0 && seen.size === 0;
+    const plain = path.length === 0 && given.size === 0 && seen.steps === 0;
     const known = plain ? this.#known.get(node) : undefined;
     if (known) return known;
-    const before = seen.get(node);
+    const before = seen.nodes.get(node);
     const members = path.join(".");
     if (before?.includes(members)) return [];
+    // A value from this many places is beyond reading, and beyond the stack.
+    if (seen.steps++ > 800) return [{ kind: "unknown", tooFar: true }];
     if (before) before.push(members);
-    else seen.set(node, [members]);
+    else seen.nodes.set(node, [members]);
 
     const found = this.#follow(node, file, path, given, seen);
     if (plain && (this.#listed || !this.#calls)) this.#known.set(node, found);
@@ -128,7 +134,7 @@ export class Resolver {
   }
 
   /** What an import or export target stands for. */
-  target(target: Target, path: string[], given = noArguments, seen: Seen = new Map()): Origin[] {
+  target(target: Target, path: string[], given = noArguments, seen = nothingSeen()): Origin[] {
     switch (target.kind) {
       case "binding":
         return this.binding(target.binding, path, given, seen);
@@ -154,7 +160,7 @@ export class Resolver {
     );
   }
 
-  binding(binding: Binding, path: string[], given = noArguments, seen: Seen = new Map()): Origin[] {
+  binding(binding: Binding, path: string[], given = noArguments, seen = nothingSeen()): Origin[] {
     const { file, declaration } = binding;
     const defaults = binding.defaults.flatMap((node) => this.origins(node, file, path, given, seen));
     const writes = binding.writes

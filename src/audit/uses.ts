@@ -28,6 +28,7 @@ const drivers =
 
 /** What the use of something from a package or a global amounts to. */
 export function outsideUse(origin: Origin): Use | undefined {
+  if (origin.kind === "unknown") return origin.tooFar ? opaque("a value that comes from too many places") : undefined;
   if (origin.kind === "global") {
     if (origin.name === "eval" || origin.name === "Function") return opaque(`${origin.name}, which runs text as code`);
     if (origin.name === "arguments") return opaque("arguments, whose members have no names");
