@@ -27,10 +27,20 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     }
     const signed = cookie.read(headers.cookie);
     if (signed === null || options.sessionTokens.open(signed) === null) return null;
-    // Cross-site request forgery: the browser adds the cookie, but it also says whose page is asking.
-    if (access === "write" && !origins.allows(headers.origin)) throw foreignOrigin();
+    requirePageOfOurs(origins, headers.origin, access);
     return findSession(options, signed);
   };
+}
+
+/**
+ * Cross-site request forgery: the browser adds the cookie, but it also says whose page is asking. It need not say so of
+ * a GET that it makes for itself; what it does say counts for reading too.
+ *
+ * @throws SvcError FORBIDDEN
+ */
+export function requirePageOfOurs(origins: OriginPolicy, origin: string | undefined, access: "read" | "write"): void {
+  const isAbsent = origin === undefined && access === "read";
+  if (!isAbsent && !origins.allows(origin)) throw foreignOrigin();
 }
 
 /** The live session of a session token as the client holds it, or null. A JWT is none. */

@@ -16,9 +16,18 @@ export class SessionCookie {
     this.#attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
   }
 
-  /** Its value in a `Cookie` header, as `cookieValue` reads it. */
+  /** Its value in a `Cookie` header; null when there is none, or none to be trusted. */
   read(header: string | undefined): string | null {
-    return cookieValue(header, this.name);
+    const [value, ...others] = this.all(header);
+    return value === undefined || others.length > 0 ? null : value || null;
+  }
+
+  /**
+   * Its different values: more than one means that a neighbouring host has set a cookie of the name too. A value that
+   * we never set is "".
+   */
+  all(header: string | undefined): string[] {
+    return differentValues(header, this.name).map((value) => (value !== null && isSpelledAsSet(value) ? value : ""));
   }
 
   /** `Set-Cookie` for a session that lasts until then. */
@@ -38,23 +47,34 @@ export class SessionCookie {
  * neighbouring host, and nothing tells which.
  */
 export function cookieValue(header: string | undefined, name: string): string | null {
-  if (header === undefined || !header.includes(name)) return null;
-  let found: string | null = null;
-  for (const pair of header.split(";")) {
-    const equals = pair.indexOf("=");
-    if (equals < 0 || pair.slice(0, equals).trim() !== name) continue;
-    const value = decode(pair.slice(equals + 1).trim());
-    if (found !== null && found !== value) return null;
-    found = value;
-  }
-  return found;
+  const [value, ...others] = differentValues(header, name);
+  return value === undefined || others.length > 0 ? null : value;
 }
 
-/** The base64 of a signature has characters that travel percent-encoded. What cannot be decoded is no cookie of ours. */
+function differentValues(header: string | undefined, name: string): (string | null)[] {
+  if (header === undefined || !header.includes(name)) return [];
+  const start = `${name}=`;
+  // Browsers put one space between two cookies. Other blanks are part of a name: taken away, they would let a name
+  // through that the browser's own check of prefixes has not seen.
+  const pairs = header.split(";").map((pair) => pair.replace(/^ +/, ""));
+  return [...new Set(pairs.filter((pair) => pair.startsWith(start)).map((pair) => decode(pair.slice(start.length))))];
+}
+
+/**
+ * The base64 of a signature has characters that travel percent-encoded, or, from a server that forwards the cookie, as
+ * they are. Any other spelling is no cookie of ours.
+ */
 function decode(value: string): string | null {
   try {
-    return decodeURIComponent(value);
+    const decoded = decodeURIComponent(value);
+    return value === decoded || value === encodeURIComponent(decoded) ? decoded : null;
   } catch {
     return null;
   }
+}
+
+/** Base64 of 32 bytes has two bits to spare: of the four spellings of a signature, one is ours. */
+function isSpelledAsSet(value: string): boolean {
+  const signature = value.slice(value.indexOf(".") + 1);
+  return Buffer.from(signature, "base64").toString("base64") === signature;
 }

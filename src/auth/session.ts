@@ -28,7 +28,7 @@ export interface CredentialHeaders {
  * @param access what the call may do. A cookie, which browsers send whoever asks, lets nobody write but the pages of
  *               listed origins (Default: "write")
  * @returns null when there is no credential or none that is valid; a promise only when the database had to be asked
- * @throws SvcError FORBIDDEN for a write by cookie from another origin, or from none
+ * @throws SvcError FORBIDDEN by cookie from another origin, for a write also without one
  */
 export type Authenticate = (
   headers: CredentialHeaders,

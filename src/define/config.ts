@@ -3,6 +3,7 @@
  * and the sentence an operator reads when one is wrong.
  * Next hop: `load-config.ts` reads both, merges them (the environment wins) and freezes the result.
  */
+import { validateHeaderName, validateHeaderValue } from "node:http";
 import { z } from "zod";
 import { kindOf } from "./v.ts";
 
@@ -30,6 +31,21 @@ const port = () => integer(0, 65_535, portNumber);
 const proxies = "true, false or the number of proxies, for example 1";
 const schemaFiles = 'a file such as "./backend/schema.ts", or a list of them';
 const plan = () => z.enum(["free", "personal", "pro"], must('"free", "personal" or "pro"'));
+
+const headers = 'headers and their values, such as { "content-security-policy": "default-src \'self\'" }';
+
+/** Whether HTTP can carry them. Node would find out in the first answer. */
+function areHeaders(values: Record<string, string>): boolean {
+  try {
+    for (const [name, value] of Object.entries(values)) {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** The file's shape. Strict: an unknown key is an error, since a mistyped limit would otherwise be no limit. */
 export const fileSchema = z.strictObject({
@@ -81,6 +97,8 @@ export const fileSchema = z.strictObject({
   plan: plan().default("pro"),
   /** Folder of static files served at `/`. (Default: none) */
   webDir: folder().optional(),
+  /** Headers of those files, in place of or beside the ones they have anyway; "" takes one away. (Default: {}) */
+  webHeaders: z.record(z.string(), z.string(), must(headers)).refine(areHeaders, must(headers)).default({}),
   /** Proxies in front whose X-Forwarded-* is believed: how many, all (true) or none (false). (Default: false) */
   trustProxy: z.union([z.boolean(), integer(0, 100, proxies)], must(proxies)).default(false),
   /** The most a request may take. */

@@ -9,6 +9,7 @@ import type { Logger } from "pino";
 import type { Api } from "../define/api.ts";
 import { createCors } from "./cors.ts";
 import { notFound, renderError, sendError } from "./errors.ts";
+import { standingHeaders } from "./exchange.ts";
 import { healthEndpoints, type Readiness } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
 import { observer, setCommonHeaders } from "./observe.ts";
@@ -26,6 +27,10 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   readiness: Readiness;
   /** Folder of static files, or null. */
   webDir: string | null;
+  /** In place of, or beside, the headers that static files carry; "" takes one away. */
+  webHeaders: Readonly<Record<string, string>>;
+  /** Whether to keep quiet about origins that are not listed. */
+  production: boolean;
   trustProxy: boolean | number;
 }
 
@@ -33,12 +38,12 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
 export function createApp(options: AppOptions): RequestListener {
   const { procedures } = options.api["~svc"];
   const transport = { ...options, procedures };
-  const observe = observer(options.log, options.metrics);
+  const observe = observer(options.log, options.metrics, standingHeaders(options.origins));
   const calls = new Map([
     ["/api/query", procedureEndpoint(transport, "query")],
     ["/api/mutation", procedureEndpoint(transport, "mutation")],
   ]);
-  const cors = createCors(options.origins);
+  const cors = createCors(options.origins, options.production ? undefined : options.log);
   const app = expressApp(options);
 
   // Calls by name are nearly all of the traffic. Two known paths need no router, and Express would cost as much as
@@ -58,7 +63,7 @@ function pathOf(url: string): string {
 }
 
 function expressApp(options: AppOptions) {
-  const { api, webDir } = options;
+  const { api, webDir, webHeaders } = options;
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -71,7 +76,7 @@ function expressApp(options: AppOptions) {
   app.use("/api/auth", options.authRoutes);
   app.use(healthEndpoints(options.readiness, options.metrics));
   app.use(applicationRoutes(api["~svc"].routes, options));
-  if (webDir) app.use(staticFiles(webDir));
+  if (webDir) app.use(staticFiles(webDir, webHeaders));
   app.use(notFound);
   app.use(renderError);
   return app;

@@ -4,6 +4,7 @@
  * Next hop: `origin-policy.ts`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Logger } from "pino";
 import { sendError } from "./errors.ts";
 import { exchangeOf } from "./exchange.ts";
 import { foreignOrigin, type OriginPolicy } from "./origin-policy.ts";
@@ -17,7 +18,9 @@ const preflightLifetime = 7200;
 /** Adds what a listed origin needs to the headers of this exchange. @returns true when the request was a preflight */
 export type Cors = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-export function createCors(policy: OriginPolicy): Cors {
+/** @param log where origins that are not listed are announced, in development. (Default: nowhere) */
+export function createCors(policy: OriginPolicy, log?: Logger): Cors {
+  const announce = log ? announcer(log) : () => {};
   return (request, response) => {
     const { origin } = request.headers;
     if (origin === undefined) return false;
@@ -28,11 +31,29 @@ export function createCors(policy: OriginPolicy): Cors {
       exchange.headers["access-control-allow-credentials"] = "true";
       exchange.headers["access-control-expose-headers"] = exposed;
       if (isPreflight) answerPreflight(request, response);
-    } else if (isPreflight) {
-      exchange.operation = "preflight";
-      sendError(response, foreignOrigin());
+    } else {
+      announce(origin);
+      if (isPreflight) {
+        exchange.operation = "preflight";
+        sendError(response, foreignOrigin());
+      }
     }
     return isPreflight;
+  };
+}
+
+/** How many origins are announced before the log is left in peace, and how much of each, in UTF-16 units. */
+const maxAnnounced = 20;
+const maxLength = 200;
+
+/** A line for each new one: the browser's console does not show the hint that the answer carries. */
+function announcer(log: Logger): (origin: string) => void {
+  const announced = new Set<string>();
+  return (given) => {
+    const origin = given.slice(0, maxLength);
+    if (announced.has(origin) || announced.size >= maxAnnounced) return;
+    announced.add(origin);
+    log.warn({ origin }, "a page of an origin that is not listed asks; if it is yours, add it to frontendOrigins");
   };
 }
 

@@ -3,6 +3,7 @@
  * Written by `observe.ts`, filled in by the endpoints, read by the log, the metrics and error bodies.
  */
 import type { ServerResponse } from "node:http";
+import type { OriginPolicy } from "./origin-policy.ts";
 
 export interface Exchange {
   requestId: string;
@@ -16,10 +17,37 @@ export interface Exchange {
 
 const exchanges = new WeakMap<ServerResponse, Exchange>();
 
-/** The id that leads to the log, no guessing of content types, and the warning to caches that CORS headers differ. */
-export function startExchange(response: ServerResponse, requestId: string): Exchange {
-  const headers = { "x-request-id": requestId, "x-content-type-options": "nosniff", vary: "Origin" };
-  const exchange: Exchange = { requestId, operation: "unknown", headers };
+/** Whoever frames an answer of the API, or pulls it into a page as an image or a script, is up to no good. */
+const jsonHeaders = {
+  "content-type": "application/json; charset=utf-8",
+  "cache-control": "no-store",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  // For scripts of listed origins CORS decides; this is about requests that ask nobody.
+  "cross-origin-resource-policy": "same-origin",
+};
+
+/** In seconds: how long browsers insist on https, a year. Whether for subdomains too, is not ours to say. */
+const httpsFor = 31_536_000;
+
+/** What all answers of a service carry: made once. */
+export function standingHeaders({ own, all }: Pick<OriginPolicy, "own" | "all">): Record<string, string> {
+  return {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "content-security-policy": `frame-ancestors ${all.join(" ")}`,
+    // The warning to caches that CORS headers differ.
+    vary: "Origin",
+    ...(own.startsWith("https:") && { "strict-transport-security": `max-age=${httpsFor}` }),
+  };
+}
+
+/** @param standing see `standingHeaders` */
+export function startExchange(
+  response: ServerResponse,
+  requestId: string,
+  standing: Readonly<Record<string, string>>,
+): Exchange {
+  const exchange: Exchange = { requestId, operation: "unknown", headers: { ...standing, "x-request-id": requestId } };
   exchanges.set(response, exchange);
   return exchange;
 }
@@ -35,9 +63,8 @@ export function exchangeOf(response: ServerResponse): Exchange {
 export function sendJson(response: ServerResponse, status: number, json: string, headers: Record<string, string> = {}) {
   response.writeHead(status, {
     ...exchangeOf(response).headers,
-    "content-type": "application/json; charset=utf-8",
+    ...jsonHeaders,
     "content-length": Buffer.byteLength(json),
-    "cache-control": "no-store",
     ...headers,
   });
   response.end(json);

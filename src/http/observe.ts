@@ -12,14 +12,14 @@ const acceptableId = /^[\w.:-]{1,128}$/;
 /** Begins the exchange; what follows when it is over is arranged here too. */
 export type Observe = (request: IncomingMessage, response: ServerResponse) => void;
 
-export function observer(log: Logger, metrics: Metrics): Observe {
+export function observer(log: Logger, metrics: Metrics, standing: Readonly<Record<string, string>>): Observe {
   // These lines have our own fields only, none of them secret: looking for secrets would double their cost.
-  const lines = log.child({}, { redact: [] });
+  const lines = log.child({}, { redact: [], formatters: { log: (line) => line } });
   return (request, response) => {
     const started = performance.now();
     const given = request.headers["x-request-id"];
     const requestId = typeof given === "string" && acceptableId.test(given) ? given : randomUUID();
-    const exchange = startExchange(response, requestId);
+    const exchange = startExchange(response, requestId, standing);
 
     response.on("close", () => {
       const ms = performance.now() - started;

@@ -67,5 +67,7 @@ function startsAt(target: string, origin: string): boolean {
 /** The answer to an origin that is not on the list. The origin itself is not repeated: it may be anything. */
 export const foreignOrigin = () =>
   new SvcError("FORBIDDEN", "This origin may not do this.", {
-    hint: "List it under frontendOrigins in svc.config.ts, spelled as the browser sends it in Origin.",
+    hint:
+      "List it under frontendOrigins in svc.config.ts, spelled as the browser sends it in Origin. " +
+      "The service's own origin is AUTHLIB_URL.",
   });

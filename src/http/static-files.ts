@@ -2,18 +2,31 @@
 import express, { Router } from "express";
 import { exchangeOf } from "./exchange.ts";
 
-/** Scripts and styles from this origin only; nobody may frame the page. */
-const policy =
-  "default-src 'self'; img-src 'self' data: blob:; connect-src 'self' ws: wss:; " +
-  "frame-ancestors 'none'; base-uri 'self'; form-action 'self'";
+/**
+ * Scripts and styles from this origin only; nobody may frame the page; no other page keeps a handle on its window, but
+ * the windows it opens itself may answer it. Images may be shown elsewhere: in mails, for example.
+ */
+const defaults: Readonly<Record<string, string>> = {
+  "content-security-policy":
+    "default-src 'self'; img-src 'self' data: blob:; connect-src 'self' ws: wss:; object-src 'none'; " +
+    "frame-ancestors 'none'; base-uri 'self'; form-action 'self'",
+  "cross-origin-opener-policy": "same-origin-allow-popups",
+};
 
-/** @param folder absolute; files and folders whose names start with a dot are not served */
-export function staticFiles(folder: string): Router {
+/**
+ * @param folder  absolute; files and folders whose names start with a dot are not served
+ * @param changes headers in place of the defaults, or beside them; "" takes one away
+ */
+export function staticFiles(folder: string, changes: Readonly<Record<string, string>>): Router {
+  const lower = Object.entries(changes).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const headers = Object.entries({ ...defaults, ...Object.fromEntries(lower) });
   const router = Router();
   router.use((_request, response, next) => {
     exchangeOf(response).operation = "static";
-    response.setHeader("content-security-policy", policy);
-    response.setHeader("referrer-policy", "same-origin");
+    for (const [name, value] of headers) {
+      if (value === "") response.removeHeader(name);
+      else response.setHeader(name, value);
+    }
     next();
   });
   router.use(express.static(folder, { dotfiles: "ignore", etag: true, index: "index.html", redirect: false }));

@@ -1,7 +1,13 @@
-/** The process's logger: JSON lines on standard output, secrets redacted by name. */
+/**
+ * The process's logger: JSON lines on standard output, without secrets.
+ * Next hop: `redact.ts` for what is logged beside the message, `describe-error.ts` for errors.
+ */
 import pino, { type DestinationStream, type Logger } from "pino";
+import { describeError } from "./describe-error.ts";
+import { censor, redact } from "./redact.ts";
 
-const secretKeys = ["password", "token", "sessionToken", "secret", "authorization", "cookie"];
+/** For what a child logger carries, which `redact` does not see: these names, on the first two levels. */
+const carried = ["password", "token", "sessionToken", "secret", "authorization", "cookie", "apiKey"];
 
 /**
  * @param level       pino's level, for example "info"
@@ -12,45 +18,14 @@ export function createLog(level: string, destination?: DestinationStream): Logge
     {
       level,
       base: { pid: process.pid },
-      redact: { paths: secretKeys.flatMap((key) => [key, `*.${key}`]), censor: "[redacted]" },
+      redact: { paths: carried.flatMap((key) => [key, `*.${key}`]), censor },
+      formatters: {
+        // What stands under `err` is the serializer's.
+        log: ({ err, ...others }) => ({ ...(redact(others) as object), ...(err !== undefined && { err }) }),
+      },
       serializers: { err: describeError },
     },
     // Buffered: a write per request would cost more than the request. Flushed once a second and at exit.
     destination ?? pino.destination({ dest: 1, sync: false, minLength: 8192, periodicFlush: 1000 }),
   );
-}
-
-/**
- * What the log keeps of an error. Of a database error that is its code and place: its message may quote a value, its
- * detail a whole row, and Drizzle's wrapper the statement with all parameters.
- */
-function describeError(error: unknown): object {
-  if (!(error instanceof Error)) return { message: String(error) };
-  const { cause, name, message, stack } = error;
-  if ("severity" in error || name === "DrizzleQueryError") return describeDatabaseError(error);
-  return {
-    type: name,
-    message,
-    stack,
-    ...(cause !== undefined && { cause: describeError(cause) }),
-  };
-}
-
-/** Data exceptions, and syntax errors: of casts, of text search queries. Their messages repeat what they were given. */
-const quotesValues = /^(22|42601)/;
-
-function describeDatabaseError(error: Error): object {
-  const { code, severity, schema, table, column, constraint, routine, query } = error as Error &
-    Record<string, unknown>;
-  const details = Object.entries({ code, severity, schema, table, column, constraint, routine, query });
-  return {
-    type: error.name,
-    ...Object.fromEntries(details.filter(([, value]) => value !== undefined)),
-    ...(code !== undefined && !quotesValues.test(String(code)) && { message: error.message }),
-    stack: error.stack
-      ?.split("\n")
-      .filter((line) => line.startsWith("    at "))
-      .join("\n"),
-    ...(error.cause !== undefined && { cause: describeError(error.cause) }),
-  };
 }

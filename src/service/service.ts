@@ -83,6 +83,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       metrics: createMetrics({ request: pools.request, system: pools.system, auth: pools.auth }),
       readiness: { pool: pools.request, stopping: () => stopping !== undefined },
       webDir: config.webDir,
+      webHeaders: config.webHeaders,
+      production: config.production,
       trustProxy: config.trustProxy,
     });
     log.info({ url }, "listening");

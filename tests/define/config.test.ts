@@ -53,6 +53,7 @@ describe("without a file", () => {
       storage: { driver: "disk", dir: join(cwd, ".svc/storage") },
       plan: "pro",
       webDir: null,
+      webHeaders: {},
       trustProxy: false,
       limits: {
         jsonBytes: 1_048_576,

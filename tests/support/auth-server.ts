@@ -7,6 +7,7 @@ import { type Auth, createAuth } from "../../src/auth/create-auth.ts";
 import type { ProviderSettings } from "../../src/auth/social/provider.ts";
 import type { AuthDefinition } from "../../src/define/auth.ts";
 import { notFound, renderError } from "../../src/http/errors.ts";
+import { standingHeaders } from "../../src/http/exchange.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import { observer } from "../../src/http/observe.ts";
 import { createOriginPolicy } from "../../src/http/origin-policy.ts";
@@ -110,7 +111,7 @@ export async function startAuthServer(db: Database, options: AuthServerOptions =
   });
 
   const app = express();
-  const observe = observer(log, createMetrics({ auth: pool }));
+  const observe = observer(log, createMetrics({ auth: pool }), standingHeaders(origins));
   app.use((request, response, next) => {
     observe(request, response);
     next();

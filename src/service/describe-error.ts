@@ -1,0 +1,36 @@
+/** What the log keeps of an error: enough to find the place, nothing that a row, a statement or a request held. */
+
+/**
+ * What the log keeps of an error. Of a database error that is its code and place: its message may quote a value, its
+ * detail a whole row, and Drizzle's wrapper the statement with all parameters.
+ */
+export function describeError(error: unknown): object {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { cause, name, message, stack } = error;
+  if ("severity" in error || name === "DrizzleQueryError") return describeDatabaseError(error);
+  return {
+    type: name,
+    message,
+    stack,
+    ...(cause !== undefined && { cause: describeError(cause) }),
+  };
+}
+
+/** Data exceptions, and syntax errors: of casts, of text search queries. Their messages repeat what they were given. */
+const quotesValues = /^(22|42601)/;
+
+function describeDatabaseError(error: Error): object {
+  const { code, severity, schema, table, column, constraint, routine, query } = error as Error &
+    Record<string, unknown>;
+  const details = Object.entries({ code, severity, schema, table, column, constraint, routine, query });
+  return {
+    type: error.name,
+    ...Object.fromEntries(details.filter(([, value]) => value !== undefined)),
+    ...(code !== undefined && !quotesValues.test(String(code)) && { message: error.message }),
+    stack: error.stack
+      ?.split("\n")
+      .filter((line) => line.startsWith("    at "))
+      .join("\n"),
+    ...(error.cause !== undefined && { cause: describeError(error.cause) }),
+  };
+}
