@@ -24,6 +24,8 @@ export interface Modules {
   files: ReadonlyMap<string, SourceFile>;
   /** Where the relative imports lead, by folder and specifier. */
   sources: Map<string, string | undefined>;
+  /** What files export, by file and name, once it has been looked up. */
+  exports: Map<string, Target>;
   /** Files that cannot be parsed. */
   broken: { path: string; problem: SyntaxProblem }[];
 }
@@ -51,7 +53,7 @@ export async function readModules(entries: readonly string[]): Promise<Modules> 
     }
   };
   await Promise.all(entries.filter((path) => existsSync(path)).map(read));
-  return { files: new Map([...files].toSorted(([a], [b]) => (a < b ? -1 : 1))), broken, sources };
+  return { files: new Map([...files].toSorted(([a], [b]) => (a < b ? -1 : 1))), broken, sources, exports: new Map() };
 }
 
 /** The source file behind a relative specifier, as Node or a bundler would find it. */
@@ -113,9 +115,18 @@ function exportFrom(modules: Modules, file: SourceFile, from: string, name: stri
 /** What a file exports under a name, re-exports followed to their end. */
 export function exportTarget(modules: Modules, file: SourceFile, name: string, seen = new Set<string>()): Target {
   const key = `${file.path} ${name}`;
+  const known = modules.exports.get(key);
+  if (known) return known;
   if (seen.has(key)) return { kind: "nothing" };
+  const first = seen.size === 0;
   seen.add(key);
+  const target = findExport(modules, file, name, seen);
+  // Inside a cycle an answer may be partial: only whole ones are kept.
+  if (first) modules.exports.set(key, target);
+  return target;
+}
 
+function findExport(modules: Modules, file: SourceFile, name: string, seen: Set<string>): Target {
   for (const statement of file.ast.body) {
     if (statement.type === "ExportDefaultDeclaration" && name === "default") {
       const node = statement.declaration as Node;
