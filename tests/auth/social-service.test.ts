@@ -48,7 +48,7 @@ test("a sign-in ends with a session that the whole service knows, and pages of t
   });
   expect(answer).toMatchObject({ status: 200, body: { user: { email: "pat@example.com", name: "Pat" } } });
   expect(answer.headers.get("access-control-allow-origin")).toBe("https://front.test");
-  const page = await service.query({ ...answer.body.user, ...answer.body }, "tasks.list");
+  const page = await service.query({ ...answer.body.user, ...answer.body }, "notes.list");
   expect(page).toMatchObject({ status: 200, body: { json: { data: [], total: 0 } } });
   expect(service.logged.join("")).not.toContain(landed.searchParams.get("code"));
 });
