@@ -38,11 +38,11 @@ const packages: Package[] = [
     files: { sql: "sql", migrations: "migrations", "examples/starter": "starter", "CHANGELOG.md": "CHANGELOG.md" },
     bin: { svc: "./dist/cli/svc.js" },
   },
-  {
-    folder: join(root, "client/sdk"),
+  ...["sdk", "react"].map((name) => ({
+    folder: join(root, "client", name),
     keep: ["sideEffects", "dependencies", "peerDependencies", "peerDependenciesMeta"],
     files: {},
-  },
+  })),
 ];
 
 rmSync(out, { recursive: true, force: true });

@@ -76,12 +76,12 @@ describe("the packages", () => {
     expect(client.filter((path) => /\/(sql|migrations)\//.test(path))).toEqual([]);
   });
 
-  test.each(["core", "client"])("@svc/%s is as npm and its tools expect a package", async (name) => {
+  test.each(["core", "client", "react"])("@svc/%s is as npm and its tools expect a package", async (name) => {
     const output = await run("npx", ["--yes", "publint@0.3", join(packages(), name), "--strict"], folder);
     expect(output).toContain("All good!");
   });
 
-  test.each(["core", "client"])("the types of @svc/%s resolve wherever ES modules do", async (name) => {
+  test.each(["core", "client", "react"])("the types of @svc/%s resolve wherever ES modules do", async (name) => {
     const archive = join(packages(), `svc-${name}-0.1.0.tgz`);
     // It exits with 1 when there is a problem.
     const args = ["--yes", "@arethetypeswrong/cli@0.18", archive, "--profile", "esm-only", "--format", "ascii"];

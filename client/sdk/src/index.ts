@@ -9,6 +9,7 @@ export {
   type SvcClientOptions,
 } from "./client.ts";
 export { type ClientErrorCode, type Issue, SvcError, type SvcErrorCode, type SvcErrorDetails } from "./error.ts";
+export { operationKey } from "./key.ts";
 export {
   type InputOf,
   type Mutation,

@@ -1,0 +1,53 @@
+/** What an optimistic update may touch: the answers that are kept for the present user, and the way back. */
+import type { InputOf, OutputOf, Query } from "@svc/client";
+import type { QueryClient } from "@tanstack/react-query";
+import { queryKey } from "./query-key.ts";
+
+/** Handed to `optimistic`. */
+export interface OptimisticCache {
+  /** The kept answer to a query, if there is one. */
+  get<Q extends Query>(operation: Q, args: InputOf<Q>): OutputOf<Q> | undefined;
+  /** Changes the kept answer to a query with these arguments, if there is one. */
+  update<Q extends Query>(operation: Q, args: InputOf<Q>, change: (data: OutputOf<Q>) => OutputOf<Q>): void;
+  /** Changes every kept answer to a query, whatever its arguments: all pages of a list, for example. */
+  updateAll<Q extends Query>(operation: Q, change: (data: OutputOf<Q>) => OutputOf<Q>): void;
+}
+
+export class RecordedCache implements OptimisticCache {
+  readonly #queries: QueryClient;
+  readonly #user: string | null;
+  readonly #before = new Map<string, { key: readonly unknown[]; data: unknown }>();
+
+  constructor(queries: QueryClient, user: string | null) {
+    this.#queries = queries;
+    this.#user = user;
+  }
+
+  get<Q extends Query>(operation: Q, args: InputOf<Q>): OutputOf<Q> | undefined {
+    return this.#queries.getQueryData(queryKey(this.#user, operation, args));
+  }
+
+  update<Q extends Query>(operation: Q, args: InputOf<Q>, change: (data: OutputOf<Q>) => OutputOf<Q>): void {
+    this.#change(queryKey(this.#user, operation, args), change as never);
+  }
+
+  updateAll<Q extends Query>(operation: Q, change: (data: OutputOf<Q>) => OutputOf<Q>): void {
+    const kept = this.#queries.getQueriesData({ queryKey: ["svc", this.#user, operation.name] });
+    for (const [key] of kept) this.#change(key, change as never);
+  }
+
+  /** Puts back what was there before. */
+  restore(): void {
+    for (const { key, data } of this.#before.values()) this.#queries.setQueryData(key, data);
+  }
+
+  #change(key: readonly unknown[], change: (data: unknown) => unknown): void {
+    const data = this.#queries.getQueryData(key);
+    if (data === undefined) return;
+    const name = JSON.stringify(key);
+    if (!this.#before.has(name)) this.#before.set(name, { key, data });
+    // An answer that is on its way knows nothing of this change, and must not undo it.
+    void this.#queries.cancelQueries({ queryKey: key, exact: true });
+    this.#queries.setQueryData(key, change(data));
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * `SvcProvider`: gives the hooks their client, and a cache that belongs to whoever is signed in.
+ * Next hop: `use-query.ts`, `use-mutation.ts`, `use-auth.ts`.
+ */
+import type { SvcClient } from "@svc/client";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { createContext, createElement, type ReactNode, useContext, useEffect, useState } from "react";
+import { useAuthState } from "./use-auth.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: the hooks take references, whatever api they come from
+type AnyClient = SvcClient<any>;
+
+const ClientContext = createContext<AnyClient | null>(null);
+
+export interface SvcProviderProps {
+  /** From `createSvcClient`. */
+  apiClient: AnyClient;
+  /** The application's own TanStack Query client. (Default: one of the provider's) */
+  queryClient?: QueryClient;
+  children?: ReactNode;
+}
+
+/**
+ * Stands around everything that uses the hooks.
+ *
+ * @example
+ * const App = () => <SvcProvider apiClient={client}><Tasks /></SvcProvider>;
+ */
+export function SvcProvider({ apiClient, queryClient, children }: SvcProviderProps) {
+  const [own] = useState(() => queryClient ?? createQueryClient());
+  return createElement(
+    ClientContext.Provider,
+    { value: apiClient },
+    createElement(QueryClientProvider, { client: queryClient ?? own }, createElement(ForgetOthers, { own }), children),
+  );
+}
+
+/** The SDK tries again by itself where that is safe; twice three tries would be nine. */
+const createQueryClient = () =>
+  new QueryClient({ defaultOptions: { queries: { retry: false }, mutations: { retry: false } } });
+
+/** What one user has seen is gone when another one signs in, or nobody. */
+function ForgetOthers({ own }: { own: QueryClient }) {
+  const user = useAuthState().user?.id ?? null;
+  useEffect(() => {
+    own.removeQueries({ predicate: ({ queryKey }) => queryKey[0] === "svc" && queryKey[1] !== user });
+  }, [own, user]);
+  return null;
+}
+
+/** @throws Error outside of a `SvcProvider` */
+export function useSvcClient(): AnyClient {
+  const client = useContext(ClientContext);
+  if (client) return client;
+  throw new Error("There is no SvcProvider around this component. Put one around the application, with apiClient.");
+}

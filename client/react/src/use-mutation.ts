@@ -1,0 +1,61 @@
+/**
+ * `useMutation`: calls a mutation, shows its effect before it has one, and takes it back when it fails.
+ * Next hop: `cache.ts`.
+ */
+import type { InputOf, Mutation, OutputOf, Query } from "@svc/client";
+import { type UseMutationResult, useQueryClient, useMutation as useTanStackMutation } from "@tanstack/react-query";
+import { type OptimisticCache, RecordedCache } from "./cache.ts";
+import { useSvcClient } from "./provider.ts";
+import { resourceOf } from "./query-key.ts";
+import { useAuthState } from "./use-auth.ts";
+
+export interface UseMutationOptions<M extends Mutation> {
+  /** Changes kept answers at once; undone when the mutation fails. */
+  optimistic?: (cache: OptimisticCache, args: InputOf<M>) => void;
+  /** Queries to ask again when it is over. (Default: those of the same resource, `tasks.*` for `tasks.create`) */
+  invalidates?: readonly Query[];
+  onSuccess?: (result: OutputOf<M>, args: InputOf<M>) => void;
+  onError?: (error: Error, args: InputOf<M>) => void;
+}
+
+/**
+ * A mutation to be called from event handlers.
+ *
+ * @example
+ * const finish = useMutation(api.tasks.update, {
+ *   optimistic: (cache, { id, done }) => cache.updateAll(api.tasks.list, (page) => ({
+ *     ...page, data: page.data.map((task) => (task.id === id ? { ...task, done: done ?? task.done } : task)) })),
+ * });
+ * finish.mutate({ id: 7, done: true });
+ */
+export function useMutation<M extends Mutation>(
+  operation: M,
+  options: UseMutationOptions<M> = {},
+): UseMutationResult<OutputOf<M>, Error, InputOf<M>, RecordedCache> {
+  const client = useSvcClient();
+  const queries = useQueryClient();
+  const user = useAuthState().user?.id ?? null;
+  const { optimistic, invalidates, onSuccess, onError } = options;
+
+  return useTanStackMutation<OutputOf<M>, Error, InputOf<M>, RecordedCache>({
+    mutationFn: (args) => client.mutate(operation, args as never) as Promise<OutputOf<M>>,
+    onMutate(args) {
+      const cache = new RecordedCache(queries, user);
+      optimistic?.(cache, args);
+      return cache;
+    },
+    onSuccess: (result, args) => onSuccess?.(result, args),
+    onError(error, args, cache) {
+      cache?.restore();
+      onError?.(error, args);
+    },
+    onSettled() {
+      const resource = resourceOf(operation);
+      const isStale = (name: string) =>
+        invalidates ? invalidates.some((query) => query.name === name) : name.startsWith(resource);
+      return queries.invalidateQueries({
+        predicate: ({ queryKey: [origin, , name] }) => origin === "svc" && isStale(String(name)),
+      });
+    },
+  });
+}

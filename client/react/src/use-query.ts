@@ -1,0 +1,64 @@
+/**
+ * `useQuery` and `useSuspenseQuery`: a query's result, kept in TanStack Query's cache.
+ * Next hop: `query-key.ts`.
+ */
+import type { InputOf, OutputOf, Query } from "@svc/client";
+import {
+  type UseQueryResult,
+  type UseSuspenseQueryResult,
+  useQuery as useTanStackQuery,
+  useSuspenseQuery as useTanStackSuspenseQuery,
+} from "@tanstack/react-query";
+import { useSvcClient } from "./provider.ts";
+import { queryKey, type SvcQueryKey } from "./query-key.ts";
+import { useAuthState } from "./use-auth.ts";
+
+/** In place of arguments: not now. */
+export const skip: unique symbol = Symbol.for("svc.skip");
+
+/** What TanStack Query may be told beside. */
+export interface UseQueryOptions<Output> {
+  /** In milliseconds: how long an answer counts as fresh. (Default: 0) */
+  staleTime?: number;
+  /** Shown until the first answer comes. */
+  placeholderData?: Output | ((previous: Output | undefined) => Output | undefined);
+  /** In milliseconds; asks again that often. (Default: never) */
+  refetchInterval?: number | false;
+}
+
+type Arguments<Q extends Query, Input, Options> =
+  undefined extends InputOf<Q> ? [args?: Input, options?: Options] : [args: Input, options?: Options];
+
+/**
+ * A query's result, asked for anew when the arguments or the user change.
+ *
+ * @param rest the arguments, or `skip`; then TanStack's options
+ * @example
+ * const { data, error, isPending } = useQuery(api.tasks.get, id === null ? skip : { id });
+ */
+export function useQuery<Q extends Query>(
+  operation: Q,
+  ...rest: Arguments<Q, InputOf<Q> | typeof skip, UseQueryOptions<OutputOf<Q>>>
+): UseQueryResult<OutputOf<Q>> {
+  const [args, options] = rest;
+  const parts = useParts(operation, args === skip ? undefined : args);
+  return useTanStackQuery({ ...options, ...parts, enabled: args !== skip } as never);
+}
+
+/** The same for `<Suspense>`: waits until there is a result, and throws the error to the boundary. */
+export function useSuspenseQuery<Q extends Query>(
+  operation: Q,
+  ...rest: Arguments<Q, InputOf<Q>, Pick<UseQueryOptions<OutputOf<Q>>, "staleTime" | "refetchInterval">>
+): UseSuspenseQueryResult<OutputOf<Q>> {
+  const [args, options] = rest;
+  return useTanStackSuspenseQuery({ ...options, ...useParts(operation, args) } as never);
+}
+
+function useParts(operation: Query, args: unknown) {
+  const client = useSvcClient();
+  const user = useAuthState().user?.id ?? null;
+  return {
+    queryKey: queryKey(user, operation, args),
+    queryFn: ({ signal }: { signal: AbortSignal }) => client.query(operation, args as never, { signal }),
+  } satisfies { queryKey: SvcQueryKey; queryFn: unknown };
+}

@@ -1,0 +1,19 @@
+/** The name of a call with its arguments: what caches and subscriptions know a query by. */
+import type { Operation } from "./operation.ts";
+import { encode } from "./wire.ts";
+
+/** `tasks.list`, or with arguments `tasks.get::{"id":7}`: the members sorted, so that equal arguments give equal keys. */
+export function operationKey(operation: Operation, args?: unknown): string {
+  const { json, meta } = encode(args);
+  if (json === undefined || isEmpty(json)) return operation.name;
+  return `${operation.name}::${stable(meta.length > 0 ? { json, meta } : json)}`;
+}
+
+const isEmpty = (json: unknown) => typeof json === "object" && json !== null && Object.keys(json).length === 0;
+
+function stable(json: unknown): string {
+  return JSON.stringify(json, (_key, value: unknown) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}

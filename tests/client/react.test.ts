@@ -1,0 +1,203 @@
+// @vitest-environment jsdom
+/** The React bindings in a document, against a real service. What they show is what a person would see. */
+import { act, cleanup, render, screen, waitFor } from "@testing-library/react";
+import { createElement as h, Suspense } from "react";
+import { renderToString } from "react-dom/server";
+import { afterEach, describe, expect, test } from "vitest";
+import { SvcProvider, skip, useAuth, useMutation, useQuery, useSuspenseQuery } from "../../client/react/src/index.ts";
+import { createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts";
+import { api } from "../fixture/web/svc/api.ts";
+import { database } from "../support/database.ts";
+import { service } from "../support/service.ts";
+
+const running = service(database());
+afterEach(cleanup);
+
+/** A client whose requests can be held back. */
+function connect() {
+  let gate = Promise.resolve();
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    if (String(input).endsWith("/api/mutation")) await gate;
+    return globalThis.fetch(input, init);
+  };
+  const auth = createAuthClient(running.url, { sessionTokenStorage: "memory" });
+  const client = createSvcClient({ api, baseUrl: running.url, auth, fetch });
+  /** Holds mutations until the returned function is called. */
+  const hold = () => {
+    let release = () => {};
+    gate = new Promise((resolve) => {
+      release = resolve;
+    });
+    return release;
+  };
+  const signUp = () => auth.signUp(`${crypto.randomUUID()}@example.com`, "correct horse", "Ann");
+  return { auth, client, hold, signUp };
+}
+type Client = ReturnType<typeof connect>["client"];
+
+const show = (client: Client, component: () => ReturnType<typeof h>) =>
+  render(h(SvcProvider, { apiClient: client }, h(component)));
+const text = () => document.body.textContent;
+
+describe("useQuery", () => {
+  function Titles() {
+    const { data, error, isPending } = useQuery(api.notes.list, { orderBy: "title", orderDir: "asc" });
+    if (isPending) return h("p", null, "waiting");
+    if (error) return h("p", null, `error: ${error.message}`);
+    return h("p", null, `notes: ${data.data.map(({ title }) => title).join(", ")}`);
+  }
+
+  test("waits, then shows the rows", async () => {
+    const { client, signUp } = connect();
+    await signUp();
+    await client.mutate(api.notes.create, { title: "b" });
+    await client.mutate(api.notes.create, { title: "a" });
+    show(client, Titles);
+    expect(text()).toBe("waiting");
+    await screen.findByText("notes: a, b");
+  });
+
+  test("shows the service's own words when it is refused", async () => {
+    show(connect().client, Titles);
+    await screen.findByText("error: Sign in to do this.");
+  });
+
+  test("asks nothing while it is skipped", async () => {
+    const { client, signUp } = connect();
+    await signUp();
+    const note = await client.mutate(api.notes.create, { title: "chosen" });
+    function Chosen({ id }: { id: number | null }) {
+      const { data, fetchStatus } = useQuery(api.notes.get, id === null ? skip : { id });
+      return h("p", null, data ? data.title : fetchStatus);
+    }
+    const element = (id: number | null) => h(SvcProvider, { apiClient: client }, h(Chosen, { id }));
+    const { rerender } = render(element(null));
+    expect(text()).toBe("idle");
+    rerender(element(note.id));
+    await screen.findByText("chosen");
+  });
+
+  test("with Suspense waits in the boundary", async () => {
+    const { client, signUp } = connect();
+    await signUp();
+    function Count() {
+      return h("p", null, `total: ${useSuspenseQuery(api.notes.list).data.total}`);
+    }
+    const boundary = () => h(Suspense, { fallback: h("p", null, "waiting") }, h(Count));
+    await act(async () => void show(client, boundary));
+    await screen.findByText("total: 0");
+  });
+
+  test("never shows one user what another one saw", async () => {
+    const { auth, client, signUp } = connect();
+    await signUp();
+    await client.mutate(api.notes.create, { title: "secret" });
+    show(client, Titles);
+    await screen.findByText("notes: secret");
+    const seen: (string | null)[] = [];
+    const observer = new MutationObserver(() => seen.push(text()));
+    observer.observe(document.body, { childList: true, subtree: true, characterData: true });
+    await act(() => auth.signOut());
+    await act(async () => void (await signUp()));
+    await screen.findByText("notes:");
+    observer.disconnect();
+    expect(seen.length).toBeGreaterThan(0);
+    expect(seen.filter((shown) => shown?.includes("secret"))).toEqual([]);
+  });
+});
+
+describe("useMutation", () => {
+  function Notes() {
+    const { data } = useQuery(api.notes.list);
+    const rename = useMutation(api.notes.update, {
+      optimistic: (cache, { id, title }) =>
+        cache.updateAll(api.notes.list, (page) => ({
+          ...page,
+          data: page.data.map((note) => (note.id === id ? { ...note, title: title ?? note.title } : note)),
+        })),
+    });
+    const [note] = data?.data ?? [];
+    const click = (title: string) => () => note && rename.mutate({ id: note.id, title });
+    return h(
+      "div",
+      null,
+      h("p", null, note ? `title: ${note.title}` : "nothing"),
+      h("p", null, rename.error ? `refused: ${rename.error.message}` : "no error"),
+      h("button", { type: "button", onClick: click("new") }, "rename"),
+      h("button", { type: "button", onClick: click("\0") }, "break"),
+    );
+  }
+  async function ready() {
+    const connected = connect();
+    await connected.signUp();
+    await connected.client.mutate(api.notes.create, { title: "old" });
+    show(connected.client, Notes);
+    await screen.findByText("title: old");
+    return connected;
+  }
+
+  test("shows its effect at once, and then what the service says", async () => {
+    const { client, hold } = await ready();
+    const release = hold();
+    act(() => screen.getByText("rename").click());
+    await screen.findByText("title: new");
+    expect((await client.query(api.notes.list)).data[0]?.title).toBe("old");
+    release();
+    await waitFor(async () => expect((await client.query(api.notes.list)).data[0]?.title).toBe("new"));
+    await screen.findByText("title: new");
+  });
+
+  test("takes it back when it is refused, and says why", async () => {
+    await ready();
+    act(() => screen.getByText("break").click());
+    await screen.findByText(/^refused: The input does not match/);
+    await screen.findByText("title: old");
+  });
+
+  test("queries of the same resource follow without being told", async () => {
+    const { client, signUp } = connect();
+    await signUp();
+    function Adder() {
+      const { data } = useQuery(api.notes.list);
+      const add = useMutation(api.notes.create);
+      const onClick = () => add.mutate({ title: "one more" });
+      return h("button", { type: "button", onClick }, `total: ${data?.total}`);
+    }
+    show(client, Adder);
+    await act(async () => (await screen.findByText("total: 0")).click());
+    await screen.findByText("total: 1");
+  });
+});
+
+describe("useAuth", () => {
+  function Who() {
+    const { user, isAuthenticated, token } = useAuth();
+    return h("p", null, `${user?.name ?? "nobody"} ${isAuthenticated} ${token === null ? "no token" : "token"}`);
+  }
+
+  test("follows signing in and out", async () => {
+    const { auth, client, signUp } = connect();
+    show(client, Who);
+    expect(text()).toBe("nobody false no token");
+    await act(async () => void (await signUp()));
+    expect(text()).toBe("Ann true token");
+    await act(() => auth.signOut());
+    expect(text()).toBe("nobody false no token");
+  });
+
+  test("on a server nobody is signed in, whoever is, so that the page can take over", async () => {
+    const { client, signUp } = connect();
+    await signUp();
+    const html = renderToString(h(SvcProvider, { apiClient: client }, h(Who)));
+    expect(html).toContain("nobody false no token");
+  });
+});
+
+test("without a provider a hook says what is missing", () => {
+  const silent = console.error;
+  console.error = () => {};
+  expect(() => render(h(() => h("p", null, String(useQuery(api.notes.list).data))))).toThrow(
+    /There is no SvcProvider around this component/,
+  );
+  console.error = silent;
+});

@@ -1,0 +1,44 @@
+/** From the schema's declaration to the hooks. */
+import { expectTypeOf, test } from "vitest";
+import { skip, useAuth, useMutation, useQuery, useSuspenseQuery } from "../../client/react/src/index.ts";
+import { api } from "../fixture/web/svc/api.ts";
+
+test("a query's data is the operation's result, or not there yet", () => {
+  const { data } = useQuery(api.notes.list, { limit: 5 });
+  expectTypeOf(data?.total).toEqualTypeOf<number | undefined>();
+  expectTypeOf(data?.data[0]?.createdAt).toEqualTypeOf<Date | undefined>();
+  expectTypeOf(useSuspenseQuery(api.notes.list).data.total).toEqualTypeOf<number>();
+});
+
+test("arguments may be left out, or skipped, where that makes sense", () => {
+  useQuery(api.notes.list);
+  useQuery(api.notes.get, skip);
+  // @ts-expect-error get needs the id
+  useQuery(api.notes.get);
+  // @ts-expect-error a serial id is a number
+  useQuery(api.notes.get, { id: "1" });
+  // @ts-expect-error a mutation is no query
+  useQuery(api.notes.create, { title: "x" });
+});
+
+test("a mutation takes the operation's input, and an optimistic change knows the rows", () => {
+  const rename = useMutation(api.notes.update, {
+    optimistic(cache, args) {
+      expectTypeOf(args.id).toEqualTypeOf<number>();
+      cache.updateAll(api.notes.list, (page) => ({ ...page, total: page.total + 1 }));
+      // @ts-expect-error a page is not a number
+      cache.updateAll(api.notes.list, () => 1);
+    },
+  });
+  rename.mutate({ id: 1, title: "x" });
+  // @ts-expect-error the id is required
+  rename.mutate({ title: "x" });
+  expectTypeOf(rename.data?.title).toEqualTypeOf<string | undefined>();
+});
+
+test("the state of authentication has no loose ends", () => {
+  const { user, token, isAuthenticated } = useAuth();
+  expectTypeOf(user).toEqualTypeOf<{ id: string; email: string; name: string } | null>();
+  expectTypeOf(token).toEqualTypeOf<string | null>();
+  expectTypeOf(isAuthenticated).toEqualTypeOf<boolean>();
+});
