@@ -1,6 +1,6 @@
 // If this file fails, somebody can sign in as somebody else, or sign somebody else in as themselves.
 import { createHash } from "node:crypto";
-import { generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AuthServer, origin, startAuthServer } from "../support/auth-server.ts";
 import { Browser, exchange, results } from "../support/browser.ts";
@@ -203,6 +203,20 @@ describe("an ID token", () => {
     expect(page.location?.href).toBe(`${callbackURL}?error=provider_error`);
     expect(await users()).toEqual([]);
   });
+});
+
+test("an ID token signed otherwise than with RS256 is none, although the provider publishes the key", async () => {
+  const modern = await startScriptedProvider();
+  const { publicKey, privateKey } = await generateKeyPair("ES256", { extractable: true });
+  modern.metadata = { id_token_signing_alg_values_supported: ["RS256", "ES256"] };
+  modern.otherKeys = [{ ...(await exportJWK(publicKey)), kid: "curved", alg: "ES256", use: "sig" }];
+  const service = await startAuthServer(db, { google: modern.settings });
+  const idToken = (it: JWTPayload) =>
+    new SignJWT(it).setProtectedHeader({ alg: "ES256", kid: "curved" }).sign(privateKey);
+  const page = await new Browser(service).signIn(modern, { claims: person, idToken });
+  expect(results(page)).toEqual({ error: "provider_error" });
+  await service.close();
+  await modern.close();
 });
 
 describe("a provider that is down", () => {

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from "jose";
 import type { ProviderSettings } from "../../src/auth/social/provider.ts";
 
 /** What it answers when a code is exchanged. */
@@ -22,6 +22,8 @@ export class ScriptedProvider {
   readonly requests: string[] = [];
   /** Further members of the discovery document. */
   metadata: object = {};
+  /** Further keys that it publishes. */
+  otherKeys: JWK[] = [];
   readonly #codes = new Map<string, Script>();
   readonly #keys: CryptoKeyPair;
   readonly #close: () => Promise<void>;
@@ -64,7 +66,12 @@ export class ScriptedProvider {
       });
     }
     if (path === "/keys") {
-      return json({ keys: [{ ...(await exportJWK(this.#keys.publicKey)), kid: "first", alg: "RS256", use: "sig" }] });
+      return json({
+        keys: [
+          { ...(await exportJWK(this.#keys.publicKey)), kid: "first", alg: "RS256", use: "sig" },
+          ...this.otherKeys,
+        ],
+      });
     }
     const form = new URLSearchParams(body);
     this.exchanges.push(form);
