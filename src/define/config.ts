@@ -98,7 +98,7 @@ export const fileSchema = z.strictObject({
   /** Folder of static files served at `/`. (Default: none) */
   webDir: folder().optional(),
   /** Headers of those files, in place of or beside the ones they have anyway; "" takes one away. (Default: {}) */
-  webHeaders: z.record(z.string(), z.string(), must(headers)).refine(areHeaders, must(headers)).default({}),
+  webHeaders: z.record(z.string(), z.string(must(headers)), must(headers)).refine(areHeaders, must(headers)).default({}),
   /** Proxies in front whose X-Forwarded-* is believed: how many, all (true) or none (false). (Default: false) */
   trustProxy: z.union([z.boolean(), integer(0, 100, proxies)], must(proxies)).default(false),
   /** The most a request may take. */

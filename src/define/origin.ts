@@ -37,7 +37,9 @@ export function checkOrigin(value: unknown, { production }: { production: boolea
   if (url.username || url.password || value.includes("@")) return { reason: `has a user name or password; ${bare}` };
   if (value.includes("#")) return { reason: `has a hash; ${bare}` };
   if (value.includes("?")) return { reason: `has a query string; ${bare}` };
-  if (url.pathname !== "/" || /[/\\]$/.test(value)) return { reason: `has a path or a trailing slash; ${bare}` };
+  // Also a path that the parser takes away, such as "/.".
+  if (url.pathname !== "/" || /:\/\/[^/\\]+[/\\]/.test(value))
+    return { reason: `has a path or a trailing slash; ${bare}` };
   if (production && url.protocol === "http:" && !LOCAL_HOSTS.has(url.hostname)) {
     return { reason: `uses http, which production refuses; write https://${url.host}` };
   }

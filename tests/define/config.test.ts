@@ -137,6 +137,16 @@ describe("a wrong file is refused with its name, the key, and what to write", ()
     ["{ codegen: { authSchema: 1 } }", "codegen.authSchema: must be true or false, got a number"],
     ['{ frontendOrigins: ["http://localhost:3000", "https://*.example.com"] }', "frontendOrigins[1]: has a wildcard"],
     ['{ customDomains: ["a.example.com/x"] }', "customDomains[0]: has a path"],
+    ['{ customDomains: ["*.example.com"] }', "customDomains[0]: has a wildcard"],
+    ['{ customDomains: ["ann@a.example.com"] }', "customDomains[0]: has a user name or password"],
+    ['{ customDomains: ["a.example.com?b"] }', "customDomains[0]: has a query string"],
+    ['{ customDomains: ["a.example.com#b"] }', "customDomains[0]: has a hash"],
+    ['{ customDomains: ["A.example.com"] }', "customDomains[0]: is not spelled as browsers send it"],
+    ['{ customDomains: ["a.example.com", "ftp://b.example.com"] }', "customDomains[1]: does not start with https://"],
+    ["{ customDomains: [null] }", "customDomains[0]: must be a host name"],
+    ['{ webHeaders: { "a b": "c" } }', "webHeaders: must be headers and their values"],
+    ['{ webHeaders: { a: "b\\r\\nc: d" } }', "webHeaders: must be headers and their values"],
+    ["{ webHeaders: { a: 1 } }", "webHeaders.a: must be headers and their values"],
     ["() => ({})", "svc.config.ts: must be an object"],
   ])("%s", async (config, message) => {
     expect(await refusal(config)).toContain(message);
