@@ -356,6 +356,27 @@ $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: SQL condition for the rows behind a cursor; SV400 when the cursor is not one of this list.
 
+-- Function svc.emit_message(jsonb) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.emit_message(message jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if current_setting('transaction_read_only')::boolean then
+    raise exception 'a query cannot send messages' using errcode = '25006';
+  end if;
+  if octet_length(message::text) > 65536 then
+    raise exception 'a message of % bytes is larger than 65536', octet_length(message::text)
+      using errcode = 'SV413', hint = 'Send what changed, and let subscribers ask for the rest.';
+  end if;
+  perform pg_catalog.pg_logical_emit_message(true, 'svc', message::text);
+end
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: Sends a message to subscribers when the transaction commits. At most 65536 bytes; refused in read-only transactions.
+
 -- Function svc.estimate_rows(text,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.estimate_rows(target text, condition text)
  RETURNS bigint
@@ -1000,6 +1021,61 @@ end
 $function$
 grant execute to svc_system
 comment: The platform's schema as text, for sql/schema.dump.sql.
+
+-- Function svc_private.publish_tables(jsonb) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.publish_tables(wanted jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  each record;
+  index_name text;
+  tables text[] := '{}';
+begin
+  for each in
+    select (w ->> 'table')::regclass as id, array(select jsonb_array_elements_text(w -> 'identity')) as identity
+      from jsonb_array_elements(wanted) w
+  loop
+    tables := tables || each.id::text;
+    if cardinality(each.identity) = 0 then
+      if (select relreplident from pg_catalog.pg_class where oid = each.id) <> 'd' then
+        execute format('alter table %s replica identity default', each.id);
+      end if;
+    elsif exists (
+      select from pg_catalog.pg_attribute a
+       where a.attrelid = each.id and a.attname = any (each.identity) and not a.attnotnull
+    ) then
+      if (select relreplident from pg_catalog.pg_class where oid = each.id) <> 'f' then
+        execute format('alter table %s replica identity full', each.id);
+      end if;
+    else
+      index_name := left((select relname from pg_catalog.pg_class where oid = each.id), 50) || '_identity';
+      if not exists (
+        select from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
+         where i.indrelid = each.id and i.indisreplident and c.relname = index_name
+      ) then
+        execute format('create unique index if not exists %I on %s (%s)', index_name, each.id,
+          (select string_agg(quote_ident(c), ', ') from unnest(each.identity) c));
+        execute format('alter table %s replica identity using index %I', each.id, index_name);
+      end if;
+    end if;
+  end loop;
+
+  -- SET replaces the list. It cannot be empty: a publication of nothing is made anew.
+  if not exists (select from pg_catalog.pg_publication where pubname = 'svc') then
+    create publication svc;
+  end if;
+  if cardinality(tables) > 0 then
+    execute format('alter publication svc set table %s', array_to_string(tables, ', '));
+  else
+    drop publication svc;
+    create publication svc;
+  end if;
+end
+$function$
+grant execute to svc_system
+comment: Makes [{table, identity: [columns]}] the tables that realtime follows; an empty identity means the primary key.
 
 -- Function svc_private.reset_policies(regclass) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reset_policies(target regclass)

@@ -13,6 +13,13 @@ comment on schema svc_crud is 'Generated CRUD functions, one set per createCrud(
 comment on schema auth is 'Users, sessions, accounts: the authentication library''s tables.';
 comment on schema extensions is 'Extensions, away from the application''s names.';
 
+-- A publication belongs to a database as a schema does: making one takes this (sql/realtime/publish_tables.sql).
+do $$
+begin
+  execute format('grant create on database %I to svc_owner', current_database());
+end
+$$;
+
 -- The application's own schema: built by the owner, used by requests, closed to everybody else.
 revoke all on schema public from public;
 grant usage, create on schema public to svc_owner;

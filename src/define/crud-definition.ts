@@ -18,6 +18,10 @@ export interface CrudDefinition {
   defaultLimit: number;
   maxLimit: number;
   methods: readonly CrudOperation[];
+  /** The column with the owner's id where rows are their owner's alone; events about them go to nobody else. */
+  owner: ColumnDescription | null;
+  /** What subscribers hear of; null when nothing. */
+  realtime: { list: boolean } | null;
 }
 
 export const crudOperations = ["list", "get", "create", "update", "remove"] as const;

@@ -37,6 +37,11 @@ export interface CrudOptions<T extends PgTable = PgTable> {
   columns?: { pick: readonly Property<T>[] } | { omit: readonly Property<T>[] };
   /** Which of the five operations exist. (Default: all) */
   methods?: readonly CrudOperation[];
+  /**
+   * What subscribers are told: lists and single rows, single rows alone (`{ listRealtime: false }`), or nothing
+   * (`false`). (Default: lists and single rows)
+   */
+  realtime?: false | { listRealtime?: boolean };
   /** Run inside the call's transaction, on input that has been checked; what they return is checked again. */
   hooks?: {
     beforeCreate?(data: CrudCreate<T>, call: CrudHookCall): CrudCreate<T> | Promise<CrudCreate<T>>;
@@ -58,6 +63,7 @@ const known = new Set<string>([
   "count",
   "columns",
   "methods",
+  "realtime",
   "hooks",
 ] satisfies (keyof CrudOptions)[]);
 
@@ -134,6 +140,14 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
         'Add one, such as deletedAt: timestamp("deleted_at", { withTimezone: true }).',
       );
     }
+  }
+  const { realtime } = options;
+  if (realtime !== undefined && realtime !== false) {
+    const isRight =
+      typeof realtime === "object" &&
+      realtime !== null &&
+      Object.entries(realtime).every(([key, value]) => key === "listRealtime" && typeof value === "boolean");
+    if (!isRight) fail(`realtime of "${table}" is neither false nor { listRealtime: false }.`, "Write one of them.");
   }
   const chosen = options.columns && ("pick" in options.columns ? options.columns.pick : options.columns.omit);
   for (const name of chosen ?? []) column("columns", name);

@@ -14,6 +14,7 @@ import { type CrudOptions, checkCrudOptions } from "./crud-options.ts";
 import type { CrudProcedures } from "./crud-types.ts";
 import { DefinitionError } from "./definition-error.ts";
 import type { ProcedureBuilders, ProcedureDefinition } from "./procedure.ts";
+import { ownerColumn } from "./rls.ts";
 
 const operations: Record<CrudOperation, Pick<CrudStatement, "absent"> & { kind: "query" | "mutation" }> = {
   list: { kind: "query", absent: "null" },
@@ -87,6 +88,8 @@ function describeCrud(table: PgTable, options: CrudOptions): CrudDefinition {
     defaultLimit: Math.min(defaultLimit, maxLimit),
     maxLimit,
     methods: options.methods ?? crudOperations,
+    owner: columns.find((column) => column.name === ownerColumn(policies)) ?? null,
+    realtime: options.realtime === false ? null : { list: options.realtime?.listRealtime !== false },
   };
 }
 

@@ -11,6 +11,20 @@ const anonymous = pgRole("svc_anonymous").existing();
 const authenticated = pgRole("svc_authenticated").existing();
 const everybody = [anonymous, authenticated];
 
+/** The owner's column, by the policy that says so. */
+const owners = new WeakMap<PgPolicy, string>();
+
+/**
+ * Whose rows a table holds, for realtime: events about them go to their owners alone.
+ *
+ * @returns the column with the owner's id; null when others may read rows too, or the policies are the author's own
+ */
+export function ownerColumn(policies: readonly PgPolicy[]): string | null {
+  const reading = policies.filter((policy) => policy.for === "select" || policy.for === "all" || !policy.for);
+  const [only] = reading;
+  return reading.length === 1 && only ? (owners.get(only) ?? null) : null;
+}
+
 /**
  * Rows belong to the user in `userIdColumn`: only the owner may create, change and remove them.
  *
@@ -21,10 +35,13 @@ const everybody = [anonymous, authenticated];
  */
 export function ownerRls(userIdColumn: AnyPgColumn, options: { read?: "public" } = {}): PgPolicy[] {
   const own = isCaller(userIdColumn);
-  return [
+  const select =
     options.read === "public"
       ? pgPolicy("select_anyone", { for: "select", to: everybody, using: sql`true` })
-      : pgPolicy("select_owner", { for: "select", to: authenticated, using: own }),
+      : pgPolicy("select_owner", { for: "select", to: authenticated, using: own });
+  if (options.read !== "public") owners.set(select, userIdColumn.name);
+  return [
+    select,
     pgPolicy("insert_owner", { for: "insert", to: authenticated, withCheck: own }),
     pgPolicy("update_owner", { for: "update", to: authenticated, using: own, withCheck: own }),
     pgPolicy("delete_owner", { for: "delete", to: authenticated, using: own }),

@@ -1,0 +1,92 @@
+/**
+ * From what a transaction did to what is told about it: topics (watch-rules.ts), and data for those who are sent some.
+ * Next hop: `hub.ts`.
+ */
+import type { Pgoutput } from "pg-logical-replication";
+import type { Logger } from "pino";
+import type { CrudDefinition } from "../define/crud-definition.ts";
+import type { ChangeListener } from "./replication.ts";
+
+/** What one committed transaction tells. */
+export interface TransactionEvents {
+  /** The transaction's 64-bit id, in decimal. */
+  xid: string;
+  topics: ReadonlySet<string>;
+  /** What ctx.realtime.emit sent, by key. */
+  data: ReadonlyMap<string, unknown>;
+}
+
+export interface EventSink {
+  deliver(events: TransactionEvents): void;
+  live(): void;
+  lost(): void;
+}
+
+/** A transaction that changes more rows than that is told by resource. */
+const maxTopics = 2_000;
+
+export function transactionEvents(resources: readonly CrudDefinition[], sink: EventSink, log: Logger): ChangeListener {
+  const byTable = new Map<string, CrudDefinition[]>();
+  for (const crud of resources.filter(({ realtime }) => realtime)) {
+    const table = `${crud.schema}.${crud.table}`;
+    byTable.set(table, [...(byTable.get(table) ?? []), crud]);
+  }
+  let xid = 0n;
+  let topics = new Set<string>();
+  let data = new Map<string, unknown>();
+
+  const cruds = ({ schema, name }: Pgoutput.MessageRelation) => byTable.get(`${schema}.${name}`) ?? [];
+
+  return {
+    begun(id) {
+      xid = id;
+      topics = new Set();
+      data = new Map();
+    },
+    changed(change) {
+      const before = "old" in change ? (change.old ?? change.key) : null;
+      const after = "new" in change ? change.new : null;
+      for (const crud of cruds(change.relation)) {
+        const all = `all:${crud.prefix}`;
+        if (topics.has(all)) continue;
+        if (topics.size > maxTopics) topics.add(all);
+        else for (const row of [before, after]) if (row) tell(crud, row, topics);
+      }
+    },
+    truncated({ relations }) {
+      for (const relation of relations) for (const crud of cruds(relation)) topics.add(`all:${crud.prefix}`);
+    },
+    said(text) {
+      const { invalidate, emit, data: sent } = parse(text, log);
+      if (typeof invalidate === "string") topics.add(`key:${invalidate}`);
+      if (typeof emit === "string") data.set(emit, sent);
+    },
+    committed() {
+      if (topics.size > 0 || data.size > 0) sink.deliver({ xid: xid.toString(), topics, data });
+    },
+    live: () => sink.live(),
+    lost: () => sink.lost(),
+  };
+}
+
+/** The lists that a row is or was in, and the row itself. Rows with owners are told to these alone. */
+function tell(crud: CrudDefinition, row: Record<string, unknown>, topics: Set<string>): void {
+  const owner = crud.owner ? `:${row[crud.owner.name] ?? ""}` : "";
+  if (crud.realtime?.list) topics.add(`list:${crud.prefix}${owner}`);
+  topics.add(`get:${crud.prefix}:${row[crud.id.name]}${owner}`);
+}
+
+interface Said {
+  invalidate?: unknown;
+  emit?: unknown;
+  data?: unknown;
+}
+
+function parse(text: string, log: Logger): Said {
+  try {
+    return Object(JSON.parse(text)) as Said;
+  } catch {
+    log.warn("a message in the write-ahead log is not JSON; ignored");
+    return {};
+  }
+}

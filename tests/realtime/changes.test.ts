@@ -1,0 +1,143 @@
+/** The reader of the write-ahead log: what is told about what a transaction did. */
+import type pg from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { defineApi } from "../../src/define/api.ts";
+import { ChangeReader } from "../../src/realtime/replication.ts";
+import { type TransactionEvents, transactionEvents } from "../../src/realtime/transaction-events.ts";
+import { createLog } from "../../src/service/log.ts";
+import { crud } from "../fixture/backend/index.ts";
+import { database } from "../support/database.ts";
+
+const db = database();
+const log = createLog("silent");
+const heard: TransactionEvents[] = [];
+let lives = 0;
+let reader: ChangeReader;
+let admin: pg.Client;
+
+beforeAll(async () => {
+  const sink = {
+    deliver: (events: TransactionEvents) => void heard.push(events),
+    live: () => void lives++,
+    lost: () => {},
+  };
+  const listener = transactionEvents(defineApi({ procedures: crud })["~svc"].crud, sink, log);
+  reader = new ChangeReader({ url: db.url("replication"), listener, log });
+  reader.start();
+  await vi.waitFor(() => expect(lives).toBe(1), { timeout: 20_000 });
+  admin = await db.connect("admin");
+  await admin.query(
+    `insert into auth."user" (id, name, email)
+     select id, id, id || '@example.com' from unnest($1::text[]) id
+     union all select 'u' || n, 'u', 'u' || n || '@example.com' from generate_series(1, 3000) n`,
+    [["ann", "bob", "first-to-begin", "first-to-commit"]],
+  );
+});
+afterAll(() => reader.stop());
+beforeEach(() => {
+  heard.length = 0;
+});
+
+/** The topics of the next transactions, sorted; a marker's own tells that all before it have come. */
+async function told(): Promise<string[][]> {
+  await admin.query('select svc.emit_message(\'{"invalidate":"marker"}\')');
+  const isOver = () => heard.some(({ topics }) => topics.has("key:marker"));
+  await expect.poll(isOver, { timeout: 10_000 }).toBe(true);
+  return heard.filter(({ topics }) => !topics.has("key:marker")).map(({ topics }) => [...topics].sort());
+}
+const note = (user: string, title: string) =>
+  `insert into notes (user_id, title) values ('${user}', '${title}') returning id`;
+
+describe("a change of an owner's row", () => {
+  test("is told to its owner: the list, and the row", async () => {
+    const { rows } = await admin.query(note("ann", "one"));
+    expect(await told()).toContainEqual(expect.arrayContaining(["list:notes:ann", `get:notes:${rows[0].id}:ann`]));
+    expect((await told()).flat().filter((topic) => /^(list|get):notes/.test(topic) && !topic.endsWith(":ann"))).toEqual(
+      [],
+    );
+  });
+
+  test("when it is moved to another owner is told to both", async () => {
+    const { rows } = await admin.query(note("ann", "two"));
+    await told();
+    heard.length = 0;
+    await admin.query("update notes set user_id = 'bob' where id = $1", [rows[0].id]);
+    const [topics = []] = await told();
+    expect(topics.filter((topic) => topic.includes(":notes:"))).toEqual([
+      `get:notes:${rows[0].id}:ann`,
+      `get:notes:${rows[0].id}:bob`,
+      "list:notes:ann",
+      "list:notes:bob",
+    ]);
+  });
+
+  test("when it is deleted is told to the one who had it", async () => {
+    const { rows } = await admin.query(note("ann", "three"));
+    await told();
+    heard.length = 0;
+    await admin.query("delete from notes where id = $1", [rows[0].id]);
+    const [topics = []] = await told();
+    expect(topics.filter((topic) => topic.includes(":notes:"))).toEqual([
+      `get:notes:${rows[0].id}:ann`,
+      "list:notes:ann",
+    ]);
+  });
+});
+
+describe("a transaction", () => {
+  test("is told as one, under its own id, when it commits", async () => {
+    await admin.query("begin");
+    await admin.query(note("ann", "four"));
+    await admin.query(note("bob", "five"));
+    const { rows } = await admin.query("select pg_current_xact_id()::text as xid");
+    await admin.query("commit");
+    await told();
+    const [events] = heard;
+    expect(events?.xid).toBe(rows[0].xid);
+    expect([...(events?.topics ?? [])]).toEqual(expect.arrayContaining(["list:notes:ann", "list:notes:bob"]));
+  });
+
+  test("that rolls back is never told, nor what it said", async () => {
+    await admin.query("begin");
+    await admin.query(note("ann", "six"));
+    await admin.query('select svc.emit_message(\'{"invalidate":"gone"}\')');
+    await admin.query("rollback");
+    expect(await told()).toEqual([]);
+  });
+
+  test("with too many rows to name is told by resource", async () => {
+    await admin.query("insert into notes (user_id, title) select 'u' || n, 't' from generate_series(1, 3000) n");
+    expect((await told()).flat()).toContain("all:notes");
+    heard.length = 0;
+    await admin.query("truncate notes");
+    expect((await told()).flat()).toContain("all:notes");
+  });
+
+  test("come in the order in which they commit", async () => {
+    const other = await db.connect("admin");
+    await admin.query("begin");
+    await admin.query(note("first-to-begin", "x"));
+    await other.query(note("first-to-commit", "x"));
+    await admin.query("commit");
+    const owners = (await told()).map((topics) => topics.find((topic) => topic.startsWith("list:notes:")));
+    expect(owners).toEqual(["list:notes:first-to-commit", "list:notes:first-to-begin"]);
+  });
+});
+
+describe("a lost connection", () => {
+  test("is made anew, and what came after is told", async () => {
+    const before = lives;
+    await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'walsender'");
+    await expect.poll(() => lives, { timeout: 20_000 }).toBe(before + 1);
+    await admin.query(note("ann", "seven"));
+    expect((await told()).flat()).toContain("list:notes:ann");
+  });
+});
+
+test("a message is refused in a read-only transaction, and when it is too large", async () => {
+  await admin.query("begin read only");
+  await expect(admin.query("select svc.emit_message('{}')")).rejects.toMatchObject({ code: "25006" });
+  await admin.query("rollback");
+  const large = JSON.stringify({ data: "x".repeat(65_536) });
+  await expect(admin.query("select svc.emit_message($1)", [large])).rejects.toMatchObject({ code: "SV413" });
+});
