@@ -34,6 +34,7 @@ export function ownerColumn(policies: readonly PgPolicy[]): string | null {
  * export const notes = pgTable("notes", { … }, (t) => ownerRls(t.userId));
  */
 export function ownerRls(userIdColumn: AnyPgColumn, options: { read?: "public" } = {}): PgPolicy[] {
+  checkOne("ownerRls", "read", options.read, [undefined, "public"]);
   const own = isCaller(userIdColumn);
   const select =
     options.read === "public"
@@ -51,13 +52,28 @@ export function ownerRls(userIdColumn: AnyPgColumn, options: { read?: "public" }
 /** Who may do something with every row of an open table. */
 export type Audience = "anyone" | "authenticated" | "nobody";
 
+/** Whoever writes also reads. */
+type OpenAudience = { read: "anyone"; write: Audience } | { read: "authenticated"; write: Exclude<Audience, "anyone"> };
+
 /**
  * Rows belong to nobody in particular: what you may do with one, you may do with all.
  *
+ * @throws DefinitionError where anyone could write and only people with an account read: an update or delete reaches
+ *   every row, read or not, so a stranger could overwrite or remove what he is kept from seeing
  * @example
  * export const guestbook = pgTable("guestbook", { … }, () => openRls({ read: "anyone", write: "authenticated" }));
  */
-export function openRls(options: { read: Exclude<Audience, "nobody">; write: Audience }): PgPolicy[] {
+export function openRls(options: OpenAudience): PgPolicy[] {
+  checkOne("openRls", "read", options.read, ["anyone", "authenticated"]);
+  checkOne("openRls", "write", options.write, ["anyone", "authenticated", "nobody"]);
+  if (options.read === "authenticated" && (options.write as Audience) === "anyone") {
+    throw new DefinitionError(
+      "openRls: anyone could change and delete rows that only people with an account may read.",
+      {
+        hint: 'Make it read: "anyone" or write: "authenticated"; to let strangers only add rows, declare pgPolicy(…) yourself.',
+      },
+    );
+  }
   const policies = [pgPolicy(`select_${options.read}`, { for: "select", to: roles(options.read), using: sql`true` })];
   if (options.write === "nobody") return policies;
 
@@ -98,6 +114,15 @@ export function memberRls(options: { through: PgTable; team: AnyPgColumn; user: 
     pgPolicy("update_member", { for: "update", to: authenticated, using: isMember, withCheck: isMember }),
     pgPolicy("delete_member", { for: "delete", to: authenticated, using: isMember }),
   ];
+}
+
+/** Types are stripped and not checked: a misspelt audience must not become another one. */
+function checkOne(helper: string, option: string, given: unknown, allowed: readonly (string | undefined)[]): void {
+  if (allowed.includes(given as string | undefined)) return;
+  const choices = allowed.map((one) => (one === undefined ? "nothing" : JSON.stringify(one)));
+  throw new DefinitionError(`${helper}: ${option} is ${JSON.stringify(given)}.`, {
+    hint: `Give ${choices.join(" or ")}.`,
+  });
 }
 
 const roles = (audience: Exclude<Audience, "nobody">) => (audience === "anyone" ? everybody : authenticated);
