@@ -9,12 +9,14 @@
 -- instead of counting from the beginning: its cost does not grow with depth, and rows that come or go elsewhere neither
 -- repeat nor hide others. It says for which resource, order, filter and user it was made; another list refuses it. It is
 -- no secret and no key: whatever it says, only rows that the policies admit are returned.
+--
+-- Types and operators are looked up as in migrations: a citext sorts, and continues behind a cursor, as citext.
 
 create or replace function svc.find_rows(resource jsonb, args jsonb, page_size bigint, page bigint)
 returns json
 language plpgsql
 stable
-set search_path = ''
+set search_path = pg_catalog, public, extensions, pg_temp
 as $$
 #variable_conflict use_variable
 declare
@@ -36,12 +38,13 @@ declare
   list_name constant text := md5(concat_ws(chr(31), resource ->> 'name', order_by, direction, args ->> 'filters',
     args ->> 'search', coalesce((select svc.current_user_id()), '')));
   by_cursor constant boolean := args ? 'cursor';
+  skipped constant bigint := case when by_cursor then 0 else (page - 1) * page_size end;
   start text := 'true';
 
   data json;
   last_key text;
   last_id text;
-  has_more boolean;
+  found_rows bigint;
   total bigint;
 begin
   if args ->> 'cursor' is not null then
@@ -49,32 +52,37 @@ begin
       resource -> 'columns' -> 'id' || jsonb_build_object('sql', id), ascending);
   end if;
 
-  -- One row more than the page tells whether there is another page. Numbered after the limit, so that the sort may stop
-  -- at it.
+  -- One row more than the page tells whether there is another page. The innermost select sorts and limits plain columns;
+  -- JSON is made outside it, for the rows of the page alone. Numbered after the limit, so that the sort may stop at it.
   execute format(
     'select coalesce(json_agg(item) filter (where n <= %1$s), ''[]''),
-            max(sort_key) filter (where n = %1$s), max(row_id) filter (where n = %1$s), count(*) > %1$s
+            max(sort_key) filter (where n = %1$s), max(row_id) filter (where n = %1$s), count(*)
        from (
-         select item, sort_key, row_id, row_number() over () as n
+         select %2$s as item, %3$s::text as sort_key, %4$s::text as row_id, row_number() over () as n
            from (
-             select %2$s as item, %3$s::text as sort_key, %4$s::text as row_id
-               from %7$s as t
-              where %8$s and %9$s
-              order by %3$s %5$s %6$s, %4$s %5$s
-              limit %1$s + 1 offset %10$s
-           ) as ordered
+             select %5$s
+               from %6$s as t
+              where %7$s and %8$s
+              order by %3$s %9$s %10$s, %4$s %9$s
+              limit %1$s + 1 offset %11$s
+           ) as t
        ) as page',
-    page_size, resource ->> 'item', sort, id, direction, case when nullable then 'nulls last' else '' end,
-    resource ->> 'table', coalesce(nullif(condition, ''), 'true'), start,
-    case when by_cursor then 0 else (page - 1) * page_size end
-  ) into data, last_key, last_id, has_more;
+    page_size, resource ->> 'item', sort, id, resource ->> 'row', resource ->> 'table',
+    coalesce(nullif(condition, ''), 'true'), start,
+    direction, case when nullable then 'nulls last' else '' end, skipped
+  ) into data, last_key, last_id, found_rows;
 
-  total := svc.count_rows(resource ->> 'table', nullif(condition, ''), resource ->> 'count');
+  total := case
+    -- A page with nothing behind it shows the total, unless it lies behind the end itself.
+    when resource ->> 'count' = 'exact' and start = 'true' and found_rows <= page_size
+      and (found_rows > 0 or skipped = 0) then skipped + found_rows
+    else svc.count_rows(resource ->> 'table', nullif(condition, ''), resource ->> 'count')
+  end;
 
   if not by_cursor then
     return json_build_object('data', data, 'total', total);
   end if;
-  return json_build_object('data', data, 'total', total, 'nextCursor', case when has_more then
+  return json_build_object('data', data, 'total', total, 'nextCursor', case when found_rows > page_size then
     -- URL-safe base64, without the line breaks that encode() puts in.
     rtrim(translate(encode(convert_to(jsonb_build_array(list_name, last_key, last_id)::text, 'UTF8'), 'base64'),
       E'+/\n', '-_'), '=') end);

@@ -5,6 +5,7 @@
 import type { ColumnDescription } from "../define/columns.ts";
 import type { CrudDefinition } from "../define/crud-definition.ts";
 import { isVisible, item, qualified } from "./crud-text.ts";
+import { quote } from "./schema-names.ts";
 
 /** Types that travel as text and have no order. */
 const unordered = /^(point|line|lseg|box|path|polygon|circle|xml)\b/;
@@ -19,10 +20,15 @@ export function resourceJson(crud: CrudDefinition): string {
   const columns = crud.columns.filter(
     (column) => sortable(column) && (crud.visible.has(column.property) || column.property === orderBy),
   );
+  // What a page is sorted by and made of. Not t.*: a role may be kept from a column that callers do not see.
+  const row = crud.columns.filter(
+    (column) => crud.visible.has(column.property) || [orderBy, "id"].includes(column.property),
+  );
   const visible = isVisible(crud, "");
   return JSON.stringify({
     name: crud.prefix,
     table: qualified(crud),
+    row: row.map(({ name }) => `t.${quote(name)}`).join(", "),
     item: item(crud),
     ...(visible && { visible }),
     orderBy,

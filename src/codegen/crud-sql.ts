@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import type { CrudDefinition, CrudOperation } from "../define/crud-definition.ts";
 import { resourceJson } from "./crud-resource.ts";
-import { findColumn, isVisible, item, qualified, selectList, toWire } from "./crud-text.ts";
+import { byId, findColumn, isVisible, item, qualified, selectList, toWire } from "./crud-text.ts";
 import { insertion, populate, refuseModified, removal, unmodified, updates, written } from "./crud-writes.ts";
 import { literal, quote } from "./schema-names.ts";
 
@@ -34,7 +34,7 @@ export function crudFunctions(crud: CrudDefinition): CrudFunction[] {
       "returns json",
       "language plpgsql",
       volatility,
-      "set search_path = ''",
+      `set search_path = ${byId(crud).searchPath}`,
       "set timezone = 'UTC'",
       "set plan_cache_mode = force_generic_plan",
       `as ${delimiter}`,
@@ -124,7 +124,7 @@ end`,
   }),
 
   get: (crud) => ({
-    parameters: [`row_id ${idType(crud)}`],
+    parameters: [byId(crud).parameter],
     volatility: "stable",
     summary: `One row of ${crud.table}, or null when there is none that the caller may see.`,
     body: `begin
@@ -134,7 +134,7 @@ end`,
       select
 ${selectList(crud, "        ")}
       from ${qualified(crud)} as t
-      where t.${quote(crud.id.name)} = row_id${isVisible(crud, "\n        and ")}
+      where ${byId(crud).condition}${isVisible(crud, "\n        and ")}
     ) as item
   );
 end`,
@@ -157,7 +157,7 @@ end`,
   }),
 
   update: (crud) => ({
-    parameters: [`row_id ${idType(crud)}`, "changes jsonb"],
+    parameters: [byId(crud).parameter, "changes jsonb"],
     volatility: "volatile",
     summary: `Changes the given columns of a row of ${crud.table} and returns it; null when the caller may not, or it is gone.`,
     body: `declare
@@ -169,28 +169,26 @@ ${populate(crud, "changes")}
   update ${qualified(crud)} as t
   set
 ${updates(crud).join(",\n")}
-  where t.${quote(crud.id.name)} = row_id${isVisible(crud, "\n    and ")}${unmodified(crud)}
+  where ${byId(crud).condition}${isVisible(crud, "\n    and ")}${unmodified(crud)}
   returning ${item(crud)} into result;
 ${refuseModified(crud)}  return result;
 end`,
   }),
 
   remove: (crud) => ({
-    parameters: [`row_id ${idType(crud)}`],
+    parameters: [byId(crud).parameter],
     volatility: "volatile",
     summary: `${crud.softDelete ? "Marks as deleted" : "Deletes"} a row of ${crud.table} and returns {id}; null when the caller may not, or it is gone.`,
     body: `declare
   result json;
 begin
   ${removal(crud)}
-  where t.${quote(crud.id.name)} = row_id${isVisible(crud, "\n    and ")}
+  where ${byId(crud).condition}${isVisible(crud, "\n    and ")}
   returning json_build_object('id', ${toWire(crud.id)}) into result;
   return result;
 end`,
   }),
 };
-
-const idType = ({ id }: CrudDefinition) => id.castType;
 
 /** Newest first; the id makes the order total, so that pages neither skip nor repeat rows. */
 function order(crud: CrudDefinition): string {

@@ -44,6 +44,20 @@ export const selectList = (crud: CrudDefinition, indent: string) =>
 export const item = (crud: CrudDefinition) =>
   `(select row_to_json(item.*) from (select ${visible(crud).map(wireColumn).join(", ")}) as item)`;
 
+/**
+ * The parameter of `get`, `update` and `remove`, the condition that finds its row, and the search path that both need.
+ * A type of an extension or of the application is found as in migrations, its operators too: an index on a citext serves
+ * no comparison of texts. The signature names only types of PostgreSQL's own, whatever the search path of who calls.
+ */
+export function byId({ id }: CrudDefinition): { parameter: string; condition: string; searchPath: string } {
+  const own = id.kind !== "text" || ["text", "varchar", "bpchar"].includes(id.castType);
+  return {
+    parameter: `row_id ${own ? id.castType : "text"}`,
+    condition: `t.${quote(id.name)} = row_id${own ? "" : `::${id.castType}`}`,
+    searchPath: own ? "''" : "pg_catalog, public, extensions, pg_temp",
+  };
+}
+
 /** What tells a row from a soft-deleted one, behind `before`; nothing where rows are really deleted. */
 export function isVisible({ softDelete }: CrudDefinition, before: string): string {
   if (!softDelete) return "";

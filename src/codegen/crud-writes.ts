@@ -4,7 +4,7 @@
  */
 import type { ColumnDescription } from "../define/columns.ts";
 import { type CrudDefinition, writableColumns } from "../define/crud-definition.ts";
-import { findColumn, isVisible, qualified } from "./crud-text.ts";
+import { byId, findColumn, isVisible, qualified } from "./crud-text.ts";
 import { literal, quote } from "./schema-names.ts";
 
 /** Optimistic concurrency, for tables that know when a row changed. Clients keep milliseconds, PostgreSQL more. */
@@ -21,7 +21,7 @@ export function refuseModified(crud: CrudDefinition): string {
   return `
   if result is null and changes ->> 'ifUnmodifiedSince' is not null and exists (
     select from ${qualified(crud)} as t
-     where t.${quote(crud.id.name)} = row_id${isVisible(crud, " and ")}
+     where ${byId(crud).condition}${isVisible(crud, " and ")}
        and date_trunc('milliseconds', t.${quote(findColumn(crud, "updatedAt")?.name ?? "")}) > (changes ->> 'ifUnmodifiedSince')::timestamptz
        for update  -- asks the policies for updates: a row that the caller may only read is 404, whenever it changed
   ) then

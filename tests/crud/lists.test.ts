@@ -102,6 +102,16 @@ describe("order", () => {
     expect(await titles({ orderBy: "priority" }, "titles")).toEqual(["d", "a", "C", "b"]);
   });
 
+  test("needs no right to read what callers do not see", async () => {
+    const columns = "id, title, user_id, deleted_at, created_at";
+    await db.sql(
+      `revoke select on articles from svc_authenticated; grant select (${columns}) on articles to svc_authenticated`,
+    );
+    const found = titles({ orderBy: "title", orderDir: "asc" }, "titles");
+    await found.finally(() => db.sql("grant select on articles to svc_authenticated"));
+    expect(await found).toEqual(["C", "a", "b", "d"]);
+  });
+
   test("in another direction is 400", async () => {
     const { status, body } = await list({ orderDir: "sideways" });
     expect({ status, path: body.issues[0].path }).toEqual({ status: 400, path: ["orderDir"] });
@@ -224,6 +234,34 @@ describe("the total", () => {
   test("is exact by default, on every page", async () => {
     for (const args of [{ limit: 1 }, { limit: 1, page: 9 }, { limit: 2, orderBy: "title", page: 2 }]) {
       expect((await list(args)).body.json.total).toBe(4);
+    }
+  });
+
+  // Full, half full and empty last pages, and pages behind the end: on some of them the page itself tells the total.
+  const pages = [0, 1, 3, 4, 6].flatMap((rows) => [1, 2, 3, 9].map((page) => ({ rows, page })));
+  test.for(pages)("of $rows rows, three on a page, is right on page $page", async ({ rows, page }) => {
+    await given(...Array.from({ length: rows + 2 }, (_, index) => ({ priority: index < rows ? 1 : 2 })));
+    const filters = { priority: 1 };
+    for (const args of [{}, { filters }, { filters, orderBy: "title" }, { filters, search: "t", orderDir: "asc" }]) {
+      const where = "filters" in args ? "priority = 1" : "true";
+      const [{ count } = { count: -1 }] = await db.sql(`select count(*)::int from articles where ${where}`);
+      const { data, total } = (await list({ ...args, page, limit: 3 })).body.json;
+      expect({ args, rows: data.length, total }).toEqual({
+        args,
+        rows: Math.max(0, Math.min(3, count - (page - 1) * 3)),
+        total: count,
+      });
+    }
+  });
+
+  test.for([0, 2, 3, 4, 6, 7])("of %i rows, three on a page, is right behind every cursor", async (rows) => {
+    await given(...Array.from({ length: rows }, () => ({})));
+    for (let cursor: string | null = null, page = 0; page === 0 || cursor !== null; page++) {
+      const { total, nextCursor }: { total: number; nextCursor: string | null } = (
+        await list({ cursor, limit: 3, page: 5 })
+      ).body.json;
+      expect({ page, total }).toEqual({ page, total: rows });
+      cursor = nextCursor;
     }
   });
 

@@ -19,7 +19,7 @@ declare
 begin
   -- Anything but a page in the default order is put together at run time.
   if args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
-    return svc.find_rows('{"name":"guestbook","table":"public.guestbook","item":"(select row_to_json(item.*) from (select t.id as \"id\", t.message as \"message\", t.created_at as \"createdAt\") as item)","orderBy":"createdAt","count":"exact","columns":{"id":{"name":"id","type":"integer","notNull":true},"message":{"name":"message","type":"text","notNull":true},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true}},"filters":{},"search":[]}', args, page_size, page);
+    return svc.find_rows('{"name":"guestbook","table":"public.guestbook","row":"t.id, t.message, t.created_at","item":"(select row_to_json(item.*) from (select t.id as \"id\", t.message as \"message\", t.created_at as \"createdAt\") as item)","orderBy":"createdAt","count":"exact","columns":{"id":{"name":"id","type":"integer","notNull":true},"message":{"name":"message","type":"text","notNull":true},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true}},"filters":{},"search":[]}', args, page_size, page);
   end if;
 
   return (
@@ -41,7 +41,7 @@ end
 $$;
 
 comment on function svc_crud.guestbook_list(jsonb) is
-  'A page of guestbook and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:bcf1a1d0f8f8cf3c';
+  'A page of guestbook and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:412509eb932fed83';
 
 grant execute on function svc_crud.guestbook_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 
