@@ -40,6 +40,12 @@ type Scope = "platform" | "application";
 // Any number will do, as long as every version of svc uses the same one.
 const advisoryLock = 7_265_021_846_113;
 
+// Roles belong to the server, the lock above to one database of it: migrators of two databases meet in roles.sql. The
+// second waits for the first's transaction and then fails: "tuple concurrently updated", which has no code of its own, a
+// unique violation, or a role that exists by now. Each failure means that another migrator has finished.
+const overtaken = new Set(["XX000", "23505", "42710"]);
+const maxAttempts = 100;
+
 /**
  * Applies what is new.
  *
@@ -102,7 +108,18 @@ class Migration {
         `secured ${name}: it had no row-level security, and denies everybody until it has a policy`,
       );
     }
+    if (this.#options.application) await this.#dropUnwrittenCrud(this.#options.application);
     return this.#applied;
+  }
+
+  async #dropUnwrittenCrud(application: string): Promise<void> {
+    const written = (await readFolder(`${application}/sql`)).flatMap(({ text }) => [
+      ...text.matchAll(/ svc:([0-9a-f]{16})'/g),
+    ]);
+    const { rows } = await this.#client.query("select svc_private.drop_unwritten_crud($1) as name", [
+      written.map(([, fingerprint]) => fingerprint),
+    ]);
+    for (const { name } of rows) this.#options.report?.(`dropped ${name}: no file of sql/crud writes it any more`);
   }
 
   async #applyScope(scope: Scope, folder: string): Promise<void> {
@@ -125,6 +142,13 @@ class Migration {
     for (const file of between) await this.#apply(scope, "sql", file, "owner");
     for (const file of after) await this.#apply(scope, "sql", file, "administrator");
 
+    // A file that is gone and comes back as it was has to be applied again: what it had set up may be gone as well.
+    if (limit === undefined) {
+      await this.#client.query("delete from svc_private.applied_sql where scope = $1 and path <> all ($2)", [
+        scope,
+        [...repeatable.before, ...repeatable.between, ...repeatable.after].map(({ path }) => path),
+      ]);
+    }
     // Recorded last: on a fresh database the ledger itself is the first migration's work.
     for (const file of [...before, ...between, ...after]) {
       await this.#client.query(
@@ -151,13 +175,27 @@ class Migration {
       if (kind === "sql" && file.path.startsWith("policies/")) {
         await this.#client.query("select svc_private.reset_policies($1::regclass)", [file.path.slice(9, -4)]);
       }
-      await this.#client.query(file.text);
+      if (scope === "platform" && file.path === "roles.sql") await this.#applyRoles(file.text);
+      else await this.#client.query(file.text);
       await this.#client.query("reset role");
     } catch (error) {
       throw describe(path, file.text, error);
     }
     this.#applied.push(path);
     this.#options.report?.(`applied ${path}`);
+  }
+
+  async #applyRoles(text: string): Promise<void> {
+    await this.#client.query("savepoint roles");
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#client.query(text);
+        return;
+      } catch (error) {
+        if (attempt === maxAttempts || !overtaken.has((error as pg.DatabaseError).code ?? "")) throw error;
+        await this.#client.query("rollback to savepoint roles");
+      }
+    }
   }
 }
 

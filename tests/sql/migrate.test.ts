@@ -68,6 +68,12 @@ describe("migrate", () => {
     expect(applied.map((files) => files.length > 0).sort()).toEqual([false, true]);
   });
 
+  test("of several databases of one server at once, which share its roles, all come through", async () => {
+    const targets = await Promise.all(Array.from({ length: 4 }, empty));
+    const applied = await Promise.all(targets.map((adminUrl) => migrate({ adminUrl, platform: root })));
+    for (const files of applied) expect(files).toContain("platform/sql/roles.sql");
+  });
+
   test("killed in the middle leaves the previous state", async () => {
     const adminUrl = await empty();
     await migrate({ adminUrl, platform: root });
@@ -133,6 +139,47 @@ describe("migrate", () => {
     expect(
       await rows(adminUrl, "select has_table_privilege('svc_anonymous', 'public.vault', 'select') as may"),
     ).toEqual([{ may: false }]);
+  });
+
+  test("generated functions that no file writes any more are dropped, and come back with their file", async () => {
+    const adminUrl = await empty();
+    const folder = await application();
+    const target = { adminUrl, platform: root, application: folder };
+    await migrate(target);
+    const functions = async () =>
+      (
+        await rows(
+          adminUrl,
+          "select oid::regprocedure::text as name from pg_proc where pronamespace = 'svc_crud'::regnamespace",
+        )
+      )
+        ?.map(({ name }) => name as string)
+        .sort() ?? [];
+    const all = await functions();
+
+    // A resource that is gone; an overload from when an id was a text, with the mark of that time; somebody's own function.
+    const file = join(folder, "sql/crud/notes.sql");
+    const text = await readFile(file, "utf8");
+    await rm(file);
+    await execute(
+      adminUrl,
+      `set role svc_owner;
+       create function svc_crud.posts_get(row_id text) returns json language sql as 'select null::json';
+       comment on function svc_crud.posts_get(text) is 'One row of posts. svc:0123456789abcdef';
+       create function svc_crud.own_get(row_id text) returns json language sql as 'select null::json';
+       comment on function svc_crud.own_get(text) is 'Mine.'`,
+    );
+    const reports: string[] = [];
+    await migrate({ ...target, report: (line) => reports.push(line) });
+    const kept = all.filter((name) => !name.startsWith("svc_crud.notes_"));
+    expect(kept).toHaveLength(all.length - 5);
+    expect(await functions()).toEqual([...kept, "svc_crud.own_get(text)"].sort());
+    expect(reports).toHaveLength(6);
+    expect(reports).toContain("dropped svc_crud.posts_get(text): no file of sql/crud writes it any more");
+
+    await writeFile(file, text);
+    expect(await migrate(target)).toEqual(["application/sql/crud/notes.sql"]);
+    expect(await functions()).toEqual([...all, "svc_crud.own_get(text)"].sort());
   });
 
   test("every table of the owner has row-level security, also one that forgot it", async () => {
