@@ -36,6 +36,10 @@ export async function run(): Promise<void> {
       admin,
       owners.map(({ id }, index) => ({ id, rows: Number(depths[index]) })),
     );
+    // What docs/reference/filters.md tells who filters by priority; the title, filtered and searched, goes without.
+    for (const table of [...sizes.map(({ table }) => table), "deep_items"]) {
+      await admin.query(`create index on ${table} (user_id, priority, created_at desc, id desc)`);
+    }
     await admin.query("checkpoint");
     printLoad();
 
@@ -91,6 +95,7 @@ function listSeries(sizes: Sized[], user: User): Series[] {
     series("page 50", { page: 50 }),
     series("filter, 34 rows match", { filters: { done: true, priority: 6 } }),
     series("filter, none matches", { filters: { priority: { op: "gt", value: 10 } } }),
+    series("the same without an index", { filters: { title: "no such thing" } }),
     series("search, 11 rows match", { search: "number 99" }),
     series("search, none matches", { search: "no such thing" }),
     series("order by title", { orderBy: "title" }),
@@ -140,11 +145,9 @@ async function cursorSeries(setting: Setting, owners: User[]): Promise<Series[]>
     await series("page 1 of a matching third", () => 1, { filters }),
     await series("page 1,000 or last of a third", (last) => Math.min(1000, Math.floor(last / 3)), { filters }),
     await series("the last page of a third", (last) => Math.floor(last / 3), { filters }),
+    await series("page 1, none matches", () => 1, { filters: { priority: { op: "gt", value: 10 } } }),
     // Looks at every row of the owner, so a few rounds have to do.
-    {
-      ...(await series("page 1, none matches", () => 1, { filters: { priority: { op: "gt", value: 10 } } })),
-      rounds: 3,
-    },
+    { ...(await series("the same without an index", () => 1, { filters: { title: "no such thing" } })), rounds: 3 },
   ];
 }
 
