@@ -1,0 +1,66 @@
+/**
+ * The backend's authentication endpoints, called from server to server.
+ * Next hop: `src/auth/routes/token-style.ts` of the backend.
+ */
+import { SvcError } from "../error.ts";
+
+/** What the backend answered; its refusals are handed on as they are. */
+export interface BackendAnswer {
+  status: number;
+  body: Record<string, unknown>;
+  retryAfter: string | null;
+}
+
+export interface BackendCall {
+  path: "/sign-in" | "/sign-up" | "/token" | "/sign-out" | "/oauth/exchange";
+  headers: Record<string, string>;
+  body?: Uint8Array<ArrayBuffer>;
+}
+
+export type Backend = (call: BackendCall) => Promise<BackendAnswer>;
+
+/** In milliseconds. Somebody waits in front of a form. */
+const patience = 20_000;
+
+/** @param baseUrl the backend's origin, without a slash at the end */
+export function createBackend(baseUrl: string): Backend {
+  /** @throws SvcError UNAVAILABLE when there is no answer, or none of the service's */
+  return async ({ path, headers, body }) => {
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(`${baseUrl}/api/auth${path}`, {
+        method: "POST",
+        headers: { ...headers, ...(body && { "content-type": "application/json" }) },
+        ...(body && { body }),
+        cache: "no-store",
+        // A session token follows nobody to another address.
+        redirect: "manual",
+        signal: AbortSignal.timeout(patience),
+      });
+      text = await response.text();
+    } catch (cause) {
+      throw unavailable("The backend cannot be reached.", cause);
+    }
+    const answer = parse(text);
+    if (!answer || (!response.ok && response.status < 400)) throw unavailable("The backend's answer is none of svc's.");
+    return { status: response.status, body: answer, retryAfter: response.headers.get("retry-after") };
+  };
+}
+
+export function unavailable(message: string, cause?: unknown): SvcError {
+  return new SvcError("UNAVAILABLE", message, {
+    status: 503,
+    hint: "Try again shortly. If it stays so, check the bridge's baseUrl, and that the backend runs.",
+    cause,
+  });
+}
+
+function parse(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,14 @@
+/**
+ * The public surface of @svc/client/server: for servers that render pages, never for browsers.
+ * `iron-session` has to be installed beside it.
+ */
+export type { User } from "../auth/state.ts";
+export { type BridgeHandlers, type BridgeOptions, createSvcAuthBridgeHandlers } from "./bridge.ts";
+export { type BridgeSession, type IncomingRequest, readBridgeSession } from "./read-bridge-session.ts";
+export {
+  createServerCaller,
+  type ServerCaller,
+  type ServerCallerOptions,
+  type ServerCalls,
+} from "./server-caller.ts";
+export type { BridgeSessionOptions } from "./session-settings.ts";

@@ -1,0 +1,105 @@
+/**
+ * Calls the backend while a page is rendered, on behalf of exactly one: the browser that asks (cookie mode), the session
+ * of the bridge, or nobody.
+ * Next hop: `../client.ts`, which knows the wire.
+ */
+import { type AuthClient, fetchOf } from "../auth/create-auth-client.ts";
+import { createSvcClient, type SvcClient } from "../client.ts";
+import { SvcError } from "../error.ts";
+import { cookiePairs } from "./cookie-header.ts";
+import { bareOrigin } from "./own-origin.ts";
+import { type BridgeSession, headersOf } from "./read-bridge-session.ts";
+
+export interface ServerCallerOptions {
+  /** The backend's origin, as this server reaches it. */
+  baseUrl: string;
+  /** The backend's origin, as browsers know it (its AUTHLIB_URL). (Default: `baseUrl`) */
+  origin?: string;
+  /** In milliseconds, for each call with all its tries. (Default: 30000) */
+  timeoutMs?: number;
+  /** (Default: the global one, looked up at each call) */
+  fetch?: typeof globalThis.fetch;
+}
+
+/** As those of `createSvcClient`. */
+export type ServerCalls = Pick<SvcClient, "query" | "mutate">;
+
+export interface ServerCaller {
+  /**
+   * As whoever sent this request, in cookie mode: with the service's own cookies of it and no other.
+   * Mutations are refused (FORBIDDEN) unless a page of the same origin has sent the request.
+   */
+  forRequest(request: Request | Headers): ServerCalls;
+  /** As the user of the bridge's session. */
+  forSession(session: BridgeSession): ServerCalls;
+  /** As nobody, for pages that are kept for everybody (ISR): without credentials, whatever is around. */
+  prefetchPublic: SvcClient["query"];
+}
+
+/**
+ * Makes the ways of calling a backend from a server. One is enough for the whole process.
+ *
+ * @example
+ * const backend = createServerCaller({ baseUrl: "https://api.example.com" });
+ * const posts = await backend.prefetchPublic(api.posts.list, { limit: 5 });
+ */
+export function createServerCaller(options: ServerCallerOptions): ServerCaller {
+  const baseUrl = bareOrigin(options.baseUrl, "baseUrl");
+  const origin = bareOrigin(options.origin ?? baseUrl, "origin");
+  const plainFetch = fetchOf(options);
+  const callWith = (headers: Record<string, string>, fetch = plainFetch) => {
+    const { query, mutate } = createSvcClient({ ...options, api: {}, baseUrl, fetch, auth: fixed(headers) });
+    return { query, mutate };
+  };
+
+  return {
+    forRequest(request) {
+      const headers = headersOf(request);
+      const cookie = ownCookies(headers.get("cookie"));
+      // The backend takes cookies from its own pages only; that this page is one, `requireOwnPage` has seen.
+      const { query, mutate } = callWith(cookie ? { cookie, origin } : {});
+      const guarded = async (...call: Parameters<typeof mutate>) => {
+        requireOwnPage(headers);
+        return mutate(...call);
+      };
+      return { query, mutate: guarded as typeof mutate };
+    },
+    forSession({ sessionToken }) {
+      return callWith({ authorization: `Bearer ${sessionToken}` });
+    },
+    // Without `cache`: frameworks take "no-store" as a sign that the page is made for one visitor.
+    prefetchPublic: callWith({}, (input, { cache: _, ...init } = {}) => plainFetch(input, init)).query,
+  };
+}
+
+/** Stands where a browser's auth client would: the same headers for every call, and nothing to refresh. */
+function fixed(headers: Record<string, string>): AuthClient {
+  const parts: Pick<AuthClient, "~svc"> = { "~svc": { credentials: async () => ({ headers }), refused: () => false } };
+  return parts as AuthClient;
+}
+
+/** The service's cookies; those of the frontend and of third parties are none of its business. */
+function ownCookies(header: string | null): string {
+  const own = cookiePairs(header).filter(({ name }) => /^(__Secure-)?authlib\.[\w.-]+$/.test(name));
+  return own.map(({ name, value }) => `${name}=${value}`).join("; ");
+}
+
+/**
+ * Cross-site request forgery: the browser adds the cookies to whatever page's request, and calling on from here hides
+ * from the backend whose it was.
+ *
+ * @throws SvcError FORBIDDEN
+ */
+function requireOwnPage(headers: Headers): void {
+  const site = headers.get("sec-fetch-site");
+  if (site === null ? originHost(headers) === headers.get("host") : site === "same-origin") return;
+  throw new SvcError("FORBIDDEN", "A mutation needs a request from a page of this origin.", {
+    status: 403,
+    hint: "While a page is rendered, only query. Change data in answer to a form or a script of the page.",
+  });
+}
+
+function originHost(headers: Headers): string | undefined {
+  const origin = headers.get("origin") ?? "";
+  return URL.canParse(origin) ? new URL(origin).host : undefined;
+}
