@@ -44,6 +44,8 @@ export interface Auth {
   authenticate: Authenticate;
   /** To be mounted at /api/auth. */
   router: Router;
+  /** Tokens that work once, for other endpoints that need some. */
+  once: OneTimeValues;
   /** Lets go of what is remembered about callers. */
   close(): Promise<void>;
 }
@@ -91,6 +93,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   return {
     authenticate,
     router,
+    once,
     async close() {
       jwts.forgetAll();
     },

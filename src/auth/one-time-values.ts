@@ -7,7 +7,7 @@ import type pg from "pg";
 import { ask } from "./ask.ts";
 
 /** What a token is for. One of another purpose is none. */
-export type Purpose = "verify-email" | "reset-password" | "oauth-state" | "oauth-code";
+export type Purpose = "verify-email" | "reset-password" | "oauth-state" | "oauth-code" | "realtime-ticket";
 
 /** 32 random bytes in base64url. Anything else is refused without the database. */
 const shape = /^[A-Za-z0-9_-]{43}$/;

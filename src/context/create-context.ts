@@ -2,8 +2,9 @@
 import type { Logger } from "pino";
 import type { Session } from "../auth/session.ts";
 import { SvcError } from "../errors/svc-error.ts";
-import type { RequestTransaction } from "../postgres/transaction.ts";
+import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import type { CreateRequestDatabase } from "./database.ts";
+import { CallRealtime, type ContextRealtime, type IsPublic } from "./realtime.ts";
 import type { Context, ContextAuth, RequestDatabase, SystemDatabase } from "./types.ts";
 
 /** What all calls of a process share. */
@@ -11,6 +12,7 @@ export interface ContextServices {
   log: Logger;
   requestDatabase: CreateRequestDatabase;
   systemDatabase: SystemDatabase;
+  isPublicQuery: IsPublic;
 }
 
 /** Who calls, and under which id. */
@@ -19,23 +21,31 @@ export interface Caller {
   requestId: string;
 }
 
-export const createContext = (services: ContextServices, caller: Caller, transaction: RequestTransaction): Context =>
-  new CallContext(services, caller, transaction);
+/** The context of a call, and what its end has to know of it. */
+export const createContext = (
+  services: ContextServices,
+  caller: Caller,
+  transaction: RequestTransaction,
+  access: Access,
+): CallContext => new CallContext(services, caller, transaction, access);
 
 const state = Symbol("state");
 
 /** Its state hangs on a symbol, not on private fields: middleware derives objects from it, which have none. */
-class CallContext implements Context {
+export class CallContext implements Context {
   readonly [state]: {
     services: ContextServices;
     caller: Caller;
     transaction: RequestTransaction;
+    access: Access;
     db?: RequestDatabase;
     log?: Logger;
+    realtime?: CallRealtime;
+    usedSystem?: boolean;
   };
 
-  constructor(services: ContextServices, caller: Caller, transaction: RequestTransaction) {
-    this[state] = { services, caller, transaction };
+  constructor(services: ContextServices, caller: Caller, transaction: RequestTransaction, access: Access) {
+    this[state] = { services, caller, transaction, access };
   }
 
   get db(): RequestDatabase {
@@ -45,7 +55,14 @@ class CallContext implements Context {
   }
 
   get unsafeDb(): SystemDatabase {
+    this[state].usedSystem = true;
     return this[state].services.systemDatabase;
+  }
+
+  get realtime(): ContextRealtime {
+    const own = this[state];
+    own.realtime ??= new CallRealtime(own.access, own.services.isPublicQuery);
+    return own.realtime;
   }
 
   get log(): Logger {
@@ -67,5 +84,15 @@ class CallContext implements Context {
 
   get requestId(): string {
     return this[state].caller.requestId;
+  }
+
+  /** Sends what the handler told subscribers. Called just before COMMIT. */
+  static async tell(context: CallContext): Promise<void> {
+    await context[state].realtime?.flush(context[state].transaction);
+  }
+
+  /** Whether a handler looked past the call's transaction, and so past its snapshot. */
+  static usedSystem(context: CallContext): boolean {
+    return context[state].usedSystem === true;
   }
 }

@@ -12,8 +12,7 @@ import type { SvcRequest } from "../http/request.ts";
 import { identityOf } from "../postgres/identity.ts";
 import { type CrudStatement, callStatement, callWithin } from "../postgres/statement.ts";
 import { type Access, RequestTransaction, type TransactionLimits } from "../postgres/transaction.ts";
-import { type Caller, type ContextServices, createContext } from "./create-context.ts";
-import type { Context } from "./types.ts";
+import { CallContext, type Caller, type ContextServices, createContext } from "./create-context.ts";
 
 /** What a process needs in order to run calls. */
 export interface Runtime extends ContextServices {
@@ -31,6 +30,8 @@ export interface Invocation<T> {
   run: ProcedureDefinition["run"];
   /** Checks the result and makes of it what leaves the process; a failure here still undoes the call. */
   encode(result: unknown): T | Promise<T>;
+  /** Told under which snapshot the result was read; null when that cannot be said. */
+  watched?(snapshot: string | null): void;
   /** Whether an encoded result means that the call failed and must not leave anything behind. (Default: never) */
   undo?(encoded: T): boolean;
 }
@@ -46,6 +47,7 @@ export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Pr
   return inTransaction(runtime, caller, access, async (transaction, context) => {
     const call: Call = { context, input, outcome: {}, ...(request && { request }) };
     const encoded = await invocation.encode(await runRefusable(invocation, call));
+    invocation.watched?.(await snapshotOf(transaction, context));
     if (invocation.undo?.(encoded)) await transaction.rollback();
     return encoded;
   });
@@ -56,11 +58,13 @@ async function inTransaction<T>(
   runtime: Runtime,
   caller: Caller,
   access: Access,
-  work: (transaction: RequestTransaction, context: Context) => Promise<T>,
+  work: (transaction: RequestTransaction, context: CallContext) => Promise<T>,
 ): Promise<T> {
   const transaction = new RequestTransaction(runtime.requestPool, identityOf(caller.session), access, runtime.limits);
   try {
-    const result = await work(transaction, createContext(runtime, caller, transaction));
+    const context = createContext(runtime, caller, transaction, access);
+    const result = await work(transaction, context);
+    await CallContext.tell(context);
     await transaction.commit();
     return result;
   } catch (error) {
@@ -70,6 +74,13 @@ async function inTransaction<T>(
     // Express would read a meaning out of some values: an error's `status`, the string "route".
     throw explained instanceof SvcError ? explained : new SvcError("INTERNAL", undefined, { cause: explained });
   }
+}
+
+/** A query's statements share one snapshot, unless it used unsafeDb too, whose statements have their own. */
+async function snapshotOf(transaction: RequestTransaction, context: CallContext): Promise<string | null> {
+  if (!transaction.isOpen || CallContext.usedSystem(context)) return null;
+  const { rows } = await transaction.query({ name: "svc_snapshot", text: "select pg_current_snapshot()::text as it" });
+  return rows[0].it;
 }
 
 /** A refused input decides the outcome alone: middleware before `.input()` may look at the 400, not replace it. */
@@ -86,6 +97,7 @@ async function runRefusable(invocation: Pick<Invocation<unknown>, "run">, call: 
 /**
  * Answers a generated procedure by its SQL function.
  *
+ * @param watched told under which snapshot the answer was read
  * @returns JSON text, as PostgreSQL wrote it
  */
 export async function invokeStatement(
@@ -93,6 +105,7 @@ export async function invokeStatement(
   procedure: ProcedureDefinition & { statement: CrudStatement },
   input: unknown,
   caller: Caller,
+  watched?: Invocation<unknown>["watched"],
 ): Promise<string> {
   requireSession({ caller, anonymous: procedure.anonymous });
   const { statement } = procedure;
@@ -104,6 +117,7 @@ export async function invokeStatement(
         statement,
         statement.values(input),
         procedure.kind === "query",
+        watched,
       );
   if (json !== null) return json;
   if (statement.absent === "null") return "null";

@@ -6,6 +6,7 @@ import type { NodePgQueryResultHKT } from "drizzle-orm/node-postgres";
 import type { PgDatabase } from "drizzle-orm/pg-core";
 import type { Logger } from "pino";
 import type { Session } from "../auth/session.ts";
+import type { ContextRealtime } from "./realtime.ts";
 
 /** A map of Drizzle tables and relations, as `typeof schema`. */
 export type Schema = Record<string, unknown>;
@@ -42,6 +43,8 @@ export interface Context<S extends Schema = Schema> {
   /** Past RLS, as `svc_system`. For audited administration only; not part of the call's transaction. */
   readonly unsafeDb: SystemDatabase<S>;
   readonly auth: ContextAuth;
+  /** Tells subscribers when the call commits. */
+  readonly realtime: ContextRealtime;
   /** pino, with the request id on every line. */
   readonly log: Logger;
   /** The id that the caller and every log line of this call carry. */

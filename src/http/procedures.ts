@@ -11,7 +11,7 @@ import { SvcError } from "../errors/svc-error.ts";
 import type { CrudStatement } from "../postgres/statement.ts";
 import { type BodyLimits, isJson, mediaType, parseForm, parseJson, readBody } from "./body.ts";
 import { exchangeOf, sendJson } from "./exchange.ts";
-import { decodeCall, decodeForm, encodeJsonText, encodeResult, type ProcedureCall } from "./wire.ts";
+import { decodeCall, decodeForm, encodeJsonText, encodeResult, type ProcedureCall, withSnapshot } from "./wire.ts";
 
 export interface ProcedureTransport {
   procedures: ReadonlyMap<string, ProcedureDefinition>;
@@ -27,20 +27,35 @@ export type ProcedureEndpoint = (request: IncomingMessage, response: ServerRespo
 export function procedureEndpoint(transport: ProcedureTransport, kind: "query" | "mutation"): ProcedureEndpoint {
   return async (request, response) => {
     const exchange = exchangeOf(response);
-    const { name, args } = await readCall(request, transport.limits, kind);
+    const { name, args, watch } = await readCall(request, transport.limits, kind);
     const procedure = find(transport.procedures, name, kind);
     exchange.operation = procedure.name;
 
     const found = transport.authenticate(request.headers, kind === "query" ? "read" : "write");
     const session = found instanceof Promise ? await found : found;
     const caller: Caller = { session, requestId: exchange.requestId };
-    sendJson(response, 200, await answer(transport.runtime, procedure, args, caller));
+    if (!watch || kind !== "query")
+      return sendJson(response, 200, await answer(transport.runtime, procedure, args, caller));
+
+    let snapshot: string | null = null;
+    const body = await answer(transport.runtime, procedure, args, caller, (seen) => {
+      snapshot = seen;
+    });
+    sendJson(response, 200, withSnapshot(body, snapshot));
   };
 }
 
-async function answer(runtime: Runtime, procedure: ProcedureDefinition, input: unknown, caller: Caller) {
-  if (isGenerated(procedure)) return encodeJsonText(await invokeStatement(runtime, procedure, input, caller));
+/** Runs a call and encodes its result. @param watched told under which snapshot it was read */
+export async function answer(
+  runtime: Runtime,
+  procedure: ProcedureDefinition,
+  input: unknown,
+  caller: Caller,
+  watched?: (snapshot: string | null) => void,
+): Promise<string> {
+  if (isGenerated(procedure)) return encodeJsonText(await invokeStatement(runtime, procedure, input, caller, watched));
   return invoke(runtime, {
+    ...(watched && { watched }),
     caller,
     input,
     access: procedure.kind === "query" ? "read" : "write",

@@ -11,6 +11,8 @@ import { type Issue, SvcError } from "../errors/svc-error.ts";
 export interface ProcedureCall {
   name: string;
   args: unknown;
+  /** Of a query: the answer shall say which transactions it saw, to be compared with events that come. */
+  watch?: boolean;
 }
 
 /** Limits that keep one small body from costing much. `docs/reference/limits.md` lists them. */
@@ -27,10 +29,10 @@ const serializer = new StandardRPCJsonSerializer();
  * @throws SvcError VALIDATION_FAILED for another shape, BAD_REQUEST for an encoding that cannot be read
  */
 export function decodeCall(body: unknown): ProcedureCall {
-  const { name, args } = asCall(body);
+  const { name, args, watch = false } = asCall(body);
   checkDepth(isEncoded(args) ? args.json : args);
-  if (!isEncoded(args)) return { name, args };
-  return { name, args: deserialize(args.json, checkMeta(args.meta), [], () => undefined) };
+  if (!isEncoded(args)) return { name, args, watch };
+  return { name, args: deserialize(args.json, checkMeta(args.meta), [], () => undefined), watch };
 }
 
 /** Decodes a multipart body. @throws SvcError as `decodeCall` */
@@ -62,11 +64,15 @@ export function encodeResult(result: unknown): string {
 /** The same for a result that PostgreSQL already wrote as JSON. */
 export const encodeJsonText = (json: string) => `{"json":${json}}`;
 
+/** An encoded body with the snapshot under which it was read (`pg_snapshot` as text), or null. */
+export const withSnapshot = (body: string, snapshot: string | null) =>
+  `${body.slice(0, -1)},"snapshot":${JSON.stringify(snapshot)}}`;
+
 type Path = (string | number)[];
 
 function asCall(body: unknown): ProcedureCall {
   const name = isObject(body) ? body.name : undefined;
-  if (isObject(body) && typeof name === "string") return { name, args: body.args };
+  if (isObject(body) && typeof name === "string") return { name, args: body.args, watch: body.watch === true };
   throw new SvcError("VALIDATION_FAILED", 'Send { "name": "module.operation", "args": … }.', {
     issues: [{ path: ["name"], message: "must be the name of a procedure" }],
   });

@@ -57,6 +57,7 @@ export const sqlStates: Record<string, Mapping> = {
   },
   SV404: { code: "NOT_FOUND" },
   SV409: { code: "CONFLICT" },
+  SV413: { code: "PAYLOAD_TOO_LARGE", message: "A message to subscribers is larger than 64 KiB." },
 };
 
 /** By the class of a SQLSTATE, its first two characters, where the table above does not have it. */

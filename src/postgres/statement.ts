@@ -29,10 +29,12 @@ export interface CrudStatement {
  * the role, after which set_config() is out of reach (sql/grants.sql); only then does the outer list call the function.
  * The functions are plpgsql because `language sql` would be planned, policies included, before the role changes.
  */
-export function callText(name: string, argumentCount: number): string {
+export function callText(name: string, argumentCount: number, withSnapshot = false): string {
   const parameters = Array.from({ length: argumentCount }, (_, index) => `$${index + 3}`).join(", ");
+  // The functions that read are STABLE: they see what the statement's own snapshot shows.
+  const snapshot = withSnapshot ? ", pg_current_snapshot()::text as snapshot" : "";
   return (
-    `select svc_crud.${name}(${parameters})::text as result ` +
+    `select svc_crud.${name}(${parameters})::text as result${snapshot} ` +
     `from (select set_config('svc.user_id', $1, true) as a, set_config('role', $2, true) as b offset 0) as entered ` +
     "where a is not null and b is not null"
   );
@@ -46,7 +48,8 @@ const maxRetries = 2;
 /**
  * Calls a generated function as the given identity.
  *
- * @param reads whether the function only reads; then a lost connection is worth one more try
+ * @param reads   whether the function only reads; then a lost connection is worth one more try
+ * @param watched told under which snapshot the answer was read
  * @returns the function's JSON as text, or null
  * @throws SvcError through the SQLSTATE map
  */
@@ -56,11 +59,12 @@ export async function callStatement(
   statement: CrudStatement,
   values: (string | number)[],
   reads: boolean,
+  watched?: (snapshot: string | null) => void,
 ): Promise<string | null> {
-  const name = statement.function;
+  const name = watched ? `${statement.function}+snapshot` : statement.function;
   let text = texts.get(name);
   if (!text) {
-    text = callText(name, values.length);
+    text = callText(statement.function, values.length, watched !== undefined);
     texts.set(name, text);
   }
   const query = { name, text, values: [identity.userId, identity.role, ...values] };
@@ -68,8 +72,9 @@ export async function callStatement(
   for (let attempt = 0; ; attempt++) {
     const { client, release } = await acquire(pool);
     try {
-      const { rows } = await client.query<{ result: string | null }>(query);
+      const { rows } = await client.query<{ result: string | null; snapshot?: string }>(query);
       release();
+      watched?.(rows[0]?.snapshot ?? null);
       return rows[0]?.result ?? null;
     } catch (error) {
       // PostgreSQL has rolled back, role and identity with it; only a broken connection must go.

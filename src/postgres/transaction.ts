@@ -79,6 +79,16 @@ export class RequestTransaction {
     }
   }
 
+  /** Whether a statement has been run, and `commit` and `rollback` are still to come. */
+  get isOpen(): boolean {
+    return this.#lease !== undefined;
+  }
+
+  /** Whether `commit` or `rollback` has come. */
+  get isOver(): boolean {
+    return this.#ended;
+  }
+
   /** Undoes what `run` wrote when it throws, and lets the transaction go on. */
   async savepoint<T>(run: () => Promise<T>): Promise<T> {
     await this.query({ text: "savepoint svc_nested" });

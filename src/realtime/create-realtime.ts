@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import type { Authenticate, Session } from "../auth/session.ts";
 import type { Api } from "../define/api.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
-import { type Flow, Hub } from "./hub.ts";
+import { type Flow, Hub, type Rerun } from "./hub.ts";
 import { ChangeReader } from "./replication.ts";
 import { SocketEndpoint } from "./socket.ts";
 import { transactionEvents } from "./transaction-events.ts";
@@ -19,6 +19,7 @@ export interface RealtimeOptions {
   origins: OriginPolicy;
   authenticate: Authenticate;
   redeem(ticket: string): Promise<Session | null>;
+  rerun: Rerun;
   log: Logger;
 }
 
@@ -30,12 +31,13 @@ export interface Realtime {
   close(): Promise<void>;
 }
 
-export function createRealtime({ api, url, log, ...rest }: RealtimeOptions): Realtime {
+export function createRealtime({ api, url, rerun, log, ...rest }: RealtimeOptions): Realtime {
   const { procedures, crud } = api["~svc"];
-  const hub = new Hub();
+  const hub = new Hub(rerun);
   const reader = new ChangeReader({ url, listener: transactionEvents(crud, hub, log), log });
-  const endpoint = new SocketEndpoint({ ...rest, hub, rules: new WatchRules(procedures, crud), log });
-  reader.start();
+  const rules = new WatchRules(procedures, crud);
+  // Reading the log costs the server something: it begins when the first socket is there to hear of it.
+  const endpoint = new SocketEndpoint({ ...rest, hub, rules, opened: () => reader.start() });
   return {
     upgrade: endpoint.upgrade,
     revoke: (isTheirs) => endpoint.revoke(isTheirs),

@@ -14,11 +14,19 @@ export interface Subscriber {
 /** What clients are told about the flow of events. */
 export type Flow = "live" | "degraded";
 
+/** Runs a query that anyone may call, as nobody. @returns its result encoded as a body, or null when it fails */
+export type Rerun = (key: string) => Promise<string | null>;
+
 export class Hub implements EventSink {
+  readonly #rerun: Rerun;
   /** Who listens to a topic, and under which key. */
   readonly #topics = new Map<string, Map<Subscriber, Set<string>>>();
   readonly #subscribers = new Map<Subscriber, Map<string, Watched>>();
   #flow: Flow = "degraded";
+
+  constructor(rerun: Rerun) {
+    this.#rerun = rerun;
+  }
 
   get flow(): Flow {
     return this.#flow;
@@ -68,7 +76,7 @@ export class Hub implements EventSink {
   }
 
   /** One frame for everybody who hears of the same keys. */
-  deliver({ xid, topics, data }: TransactionEvents): void {
+  deliver({ xid, topics, data, refresh }: TransactionEvents): void {
     const heard = new Map<Subscriber, Set<string>>();
     for (const topic of topics) {
       for (const [subscriber, keys] of this.#topics.get(topic) ?? []) {
@@ -89,8 +97,23 @@ export class Hub implements EventSink {
       subscriber.send(frame);
     }
     for (const [query, value] of data) {
-      const frame = JSON.stringify({ type: "query:updated", query, data: value, xid });
-      for (const subscriber of this.#topics.get(`key:${query}`)?.keys() ?? []) subscriber.send(frame);
+      this.#tell(query, JSON.stringify({ type: "query:updated", query, data: value, xid }));
+    }
+    for (const query of refresh) void this.#refresh(query, xid);
+  }
+
+  /** Once for everybody who listens here, if anybody does. */
+  async #refresh(query: string, xid: string): Promise<void> {
+    if (!this.#topics.has(`key:${query}`)) return;
+    const body = await this.#rerun(query).catch(() => null);
+    if (body === null) this.#tell(query, JSON.stringify({ type: "invalidate", queries: [query], xid }));
+    else this.#tell(query, `{"type":"query:updated","query":${JSON.stringify(query)},"result":${body},"xid":"${xid}"}`);
+  }
+
+  #tell(query: string, frame: string): void {
+    for (const [subscriber, keys] of this.#topics.get(`key:${query}`) ?? []) {
+      // A query that is watched with arguments hears what is said of its name, but this is of the one without.
+      if (keys.has(query)) subscriber.send(frame);
     }
   }
 

@@ -5,7 +5,6 @@
  */
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Logger } from "pino";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Authenticate, Session } from "../auth/session.ts";
 import { SvcError } from "../errors/svc-error.ts";
@@ -21,7 +20,8 @@ export interface SocketOptions {
   authenticate: Authenticate;
   /** The session of a ticket, once; null when it is none. */
   redeem(ticket: string): Promise<Session | null>;
-  log: Logger;
+  /** Somebody has connected. */
+  opened(): void;
 }
 
 /** Limits of one connection. docs/reference/limits.md lists them. */
@@ -61,6 +61,7 @@ export class SocketEndpoint {
         this.#server.handleUpgrade(request, socket, head, (websocket) => {
           const connection = new Connection(websocket, session, this.#options);
           this.#connections.add(connection);
+          this.#options.opened();
           websocket.on("close", () => this.#connections.delete(connection));
         }),
       (error: unknown) => refuse(socket, toSvcError(error)),

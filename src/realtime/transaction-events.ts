@@ -14,6 +14,8 @@ export interface TransactionEvents {
   topics: ReadonlySet<string>;
   /** What ctx.realtime.emit sent, by key. */
   data: ReadonlyMap<string, unknown>;
+  /** Keys of queries that ctx.realtime.refresh wants run again. */
+  refresh: ReadonlySet<string>;
 }
 
 export interface EventSink {
@@ -34,6 +36,7 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
   let xid = 0n;
   let topics = new Set<string>();
   let data = new Map<string, unknown>();
+  let refresh = new Set<string>();
 
   const cruds = ({ schema, name }: Pgoutput.MessageRelation) => byTable.get(`${schema}.${name}`) ?? [];
 
@@ -42,6 +45,7 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
       xid = id;
       topics = new Set();
       data = new Map();
+      refresh = new Set();
     },
     changed(change) {
       const before = "old" in change ? (change.old ?? change.key) : null;
@@ -57,12 +61,13 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
       for (const relation of relations) for (const crud of cruds(relation)) topics.add(`all:${crud.prefix}`);
     },
     said(text) {
-      const { invalidate, emit, data: sent } = parse(text, log);
+      const { invalidate, refresh: key, emit, data: sent } = parse(text, log);
+      if (typeof key === "string") refresh.add(key);
       if (typeof invalidate === "string") topics.add(`key:${invalidate}`);
       if (typeof emit === "string") data.set(emit, sent);
     },
     committed() {
-      if (topics.size > 0 || data.size > 0) sink.deliver({ xid: xid.toString(), topics, data });
+      if (topics.size + data.size + refresh.size > 0) sink.deliver({ xid: xid.toString(), topics, data, refresh });
     },
     live: () => sink.live(),
     lost: () => sink.lost(),
@@ -78,6 +83,7 @@ function tell(crud: CrudDefinition, row: Record<string, unknown>, topics: Set<st
 
 interface Said {
   invalidate?: unknown;
+  refresh?: unknown;
   emit?: unknown;
   data?: unknown;
 }

@@ -70,7 +70,8 @@ export class WatchRules {
 /** In characters. */
 const maxKey = 4096;
 
-function split(key: string): { name: string; args: string | null } {
+/** A key's two parts. */
+export function split(key: string): { name: string; args: string | null } {
   const at = key.indexOf("::");
   return at < 0 ? { name: key, args: null } : { name: key.slice(0, at), args: key.slice(at + 2) };
 }

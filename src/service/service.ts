@@ -7,18 +7,23 @@ import type { AddressInfo } from "node:net";
 import type { Logger } from "pino";
 import { createAuth } from "../auth/create-auth.ts";
 import { requestDatabases, systemDatabase } from "../context/database.ts";
+import type { Runtime } from "../context/invoke.ts";
 import type { EffectiveConfig } from "../define/config.ts";
 import { createApp } from "../http/app.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { createOriginPolicy } from "../http/origin-policy.ts";
 import { refuseDrift } from "../postgres/fingerprints.ts";
 import { createPools, type PoolUrls } from "../postgres/pools.ts";
+import { createRealtime } from "../realtime/create-realtime.ts";
+import { isPublicQuery, publicRerun } from "../realtime/rerun.ts";
+import { redeemTicket, ticketEndpoint } from "../realtime/tickets.ts";
 import type { LoadedApp } from "./load-app.ts";
 
 export interface ServiceOptions {
   app: LoadedApp;
   config: EffectiveConfig;
-  urls: PoolUrls;
+  /** One per pool, and a direct connection with REPLICATION for realtime. */
+  urls: PoolUrls & { replication: string };
   /** Keys for sessions and tokens, newest first. */
   secrets: readonly string[];
   log: Logger;
@@ -65,19 +70,35 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       log,
     });
 
+    const { authenticate, once } = auth;
+    const { procedures } = app.api["~svc"];
+    const runtime: Runtime = {
+      log,
+      requestPool: pools.request,
+      limits: config.limits,
+      requestDatabase: requestDatabases(app.schema),
+      systemDatabase: systemDatabase(pools.system, app.schema),
+      isPublicQuery: (name) => isPublicQuery(procedures.get(name)),
+    };
+    const realtime = createRealtime({
+      api: app.api,
+      url: options.urls.replication,
+      origins,
+      authenticate,
+      redeem: (ticket) => redeemTicket(once, ticket),
+      rerun: publicRerun(runtime, procedures),
+      log,
+    });
+    server.on("upgrade", realtime.upgrade);
+
     let stopping: Promise<void> | undefined;
     answer = createApp({
       api: app.api,
-      authenticate: auth.authenticate,
+      authenticate,
       authRoutes: auth.router,
+      realtimeRoutes: ticketEndpoint(once, authenticate),
       origins,
-      runtime: {
-        log,
-        requestPool: pools.request,
-        limits: config.limits,
-        requestDatabase: requestDatabases(app.schema),
-        systemDatabase: systemDatabase(pools.system, app.schema),
-      },
+      runtime,
       limits: config.limits,
       log,
       metrics: createMetrics({ request: pools.request, system: pools.system, auth: pools.auth }),
@@ -91,6 +112,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     const stop = async () => {
       log.info("stopping: finishing requests in flight");
+      await realtime.close();
       await drain(server, inFlight, config.limits.shutdownMs);
       await auth.close();
       await pools.close();

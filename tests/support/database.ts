@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, inject } from "vitest";
 import { execute, inDatabase, templateName } from "./admin.ts";
@@ -23,7 +24,16 @@ export class Database {
 
   async drop(): Promise<void> {
     await Promise.all(this.#clients.map((client) => client.end()));
-    await execute(inject("urls").admin, `drop database if exists ${this.name} with (force)`);
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await execute(inject("urls").admin, `drop database if exists ${this.name} with (force)`);
+        return;
+      } catch (error) {
+        // A reader of the log that has just been stopped may hold its slot for another moment.
+        if (attempt > 50 || (error as { code?: unknown }).code !== "55006") throw error;
+        await sleep(100);
+      }
+    }
   }
 
   url(login: Login): string {

@@ -25,7 +25,15 @@ export async function setup(project: TestProject) {
   // Workers inherit it, and find the same template.
   process.env.SVC_TEST_RUN = String(process.pid);
   // Nothing here must survive a power cut, and cloning a template is all disk work.
-  const settings = { fsync: "off", full_page_writes: "off", synchronous_commit: "off", max_connections: "300" };
+  const settings = {
+    fsync: "off",
+    full_page_writes: "off",
+    synchronous_commit: "off",
+    wal_writer_delay: "10ms", // what has not been written is not told to subscribers
+    max_connections: "300",
+    max_wal_senders: "50",
+    max_replication_slots: "50",
+  };
   const name = `test-${process.env.SVC_POSTGRES || "auto"}`; // the two kinds of server may differ in version
   const cluster = await openCluster({ directory: join(root, ".svc"), name, settings });
   process.stderr.write(`PostgreSQL ${cluster.serverVersion}: ${cluster.reason}\n`);

@@ -1,0 +1,92 @@
+/**
+ * `ctx.realtime`: tells subscribers, as a part of the call's transaction. What is said is sent just before COMMIT, so a
+ * handler need not wait for it, and is lost with everything else when the call fails.
+ * Next hop: `sql/realtime/emit_message.sql`.
+ */
+import { SvcError } from "../errors/svc-error.ts";
+import type { Access, RequestTransaction } from "../postgres/transaction.ts";
+
+/** The `realtime` of a context. Keys are `tasks.openCount`, or with arguments `tasks.get::{"id":7}`. */
+export interface ContextRealtime {
+  /** Subscribers ask again, each under their own identity. @throws SvcError QUERY_WROTE in a query */
+  invalidate(queryKey: string, args?: object): void;
+  /**
+   * Runs a query that anyone may call and sends everybody its result; of another query subscribers ask again.
+   *
+   * @throws SvcError QUERY_WROTE in a query
+   */
+  refresh(queryKey: string, args?: object): void;
+  /**
+   * Sends data to the subscribers of a query that anyone may call. At most 64 KiB.
+   *
+   * @throws SvcError QUERY_WROTE in a query, INTERNAL for a query that needs a session: its subscribers differ in what
+   *   they may see
+   */
+  emit(queryKey: string, data: unknown): void;
+}
+
+/** Whether anyone may call the query of that name. */
+export type IsPublic = (name: string) => boolean;
+
+/** Collects what a call has to say. */
+export class CallRealtime implements ContextRealtime {
+  readonly #access: Access;
+  readonly #isPublic: IsPublic;
+  readonly #messages: string[] = [];
+
+  constructor(access: Access, isPublic: IsPublic) {
+    this.#access = access;
+    this.#isPublic = isPublic;
+  }
+
+  invalidate(queryKey: string, args?: object): void {
+    this.#say({ invalidate: keyOf(queryKey, args) });
+  }
+
+  refresh(queryKey: string, args?: object): void {
+    const key = keyOf(queryKey, args);
+    this.#say(this.#isPublic(nameOf(key)) ? { refresh: key } : { invalidate: key });
+  }
+
+  emit(queryKey: string, data: unknown): void {
+    if (!this.#isPublic(nameOf(queryKey))) {
+      throw new SvcError("INTERNAL", undefined, {
+        cause: new Error(
+          `ctx.realtime.emit: "${queryKey}" is no query that anyone may call. Its subscribers would all see the data: ` +
+            "use invalidate, and each asks for what they may see.",
+        ),
+      });
+    }
+    this.#say({ emit: queryKey, data });
+  }
+
+  /** Sends what was said, unless everything has been undone. Called once, just before COMMIT. */
+  async flush(transaction: RequestTransaction): Promise<void> {
+    if (transaction.isOver) return;
+    for (const message of this.#messages.splice(0)) {
+      await transaction.query({ name: "svc_emit_message", text: "select svc.emit_message($1)" }, [message]);
+    }
+  }
+
+  #say(message: object): void {
+    if (this.#access === "read") {
+      throw new SvcError("QUERY_WROTE", undefined, {
+        hint: "A query cannot tell subscribers anything, for it may run again. Make it a mutation.",
+      });
+    }
+    this.#messages.push(JSON.stringify(message));
+  }
+}
+
+const nameOf = (key: string) => key.split("::", 1)[0] ?? key;
+
+/** As clients make it (client/sdk/src/key.ts): members sorted, and nothing where there are no arguments. */
+function keyOf(queryKey: string, args: object | undefined): string {
+  if (args === undefined || Object.keys(args).length === 0) return queryKey;
+  return `${queryKey}::${JSON.stringify(args, sortMembers)}`;
+}
+
+function sortMembers(_key: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

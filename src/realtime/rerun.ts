@@ -1,0 +1,31 @@
+/**
+ * Queries that anyone may call, run as nobody: whatever they return, every subscriber may have it.
+ * Next hop: `src/context/invoke.ts`.
+ */
+import { randomUUID } from "node:crypto";
+import type { Runtime } from "../context/invoke.ts";
+import type { ProcedureDefinition } from "../define/procedure.ts";
+import { answer } from "../http/procedures.ts";
+import { decodeCall } from "../http/wire.ts";
+import type { Rerun } from "./hub.ts";
+import { split } from "./watch-rules.ts";
+
+export const isPublicQuery = (procedure: ProcedureDefinition | undefined): procedure is ProcedureDefinition =>
+  procedure?.kind === "query" && procedure.anonymous;
+
+/** Runs the query of a key; null when it is not one that anyone may call, or when it fails. */
+export function publicRerun(runtime: Runtime, procedures: ReadonlyMap<string, ProcedureDefinition>): Rerun {
+  return async (key) => {
+    const { name, args } = split(key);
+    const procedure = procedures.get(name);
+    if (!isPublicQuery(procedure)) return null;
+    const requestId = randomUUID();
+    try {
+      const call = decodeCall({ name, args: args === null ? undefined : JSON.parse(args) });
+      return await answer(runtime, procedure, call.args, { session: null, requestId });
+    } catch (err) {
+      runtime.log.warn({ err, operation: name, requestId }, "a query could not be run again for its subscribers");
+      return null;
+    }
+  };
+}

@@ -1,0 +1,27 @@
+/**
+ * `POST /api/realtime/ticket`: a browser cannot send a header with a WebSocket, so it brings a ticket, which works once
+ * and not for long, instead of a credential that would stand in addresses and logs.
+ * Next hop: `src/auth/one-time-values.ts`.
+ */
+import { Router } from "express";
+import type { OneTimeValues } from "../auth/one-time-values.ts";
+import type { Authenticate, Session } from "../auth/session.ts";
+import { SvcError } from "../errors/svc-error.ts";
+import { exchangeOf, sendJson } from "../http/exchange.ts";
+
+/** In seconds. */
+const lifetime = 30;
+
+export function ticketEndpoint(once: OneTimeValues, authenticate: Authenticate): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.post("/api/realtime/ticket", async (request, response) => {
+    exchangeOf(response).operation = "/api/realtime/ticket";
+    const session = await authenticate(request.headers);
+    if (!session) throw new SvcError("UNAUTHORIZED");
+    sendJson(response, 200, JSON.stringify({ ticket: await once.add("realtime-ticket", session, lifetime) }));
+  });
+  return router;
+}
+
+/** The session of a ticket, once. */
+export const redeemTicket = (once: OneTimeValues, ticket: string) => once.take<Session>("realtime-ticket", ticket);

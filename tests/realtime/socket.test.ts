@@ -1,0 +1,255 @@
+/** Realtime as a client meets it: real sockets on a real service; changes by requests and by SQL. */
+import { afterEach, describe, expect, test } from "vitest";
+import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
+import { v } from "../../src/define/v.ts";
+import { socketLimits } from "../../src/realtime/socket.ts";
+import { database } from "../support/database.ts";
+import { apiWith, service, type User } from "../support/service.ts";
+import { Socket, ticketFor } from "../support/sockets.ts";
+
+const db = database();
+const { query, mutation } = createSvcProcedureBuilders();
+let count = 0;
+const board = query
+  .name("test.board")
+  .allowAnonymous()
+  .handler(() => ({ count }));
+const secret = query.name("test.secret").handler(() => 1);
+const tell = mutation
+  .name("test.tell")
+  .input(v.object({ how: v.string(), fail: v.optional(v.boolean()) }))
+  .handler(({ context, input }) => {
+    count++;
+    if (input.how === "invalidate") context.realtime.invalidate("test.board");
+    if (input.how === "refresh") context.realtime.refresh("test.board");
+    if (input.how === "refresh secret") context.realtime.refresh("test.secret");
+    if (input.how === "emit") context.realtime.emit("test.board", { count: 99 });
+    if (input.how === "emit secret") context.realtime.emit("test.secret", 2);
+    if (input.fail) throw new Error("changed my mind");
+  });
+const speakingQuery = query.name("test.speaking").handler(({ context }) => context.realtime.invalidate("test.board"));
+
+const running = service(db, apiWith({ procedures: { board, secret, tell, speakingQuery } }));
+
+const open: Socket[] = [];
+afterEach(() => {
+  for (const socket of open.splice(0)) socket.close();
+});
+async function connect(user: User | null): Promise<Socket> {
+  const socket = await Socket.open(running, user);
+  open.push(socket);
+  return socket;
+}
+/** Something that everybody hears who watches `test.board`: what has not come before it does not come. */
+async function marker(...sockets: Socket[]): Promise<void> {
+  for (const socket of sockets) await socket.subscribe("test.board");
+  await db.sql('select svc.emit_message(\'{"invalidate":"test.board"}\')');
+}
+const boardChanged = { type: "invalidate", queries: ["test.board"] };
+
+describe("lists and rows", () => {
+  test("a change reaches their owner, and nobody else", async () => {
+    const [ann, bob] = [await running.signUp("ann"), await running.signUp("bob")];
+    const [annsSocket, bobsSocket] = [await connect(ann), await connect(bob)];
+    for (const socket of [annsSocket, bobsSocket]) await socket.subscribe("notes.list");
+
+    const { body } = await running.mutate(ann, "notes.create", { title: "hers" });
+    await annsSocket.wait({ type: "invalidate", queries: ["notes.list"] });
+    const key = `notes.get::{"id":${body.json.id}}`;
+    for (const socket of [annsSocket, bobsSocket]) await socket.subscribe(key);
+    await running.mutate(ann, "notes.update", { id: body.json.id, title: "changed" });
+    await annsSocket.wait({ type: "invalidate", queries: [key, "notes.list"] });
+    await running.mutate(ann, "notes.remove", { id: body.json.id });
+    await annsSocket.wait({ type: "invalidate", queries: [key, "notes.list"] });
+
+    await marker(bobsSocket);
+    await bobsSocket.wait(boardChanged);
+    expect(bobsSocket.frames).toEqual([]);
+  });
+
+  test("a change that no request made reaches them too", async () => {
+    const ann = await running.signUp("ann");
+    const socket = await connect(ann);
+    await socket.subscribe("notes.list");
+    await db.sql("insert into notes (user_id, title) values ($1, 'by psql')", [ann.id]);
+    await socket.wait({ type: "invalidate", queries: ["notes.list"] });
+  });
+
+  test("rows that everybody may read are told to everybody who watches, signed in or not", async () => {
+    const ann = await running.signUp("ann");
+    const visitor = await connect(null);
+    await visitor.subscribe("posts.list");
+    await running.mutate(ann, "posts.create", { title: "news" });
+    await visitor.wait({ type: "invalidate", queries: ["posts.list"] });
+  });
+
+  test("a thousand writes right after the subscription are all seen", async () => {
+    const ann = await running.signUp("ann");
+    const socket = await connect(ann);
+    await db.sql("set synchronous_commit to on"); // the test cluster's setting lets commits reach the log late
+    for (let n = 0; n < 1000; n++) {
+      await socket.subscribe("notes.list");
+      await db.sql("insert into notes (user_id, title) values ($1, 'x')", [ann.id]);
+      await socket.wait({ type: "invalidate", queries: ["notes.list"] });
+      socket.send({ type: "unsubscribe", query: "notes.list" });
+    }
+  });
+
+  test("after unsubscribing nothing comes", async () => {
+    const ann = await running.signUp("ann");
+    const socket = await connect(ann);
+    await socket.subscribe("notes.list");
+    socket.send({ type: "unsubscribe", query: "notes.list" });
+    await marker(socket); // its "subscribed" comes after the frame before it was obeyed
+    await socket.wait(boardChanged);
+    await db.sql("insert into notes (user_id, title) values ($1, 'x')", [ann.id]);
+    await db.sql('select svc.emit_message(\'{"invalidate":"test.board"}\')');
+    await socket.wait(boardChanged);
+    expect(socket.frames).toEqual([]);
+  });
+});
+
+describe("ctx.realtime", () => {
+  test("invalidate, refresh and emit reach subscribers when the mutation commits", async () => {
+    const ann = await running.signUp("ann");
+    const visitor = await connect(null);
+    await visitor.subscribe("test.board");
+    await running.mutate(ann, "test.tell", { how: "invalidate" });
+    await visitor.wait(boardChanged);
+    await running.mutate(ann, "test.tell", { how: "refresh" });
+    await visitor.wait({ type: "query:updated", query: "test.board", result: { json: { count } } });
+    await running.mutate(ann, "test.tell", { how: "emit" });
+    await visitor.wait({ type: "query:updated", query: "test.board", data: { count: 99 } });
+  });
+
+  test("a mutation that fails tells nothing", async () => {
+    const ann = await running.signUp("ann");
+    const visitor = await connect(null);
+    await visitor.subscribe("test.board");
+    for (const how of ["invalidate", "refresh", "emit"]) {
+      expect((await running.mutate(ann, "test.tell", { how, fail: true })).status).toBe(500);
+    }
+    await running.mutate(ann, "test.tell", { how: "emit" });
+    expect((await visitor.wait({ type: "query:updated" })).data).toEqual({ count: 99 });
+    expect(visitor.frames).toEqual([]);
+  });
+
+  test("data of a query that needs a session is never pushed", async () => {
+    const ann = await running.signUp("ann");
+    const socket = await connect(ann);
+    await socket.subscribe("test.secret");
+    await running.mutate(ann, "test.tell", { how: "refresh secret" });
+    await socket.wait({ type: "invalidate", queries: ["test.secret"] });
+    expect((await running.mutate(ann, "test.tell", { how: "emit secret" })).status).toBe(500);
+  });
+
+  test("a query cannot tell anybody anything", async () => {
+    const { status, body } = await running.query(await running.signUp("ann"), "test.speaking");
+    expect([status, body.code]).toEqual([500, "QUERY_WROTE"]);
+  });
+});
+
+describe("who may connect, and watch what", () => {
+  const socketUrl = (path: string) => running.url.replace("http", "ws") + path;
+  const refusal = (socket: Socket) =>
+    new Promise<number>((resolve) => {
+      socket.websocket.on("unexpected-response", (_request, response) => resolve(response.statusCode ?? 0));
+    });
+
+  test("a ticket works once", async () => {
+    const ticket = await ticketFor(running, await running.signUp("ann"));
+    const first = new Socket(socketUrl(`/ws?ticket=${ticket}`));
+    await first.wait({ type: "status" });
+    first.close();
+    expect(await refusal(new Socket(socketUrl(`/ws?ticket=${ticket}`)))).toBe(401);
+    expect(await refusal(new Socket(socketUrl("/ws?ticket=invented")))).toBe(401);
+  });
+
+  test("nobody gets a ticket without a session", async () => {
+    expect((await running.fetch("/api/realtime/ticket", { method: "POST" })).status).toBe(401);
+  });
+
+  test.each(["https://evil.test", "null", "http://localhost.evil.test"])(
+    "a page of %s is refused before the upgrade",
+    async (origin) => {
+      expect(await refusal(new Socket(socketUrl("/ws"), { origin }))).toBe(403);
+    },
+  );
+
+  test("other paths are no sockets", async () => {
+    expect(await refusal(new Socket(socketUrl("/api/query")))).toBe(404);
+  });
+
+  test.each([
+    ["notes.list", "UNAUTHORIZED"],
+    ["notes.nothing", "NOT_FOUND"],
+    ["notes.create", "NOT_FOUND"],
+    ["posts.get::{", "BAD_REQUEST"],
+    ["x".repeat(5000), "BAD_REQUEST"],
+    [7, "BAD_REQUEST"],
+  ])("a visitor who watches %j gets %s", async (watched, code) => {
+    const visitor = await connect(null);
+    visitor.send({ type: "subscribe", query: watched });
+    expect(await visitor.wait({ type: "error" })).toMatchObject({ code, query: watched });
+  });
+});
+
+describe("a client that misbehaves", () => {
+  test.each(["not json", "[]", "null", '{"type":"shout"}', '{"type":"subscribe"}'])(
+    "with %s gets an error frame and stays connected",
+    async (frame) => {
+      const visitor = await connect(null);
+      visitor.send(frame);
+      await visitor.wait({ type: "error", code: "BAD_REQUEST" });
+      await visitor.subscribe("test.board");
+    },
+  );
+
+  test("with a frame that is too large is closed with 1009", async () => {
+    const visitor = await connect(null);
+    visitor.send("x".repeat(socketLimits.frame + 1));
+    await expect.poll(() => visitor.closed?.code).toBe(1009);
+  });
+
+  test("that watches too much is told, and keeps what it has", async () => {
+    const visitor = await connect(null);
+    for (let n = 0; n <= socketLimits.subscriptions; n++) {
+      visitor.send({ type: "subscribe", query: `posts.get::{"id":"${n}"}` });
+    }
+    await visitor.wait({ type: "error", code: "RATE_LIMITED" });
+  });
+
+  test("that floods is closed with 1008", async () => {
+    const visitor = await connect(null);
+    for (let n = 0; n <= socketLimits.frames; n++) visitor.send({ type: "unsubscribe", query: "x" });
+    await expect.poll(() => visitor.closed?.code).toBe(1008);
+  });
+});
+
+test("a reader that was lost is told: degraded, then live and resync", async () => {
+  const visitor = await connect(null);
+  await visitor.subscribe("test.board");
+  await db.sql(
+    "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'walsender' and datname = current_database()",
+  );
+  await visitor.wait({ type: "status", flow: "degraded" });
+  await visitor.wait({ type: "status", flow: "live" }, 20_000);
+  await visitor.wait({ type: "resync" });
+  await db.sql('select svc.emit_message(\'{"invalidate":"test.board"}\')');
+  await visitor.wait(boardChanged);
+});
+
+test("a watched query says which transactions it saw", async () => {
+  const ann = await running.signUp("ann");
+  const ask = (name: string) =>
+    running.fetch("/api/query", {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${ann.token}` },
+      body: JSON.stringify({ name, watch: true }),
+    });
+  expect((await ask("notes.list")).body).toEqual({
+    json: { data: [], total: 0 },
+    snapshot: expect.stringMatching(/^\d+:\d+:/),
+  });
+  expect((await ask("test.board")).body).toEqual({ json: { count }, snapshot: null });
+});

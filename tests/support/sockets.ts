@@ -1,0 +1,65 @@
+/** A WebSocket client that keeps every frame, so that a test can wait for one. */
+import { once } from "node:events";
+import WebSocket from "ws";
+import { bearer, type TestService, type User } from "./service.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into frames of many shapes
+type Frame = any;
+
+export class Socket {
+  readonly frames: Frame[] = [];
+  readonly websocket: WebSocket;
+  /** Set when it is closed. */
+  closed: { code: number; reason: string } | undefined;
+
+  constructor(url: string, options: WebSocket.ClientOptions = {}) {
+    this.websocket = new WebSocket(url, options);
+    this.websocket.on("message", (data) => this.frames.push(JSON.parse(String(data))));
+    this.websocket.on("close", (code, reason) => {
+      this.closed = { code, reason: String(reason) };
+    });
+    this.websocket.on("error", () => {});
+  }
+
+  /** Connects as a user, or as nobody, and waits until events arrive. */
+  static async open(service: TestService, user: User | null): Promise<Socket> {
+    const ticket = user ? `?ticket=${await ticketFor(service, user)}` : "";
+    const socket = new Socket(`${service.url.replace("http", "ws")}/ws${ticket}`);
+    await socket.wait({ type: "status", flow: "live" }, 20_000);
+    return socket;
+  }
+
+  send(frame: unknown): void {
+    this.websocket.send(typeof frame === "string" ? frame : JSON.stringify(frame));
+  }
+
+  /** Waits for a frame with these members; it and those before it are taken away. */
+  async wait(members: object, timeout = 10_000): Promise<Frame> {
+    const late = AbortSignal.timeout(timeout);
+    for (;;) {
+      const found = this.frames.findIndex((frame) => matches(frame, members));
+      if (found >= 0) return this.frames.splice(0, found + 1).at(-1);
+      await once(this.websocket, "message", { signal: late }).catch(() => {
+        throw new Error(`No ${JSON.stringify(members)} among ${JSON.stringify(this.frames)}`);
+      });
+    }
+  }
+
+  async subscribe(query: string): Promise<void> {
+    this.send({ type: "subscribe", query });
+    await this.wait({ type: "subscribed", query });
+  }
+
+  close(): void {
+    this.websocket.terminate();
+  }
+}
+
+const matches = (frame: Frame, members: object) =>
+  Object.entries(members).every(([key, value]) => JSON.stringify(frame?.[key]) === JSON.stringify(value));
+
+export async function ticketFor(service: TestService, user: User): Promise<string> {
+  const { status, body } = await service.fetch("/api/realtime/ticket", { method: "POST", headers: bearer(user) });
+  if (status !== 200) throw new Error(`No ticket: ${status}`);
+  return body.ticket;
+}
