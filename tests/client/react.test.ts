@@ -4,13 +4,23 @@ import { act, cleanup, render, screen, waitFor } from "@testing-library/react";
 import { createElement as h, Suspense } from "react";
 import { renderToString } from "react-dom/server";
 import { afterEach, describe, expect, test } from "vitest";
-import { SvcProvider, skip, useAuth, useMutation, useQuery, useSuspenseQuery } from "../../client/react/src/index.ts";
+import WebSocket from "ws"; // the document's own would say that it comes from another origin
+import {
+  SvcProvider,
+  skip,
+  useAuth,
+  useMutation,
+  useQuery,
+  useRealtimeStatus,
+  useSuspenseQuery,
+} from "../../client/react/src/index.ts";
 import { createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts";
 import { api } from "../fixture/web/svc/api.ts";
 import { database } from "../support/database.ts";
 import { service } from "../support/service.ts";
 
-const running = service(database());
+const db = database();
+const running = service(db);
 afterEach(cleanup);
 
 /** A client whose requests can be held back. */
@@ -21,7 +31,7 @@ function connect() {
     return globalThis.fetch(input, init);
   };
   const auth = createAuthClient(running.url, { sessionTokenStorage: "memory" });
-  const client = createSvcClient({ api, baseUrl: running.url, auth, fetch });
+  const client = createSvcClient({ api, baseUrl: running.url, auth, fetch, WebSocket: WebSocket as never });
   /** Holds mutations until the returned function is called. */
   const hold = () => {
     let release = () => {};
@@ -47,6 +57,10 @@ describe("useQuery", () => {
     return h("p", null, `notes: ${data.data.map(({ title }) => title).join(", ")}`);
   }
 
+  function Light() {
+    return h("p", null, useRealtimeStatus());
+  }
+
   test("waits, then shows the rows", async () => {
     const { client, signUp } = connect();
     await signUp();
@@ -60,6 +74,16 @@ describe("useQuery", () => {
   test("shows the service's own words when it is refused", async () => {
     show(connect().client, Titles);
     await screen.findByText("error: Sign in to do this.");
+  });
+
+  test("follows every change, whoever made it", async () => {
+    const { auth, client } = connect();
+    const email = `${crypto.randomUUID()}@example.com`;
+    const user = await auth.signUp(email, "correct horse", "Ann");
+    show(client, () => h("div", null, h(Titles), h(Light)));
+    await screen.findByText("live", {}, { timeout: 20_000 });
+    await db.sql("insert into notes (user_id, title) values ($1, 'by psql')", [user.id]);
+    await screen.findByText("notes: by psql");
   });
 
   test("asks nothing while it is skipped", async () => {

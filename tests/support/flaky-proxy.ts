@@ -39,8 +39,13 @@ export class FlakyProxy {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  async stop(): Promise<void> {
+  /** Breaks every connection that is open. */
+  breakAll(): void {
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async stop(): Promise<void> {
+    this.breakAll();
     await new Promise((resolve) => this.#server.close(resolve));
   }
 

@@ -4,3 +4,4 @@ export { SvcProvider, type SvcProviderProps, useSvcClient } from "./provider.ts"
 export { useAuth } from "./use-auth.ts";
 export { type UseMutationOptions, useMutation } from "./use-mutation.ts";
 export { skip, type UseQueryOptions, useQuery, useSuspenseQuery } from "./use-query.ts";
+export { useRealtimeStatus } from "./use-realtime-status.ts";

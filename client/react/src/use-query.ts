@@ -1,14 +1,17 @@
 /**
- * `useQuery` and `useSuspenseQuery`: a query's result, kept in TanStack Query's cache.
+ * `useQuery` and `useSuspenseQuery`: a query's result, kept in TanStack Query's cache and followed as long as somebody
+ * shows it.
  * Next hop: `query-key.ts`.
  */
 import type { InputOf, OutputOf, Query } from "@svc/client";
 import {
   type UseQueryResult,
   type UseSuspenseQueryResult,
+  useQueryClient,
   useQuery as useTanStackQuery,
   useSuspenseQuery as useTanStackSuspenseQuery,
 } from "@tanstack/react-query";
+import { useEffect } from "react";
 import { useSvcClient } from "./provider.ts";
 import { queryKey, type SvcQueryKey } from "./query-key.ts";
 import { useAuthState } from "./use-auth.ts";
@@ -30,7 +33,7 @@ type Arguments<Q extends Query, Input, Options> =
   undefined extends InputOf<Q> ? [args?: Input, options?: Options] : [args: Input, options?: Options];
 
 /**
- * A query's result, asked for anew when the arguments or the user change.
+ * A query's result, asked for anew when what it reads, the arguments or the user change.
  *
  * @param rest the arguments, or `skip`; then TanStack's options
  * @example
@@ -41,7 +44,7 @@ export function useQuery<Q extends Query>(
   ...rest: Arguments<Q, InputOf<Q> | typeof skip, UseQueryOptions<OutputOf<Q>>>
 ): UseQueryResult<OutputOf<Q>> {
   const [args, options] = rest;
-  const parts = useParts(operation, args === skip ? undefined : args);
+  const parts = useParts(operation, args === skip ? undefined : args, args !== skip);
   return useTanStackQuery({ ...options, ...parts, enabled: args !== skip } as never);
 }
 
@@ -51,14 +54,25 @@ export function useSuspenseQuery<Q extends Query>(
   ...rest: Arguments<Q, InputOf<Q>, Pick<UseQueryOptions<OutputOf<Q>>, "staleTime" | "refetchInterval">>
 ): UseSuspenseQueryResult<OutputOf<Q>> {
   const [args, options] = rest;
-  return useTanStackSuspenseQuery({ ...options, ...useParts(operation, args) } as never);
+  return useTanStackSuspenseQuery({ ...options, ...useParts(operation, args, true) } as never);
 }
 
-function useParts(operation: Query, args: unknown) {
+function useParts(operation: Query, args: unknown, enabled: boolean) {
   const client = useSvcClient();
+  const queries = useQueryClient();
   const user = useAuthState().user?.id ?? null;
+  const key = queryKey(user, operation, args);
+  const name = JSON.stringify(key);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the name says all of operation, arguments and user
+  useEffect(() => {
+    if (!enabled) return;
+    return client.watch(operation, args as never, (result) => {
+      // What comes for somebody who has just signed in is none of the one before.
+      if ((client.auth?.getState().user?.id ?? null) === user) queries.setQueryData(key, result);
+    });
+  }, [client, queries, name, enabled]);
   return {
-    queryKey: queryKey(user, operation, args),
-    queryFn: ({ signal }: { signal: AbortSignal }) => client.query(operation, args as never, { signal }),
+    queryKey: key,
+    queryFn: () => client["~svc"].refetch(operation, args),
   } satisfies { queryKey: SvcQueryKey; queryFn: unknown };
 }

@@ -5,8 +5,11 @@
 import { type AuthClient, fetchOf } from "./auth/create-auth-client.ts";
 import type { Credentials } from "./auth/strategy.ts";
 import { SvcError } from "./error.ts";
+import { operationKey } from "./key.ts";
 import type { InputOf, Mutation, Operation, Operations, OutputOf, Query } from "./operation.ts";
 import { withDeadline, withRetries } from "./patience.ts";
+import { Connection, type RealtimeStatus } from "./realtime/connection.ts";
+import { type Seen, WatchedQuery } from "./realtime/watched-query.ts";
 import { failure, request, type Transport } from "./request.ts";
 import { convertRows } from "./rows.ts";
 import { decode, encode } from "./wire.ts";
@@ -22,6 +25,8 @@ export interface SvcClientOptions<Api extends Operations = Operations> {
   timeoutMs?: number;
   /** (Default: the global one) */
   fetch?: typeof globalThis.fetch;
+  /** (Default: the global one; where there is none, watched queries are asked again every five seconds) */
+  WebSocket?: typeof globalThis.WebSocket;
 }
 
 export interface CallOptions {
@@ -57,6 +62,27 @@ export interface SvcClient<Api extends Operations = Operations> {
    */
   mutate<M extends Mutation>(operation: M, ...rest: Arguments<M, CallOptions>): Promise<OutputOf<M>>;
   /**
+   * Calls a query now and after every change of what it reads.
+   *
+   * @param onResult gets the result, each time; at once when somebody watches the same already
+   * @param onError  gets what went wrong; watching goes on. (Default: it is not told)
+   * @returns a function that ends it
+   * @example
+   * const stop = client.watch(api.tasks.list, {}, (page) => render(page.data));
+   */
+  watch<Q extends Query>(
+    operation: Q,
+    args: InputOf<Q>,
+    onResult: (result: OutputOf<Q>) => void,
+    onError?: (error: unknown) => void,
+  ): () => void;
+  /** How events arrive, and who wants to know when that changes. */
+  readonly realtime: { getStatus(): RealtimeStatus; subscribe(listener: () => void): () => void };
+  /** Ends everything that is watched, and the connection. */
+  close(): void;
+  /** For the bindings. Asks a query through whoever watches it, so that there is one fetch for all. */
+  readonly "~svc": { refetch(operation: Query, args: unknown): Promise<unknown> };
+  /**
    * Fetches one of the application's own routes with the caller's credentials. Resolves for every status.
    *
    * @param path below the service's origin, for example "/api/hello/ann"
@@ -89,10 +115,13 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
   }
 
   async function call(operation: Operation, args: unknown, signal: AbortSignal): Promise<unknown> {
-    const body = toBody(operation.name, args);
+    return fromBody(await send(toBody(operation.name, args), operation, signal), operation);
+  }
+
+  async function send(body: string | FormData, operation: Operation, signal: AbortSignal): Promise<unknown> {
     // The type of a form, with its boundary, is for fetch to say.
     const type: Record<string, string> = typeof body === "string" ? { "content-type": "application/json" } : {};
-    const answer = await authorized(signal, (credentials) =>
+    return authorized(signal, (credentials) =>
       request(transport, operation.kind === "query" ? "/api/query" : "/api/mutation", {
         ...credentials,
         headers: { ...type, ...credentials.headers },
@@ -100,7 +129,39 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
         signal,
       }),
     );
-    return fromBody(answer, operation);
+  }
+
+  const connection = new Connection({ transport, auth, WebSocket: options.WebSocket ?? globalThis.WebSocket });
+  const watched = new Map<string, WatchedQuery>();
+  let user = auth?.getState().user?.id;
+  const stopFollowing = auth?.subscribe(() => {
+    const now = auth.getState().user?.id;
+    if (now === user) return;
+    user = now;
+    for (const query of [...watched.values()]) query.reset();
+  });
+
+  function watchedQuery(operation: Query, args: unknown): WatchedQuery {
+    const key = operationKey(operation, args);
+    const known = watched.get(key);
+    if (known) return known;
+    const fetchSeen = (): Promise<Seen> =>
+      withDeadline(timeoutMs, undefined, (signal) =>
+        withRetries(2, signal, async () => {
+          const answer = await send(toBody(operation.name, args, true), operation, signal);
+          const { snapshot } = Object(answer) as { snapshot?: unknown };
+          return { result: fromBody(answer, operation), snapshot: typeof snapshot === "string" ? snapshot : null };
+        }),
+      );
+    const query = new WatchedQuery({
+      key,
+      connection,
+      fetch: fetchSeen,
+      decode: ({ result, data }) => (result === undefined ? data : fromBody(result, operation)),
+      unused: () => watched.delete(key),
+    });
+    watched.set(key, query);
+    return query;
   }
 
   return {
@@ -116,6 +177,16 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
       const { signal, timeoutMs: limit = timeoutMs } = given ?? {};
       return withDeadline(limit, signal, (both) => call(operation, args, both)) as Promise<never>;
     },
+    watch(operation, args, onResult, onError = () => {}) {
+      return watchedQuery(operation, args).watch({ result: onResult as (result: unknown) => void, error: onError });
+    },
+    realtime: connection,
+    close() {
+      connection.close();
+      stopFollowing?.();
+      auth?.close();
+    },
+    "~svc": { refetch: (operation, args) => watchedQuery(operation, args).refetch() },
     fetch(path, init = {}) {
       return withDeadline(timeoutMs, init.signal ?? undefined, async (signal) => {
         const send = async (credentials: Credentials) => {
@@ -137,13 +208,13 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
   };
 }
 
-function toBody(name: string, args: unknown): string | FormData {
+function toBody(name: string, args: unknown, watch?: true): string | FormData {
   const { json, meta, maps, files } = encode({ name, args });
   if (files.length === 0) {
     // Inside a JSON body the encoding is that of args alone: the paths lose their first step.
     const inner = meta.map(([code, , ...path]) => [code, ...path]);
     const { args: plain } = json as { args?: unknown };
-    return JSON.stringify({ name, args: needsMeta(plain, inner) ? { json: plain, meta: inner } : plain });
+    return JSON.stringify({ name, args: needsMeta(plain, inner) ? { json: plain, meta: inner } : plain, watch });
   }
   const form = new FormData();
   form.set("data", JSON.stringify({ json, meta, maps }));

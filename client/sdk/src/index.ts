@@ -20,4 +20,5 @@ export {
   type Query,
   query,
 } from "./operation.ts";
+export type { RealtimeStatus } from "./realtime/connection.ts";
 export type { Conversions } from "./rows.ts";

@@ -1,0 +1,186 @@
+/**
+ * The socket that all watched queries of a client share: opened with the first, closed after the last, made anew
+ * whenever it is lost or somebody else signs in.
+ * Next hop: `watched-query.ts` hears what comes.
+ */
+import type { AuthClient } from "../auth/create-auth-client.ts";
+import { withDeadline } from "../patience.ts";
+import { request, type Transport } from "../request.ts";
+
+/** `live`: changes arrive. `degraded`: they may not, and queries are asked again now and then. */
+export type RealtimeStatus = "idle" | "connecting" | "live" | "degraded";
+
+/** Who listens to a key. */
+export interface KeyListener {
+  /** From now on no change is missed; what changed before may have been. */
+  subscribed(): void;
+  /** @param xid the transaction that changed something */
+  changed(xid: string): void;
+  /** The service sent a result by itself. @param body encoded, or plain data */
+  updated(frame: { result?: unknown; data?: unknown }, xid: string): void;
+  /** The service will not let this be watched. */
+  refused(error: { code: string; error: string; hint?: string }): void;
+}
+
+export interface ConnectionOptions {
+  transport: Transport;
+  auth: AuthClient | undefined;
+  WebSocket: typeof globalThis.WebSocket | undefined;
+}
+
+interface Frame {
+  type?: string;
+  query?: string;
+  queries?: string[];
+  xid?: string;
+  flow?: "live" | "degraded";
+  result?: unknown;
+  data?: unknown;
+  code?: string;
+  error?: string;
+  hint?: string;
+}
+
+/** In milliseconds. */
+const firstRetry = 500;
+const longestRetry = 30_000;
+const ticketTimeout = 15_000;
+/** How long a connection without subscriptions is kept: pages replace their queries all the time. */
+const idleFor = 2_000;
+
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #listeners = new Map<string, KeyListener>();
+  readonly #watchers = new Set<() => void>();
+  #socket: WebSocket | undefined;
+  #status: RealtimeStatus = "idle";
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #attempt = 0;
+  /** Counts connections: what an earlier one still does is no longer of interest. */
+  #era = 0;
+  #user: string | null = null;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#user = options.auth?.getState().user?.id ?? null;
+    options.auth?.subscribe(() => {
+      const user = options.auth?.getState().user?.id ?? null;
+      if (user === this.#user) return;
+      this.#user = user;
+      // Somebody else: what the socket may hear was decided for the one before.
+      if (this.#listeners.size > 0) this.#open();
+    });
+  }
+
+  getStatus = (): RealtimeStatus => this.#status;
+
+  subscribe = (watcher: () => void): (() => void) => {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  };
+
+  listen(key: string, listener: KeyListener): void {
+    this.#listeners.set(key, listener);
+    if (this.#socket?.readyState === 1) this.#send({ type: "subscribe", query: key });
+    else if (this.#status === "idle") this.#open();
+  }
+
+  forget(key: string): void {
+    this.#listeners.delete(key);
+    if (this.#socket?.readyState === 1) this.#send({ type: "unsubscribe", query: key });
+    if (this.#listeners.size > 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#listeners.size === 0 && this.#shut(), idleFor);
+  }
+
+  close(): void {
+    this.#listeners.clear();
+    this.#shut();
+  }
+
+  #shut(): void {
+    this.#era++;
+    clearTimeout(this.#timer);
+    this.#socket?.close();
+    this.#socket = undefined;
+    this.#become("idle");
+  }
+
+  #open(): void {
+    this.#shut();
+    const { WebSocket } = this.#options;
+    this.#become(WebSocket ? "connecting" : "degraded");
+    if (!WebSocket) return;
+    const era = this.#era;
+    this.#address().then(
+      (url) => {
+        if (era === this.#era) this.#connect(new WebSocket(url), era);
+      },
+      () => this.#retry(era),
+    );
+  }
+
+  /** Where to connect: with a ticket, for a browser sends no headers along; by cookie, or as nobody, without. */
+  async #address(): Promise<string> {
+    const { transport, auth } = this.#options;
+    const base = transport.baseUrl || globalThis.location.origin;
+    const url = `${base.replace(/^http/, "ws")}/ws`;
+    return withDeadline(ticketTimeout, undefined, async (signal) => {
+      const credentials = (await auth?.["~svc"].credentials(signal)) ?? {};
+      if (!credentials.headers) return url;
+      const answer = await request(transport, "/api/realtime/ticket", { ...credentials, signal });
+      return `${url}?ticket=${encodeURIComponent((answer as { ticket: string }).ticket)}`;
+    });
+  }
+
+  #connect(socket: WebSocket, era: number): void {
+    this.#socket = socket;
+    socket.onopen = () => {
+      if (era !== this.#era) return;
+      for (const key of this.#listeners.keys()) this.#send({ type: "subscribe", query: key });
+    };
+    socket.onmessage = ({ data }) => {
+      if (era === this.#era) this.#receive(JSON.parse(String(data)) as Frame);
+    };
+    socket.onclose = () => this.#retry(era);
+    socket.onerror = () => {}; // a close follows
+  }
+
+  #retry(era: number): void {
+    if (era !== this.#era) return;
+    this.#socket = undefined;
+    this.#become("degraded");
+    const longest = Math.min(firstRetry * 2 ** this.#attempt++, longestRetry);
+    // Full jitter: after a restart of the service everybody comes, but not at once.
+    this.#timer = setTimeout(() => era === this.#era && this.#open(), Math.random() * longest);
+  }
+
+  #receive(frame: Frame): void {
+    const { type, query = "", xid = "0" } = frame;
+    if (type === "status") {
+      this.#attempt = 0;
+      this.#become(frame.flow ?? "degraded");
+    } else if (type === "subscribed") {
+      this.#listeners.get(query)?.subscribed();
+    } else if (type === "invalidate") {
+      for (const key of frame.queries ?? []) this.#listeners.get(key)?.changed(xid);
+    } else if (type === "query:updated") {
+      this.#listeners.get(query)?.updated(frame, xid);
+    } else if (type === "resync") {
+      for (const listener of this.#listeners.values()) listener.subscribed();
+    } else if (type === "error" && frame.query !== undefined) {
+      const { code = "INTERNAL", error = "The query cannot be watched.", hint } = frame;
+      this.#listeners.get(query)?.refused({ code, error, ...(hint !== undefined && { hint }) });
+    }
+  }
+
+  #send(frame: object): void {
+    this.#socket?.send(JSON.stringify(frame));
+  }
+
+  #become(status: RealtimeStatus): void {
+    if (status === this.#status) return;
+    this.#status = status;
+    for (const watcher of [...this.#watchers]) watcher();
+  }
+}

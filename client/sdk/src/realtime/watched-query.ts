@@ -1,0 +1,169 @@
+/**
+ * A query that is watched: one fetch and one subscription for all who watch it with the same arguments. It never misses a
+ * change, and does not ask again for one that it has seen: an answer says which transactions it saw, an event which one
+ * it is about.
+ * Next hop: `connection.ts` brings events, `snapshot.ts` compares.
+ */
+import { SvcError } from "../error.ts";
+import type { Connection } from "./connection.ts";
+import { Snapshot } from "./snapshot.ts";
+
+/** An answer, and what it saw; null when that cannot be said. */
+export interface Seen {
+  result: unknown;
+  snapshot: string | null;
+}
+
+export interface WatchedQueryOptions {
+  key: string;
+  connection: Connection;
+  fetch(): Promise<Seen>;
+  /** Makes a result of what the service sent by itself. */
+  decode(frame: { result?: unknown; data?: unknown }): unknown;
+  /** Nobody watches any more. */
+  unused(): void;
+}
+
+export interface Watcher {
+  result(result: unknown): void;
+  error(error: unknown): void;
+}
+
+/** In milliseconds: changes that come together are asked for together. */
+const debounce = 25;
+/** How long it is kept when nobody watches. */
+const lingering = 500;
+/** How often is asked while changes may not arrive. */
+const pollEvery = 5_000;
+
+export class WatchedQuery {
+  readonly #options: WatchedQueryOptions;
+  readonly #watchers = new Set<Watcher>();
+  readonly #stopFollowing: () => void;
+  #last: { result: unknown } | undefined;
+  #snapshot: Snapshot | null = null;
+  #fetching: Promise<unknown> | undefined;
+  /** What came while an answer was under way; "" stands for something unknown. */
+  #meanwhile: string[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #poll: ReturnType<typeof setInterval> | undefined;
+  #ended = false;
+  #era = 0;
+
+  constructor(options: WatchedQueryOptions) {
+    this.#options = options;
+    const { connection, key } = options;
+    this.#stopFollowing = connection.subscribe(() => this.#pollWhileDegraded());
+    connection.listen(key, {
+      subscribed: () => this.#changed(""),
+      changed: (xid) => this.#changed(xid),
+      updated: (frame, xid) => this.#updated(frame, xid),
+      refused: ({ code, error, hint }) => {
+        const refusal = new SvcError(code, error, { ...(hint !== undefined && { hint }) });
+        for (const watcher of [...this.#watchers]) watcher.error(refusal);
+      },
+    });
+    this.#pollWhileDegraded();
+  }
+
+  /** @returns a function that ends it */
+  watch(watcher: Watcher): () => void {
+    this.#watchers.add(watcher);
+    if (this.#last) watcher.result(this.#last.result);
+    else if (!this.#fetching) this.refetch().catch(() => {});
+    return () => {
+      this.#watchers.delete(watcher);
+      this.#endUnlessWatched();
+    };
+  }
+
+  /** Somebody else is signed in: what the one before saw is forgotten, also what is still on its way. */
+  reset(): void {
+    this.#era++;
+    this.#last = undefined;
+    this.#snapshot = null;
+    this.#fetching = undefined;
+    if (this.#watchers.size > 0) this.refetch().catch(() => {});
+  }
+
+  /** Asks, or waits for the answer that is under way. Watchers hear of it too. */
+  refetch(): Promise<unknown> {
+    if (this.#fetching) return this.#fetching;
+    const fetching = this.#fetch().finally(() => {
+      if (this.#fetching !== fetching) return;
+      this.#fetching = undefined;
+      const missed = this.#meanwhile.splice(0).filter((xid) => !this.#has(xid));
+      if (missed.length > 0) this.#schedule();
+      this.#endUnlessWatched();
+    });
+    this.#fetching = fetching;
+    return fetching;
+  }
+
+  async #fetch(): Promise<unknown> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const era = this.#era;
+    try {
+      const { result, snapshot } = await this.#options.fetch();
+      if (era !== this.#era) throw new SvcError("UNAUTHORIZED", "Somebody else has signed in meanwhile.");
+      this.#snapshot = snapshot === null ? null : new Snapshot(snapshot);
+      this.#show(result);
+      return result;
+    } catch (error) {
+      if (era === this.#era) for (const watcher of [...this.#watchers]) watcher.error(error);
+      throw error;
+    }
+  }
+
+  #show(result: unknown): void {
+    this.#last = { result };
+    for (const watcher of [...this.#watchers]) watcher.result(result);
+  }
+
+  /** Whether the last answer has what this transaction changed. */
+  #has(xid: string): boolean {
+    return xid !== "" && this.#snapshot?.sees(xid) === true;
+  }
+
+  #changed(xid: string): void {
+    if (this.#fetching) this.#meanwhile.push(xid);
+    else if (!this.#has(xid)) this.#schedule();
+  }
+
+  #updated(frame: { result?: unknown; data?: unknown }, xid: string): void {
+    if (this.#fetching) this.#meanwhile.push(xid);
+    this.#snapshot = null;
+    this.#show(this.#options.decode(frame));
+  }
+
+  #schedule(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.refetch().catch(() => {});
+    }, debounce);
+  }
+
+  #pollWhileDegraded(): void {
+    const degraded = this.#options.connection.getStatus() === "degraded";
+    if (degraded === (this.#poll !== undefined)) return;
+    clearInterval(this.#poll);
+    this.#poll = degraded ? setInterval(() => this.refetch().catch(() => {}), pollEvery) : undefined;
+  }
+
+  /** A page that replaces one component by another wants it again in a moment. */
+  #endUnlessWatched(): void {
+    setTimeout(() => this.#watchers.size === 0 && this.#end(), lingering);
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    const { connection, key, unused } = this.#options;
+    clearTimeout(this.#timer);
+    clearInterval(this.#poll);
+    this.#stopFollowing();
+    connection.forget(key);
+    unused();
+  }
+}
