@@ -56,6 +56,7 @@ export class SocketEndpoint {
 
   /** For the server's `upgrade` event. */
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    socket.on("error", () => {}); // a client that is gone before it is admitted; without a listener we would be too
     this.#admit(request).then(
       (session) =>
         this.#server.handleUpgrade(request, socket, head, (websocket) => {

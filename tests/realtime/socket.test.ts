@@ -1,4 +1,6 @@
 /** Realtime as a client meets it: real sockets on a real service; changes by requests and by SQL. */
+import { once } from "node:events";
+import { connect as connectTcp } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
 import { v } from "../../src/define/v.ts";
@@ -224,6 +226,20 @@ describe("a client that misbehaves", () => {
     for (let n = 0; n <= socketLimits.frames; n++) visitor.send({ type: "unsubscribe", query: "x" });
     await expect.poll(() => visitor.closed?.code).toBe(1008);
   });
+});
+
+test("clients that are gone before they are admitted harm nobody", async () => {
+  const { port } = new URL(running.url);
+  for (let n = 0; n < 50; n++) {
+    const socket = connectTcp(Number(port), "127.0.0.1");
+    socket.on("error", () => {});
+    await once(socket, "connect");
+    const head = "GET /ws?ticket=invented HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n";
+    socket.write(`${head}sec-websocket-version: 13\r\nsec-websocket-key: ${"x".repeat(22)}==\r\n\r\n`);
+    socket.resetAndDestroy();
+  }
+  const visitor = await connect(null);
+  await visitor.subscribe("test.board");
 });
 
 test("a reader that was lost is told: degraded, then live and resync", async () => {
