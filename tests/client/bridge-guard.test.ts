@@ -111,7 +111,7 @@ describe("a backend that is not there", () => {
     ["closed", null],
     ["a proxy's page", () => new Response("<h1>Bad gateway</h1>", { status: 502 })],
     ["a page", () => new Response("<h1>Welcome</h1>")],
-    ["a redirect", () => Response.redirect("http://127.0.0.1:9/elsewhere", 307)],
+    ["a redirect, even to a backend", () => Response.redirect(`${running.service.url}/api/auth/token`, 307)],
     ["another service", () => Response.json({ hello: "world" })],
   ];
 

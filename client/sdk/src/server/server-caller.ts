@@ -72,9 +72,14 @@ export function createServerCaller(options: ServerCallerOptions): ServerCaller {
   };
 }
 
-/** Stands where a browser's auth client would: the same headers for every call, and nothing to refresh. */
+/** Stands where a browser's auth client would: the same headers for every call, nothing to refresh, nothing to follow. */
 function fixed(headers: Record<string, string>): AuthClient {
-  const parts: Pick<AuthClient, "~svc"> = { "~svc": { credentials: async () => ({ headers }), refused: () => false } };
+  const parts: Pick<AuthClient, "getState" | "subscribe" | "close" | "~svc"> = {
+    getState: () => ({ token: null, user: null, isAuthenticated: false }),
+    subscribe: () => () => {},
+    close: () => {},
+    "~svc": { credentials: async () => ({ headers }), refused: () => false },
+  };
   return parts as AuthClient;
 }
 

@@ -1,0 +1,22 @@
+// Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.
+import { mutation, query } from "@svc/client";
+import type backend from "../../../backend/index.ts";
+
+type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
+
+const notesColumns = {
+  createdAt: "date",
+} as const;
+
+export const api = {
+  notes: {
+    list: query<Procedures["notes"]["list"]>("notes.list", notesColumns),
+    get: query<Procedures["notes"]["get"]>("notes.get", notesColumns),
+    create: mutation<Procedures["notes"]["create"]>("notes.create", notesColumns),
+    update: mutation<Procedures["notes"]["update"]>("notes.update", notesColumns),
+    remove: mutation<Procedures["notes"]["remove"]>("notes.remove", notesColumns),
+  },
+  site: {
+    motto: query<Procedures["motto"]>("site.motto"),
+  },
+} as const;
