@@ -140,6 +140,15 @@ describe("a backend that is not there", () => {
     expect(answer.headers.getSetCookie()).toEqual([expect.stringMatching(/^svc_bridge_session=; Max-Age=0;/)]);
   });
 
+  test("signing out is not taken for done when something else answers", async () => {
+    const { tab } = await running.signedIn();
+    const moved = () => Response.json({ moved: true }, { status: 302, headers: { location: "/elsewhere" } });
+    const there = await serve(0, moved);
+    const answer = await running.bridge({ baseUrl: there.url }).POST(request("/sign-out", tab.cookie));
+    expect([answer.status, answer.headers.getSetCookie().length]).toEqual([503, 1]);
+    await there.stop();
+  });
+
   test("that is too busy says when to come back", async () => {
     const busy = await serve(0, () =>
       Response.json({ error: "Busy.", code: "RATE_LIMITED" }, { status: 429, headers: { "retry-after": "7" } }),
