@@ -158,6 +158,60 @@ describe("signing out", () => {
   });
 });
 
+describe("a social sign-in", () => {
+  const page = "https://app.example.com/done?keep=1";
+
+  /** A browser on a page. @returns where it was sent */
+  function visit(href: string): { sent: URL | null } {
+    const state: { sent: URL | null } = { sent: null };
+    const { search } = new URL(href);
+    vi.stubGlobal("location", { href, search, assign: (to: string) => (state.sent = new URL(to)) });
+    return state;
+  }
+  function client() {
+    const codes: string[] = [];
+    const fetch: typeof globalThis.fetch = async (_input, init) => {
+      codes.push(JSON.parse(String(init?.body)).code);
+      return new Response('{"error":"used","code":"UNAUTHORIZED","requestId":"1"}', { status: 401 });
+    };
+    return { auth: createAuthClient(running.url, { fetch }), codes };
+  }
+  beforeEach(() => vi.stubGlobal("localStorage", browserStorage()));
+
+  /** Begins it, and comes back as the service sends people back. */
+  async function beginAndReturn(code: string): Promise<void> {
+    const { sent } = await (async () => {
+      const state = visit(page);
+      await client().auth.signInSocial("google");
+      return state;
+    })();
+    const callback = new URL(sent?.searchParams.get("callbackURL") ?? "");
+    expect(callback.searchParams.get("keep")).toBe("1");
+    callback.searchParams.set("code", code);
+    visit(callback.href);
+  }
+
+  test("is completed in the browser that began it, once", async () => {
+    await beginAndReturn("first");
+    const { auth, codes } = client();
+    await expect(auth.completeSocialSignIn()).rejects.toMatchObject({ code: "UNAUTHORIZED" });
+    expect(codes).toEqual(["first"]);
+    await expect(auth.completeSocialSignIn()).rejects.toMatchObject({ code: "FORBIDDEN" });
+    expect(codes).toEqual(["first"]);
+  });
+
+  test("that somebody else's link brings is none, and its code is not sent", async () => {
+    await beginAndReturn("mine");
+    for (const link of [`${page}&code=theirs`, `${page}&code=theirs&svc_flow=guessed`]) {
+      visit(link);
+      const { auth, codes } = client();
+      await expect(auth.completeSocialSignIn()).rejects.toMatchObject({ code: "FORBIDDEN" });
+      await expect(auth.completeSocialSignIn("theirs")).rejects.toMatchObject({ code: "FORBIDDEN" });
+      expect(codes).toEqual([]);
+    }
+  });
+});
+
 describe("cookie mode", () => {
   /** As a browser does: keeps cookies for `include`, and says which page asks. */
   function browser(origin = running.url) {

@@ -6,6 +6,7 @@ import { SvcError } from "../error.ts";
 import { withDeadline } from "../patience.ts";
 import { request as send, type Transport } from "../request.ts";
 import { cookieStrategy } from "./cookie-strategy.ts";
+import { Flow } from "./flow.ts";
 import { type AuthState, StateStore, type User } from "./state.ts";
 import { localStorageOrMemory, memoryStorage } from "./storage.ts";
 import type { AuthRequest, Strategy } from "./strategy.ts";
@@ -86,6 +87,7 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
   const state = new StateStore();
   const social = `${transport.baseUrl}/sign-in/social/redirect`;
   const persisted = options.sessionTokenStorage !== "memory";
+  const flow = new Flow(localStorageOrMemory());
   const strategy = byCookie
     ? cookieStrategy({ state, request }, social)
     : tokenStrategy({
@@ -107,10 +109,16 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
       const location = here();
       if (!location) throw new SvcError("BAD_REQUEST", "Social sign-in begins in a browser.");
       const target = callbackURL ?? bridge?.oauthCallbackPath ?? (bridge ? "/auth/callback" : location.href);
-      location.assign(strategy.socialUrl(provider, new URL(target, location.href).href));
+      const callback = new URL(target, location.href);
+      // In cookie mode the service itself binds it to this browser.
+      location.assign(strategy.socialUrl(provider, byCookie ? callback.href : flow.begin(callback)));
     },
-    completeSocialSignIn: (code) =>
-      strategy.completeSocialSignIn(code ?? new URLSearchParams(here()?.search).get("code") ?? undefined),
+    async completeSocialSignIn(code) {
+      const location = here();
+      const query = new URLSearchParams(location?.search);
+      if (location && !byCookie) flow.requireBegun(query);
+      return strategy.completeSocialSignIn(code ?? query.get("code") ?? undefined);
+    },
     getState: state.get,
     subscribe: state.subscribe,
     close: strategy.close,
