@@ -60,8 +60,9 @@ async function refusePending(target: Parameters<typeof pendingMigrations>[0]): P
   });
 }
 
+/** Later ones change nothing: dying in the middle of the end would leave the embedded PostgreSQL running. */
 function nextSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve(signal));
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => resolve(signal));
   });
 }

@@ -99,6 +99,7 @@ describe("svc", () => {
     const url = await ready(command);
     expect(await hello(url)).toEqual({ hello: "you" });
     command.child.kill("SIGTERM");
+    command.child.kill("SIGINT"); // an impatient second one does not cut it short
     expect(await command.code, command.output()).toBe(0);
     await expect(fetch(url)).rejects.toThrow();
   });
