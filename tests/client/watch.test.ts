@@ -1,5 +1,5 @@
 /** Watching with the SDK: what is shown follows what is there, whatever happens in between. */
-import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { createAuthClient, createSvcClient, type SvcClient } from "../../client/sdk/src/index.ts";
 import { Snapshot } from "../../client/sdk/src/realtime/snapshot.ts";
 import { api } from "../fixture/web/svc/api.ts";
@@ -145,6 +145,19 @@ describe("a connection that is lost", () => {
 });
 
 describe("who watches", () => {
+  test("with a JWT that has run out gets a fresh one before the socket", async () => {
+    const { auth, client } = await signedUp();
+    const old = auth.getState().token;
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 10 * 60_000 });
+    try {
+      watchTitles(client);
+      await live(client);
+      expect(auth.getState().token).not.toBe(old);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test("signing in as somebody else shows theirs", async () => {
     const ann = await signedUp();
     const bob = await signedUp();
