@@ -81,6 +81,25 @@ comment: Ways in: one row per user and provider, the password being the provider
 comment on account_id: The user's id at the provider; for "credential" the user's id here.
 comment on password: scrypt (N=16384, r=16, p=1) as salt:key in hex. Null for social providers.
 
+-- Table auth.attempt owner svc_owner
+column kind text not null
+column subject text not null
+column count integer not null
+column began_at timestamp with time zone not null
+column ends_at timestamp with time zone not null
+column kept_until timestamp with time zone not null
+constraint attempt_pkey PRIMARY KEY (kind, subject)
+CREATE INDEX attempt_kept_until ON auth.attempt USING btree (kept_until)
+policy all_auth for all to svc_auth using true with check true
+grant delete, insert, select, update to svc_auth
+grant delete, insert, select, update to svc_system
+comment: Attempts in a window of time that begins with the first one. Lost in a crash, which is no loss.
+comment on kind: The limit in svc.config.ts that it is counted for, such as signInsPerAccount.
+comment on subject: Whose attempts: an address (IPv4, or the /64 of IPv6), or the keyed hash of an e-mail address, so that addresses which were only tried are not on file. Hash and @address: a network that the account is known to sign in from, counted by itself.
+comment on count: Attempts since began_at; for passwords and tokens those that failed, or are not decided.
+comment on ends_at: From when on the count is nothing again.
+comment on kept_until: From when on the row may be removed.
+
 -- Table auth.jwks owner svc_owner
 column id text not null
 column public_key text not null
@@ -233,6 +252,29 @@ $function$
 grant execute to svc_auth, svc_system
 comment: The live session with this token (without its signature) and its user; no row when unknown or expired.
 
+-- Function auth.give_back_attempt(jsonb) owner svc_owner
+CREATE OR REPLACE FUNCTION auth.give_back_attempt(receipt jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  entry record;
+  taken_at constant timestamptz := receipt ->> 'at';
+begin
+  -- In the order in which auth.take_attempt() locks.
+  for entry in
+    select c.kind, c.subject from jsonb_to_recordset(receipt -> 'counted') as c (kind text, subject text) order by 1, 2
+  loop
+    update auth.attempt a
+       set count = a.count - 1
+     where a.kind = entry.kind and a.subject = entry.subject and a.began_at <= taken_at and a.count > 0;
+  end loop;
+end
+$function$
+grant execute to svc_auth, svc_system
+comment: Undoes what auth.take_attempt() counted, in the windows in which it was counted.
+
 -- Function auth.list_keys() owner svc_owner
 CREATE OR REPLACE FUNCTION auth.list_keys()
  RETURNS TABLE(id text, public_key text, private_key text, expires_at timestamp with time zone)
@@ -259,6 +301,75 @@ AS $function$
 $function$
 grant execute to svc_auth, svc_system
 comment: Names of the columns of auth."user".
+
+-- Function auth.remember_address(text,text) owner svc_owner
+CREATE OR REPLACE FUNCTION auth.remember_address(kind text, known_subject text)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  insert into auth.attempt as a (kind, subject, count, began_at, ends_at, kept_until)
+  values (remember_address.kind, remember_address.known_subject, 0, now(), now(), now() + interval '30 days')
+  on conflict (kind, subject) do update set count = 0, kept_until = excluded.kept_until
+$function$
+grant execute to svc_auth, svc_system
+comment: From now on, and for 30 days, failures of this account from this network have a counter of their own.
+
+-- Function auth.take_attempt(text[],text[],text[],integer[],integer[]) owner svc_owner
+CREATE OR REPLACE FUNCTION auth.take_attempt(kinds text[], subjects text[], known_subjects text[], limits integer[], seconds integer[])
+ RETURNS TABLE(wait_seconds integer, receipt jsonb)
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  entry record;
+  row_count integer;
+  row_ends_at timestamptz;
+  moment constant timestamptz := clock_timestamp();
+  counted jsonb := '[]';
+begin
+  wait_seconds := 0;
+  for entry in
+    select t.kind, coalesce(k.subject, t.subject) as subject, t.most, make_interval(secs => t.span) as span
+      from unnest(kinds, subjects, known_subjects, limits, seconds) as t (kind, subject, known, most, span)
+      left join auth.attempt k on k.kind = t.kind and k.subject = t.known and k.kept_until > moment
+     order by 1, 2
+  loop
+    insert into auth.attempt as a (kind, subject, count, began_at, ends_at, kept_until)
+    values (entry.kind, entry.subject, 1, moment, moment + entry.span, moment + entry.span)
+    on conflict (kind, subject) do update
+      set count = case when a.ends_at <= moment then 1 else a.count + 1 end,
+          began_at = case when a.ends_at <= moment then moment else a.began_at end,
+          ends_at = case when a.ends_at <= moment then excluded.ends_at else a.ends_at end,
+          kept_until = greatest(a.kept_until, case when a.ends_at <= moment then excluded.ends_at else a.ends_at end)
+    returning a.count, a.ends_at into row_count, row_ends_at;
+
+    if row_count > entry.most then
+      wait_seconds := greatest(wait_seconds, 1, ceil(extract(epoch from row_ends_at - moment)));
+    end if;
+    counted := counted || jsonb_build_object('kind', entry.kind, 'subject', entry.subject);
+  end loop;
+
+  receipt := jsonb_build_object('counted', counted, 'at', clock_timestamp());
+  if wait_seconds > 0 then
+    perform auth.give_back_attempt(receipt);
+  end if;
+
+  delete from auth.attempt a
+   using (
+     select old.kind, old.subject from auth.attempt old
+      where old.kept_until < moment
+      order by old.kept_until
+      limit 2 * cardinality(kinds)
+        for update skip locked
+   ) old
+   where a.kind = old.kind and a.subject = old.subject;
+
+  return next;
+end
+$function$
+grant execute to svc_auth, svc_system
+comment: Counts an attempt under each limit, or under none when one of them is reached; says how many seconds to wait then.
 
 -- Function auth.take_one_time_value(text,text) owner svc_owner
 CREATE OR REPLACE FUNCTION auth.take_one_time_value(purpose text, token_hash text)

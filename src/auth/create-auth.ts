@@ -6,17 +6,25 @@ import { Router } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { AuthDefinition } from "../define/auth.ts";
+import { DefinitionError } from "../define/definition-error.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
+import { Accounts } from "./accounts.ts";
 import { ask } from "./ask.ts";
+import { type AttemptLimits, Attempts } from "./attempts.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { Credentials } from "./credentials.ts";
 import { Jwts } from "./jwt.ts";
 import { KeyStore } from "./key-store.ts";
 import { createLibrary } from "./library.ts";
+import { MailLinks } from "./mail-links.ts";
+import { Mails } from "./mails.ts";
 import { OneTimeValues } from "./one-time-values.ts";
 import { PasswordGate } from "./password-gate.ts";
+import { Passwords } from "./passwords.ts";
+import { account } from "./routes/account.ts";
 import { cookieStyle } from "./routes/cookie-style.ts";
 import { currentSession } from "./routes/current-session.ts";
+import { mailLinks } from "./routes/mail-links.ts";
 import { social } from "./routes/social.ts";
 import { tokenStyle } from "./routes/token-style.ts";
 import type { Authenticate } from "./session.ts";
@@ -37,6 +45,9 @@ export interface AuthOptions {
   definition: AuthDefinition;
   /** Social sign-in; null switches it off. */
   google: ProviderSettings | null;
+  limits: AttemptLimits;
+  /** Outside production, mails for which there is no mailer are printed to the log. */
+  production: boolean;
   log: Logger;
 }
 
@@ -46,7 +57,7 @@ export interface Auth {
   router: Router;
   /** Tokens that work once, for other endpoints that need some. */
   once: OneTimeValues;
-  /** Lets go of what is remembered about callers. */
+  /** Lets go of what is remembered about callers, once the mails under way are sent. */
   close(): Promise<void>;
 }
 
@@ -58,7 +69,8 @@ const maxWaiting = 100;
 /**
  * Builds authentication on a migrated database.
  *
- * @throws SvcError UNAVAILABLE when the database cannot be reached; TypeError without secrets
+ * @throws SvcError UNAVAILABLE when the database cannot be reached; TypeError without secrets; DefinitionError when
+ *         addresses have to be verified and nothing sends the mails
  */
 export async function createAuth(options: AuthOptions): Promise<Auth> {
   const { pool, secrets, origins, definition, google, log } = options;
@@ -79,26 +91,40 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   // A sign-up holds a connection while it hashes: at least one is left for the sessions of everybody else.
   const gate = new PasswordGate(Math.max(1, Math.min(maxHashes, pool.options.max - 1)), maxWaiting);
   const once = new OneTimeValues(pool);
+  const passwords = new Passwords(library, gate);
+  const attempts = new Attempts({ pool, secret: secrets[0] ?? "", limits: options.limits, log });
+  const mails = new Mails({ definition, production: options.production, log });
+  const links = new MailLinks({ library, passwords, attempts, once, mails, origins });
+  if (links.isRequired && !mails.canSend("verification")) throw unprovable();
   const parts = {
     ...means,
     authenticate,
     keys,
-    credentials: new Credentials(library, gate),
+    credentials: new Credentials({ library, gate, attempts, links }),
+    accounts: new Accounts({ library, passwords, attempts }),
+    attempts,
+    links,
     once,
     social: createSocial({ google, definition, origins, library, once, log }),
   };
   // Strict paths: letter case, doubled and trailing slashes count, so that a limit on a path has no other door.
   const router = Router({ caseSensitive: true, strict: true });
-  for (const family of [tokenStyle, cookieStyle, social, currentSession]) family(router, parts);
+  for (const family of [tokenStyle, cookieStyle, social, currentSession, account, mailLinks]) family(router, parts);
   return {
     authenticate,
     router,
     once,
     async close() {
+      await mails.close();
       jwts.forgetAll();
     },
   };
 }
+
+const unprovable = () =>
+  new DefinitionError("Addresses are to be verified, and nothing sends the mails: nobody could sign in.", {
+    hint: "Give emailVerification.sendVerificationEmail in auth.ts.",
+  });
 
 /** The declared additional fields that auth."user" has columns for. The others are announced and left out. */
 async function fieldsWithColumns(pool: pg.Pool, declared: AdditionalFields, log: Logger): Promise<AdditionalFields> {

@@ -8,7 +8,9 @@ import { validate } from "../define/middleware.ts";
 import type { ErrorCode } from "../errors/codes.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import { isConnectionLoss } from "../postgres/errors.ts";
+import type { Attempts } from "./attempts.ts";
 import type { Library } from "./library.ts";
+import type { MailLinks } from "./mail-links.ts";
 import type { PasswordGate } from "./password-gate.ts";
 
 /** Text that PostgreSQL can store and that comes back as it went: no NUL, no half of a surrogate pair. */
@@ -20,7 +22,7 @@ const text = (what: string) =>
       `${what} holds a character that cannot be stored.`,
     );
 
-const email = text("The e-mail address")
+export const email = text("The e-mail address")
   .transform((value) => value.trim().toLowerCase())
   .pipe(z.email("This is not an e-mail address.").max(254, "The e-mail address is longer than 254 characters."));
 
@@ -28,24 +30,37 @@ const name = text("The name")
   .transform((value) => value.trim())
   .pipe(z.string().min(1, "The name is empty.").max(200, "The name is longer than 200 characters."));
 
+/** What a password may be: one that is only compared, and one that is to be kept. */
+export function passwordRules({ context }: Library) {
+  const { minPasswordLength: min, maxPasswordLength: max } = context.password.config;
+  const password = text("The password").refine(
+    (value) => value.length <= max,
+    `The password is longer than ${max} characters.`,
+  );
+  const newPassword = password.refine(
+    (value) => value.length >= min,
+    `The password is shorter than ${min} characters.`,
+  );
+  return { password, newPassword };
+}
+
+export interface CredentialsOptions {
+  library: Library;
+  gate: PasswordGate;
+  attempts: Attempts;
+  links: MailLinks;
+}
+
 export class Credentials {
   readonly #library: Library;
-  readonly #gate: PasswordGate;
+  readonly #options: CredentialsOptions;
   readonly #signUp;
   readonly #signIn;
 
-  constructor(library: Library, gate: PasswordGate) {
-    this.#library = library;
-    this.#gate = gate;
-    const { minPasswordLength: min, maxPasswordLength: max } = library.context.password.config;
-    const password = text("The password").refine(
-      (value) => value.length <= max,
-      `The password is longer than ${max} characters.`,
-    );
-    const newPassword = password.refine(
-      (value) => value.length >= min,
-      `The password is shorter than ${min} characters.`,
-    );
+  constructor(options: CredentialsOptions) {
+    this.#library = options.library;
+    this.#options = options;
+    const { password, newPassword } = passwordRules(options.library);
     // Unknown keys are dropped, additional fields among them: nobody makes themselves an admin by asking.
     this.#signUp = z.object({ email, password: newPassword, name }, "Send an object.");
     this.#signIn = z.object({ email, password }, "Send an object.");
@@ -56,37 +71,67 @@ export class Credentials {
   }
 
   /**
-   * Creates a user with a password, and a session.
+   * Creates a user with a password, and a session. The mail that proves the address goes out later.
    *
+   * @param origin of the page that asks, if it may be sent back to
    * @returns the session's bare token
-   * @throws SvcError EMAIL_TAKEN, VALIDATION_FAILED, and what the application's hooks answer
+   * @throws SvcError EMAIL_TAKEN, VALIDATION_FAILED, RATE_LIMITED, EMAIL_NOT_VERIFIED where that is required first, and
+   *         what the application's hooks answer
    */
-  async signUp(input: unknown, headers: Headers): Promise<string> {
+  async signUp(input: unknown, about: Headers, origin?: string): Promise<string> {
+    const { attempts, links } = this.#options;
     const body = await checked(this.#signUp, input);
-    return this.#call(body.email, () => this.#library.api.signUpEmail({ body, headers }));
+    await attempts.signUp(about);
+    const { token, user } = await this.#call(body.email, () => this.#library.api.signUpEmail({ body, headers: about }));
+    if (token === null) await this.#requireReal(user.id, body.email);
+    await links.mailQuietly(user, origin);
+    return this.#opened(token);
   }
 
   /**
-   * Opens a session. Whether an address has an account shows in nothing: the same hash is computed either way.
+   * Opens a session. Whether an address has an account shows in nothing: the same hash is computed either way, and the
+   * same attempts are counted.
    *
+   * @param origin of the page that asks, if it may be sent back to
    * @returns the session's bare token
-   * @throws SvcError INVALID_CREDENTIALS, VALIDATION_FAILED, and what the application's hooks answer
+   * @throws SvcError INVALID_CREDENTIALS, VALIDATION_FAILED, RATE_LIMITED, EMAIL_NOT_VERIFIED after the right password,
+   *         and what the application's hooks answer
    */
-  async signIn(input: unknown, headers: Headers): Promise<string> {
+  async signIn(input: unknown, about: Headers, origin?: string): Promise<string> {
+    const { attempts, links } = this.#options;
     const body = await checked(this.#signIn, input);
-    return this.#call(body.email, () => this.#library.api.signInEmail({ body, headers }));
+    try {
+      return await attempts.password(body.email, about, async () => {
+        const { token } = await this.#call(body.email, () => this.#library.api.signInEmail({ body, headers: about }));
+        return this.#opened(token);
+      });
+    } catch (error) {
+      const isUnproved = error instanceof SvcError && error.code === "EMAIL_NOT_VERIFIED";
+      const user = isUnproved && (await this.#library.context.internalAdapter.findUserByEmail(body.email))?.user;
+      if (user) await links.mailQuietly(user, origin);
+      throw error;
+    }
   }
 
-  async #call(address: string, call: () => Promise<{ token: string | null }>): Promise<string> {
-    let token: string | null;
+  /** The library, asked to require verified addresses, makes a user up where it has a reason not to create one. */
+  async #requireReal(userId: string, address: string): Promise<void> {
+    const { internalAdapter } = this.#library.context;
+    if (await internalAdapter.findUserById(userId)) return;
+    throw new SvcError((await internalAdapter.findUserByEmail(address)) ? "EMAIL_TAKEN" : "FORBIDDEN");
+  }
+
+  #opened(token: string | null): string {
+    if (token !== null) return token;
+    if (this.#options.links.isRequired) throw new SvcError("EMAIL_NOT_VERIFIED");
+    throw new SvcError("FORBIDDEN", "The account is made. Sign in now."); // autoSignIn: false, by the betterAuth hook
+  }
+
+  async #call<Result>(address: string, call: () => Promise<Result>): Promise<Result> {
     try {
-      ({ token } = await this.#gate.run(call));
+      return await this.#options.gate.run(call);
     } catch (error) {
       throw await this.#translate(error, address);
     }
-    if (token !== null) return token;
-    // The library was told, by the betterAuth hook, to sign nobody in before the address is verified.
-    throw new SvcError("FORBIDDEN", "Verify your e-mail address, then sign in.");
   }
 
   async #translate(error: unknown, address: string): Promise<unknown> {
@@ -111,6 +156,7 @@ const libraryErrors: Record<string, ErrorCode> = {
   USER_ALREADY_EXISTS: "EMAIL_TAKEN",
   USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: "EMAIL_TAKEN",
   INVALID_EMAIL_OR_PASSWORD: "INVALID_CREDENTIALS",
+  EMAIL_NOT_VERIFIED: "EMAIL_NOT_VERIFIED",
 };
 
 const statusErrors: Record<number, ErrorCode> = {
@@ -123,7 +169,8 @@ const statusErrors: Record<number, ErrorCode> = {
   429: "RATE_LIMITED",
 };
 
-async function checked<T>(schema: z.ZodType<T>, input: unknown): Promise<T> {
+/** @throws SvcError VALIDATION_FAILED */
+export async function checked<T>(schema: z.ZodType<T>, input: unknown): Promise<T> {
   const result = await validate(schema, input);
   if (result.issues) throw new SvcError("VALIDATION_FAILED", undefined, { issues: result.issues });
   return result.value as T;

@@ -4,6 +4,7 @@
  * Next hop: `credentials.ts` and `session-store.ts`, the only callers.
  */
 import { createHmac } from "node:crypto";
+import { runWithTransaction } from "@better-auth/core/context";
 import { type BetterAuthOptions, betterAuth } from "better-auth";
 import { PostgresDialect } from "kysely";
 import type pg from "pg";
@@ -33,6 +34,8 @@ type Instance = ReturnType<typeof betterAuth<BetterAuthOptions>>;
 export interface Library {
   api: Instance["api"];
   context: Awaited<Instance["$context"]>;
+  /** What the internal adapter writes meanwhile is written together or not at all; its after-hooks run when it is. */
+  transaction<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
 /** Builds the library's instance. Opens nothing of its own: connections come from the given pool. */
@@ -45,6 +48,8 @@ export async function createLibrary(options: LibraryOptions): Promise<Library> {
       enabled: definition.emailAndPassword?.enabled ?? true,
       minPasswordLength: 8,
       maxPasswordLength: 128,
+      // A password then opens no session before the address is proved. The mails are ours: `mail-links.ts`.
+      requireEmailVerification: definition.emailVerification?.required ?? false,
     },
     session: {
       fields: {
@@ -90,7 +95,8 @@ export async function createLibrary(options: LibraryOptions): Promise<Library> {
     rateLimit: { enabled: false }, // the library's own counts in memory, and only in the router that is not mounted
   };
   const library = betterAuth<BetterAuthOptions>({ ...(definition.betterAuth?.(defaults) ?? defaults), ...fixed });
-  return { api: library.api, context: await library.$context };
+  const context = await library.$context;
+  return { api: library.api, context, transaction: async (work) => await runWithTransaction(context.adapter, work) };
 }
 
 /** What the `betterAuth` hook cannot change. */

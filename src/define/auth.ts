@@ -15,8 +15,9 @@ export type AdditionalField =
 
 /** A message that the application's mailer is to send. */
 export interface AuthMail {
+  /** To whom. */
   email: string;
-  /** The link that the mail must carry. */
+  /** The link that the mail must carry. It is as good as a password: it belongs in no log. */
   url: string;
 }
 
@@ -31,12 +32,23 @@ export interface AuthDefinition {
   emailAndPassword?: {
     /** Whether people may sign up and in with a password. (Default: true) */
     enabled?: boolean;
-    /** Accepted; password reset does not exist yet. */
+    /**
+     * Sends the link to the page on which a new password is chosen. Called after the answer, for addresses that have an
+     * account; at most 10 seconds are waited for it. (Default: none; outside production the mail is in the log)
+     */
     sendResetPassword?: SendMail;
   };
   emailVerification?: {
-    /** Accepted; e-mail verification does not exist yet. */
+    /**
+     * Sends the link that proves an address: at sign-up and on request. Called after the answer; at most 10 seconds are
+     * waited for it. (Default: none; outside production the mail is in the log)
+     */
     sendVerificationEmail?: SendMail;
+    /**
+     * Whether a password opens a session only once the address is proved. A sign-up then makes the user and no session.
+     * In production this needs `sendVerificationEmail`. (Default: false)
+     */
+    required?: boolean;
   };
   oauth?: {
     /** How a social sign-in may end. The first serves clients that do not say. (Default: ["token"]) */
@@ -53,7 +65,7 @@ const knownKeys = {
   "": ["user", "emailAndPassword", "emailVerification", "oauth", "betterAuth"],
   user: ["additionalFields"],
   emailAndPassword: ["enabled", "sendResetPassword"],
-  emailVerification: ["sendVerificationEmail"],
+  emailVerification: ["sendVerificationEmail", "required"],
   oauth: ["allowedReturnModes"],
 } as const;
 

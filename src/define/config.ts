@@ -24,6 +24,10 @@ const INT32 = 2 ** 31 - 1;
 const bytes = () => whole(1024, INT32, "bytes", 1_048_576);
 const milliseconds = () => whole(1, INT32, "milliseconds", 10_000);
 const connections = () => whole(1, 1000, "connections", 10);
+const attempts = (count: number) => {
+  const rule = must(`a whole number of attempts from 1 to 1000000, for example ${count}, or false for no limit`);
+  return z.union([z.literal(false), integer(1, 1_000_000, "")], rule).default(count);
+};
 const folder = () => z.string(must('a folder, relative to this file, such as "./backend"')).min(1, must("a folder"));
 const texts = (be: string) => z.array(z.string(must(be)), must(`a list in which each entry is ${be}`));
 const portNumber = "a port number from 0 (any free one) to 65535, for example 4000";
@@ -98,7 +102,10 @@ export const fileSchema = z.strictObject({
   /** Folder of static files served at `/`. (Default: none) */
   webDir: folder().optional(),
   /** Headers of those files, in place of or beside the ones they have anyway; "" takes one away. (Default: {}) */
-  webHeaders: z.record(z.string(), z.string(must(headers)), must(headers)).refine(areHeaders, must(headers)).default({}),
+  webHeaders: z
+    .record(z.string(), z.string(must(headers)), must(headers))
+    .refine(areHeaders, must(headers))
+    .default({}),
   /** Proxies in front whose X-Forwarded-* is believed: how many, all (true) or none (false). (Default: false) */
   trustProxy: z.union([z.boolean(), integer(0, 100, proxies)], must(proxies)).default(false),
   /** The most a request may take. */
@@ -114,6 +121,18 @@ export const fileSchema = z.strictObject({
       idleInTransactionMs: milliseconds().default(10_000),
       /** How long a stop waits for requests in flight, in milliseconds. (Default: 10000) */
       shutdownMs: milliseconds().default(10_000),
+      /** Wrong passwords per account within 15 minutes, from networks it is not known by; false: no limit. (Default: 10) */
+      signInsPerAccount: attempts(10),
+      /** Wrong passwords per client address within 15 minutes; false: no limit. (Default: 100) */
+      signInsPerAddress: attempts(100),
+      /** Sign-ups per client address within an hour; false: no limit. (Default: 100) */
+      signUpsPerAddress: attempts(100),
+      /** Mails to one address within an hour; false: no limit. (Default: 5) */
+      mailsPerAccount: attempts(5),
+      /** Mails asked for per client address within an hour; false: no limit. (Default: 30) */
+      mailsPerAddress: attempts(30),
+      /** Bad one-time tokens per client address within 15 minutes; false: no limit. (Default: 300) */
+      redemptionsPerAddress: attempts(300),
     })
     .prefault({}),
   /** Database connections per process. */

@@ -67,6 +67,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       origins,
       definition: app.auth,
       google: config.auth.google,
+      limits: config.limits,
+      production: config.production,
       log,
     });
 

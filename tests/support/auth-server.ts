@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
 import pg from "pg";
+import type { AttemptLimits } from "../../src/auth/attempts.ts";
 import { type Auth, createAuth } from "../../src/auth/create-auth.ts";
 import type { ProviderSettings } from "../../src/auth/social/provider.ts";
 import type { AuthDefinition } from "../../src/define/auth.ts";
@@ -13,6 +14,7 @@ import { observer } from "../../src/http/observe.ts";
 import { createOriginPolicy } from "../../src/http/origin-policy.ts";
 import { createLog } from "../../src/service/log.ts";
 import type { Database } from "./database.ts";
+import { raisedLimits } from "./limits.ts";
 
 export const secret = "a-secret-of-the-tests-0123456789-abcdefghijkl";
 /** The address that the service believes to have; the port it listens on is another. */
@@ -24,6 +26,12 @@ export interface AuthServerOptions {
   secrets?: string[];
   baseUrl?: string;
   frontendOrigins?: string[];
+  /** (Default: `raisedLimits`) */
+  limits?: Partial<AttemptLimits>;
+  /** (Default: true) */
+  production?: boolean;
+  /** Proxies whose X-Forwarded-For is believed. (Default: false) */
+  trustProxy?: boolean | number;
   /** Connections. (Default: 5) */
   max?: number;
   /** Connect as this login instead of svc_auth. */
@@ -107,10 +115,13 @@ export async function startAuthServer(db: Database, options: AuthServerOptions =
     origins,
     definition: options.definition ?? {},
     google: options.google ?? null,
+    limits: { ...raisedLimits, ...options.limits },
+    production: options.production ?? true,
     log,
   });
 
   const app = express();
+  app.set("trust proxy", options.trustProxy ?? false);
   const observe = observer(log, createMetrics({ auth: pool }), standingHeaders(origins));
   app.use((request, response, next) => {
     observe(request, response);

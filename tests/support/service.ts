@@ -14,6 +14,7 @@ import { type Service, startService } from "../../src/service/service.ts";
 import { crud } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import type { Database } from "./database.ts";
+import { raisedLimits } from "./limits.ts";
 
 export interface User {
   id: string;
@@ -67,7 +68,7 @@ export class TestService {
         ...base,
         ...(rest as object),
         port: 0,
-        limits: { ...base.limits, ...limits },
+        limits: { ...base.limits, ...raisedLimits, ...limits },
         pool: { ...base.pool, ...pool },
       },
       urls: this.#db.urls,

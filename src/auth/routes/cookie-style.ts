@@ -20,22 +20,18 @@ export function cookieStyle(router: Router, parts: AuthParts): void {
   on(router, "post", "/sign-up/email", async (request, response) => {
     requireKnownOrigin(parts, request);
     requirePasswords(credentials.enabled);
-    const session = await setSession(
-      parts,
-      response,
-      await credentials.signUp(await jsonBody(request), about(request)),
-    );
+    const body = await jsonBody(request);
+    const token = await credentials.signUp(body, about(request), request.headers.origin);
+    const session = await setSession(parts, response, token);
     return { user: publicUser(session.user) };
   });
 
   on(router, "post", "/sign-in/email", async (request, response) => {
     requireKnownOrigin(parts, request);
     requirePasswords(credentials.enabled);
-    const session = await setSession(
-      parts,
-      response,
-      await credentials.signIn(await jsonBody(request), about(request)),
-    );
+    const body = await jsonBody(request);
+    const token = await credentials.signIn(body, about(request), request.headers.origin);
+    const session = await setSession(parts, response, token);
     return { user: publicUser(session.user) };
   });
 }

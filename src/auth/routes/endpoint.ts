@@ -7,10 +7,13 @@ import { SvcError } from "../../errors/svc-error.ts";
 import { isJson, mediaType, parseJson, readBody } from "../../http/body.ts";
 import { exchangeOf, sendJson } from "../../http/exchange.ts";
 import { foreignOrigin } from "../../http/origin-policy.ts";
+import type { Accounts } from "../accounts.ts";
+import type { Attempts } from "../attempts.ts";
 import { type AuthenticateOptions, bearer, looksLikeJwt } from "../authenticate.ts";
 import type { Credentials } from "../credentials.ts";
 import type { KeyStore } from "../key-store.ts";
 import { addressHeader } from "../library.ts";
+import type { MailLinks } from "../mail-links.ts";
 import type { OneTimeValues } from "../one-time-values.ts";
 import type { Authenticate, SessionUser } from "../session.ts";
 import type { LiveSession } from "../session-store.ts";
@@ -19,6 +22,9 @@ import type { SocialParts } from "../social/create-social.ts";
 /** What the endpoints are made of; `create-auth.ts` puts it together. */
 export interface AuthParts extends AuthenticateOptions {
   credentials: Credentials;
+  accounts: Accounts;
+  attempts: Attempts;
+  links: MailLinks;
   keys: KeyStore;
   once: OneTimeValues;
   social: SocialParts;
@@ -92,6 +98,11 @@ export async function jsonBody(request: Request): Promise<unknown> {
     throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, { hint: "Send application/json." });
   }
   return parseJson(await readBody(request, maxBody));
+}
+
+/** The page's origin, if a browser may be sent back to it. */
+export function pageOf({ origins }: Pick<AuthParts, "origins">, { headers }: Request): string | undefined {
+  return origins.allows(headers.origin) ? headers.origin : undefined;
 }
 
 /** What the library writes into the session row: which browser, and from where. */

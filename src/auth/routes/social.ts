@@ -89,8 +89,11 @@ export function social(router: Router, parts: AuthParts): void {
       const issues = [{ path: ["code"], message: "The one-time code must be a text." }];
       throw new SvcError("VALIDATION_FAILED", undefined, { issues });
     }
-    const kept = await once.take<Redeemable>("oauth-code", code);
-    if (!kept) throw spent();
+    const kept = await parts.attempts.redeem(about(request), async () => {
+      const kept = await once.take<Redeemable>("oauth-code", code);
+      if (!kept) throw spent();
+      return kept;
+    });
     // The code is gone now, on purpose: one that came into the hands of another page is not to be had by a second try.
     if (request.headers.origin !== kept.origin) {
       parts.social.log.warn("a one-time code was brought by another origin than the one it was made for");

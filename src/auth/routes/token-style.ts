@@ -5,19 +5,30 @@
 import type { Router } from "express";
 import { SvcError } from "../../errors/svc-error.ts";
 import { findSession } from "../authenticate.ts";
-import { type AuthParts, about, bearerSessionToken, jsonBody, on, requirePasswords, tokenAnswer } from "./endpoint.ts";
+import {
+  type AuthParts,
+  about,
+  bearerSessionToken,
+  jsonBody,
+  on,
+  pageOf,
+  requirePasswords,
+  tokenAnswer,
+} from "./endpoint.ts";
 
 export function tokenStyle(router: Router, parts: AuthParts): void {
   const { credentials, jwts } = parts;
 
   on(router, "post", "/sign-up", async (request) => {
     requirePasswords(credentials.enabled);
-    return tokenAnswer(parts, await credentials.signUp(await jsonBody(request), about(request)));
+    const body = await jsonBody(request);
+    return tokenAnswer(parts, await credentials.signUp(body, about(request), pageOf(parts, request)));
   });
 
   on(router, "post", "/sign-in", async (request) => {
     requirePasswords(credentials.enabled);
-    return tokenAnswer(parts, await credentials.signIn(await jsonBody(request), about(request)));
+    const body = await jsonBody(request);
+    return tokenAnswer(parts, await credentials.signIn(body, about(request), pageOf(parts, request)));
   });
 
   on(router, "post", "/token", async (request) => {

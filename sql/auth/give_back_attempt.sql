@@ -1,0 +1,30 @@
+-- Takes an attempt back that turned out well, or was not made. Called by auth.take_attempt() and by
+-- src/auth/attempts.ts, as svc_auth.
+--
+-- A window that began after the attempt was counted does not have it: taking it back from there would give away a try.
+
+create or replace function auth.give_back_attempt(receipt jsonb)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  entry record;
+  taken_at constant timestamptz := receipt ->> 'at';
+begin
+  -- In the order in which auth.take_attempt() locks.
+  for entry in
+    select c.kind, c.subject from jsonb_to_recordset(receipt -> 'counted') as c (kind text, subject text) order by 1, 2
+  loop
+    update auth.attempt a
+       set count = a.count - 1
+     where a.kind = entry.kind and a.subject = entry.subject and a.began_at <= taken_at and a.count > 0;
+  end loop;
+end
+$$;
+
+grant execute on function auth.give_back_attempt(jsonb) to svc_auth;
+
+comment on function auth.give_back_attempt(jsonb) is
+  'Undoes what auth.take_attempt() counted, in the windows in which it was counted.';

@@ -1,0 +1,79 @@
+-- Counts an attempt, before it is made, under each of several limits: all of them or none. Called by
+-- src/auth/attempts.ts as svc_auth.
+--
+-- One call is one transaction, and the rows stay locked until its end: of a hundred attempts at the same moment, as many
+-- get through as the limit has left. Rows are locked in one order, so that two calls never wait for each other. What is
+-- refused is not counted: a window ends when it was to end, however often somebody knocks.
+--
+-- A known subject takes the place of its subject while auth.remember_address() keeps it: whoever fills the counter of an
+-- account from elsewhere does not lock its owner out at home.
+--
+-- Every call removes a few rows whose time is over, more than it adds; nobody else has to.
+
+create or replace function auth.take_attempt(
+  kinds text[],
+  subjects text[],
+  known_subjects text[],  -- null where there is none
+  limits integer[],
+  seconds integer[]       -- how long a window lasts
+)
+returns table (
+  wait_seconds integer,   -- 0: counted; else until when to wait
+  receipt jsonb           -- what auth.give_back_attempt() needs
+)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  entry record;
+  row_count integer;
+  row_ends_at timestamptz;
+  moment constant timestamptz := clock_timestamp();
+  counted jsonb := '[]';
+begin
+  wait_seconds := 0;
+  for entry in
+    select t.kind, coalesce(k.subject, t.subject) as subject, t.most, make_interval(secs => t.span) as span
+      from unnest(kinds, subjects, known_subjects, limits, seconds) as t (kind, subject, known, most, span)
+      left join auth.attempt k on k.kind = t.kind and k.subject = t.known and k.kept_until > moment
+     order by 1, 2
+  loop
+    insert into auth.attempt as a (kind, subject, count, began_at, ends_at, kept_until)
+    values (entry.kind, entry.subject, 1, moment, moment + entry.span, moment + entry.span)
+    on conflict (kind, subject) do update
+      set count = case when a.ends_at <= moment then 1 else a.count + 1 end,
+          began_at = case when a.ends_at <= moment then moment else a.began_at end,
+          ends_at = case when a.ends_at <= moment then excluded.ends_at else a.ends_at end,
+          kept_until = greatest(a.kept_until, case when a.ends_at <= moment then excluded.ends_at else a.ends_at end)
+    returning a.count, a.ends_at into row_count, row_ends_at;
+
+    if row_count > entry.most then
+      wait_seconds := greatest(wait_seconds, 1, ceil(extract(epoch from row_ends_at - moment)));
+    end if;
+    counted := counted || jsonb_build_object('kind', entry.kind, 'subject', entry.subject);
+  end loop;
+
+  receipt := jsonb_build_object('counted', counted, 'at', clock_timestamp());
+  if wait_seconds > 0 then
+    perform auth.give_back_attempt(receipt);
+  end if;
+
+  delete from auth.attempt a
+   using (
+     select old.kind, old.subject from auth.attempt old
+      where old.kept_until < moment
+      order by old.kept_until
+      limit 2 * cardinality(kinds)
+        for update skip locked
+   ) old
+   where a.kind = old.kind and a.subject = old.subject;
+
+  return next;
+end
+$$;
+
+grant execute on function auth.take_attempt(text[], text[], text[], integer[], integer[]) to svc_auth;
+
+comment on function auth.take_attempt(text[], text[], text[], integer[], integer[]) is
+  'Counts an attempt under each limit, or under none when one of them is reached; says how many seconds to wait then.';

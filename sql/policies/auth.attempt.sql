@@ -1,0 +1,14 @@
+-- Attempts. Only the authentication library's login works here.
+--
+-- The request roles get nothing: who can write here lifts the limit on guessing passwords, or locks others out.
+
+alter table auth.attempt enable row level security;
+
+create policy all_auth on auth.attempt
+  for all to svc_auth
+  using (true)
+  with check (true);
+
+grant select, insert, update, delete on auth.attempt to svc_auth;
+
+comment on policy all_auth on auth.attempt is 'Authentication counts and forgets the attempts of all.';

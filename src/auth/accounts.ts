@@ -1,0 +1,126 @@
+/**
+ * What people do with their own account: another password, an end to all sessions, an end to the account.
+ * Next hop: `passwords.ts`, and better-auth's internal adapter, through `library.ts`.
+ */
+import { z } from "zod";
+import { SvcError } from "../errors/svc-error.ts";
+import { sqlState } from "../postgres/errors.ts";
+import type { Attempts } from "./attempts.ts";
+import { checked, passwordRules } from "./credentials.ts";
+import type { Library } from "./library.ts";
+import { type Passwords, refused } from "./passwords.ts";
+import type { Session } from "./session.ts";
+
+export interface AccountsOptions {
+  library: Library;
+  passwords: Passwords;
+  attempts: Attempts;
+}
+
+/** In milliseconds: how long a sign-in by a provider counts as proof of who is there. */
+const fresh = 10 * 60 * 1000;
+
+export class Accounts {
+  readonly #options: AccountsOptions;
+  readonly #change;
+  readonly #delete;
+
+  constructor(options: AccountsOptions) {
+    this.#options = options;
+    const { password, newPassword } = passwordRules(options.library);
+    this.#change = z.object({ currentPassword: password, newPassword }, "Send an object.");
+    this.#delete = z.object({ password: password.optional() }, "Send an object.");
+  }
+
+  /**
+   * Another password. The session that asks goes on, all others end.
+   *
+   * @throws SvcError VALIDATION_FAILED, UNAUTHORIZED, INVALID_CREDENTIALS, RATE_LIMITED, FORBIDDEN without a password
+   */
+  async changePassword(session: Session, input: unknown, about: Headers): Promise<void> {
+    const { passwords, attempts } = this.#options;
+    const body = await checked(this.#change, input);
+    const { user } = await this.#present(session);
+    const old = await passwords.hashOf(user.id);
+    if (old === null) throw withoutPassword();
+    await attempts.password(user.email, about, async () => {
+      const hash = await passwords.gate.run(async () => {
+        await passwords.requireRight(old, body.currentPassword);
+        return passwords.hash(body.newPassword);
+      });
+      // Overtaken: what was right a moment ago is the current password no longer.
+      const isDone = await passwords.replace(user.id, { old, hash, keep: session.id });
+      if (!isDone) throw new SvcError("INVALID_CREDENTIALS");
+    });
+  }
+
+  /**
+   * The end of a user, with all that refers to it `on delete cascade`.
+   *
+   * @throws SvcError VALIDATION_FAILED, UNAUTHORIZED, INVALID_CREDENTIALS, RATE_LIMITED; FORBIDDEN for people without a
+   *         password whose sign-in is too old; CONFLICT when rows of the application refer to the user and forbid it
+   */
+  async delete(session: Session, input: unknown, about: Headers): Promise<void> {
+    const { passwords, attempts } = this.#options;
+    const { password } = await checked(this.#delete, input);
+    const { user, createdAt } = await this.#present(session);
+    const hash = await passwords.hashOf(user.id);
+    if (hash !== null) {
+      if (password === undefined) throw passwordMissing();
+      await attempts.password(user.email, about, () =>
+        passwords.gate.run(() => passwords.requireRight(hash, password)),
+      );
+    } else if (Date.now() - createdAt.getTime() > fresh) {
+      throw new SvcError("FORBIDDEN", "Sign in again, then delete the account within 10 minutes.");
+    }
+    await this.#remove(user.id);
+  }
+
+  /** @throws SvcError UNAUTHORIZED when the session is over */
+  async signOutEverywhere(session: Session): Promise<void> {
+    const { user } = await this.#present(session);
+    await this.#options.passwords.endSessions(user.id);
+  }
+
+  async #remove(userId: string): Promise<void> {
+    const { library } = this.#options;
+    const { internalAdapter } = library.context;
+    try {
+      await library.transaction(async () => {
+        await internalAdapter.deleteUser(userId);
+        if (await internalAdapter.findUserById(userId)) throw refused();
+      });
+    } catch (error) {
+      if (sqlState(error) !== foreignKeyViolation) throw error;
+      throw new SvcError("CONFLICT", "Something still refers to this account, so that it cannot be deleted.", {
+        hint: "Authors: a foreign key to auth.user without on delete cascade forbids it; the log has the error.",
+        cause: error,
+      });
+    }
+  }
+
+  /** The session from the database: a JWT outlives its session by minutes, which is too long for what is done here. */
+  async #present({ id, user: { id: userId } }: Session) {
+    const { adapter, internalAdapter } = this.#options.library.context;
+    const where = [
+      { field: "id", value: id },
+      { field: "userId", value: userId },
+    ];
+    const row = await adapter.findOne<{ createdAt: Date; expiresAt: Date }>({ model: "session", where });
+    const user = row && row.expiresAt.getTime() > Date.now() ? await internalAdapter.findUserById(userId) : null;
+    if (!row || !user) throw new SvcError("UNAUTHORIZED", "The session has ended. Sign in again.");
+    return { user, createdAt: row.createdAt };
+  }
+}
+
+const foreignKeyViolation = "23503";
+
+const passwordMissing = () =>
+  new SvcError("VALIDATION_FAILED", undefined, {
+    issues: [{ path: ["password"], message: "The password must be a text." }],
+  });
+
+const withoutPassword = () =>
+  new SvcError("FORBIDDEN", "This account has no password that could be changed.", {
+    hint: "Ask for a password reset: whoever gets the mail can give the account one.",
+  });

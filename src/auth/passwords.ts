@@ -1,0 +1,104 @@
+/**
+ * Passwords of users who exist: compared, replaced. Whoever replaces one ends the sessions that it opened.
+ * Next hop: better-auth's internal adapter, through `library.ts`.
+ */
+import { SvcError } from "../errors/svc-error.ts";
+import type { Library } from "./library.ts";
+import type { PasswordGate } from "./password-gate.ts";
+
+/** How a password is replaced. */
+export interface Replacement {
+  /** The hash that it takes the place of, as read before; null when there was no password. */
+  old: string | null;
+  /** The new one. */
+  hash: string;
+  /** Id of the one session that goes on. (Default: none does) */
+  keep?: string;
+  /** Whether this proves the address, too. (Default: false) */
+  provesAddress?: boolean;
+}
+
+export class Passwords {
+  readonly #library: Library;
+  readonly gate: PasswordGate;
+
+  constructor(library: Library, gate: PasswordGate) {
+    this.#library = library;
+    this.gate = gate;
+  }
+
+  /** The hash, or null for people who come by a provider only. */
+  async hashOf(userId: string): Promise<string | null> {
+    return (await this.#library.context.internalAdapter.findCredentialAccount(userId))?.password ?? null;
+  }
+
+  /** Costs a thread: run it in the gate. */
+  hash(password: string): Promise<string> {
+    return this.#library.context.password.hash(password);
+  }
+
+  /**
+   * Costs a thread: run it in the gate.
+   *
+   * @throws SvcError INVALID_CREDENTIALS
+   */
+  async requireRight(hash: string, password: string): Promise<void> {
+    if (!(await this.#library.context.password.verify({ hash, password }))) throw new SvcError("INVALID_CREDENTIALS");
+  }
+
+  /**
+   * Replaces a password, together with everything that has to happen with it, or does nothing.
+   *
+   * @returns false when the old one is not the present one any more
+   * @throws SvcError FORBIDDEN when a hook of the application refuses
+   */
+  async replace(userId: string, { old, hash, keep, provesAddress = false }: Replacement): Promise<boolean> {
+    const { internalAdapter } = this.#library.context;
+    try {
+      await this.#library.transaction(async () => {
+        // Locks the row: of two who replace the password at the same moment, the second finds that it was overtaken.
+        const now = new Date();
+        const user = await internalAdapter.updateUser(userId, {
+          updatedAt: now,
+          ...(provesAddress && { emailVerified: true }),
+        });
+        if (!user) throw refused();
+        if ((await this.hashOf(userId)) !== old) throw new Overtaken();
+        if (old !== null) await internalAdapter.updatePassword(userId, hash);
+        else
+          await internalAdapter.linkAccount({
+            userId,
+            providerId: "credential",
+            accountId: userId,
+            password: hash,
+          });
+        if ((await this.hashOf(userId)) !== hash) throw refused();
+        await this.endSessions(userId, keep);
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof Overtaken) return false;
+      throw error;
+    }
+  }
+
+  /** Ends all sessions of a user, but for the one with the id `keep`. */
+  async endSessions(userId: string, keep?: string): Promise<void> {
+    const { internalAdapter } = this.#library.context;
+    if (keep === undefined) return internalAdapter.deleteUserSessions(userId);
+    // The library lists a hundred at a time.
+    for (let before = ""; ; ) {
+      const others = (await internalAdapter.listSessions(userId)).filter(({ id }) => id !== keep);
+      const ids = others.map(({ id }) => id).join();
+      if (others.length === 0) return;
+      if (ids === before) throw refused();
+      await internalAdapter.deleteSessions(others.map(({ token }) => token));
+      before = ids;
+    }
+  }
+}
+
+class Overtaken extends Error {}
+
+/** The library says nothing when a hook of the application keeps it from writing. */
+export const refused = () => new SvcError("FORBIDDEN", "The application does not allow this.");

@@ -1,0 +1,45 @@
+/**
+ * A user's own account: another password, a sign-out everywhere, its end. For a JWT, a session token or the cookie.
+ * Next hop: `../accounts.ts`.
+ */
+import type { Request, Response, Router } from "express";
+import { SvcError } from "../../errors/svc-error.ts";
+import { bearer } from "../authenticate.ts";
+import type { Session } from "../session.ts";
+import { type AuthParts, about, jsonBody, on, requirePasswords } from "./endpoint.ts";
+
+/** @throws SvcError UNAUTHORIZED; FORBIDDEN by cookie from a page that is not listed */
+export async function requireSession({ authenticate }: AuthParts, { headers }: Request): Promise<Session> {
+  const session = await authenticate(headers, "write");
+  if (!session) throw new SvcError("UNAUTHORIZED");
+  return session;
+}
+
+export function account(router: Router, parts: AuthParts): void {
+  const { accounts, cookie, credentials } = parts;
+
+  /** Of a browser that came with it. */
+  const clearCookie = ({ headers }: Request, response: Response) => {
+    if (bearer(headers.authorization) === null) response.setHeader("set-cookie", cookie.clear());
+  };
+
+  on(router, "post", "/change-password", async (request) => {
+    requirePasswords(credentials.enabled);
+    const session = await requireSession(parts, request);
+    await accounts.changePassword(session, await jsonBody(request), about(request));
+    return { success: true };
+  });
+
+  on(router, "post", "/delete-user", async (request, response) => {
+    const session = await requireSession(parts, request);
+    await accounts.delete(session, await jsonBody(request), about(request));
+    clearCookie(request, response);
+    return { success: true };
+  });
+
+  on(router, "post", "/sign-out-everywhere", async (request, response) => {
+    await accounts.signOutEverywhere(await requireSession(parts, request));
+    clearCookie(request, response);
+    return { success: true };
+  });
+}

@@ -1,0 +1,74 @@
+/**
+ * Links that come by mail: the proof of an address, and a new password for who forgot the old one.
+ * Next hop: `../mail-links.ts`.
+ */
+import type { Request, Response, Router } from "express";
+import { SvcError } from "../../errors/svc-error.ts";
+import { exchangeOf } from "../../http/exchange.ts";
+import { requireSession } from "./account.ts";
+import { type AuthParts, about, jsonBody, on, requirePasswords } from "./endpoint.ts";
+
+export function mailLinks(router: Router, parts: AuthParts): void {
+  const { credentials, links } = parts;
+
+  on(router, "post", "/send-verification-email", async (request) => {
+    const { user } = await requireSession(parts, request);
+    await links.requestVerification(user.id, await jsonBody(request), about(request));
+    return { success: true };
+  });
+
+  on(router, "get", "/verify-email", async (request, response) => {
+    const query = queryOf(request);
+    // A link that was changed on its way leads nowhere, and its token is left alone.
+    const landing = links.destination("callbackURL", single(query, "callbackURL") ?? "/");
+    // Scanners of mails look before the reader does.
+    if (request.method === "HEAD") return redirect(response, landing);
+    try {
+      await links.verify(single(query, "token"), about(request));
+      landing.searchParams.delete("error");
+      landing.searchParams.set("verified", "true");
+    } catch (error) {
+      if (!(error instanceof SvcError) || error.code !== "BAD_REQUEST") throw error;
+      landing.searchParams.delete("verified");
+      landing.searchParams.set("error", "invalid_token");
+    }
+    return redirect(response, landing);
+  });
+
+  on(router, "post", "/request-password-reset", async (request) => {
+    requirePasswords(credentials.enabled);
+    await links.requestReset(await jsonBody(request), about(request));
+    return { success: true };
+  });
+
+  on(router, "post", "/reset-password", async (request) => {
+    requirePasswords(credentials.enabled);
+    await links.reset(await jsonBody(request), about(request));
+    return { success: true };
+  });
+}
+
+/** As it came: the parser is not Express's, whose settings are the application's. */
+function queryOf({ originalUrl }: Request): URLSearchParams {
+  const start = originalUrl.indexOf("?");
+  return new URLSearchParams(start < 0 ? "" : originalUrl.slice(start));
+}
+
+/** @throws SvcError BAD_REQUEST when it is given twice: which of the two others look at, nobody knows */
+function single(query: URLSearchParams, name: string): string | undefined {
+  const values = query.getAll(name);
+  if (values.length > 1) throw new SvcError("BAD_REQUEST", `${name} is given more than once.`);
+  return values[0];
+}
+
+/** By hand, since Express would repeat the address in a body. The token must not travel on as Referer. */
+function redirect(response: Response, url: URL): undefined {
+  const { headers } = exchangeOf(response);
+  response.writeHead(302, {
+    ...headers,
+    location: url.href,
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+  });
+  response.end();
+}
