@@ -131,6 +131,9 @@ constraint session_pkey PRIMARY KEY (id)
 constraint session_token_key UNIQUE (token)
 constraint session_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
 CREATE INDEX session_user_id ON auth.session USING btree (user_id)
+CREATE TRIGGER notify_deleted AFTER DELETE ON auth.session FOR EACH ROW WHEN ((old.expires_at > now())) EXECUTE FUNCTION auth.notify_session_end()
+CREATE TRIGGER notify_shortened AFTER UPDATE ON auth.session FOR EACH ROW WHEN (((new.expires_at < old.expires_at) OR (new.user_id <> old.user_id) OR (new.id <> old.id))) EXECUTE FUNCTION auth.notify_session_end()
+CREATE TRIGGER notify_truncated AFTER TRUNCATE ON auth.session FOR EACH STATEMENT EXECUTE FUNCTION auth.notify_session_end()
 policy all_auth for all to svc_auth using true with check true
 grant delete, insert, select, update to svc_auth
 grant delete, insert, select, update to svc_system
@@ -151,12 +154,15 @@ column updated_at timestamp with time zone not null default now()
 constraint user_email_check CHECK ((email = lower(email)))
 constraint user_email_key UNIQUE (email)
 constraint user_pkey PRIMARY KEY (id)
+CREATE TRIGGER advance_version BEFORE UPDATE ON auth."user" FOR EACH ROW EXECUTE FUNCTION auth.advance_user_version()
+CREATE TRIGGER notify_change AFTER UPDATE ON auth."user" FOR EACH ROW WHEN ((old.updated_at IS DISTINCT FROM new.updated_at)) EXECUTE FUNCTION auth.notify_user_change()
 policy all_auth for all to svc_auth using true with check true
 grant delete, insert, select, update to svc_auth
 grant delete, insert, select, update to svc_system
 comment: People who can sign in. Additional fields of defineAuth() are further columns, added by the application's migrations.
 comment on email: Lower case, so that unique means unique to a person. Two sign-ups at once: the constraint lets one through.
 comment on image: URL of a picture, as a social provider reports it.
+comment on updated_at: When the row last changed, later with every change: its milliseconds are the version that a JWT names.
 
 -- Table auth.verification owner svc_owner
 column id text not null
@@ -237,13 +243,50 @@ $function$
 grant execute to svc_auth, svc_system
 comment: Keeps content for so many seconds under a purpose and the SHA-256 of a token, in hex.
 
--- Function auth.find_session(text) owner svc_owner
-CREATE OR REPLACE FUNCTION auth.find_session(session_token text)
- RETURNS TABLE(session_id text, expires_at timestamp with time zone, user_id text, email text, name text, fields jsonb)
+-- Function auth.advance_user_version() owner svc_owner
+CREATE OR REPLACE FUNCTION auth.advance_user_version()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  new.updated_at := old.updated_at;
+  if new *<> old then
+    new.updated_at := greatest(
+      date_trunc('milliseconds', clock_timestamp()),
+      date_trunc('milliseconds', old.updated_at) + interval '1 millisecond'
+    );
+  end if;
+  return new;
+end
+$function$
+grant execute to svc_system
+comment: Trigger of auth."user": updated_at grows with every change of the row, and with nothing else.
+
+-- Function auth.check_session(text,text,bigint) owner svc_owner
+CREATE OR REPLACE FUNCTION auth.check_session(session_id text, user_id text, version bigint)
+ RETURNS TABLE(expires_at timestamp with time zone)
  LANGUAGE sql
  STABLE ROWS 1
 AS $function$
-  select s.id, s.expires_at, u.id, u.email, u.name,
+  select s.expires_at
+    from auth.session s
+    join auth."user" u on u.id = s.user_id
+   where s.id = check_session.session_id
+     and s.expires_at > pg_catalog.now()
+     and u.id = check_session.user_id
+     and pg_catalog.floor(extract(epoch from u.updated_at) * 1000)::bigint = check_session.version
+$function$
+grant execute to svc_auth, svc_system
+comment: When this session of this user ends; no row when it has ended, or when the user's row has another version.
+
+-- Function auth.find_session(text) owner svc_owner
+CREATE OR REPLACE FUNCTION auth.find_session(session_token text)
+ RETURNS TABLE(session_id text, expires_at timestamp with time zone, user_id text, version bigint, email text, name text, fields jsonb)
+ LANGUAGE sql
+ STABLE ROWS 1
+AS $function$
+  select s.id, s.expires_at, u.id, pg_catalog.floor(extract(epoch from u.updated_at) * 1000)::bigint, u.email, u.name,
          pg_catalog.to_jsonb(u) - array['id', 'email', 'name', 'email_verified', 'image', 'created_at', 'updated_at']
     from auth.session s
     join auth."user" u on u.id = s.user_id
@@ -302,6 +345,39 @@ $function$
 grant execute to svc_auth, svc_system
 comment: Names of the columns of auth."user".
 
+-- Function auth.notify_session_end() owner svc_owner
+CREATE OR REPLACE FUNCTION auth.notify_session_end()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform pg_catalog.pg_notify('svc_auth', case tg_level
+    when 'ROW' then json_build_object('user', old.user_id, 'session', old.id)::text
+    else '{}'
+  end);
+  return null;
+end
+$function$
+grant execute to svc_system
+comment: Trigger of auth.session: tells that its JWTs are not to be believed.
+
+-- Function auth.notify_user_change() owner svc_owner
+CREATE OR REPLACE FUNCTION auth.notify_user_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform pg_catalog.pg_notify('svc_auth', json_build_object('user', old.id)::text);
+  return null;
+end
+$function$
+grant execute to svc_system
+comment: Trigger of auth."user": tells that JWTs of this user are out of date.
+
 -- Function auth.remember_address(text,text) owner svc_owner
 CREATE OR REPLACE FUNCTION auth.remember_address(kind text, known_subject text)
  RETURNS void
@@ -314,6 +390,50 @@ AS $function$
 $function$
 grant execute to svc_auth, svc_system
 comment: From now on, and for 30 days, failures of this account from this network have a counter of their own.
+
+-- Function auth.send_heartbeat(text) owner svc_owner
+CREATE OR REPLACE FUNCTION auth.send_heartbeat(listener text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select pg_catalog.pg_notify('svc_auth_' || send_heartbeat.listener, '')
+$function$
+grant execute to svc_auth, svc_system
+comment: A notice from a process to itself, on the channel svc_auth_<listener>.
+
+-- Function auth.sweep(integer) owner svc_owner
+CREATE OR REPLACE FUNCTION auth.sweep(batch integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  sessions integer;
+  one_time_values integer;
+begin
+  if not pg_try_advisory_xact_lock(7265021846115) then
+    return 0;
+  end if;
+
+  delete from auth.session s
+   where s.id in (
+     select e.id from auth.session e where e.expires_at < now() limit sweep.batch for update skip locked
+   );
+  get diagnostics sessions = row_count;
+
+  delete from auth.verification v
+   where v.id in (
+     select e.id from auth.verification e where e.expires_at < now() limit sweep.batch for update skip locked
+   );
+  get diagnostics one_time_values = row_count;
+
+  return greatest(sessions, one_time_values);
+end
+$function$
+grant execute to svc_auth, svc_system
+comment: Removes at most so many expired sessions, and so many one-time values; the larger number of the two that it removed.
 
 -- Function auth.take_attempt(text[],text[],text[],integer[],integer[]) owner svc_owner
 CREATE OR REPLACE FUNCTION auth.take_attempt(kinds text[], subjects text[], known_subjects text[], limits integer[], seconds integer[])

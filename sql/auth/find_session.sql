@@ -6,16 +6,21 @@
 -- search_path is not pinned and every name is qualified instead. An expired session is no session: the database's
 -- clock decides, for all processes alike.
 --
+-- version is updated_at in milliseconds, which auth.advance_user_version() makes larger with every change of the row. A
+-- JWT names it, and auth.check_session() compares; the two expressions have to be the same.
+--
 -- fields is the user's row less what the library itself keeps there: the columns of the application's additional
 -- fields, whose names this function need not know. A column that is added later appears without a change here.
 
 create or replace function auth.find_session(session_token text)
-returns table (session_id text, expires_at timestamptz, user_id text, email text, name text, fields jsonb)
+returns table (
+  session_id text, expires_at timestamptz, user_id text, version bigint, email text, name text, fields jsonb
+)
 language sql
 stable
 rows 1
 as $$
-  select s.id, s.expires_at, u.id, u.email, u.name,
+  select s.id, s.expires_at, u.id, pg_catalog.floor(extract(epoch from u.updated_at) * 1000)::bigint, u.email, u.name,
          pg_catalog.to_jsonb(u) - array['id', 'email', 'name', 'email_verified', 'image', 'created_at', 'updated_at']
     from auth.session s
     join auth."user" u on u.id = s.user_id

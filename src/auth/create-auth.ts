@@ -21,6 +21,7 @@ import { Mails } from "./mails.ts";
 import { OneTimeValues } from "./one-time-values.ts";
 import { PasswordGate } from "./password-gate.ts";
 import { Passwords } from "./passwords.ts";
+import { Revocations } from "./revocations.ts";
 import { account } from "./routes/account.ts";
 import { cookieStyle } from "./routes/cookie-style.ts";
 import { currentSession } from "./routes/current-session.ts";
@@ -33,11 +34,15 @@ import { SessionStore } from "./session-store.ts";
 import { SessionTokens } from "./session-token.ts";
 import { createSocial } from "./social/create-social.ts";
 import type { ProviderSettings } from "./social/provider.ts";
+import { Sweeper } from "./sweeper.ts";
 import { type AdditionalFields, columnOf } from "./user-fields.ts";
+import { VerifiedTokens } from "./verified-tokens.ts";
 
 export interface AuthOptions {
   /** Connections as svc_auth. They stay the caller's to close. */
   pool: pg.Pool;
+  /** A direct connection to the same database, by any login: where revocations are heard. */
+  listenUrl: string;
   /** Newest first: the first one signs and encrypts, all of them verify and decrypt. */
   secrets: readonly string[];
   /** Its own origin issues the tokens. */
@@ -57,6 +62,8 @@ export interface Auth {
   router: Router;
   /** Tokens that work once, for other endpoints that need some. */
   once: OneTimeValues;
+  /** Whether revocations are heard. Until they are, every call by JWT asks the database. */
+  hearsRevocations(): boolean;
   /** Lets go of what is remembered about callers, once the mails under way are sent. */
   close(): Promise<void>;
 }
@@ -83,8 +90,12 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   const keys = new KeyStore(pool, secretConfig, log);
   await keys.signingKey(); // now rather than in the first sign-in, so that a process that cannot sign does not start
 
-  const jwts = new Jwts({ keys, origin: origins.own, fields });
-  const sessions = new SessionStore(pool, library, fields);
+  const verified = new VerifiedTokens();
+  const revocations = new Revocations({ url: options.listenUrl, pool, verified, log });
+  const listening = () => revocations.listening;
+  const jwts = new Jwts({ keys, origin: origins.own, fields, pool, verified, listening });
+  const sessions = new SessionStore(pool, library, fields, verified);
+  const sweeper = new Sweeper(pool, log);
   const cookie = new SessionCookie(origins.own.startsWith("https:"));
   const means = { jwts, sessionTokens, sessions, cookie, origins };
   const authenticate = createAuthenticate(means);
@@ -110,13 +121,17 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   // Strict paths: letter case, doubled and trailing slashes count, so that a limit on a path has no other door.
   const router = Router({ caseSensitive: true, strict: true });
   for (const family of [tokenStyle, cookieStyle, social, currentSession, account, mailLinks]) family(router, parts);
+  revocations.start();
+  sweeper.start();
   return {
     authenticate,
     router,
     once,
+    hearsRevocations: listening,
     async close() {
       await mails.close();
-      jwts.forgetAll();
+      await Promise.all([revocations.close(), sweeper.close()]);
+      verified.forgetAll();
     },
   };
 }

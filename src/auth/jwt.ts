@@ -1,18 +1,19 @@
 /**
- * JWTs: five minutes of being somebody, checked without the database. EdDSA and nothing else.
- * Next hop: `key-store.ts` holds the keys.
+ * JWTs: five minutes of being somebody, or less when the session ends or the user's row changes. EdDSA and nothing else.
+ * The database is asked once per process and token, as long as this process hears of revocations.
+ * Next hop: `key-store.ts` holds the keys, `verified-tokens.ts` what is believed, `sql/auth/check_session.sql` decides.
  */
 import { errors, type JWTPayload, jwtVerify, SignJWT } from "jose";
+import type pg from "pg";
+import { ask } from "./ask.ts";
 import type { KeyStore } from "./key-store.ts";
 import type { Session } from "./session.ts";
 import type { LiveSession } from "./session-store.ts";
 import { type AdditionalFields, readFields } from "./user-fields.ts";
+import type { VerifiedTokens } from "./verified-tokens.ts";
 
 /** In seconds. */
 export const jwtLifetime = 5 * 60;
-
-/** Verified tokens kept per process: about 1 kB each. */
-const cacheSize = 20_000;
 
 const algorithm = "EdDSA";
 
@@ -21,16 +22,15 @@ export interface JwtOptions {
   /** Our own origin: who issues the tokens, and for whom. */
   origin: string;
   fields: AdditionalFields;
+  /** Connections as svc_auth. */
+  pool: pg.Pool;
+  verified: VerifiedTokens;
+  /** Whether this process hears of revocations. */
+  listening: () => boolean;
 }
 
 export class Jwts {
   readonly #options: JwtOptions;
-  /**
-   * What was verified, by the token itself. A hash as the key would cost a pass of SHA-256 on every request and protect
-   * nothing: whoever reads this process's memory finds the signing key in it. Only tokens that we signed get in, so
-   * nobody can fill it with inventions.
-   */
-  readonly #verified = new Map<string, { session: Session; expiresAt: number }>();
 
   constructor(options: JwtOptions) {
     this.#options = options;
@@ -42,7 +42,7 @@ export class Jwts {
     const { kid, privateKey } = await keys.signingKey();
     const { id, email, name, ...fields } = session.user;
     const now = Math.floor(Date.now() / 1000);
-    return new SignJWT({ sid: session.id, email, name, fields })
+    return new SignJWT({ sid: session.id, ver: session.version, email, name, fields })
       .setProtectedHeader({ alg: algorithm, typ: "JWT", kid })
       .setIssuer(origin)
       .setAudience(origin)
@@ -55,22 +55,31 @@ export class Jwts {
   /**
    * Whose token this is; null when it is not ours, not valid, or no longer.
    *
-   * @returns at once when the token has been seen before
-   * @throws SvcError UNAVAILABLE when its key had to be looked up and the database cannot be reached
+   * @returns at once when the token has been seen before and revocations are heard
+   * @throws SvcError UNAVAILABLE when the database had to be asked and cannot be reached
    */
   verify(token: string): Session | null | Promise<Session | null> {
-    const known = this.#verified.get(token);
-    if (!known) return this.#verifyNew(token);
-    if (known.expiresAt > Date.now()) return known.session;
-    this.#verified.delete(token);
-    return null;
-  }
-
-  forgetAll(): void {
-    this.#verified.clear();
+    const { verified, listening } = this.#options;
+    return (listening() && verified.get(token)) || this.#verifyNew(token);
   }
 
   async #verifyNew(token: string): Promise<Session | null> {
+    const { verified, listening } = this.#options;
+    const payload = await this.#open(token);
+    const session = payload && this.#toSession(payload);
+    if (!session) return null;
+    const { endings } = verified;
+    const endsAt = await this.#endOf(session, payload.ver);
+    if (endsAt === null) return null;
+    // A notice that came while we asked may have been about this token: then the next call asks again.
+    if (listening() && endings === verified.endings) {
+      verified.add(token, session, Math.min(Number(payload.exp) * 1000, endsAt));
+    }
+    return session;
+  }
+
+  /** The claims, if we signed them for ourselves and their time is not over. */
+  async #open(token: string): Promise<JWTPayload | null> {
     const { keys, origin } = this.#options;
     try {
       const { payload } = await jwtVerify(
@@ -85,16 +94,25 @@ export class Jwts {
           typ: "JWT",
           issuer: origin,
           audience: origin,
-          requiredClaims: ["sub", "sid", "iat", "exp"],
+          requiredClaims: ["sub", "sid", "ver", "iat", "exp"],
         },
       );
-      const session = this.#toSession(payload);
-      if (session) this.#remember(token, session, Number(payload.exp) * 1000);
-      return session;
+      return payload;
     } catch (error) {
       if (error instanceof errors.JOSEError) return null;
       throw error;
     }
+  }
+
+  /** When the session ends, in milliseconds since 1970; null when it has, or the user's row is of another version. */
+  async #endOf({ id, user }: Session, version: unknown): Promise<number | null> {
+    if (!Number.isSafeInteger(version)) return null;
+    const [row] = await ask<{ expires_at: Date }>(this.#options.pool, {
+      name: "svc_check_session",
+      text: "select expires_at from auth.check_session($1, $2, $3)",
+      values: [id, user.id, version],
+    });
+    return row ? row.expires_at.getTime() : null;
   }
 
   #toSession({ sub, sid, email, name, fields }: JWTPayload): Session | null {
@@ -104,14 +122,5 @@ export class Jwts {
     const user = { ...readFields(this.#options.fields, additional, (field) => field), id: sub, email, name };
     // One object serves every request with this token. A handler that writes to it must not change the next one's user.
     return Object.freeze({ id: sid, user: Object.freeze(user) });
-  }
-
-  #remember(token: string, session: Session, expiresAt: number): void {
-    if (this.#verified.size >= cacheSize) {
-      // All live five minutes, so the one that came first is the one that expires first, more or less.
-      const first = this.#verified.keys().next();
-      if (!first.done) this.#verified.delete(first.value);
-    }
-    this.#verified.set(token, { session, expiresAt });
   }
 }

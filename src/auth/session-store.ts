@@ -7,16 +7,21 @@ import { ask } from "./ask.ts";
 import type { Library } from "./library.ts";
 import type { Session } from "./session.ts";
 import { type AdditionalFields, columnOf, readFields } from "./user-fields.ts";
+import type { VerifiedTokens } from "./verified-tokens.ts";
 
 /** A session as found, with when it ends. */
 export interface LiveSession extends Session {
   expiresAt: Date;
+  /** Of the user's row, another one after every change: the `ver` claim of a JWT. */
+  version: number;
 }
 
 interface Row {
   session_id: string;
   expires_at: Date;
   user_id: string;
+  /** 64 bits, which come as text. */
+  version: string;
   email: string;
   name: string;
   fields: Record<string, unknown>;
@@ -26,11 +31,13 @@ export class SessionStore {
   readonly #pool: pg.Pool;
   readonly #library: Library;
   readonly #fields: AdditionalFields;
+  readonly #verified: VerifiedTokens;
 
-  constructor(pool: pg.Pool, library: Library, fields: AdditionalFields) {
+  constructor(pool: pg.Pool, library: Library, fields: AdditionalFields, verified: VerifiedTokens) {
     this.#pool = pool;
     this.#library = library;
     this.#fields = fields;
+    this.#verified = verified;
   }
 
   /**
@@ -40,15 +47,12 @@ export class SessionStore {
    * @throws SvcError UNAVAILABLE when the database cannot be reached
    */
   async find(token: string): Promise<LiveSession | null> {
-    const [row] = await ask<Row>(this.#pool, {
-      name: "svc_find_session",
-      text: "select session_id, expires_at, user_id, email, name, fields from auth.find_session($1)",
-      values: [token],
-    });
+    const row = await this.#read(token);
     if (!row) return null;
     const session = {
       id: row.session_id,
       expiresAt: row.expires_at,
+      version: Number(row.version),
       user: {
         ...readFields(this.#fields, row.fields, columnOf),
         id: row.user_id,
@@ -69,8 +73,22 @@ export class SessionStore {
     return { ...session, expiresAt };
   }
 
-  /** Ends a session. An unknown token is no error: what was wanted is so. */
+  /**
+   * Ends a session, and here its JWTs at once; other processes hear of it. An unknown token is no error: what was wanted
+   * is so.
+   */
   async end(token: string): Promise<void> {
+    const row = await this.#read(token);
     await this.#library.context.internalAdapter.deleteSession(token);
+    if (row) this.#verified.forget(row.user_id, row.session_id);
+  }
+
+  async #read(token: string): Promise<Row | undefined> {
+    const [row] = await ask<Row>(this.#pool, {
+      name: "svc_find_session",
+      text: "select session_id, expires_at, user_id, version, email, name, fields from auth.find_session($1)",
+      values: [token],
+    });
+    return row;
   }
 }

@@ -27,6 +27,16 @@ export class SessionTokens {
     return `${token}.${mac(this.#newest, token).toString("base64")}`;
   }
 
+  /**
+   * The same token under the newest secret, for a client that holds it under an older one; null when there is no need.
+   * Who has it in time is not signed out when the older secret leaves the list.
+   */
+  renew(signed: string): string | null {
+    const token = this.open(signed);
+    const renewed = token === null ? signed : this.sign(token);
+    return renewed === signed ? null : renewed;
+  }
+
   /** @returns the bare token, or null when it was not signed here */
   open(signed: string): string | null {
     const [, token, signature] = shape.exec(signed) ?? [];

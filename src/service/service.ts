@@ -63,6 +63,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     const auth = await createAuth({
       pool: pools.auth,
+      // Not configured, replication goes where requests go; the login for authentication is then the nearer one.
+      listenUrl: options.urls.replication === options.urls.request ? options.urls.auth : options.urls.replication,
       secrets: [...options.secrets],
       origins,
       definition: app.auth,

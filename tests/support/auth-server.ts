@@ -32,6 +32,8 @@ export interface AuthServerOptions {
   production?: boolean;
   /** Proxies whose X-Forwarded-For is believed. (Default: false) */
   trustProxy?: boolean | number;
+  /** Where revocations are heard. (Default: the database, as svc_replicator) */
+  listenUrl?: string;
   /** Connections. (Default: 5) */
   max?: number;
   /** Connect as this login instead of svc_auth. */
@@ -111,6 +113,7 @@ export async function startAuthServer(db: Database, options: AuthServerOptions =
   });
   const auth = await createAuth({
     pool,
+    listenUrl: options.listenUrl ?? db.url("replication"),
     secrets: options.secrets ?? [secret],
     origins,
     definition: options.definition ?? {},

@@ -17,7 +17,7 @@ import {
 } from "./endpoint.ts";
 
 export function tokenStyle(router: Router, parts: AuthParts): void {
-  const { credentials, jwts } = parts;
+  const { credentials, jwts, sessionTokens } = parts;
 
   on(router, "post", "/sign-up", async (request) => {
     requirePasswords(credentials.enabled);
@@ -32,8 +32,10 @@ export function tokenStyle(router: Router, parts: AuthParts): void {
   });
 
   on(router, "post", "/token", async (request) => {
-    const session = await findSession(parts, bearerSessionToken(request) ?? "");
+    const signed = bearerSessionToken(request) ?? "";
+    const session = await findSession(parts, signed);
     if (!session) throw new SvcError("UNAUTHORIZED", "The session has ended. Sign in again.");
-    return { token: await jwts.sign(session) };
+    const sessionToken = sessionTokens.renew(signed);
+    return { token: await jwts.sign(session), ...(sessionToken !== null && { sessionToken }) };
   });
 }

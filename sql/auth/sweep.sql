@@ -1,0 +1,41 @@
+-- Removes what has expired: sessions, and one-time values that nobody redeemed. Called by src/auth/sweeper.ts as
+-- svc_auth, by every process now and then; one of them at a time does the work.
+--
+-- In batches, so that no transaction holds many locks or lasts long; the caller comes back while there is more. Rows
+-- that somebody is just using are left for the next time. Both tables are read from the beginning: an index on
+-- expires_at would cost every slide of a session more than this does (migrations/0002_create_auth.sql).
+
+create or replace function auth.sweep(batch integer)
+returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  sessions integer;
+  one_time_values integer;
+begin
+  if not pg_try_advisory_xact_lock(7265021846115) then
+    return 0;
+  end if;
+
+  delete from auth.session s
+   where s.id in (
+     select e.id from auth.session e where e.expires_at < now() limit sweep.batch for update skip locked
+   );
+  get diagnostics sessions = row_count;
+
+  delete from auth.verification v
+   where v.id in (
+     select e.id from auth.verification e where e.expires_at < now() limit sweep.batch for update skip locked
+   );
+  get diagnostics one_time_values = row_count;
+
+  return greatest(sessions, one_time_values);
+end
+$$;
+
+grant execute on function auth.sweep(integer) to svc_auth;
+
+comment on function auth.sweep(integer) is
+  'Removes at most so many expired sessions, and so many one-time values; the larger number of the two that it removed.';

@@ -1,0 +1,55 @@
+/**
+ * Removes expired sessions and one-time values, about once an hour. Every process comes by; the database lets one of
+ * them at a time do the work.
+ * Next hop: `sql/auth/sweep.sql`.
+ */
+import type pg from "pg";
+import type { Logger } from "pino";
+import { ask } from "./ask.ts";
+
+/** Rows of each kind in one transaction. */
+const batch = 1_000;
+/** In milliseconds. */
+const minute = 60_000;
+
+export class Sweeper {
+  readonly #pool: pg.Pool;
+  readonly #log: Logger;
+  #timer: NodeJS.Timeout | undefined;
+  #sweeping: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(pool: pg.Pool, log: Logger) {
+    this.#pool = pool;
+    this.#log = log;
+  }
+
+  /** Begins within a minute: processes that start together, or often, should not all do it at once. */
+  start(): void {
+    this.#next(Math.random() * minute);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#sweeping;
+  }
+
+  /** Removes everything that has expired. */
+  async sweep(): Promise<void> {
+    const question = { name: "svc_sweep", text: "select auth.sweep($1) as removed", values: [batch] };
+    for (let removed = batch; removed === batch && !this.#closed; ) {
+      const [row] = await ask<{ removed: number }>(this.#pool, question);
+      removed = row?.removed ?? 0;
+    }
+  }
+
+  #next(wait: number): void {
+    this.#timer = setTimeout(() => {
+      this.#sweeping = this.sweep()
+        .catch((err: unknown) => this.#log.warn({ err }, "expired sessions could not be removed; trying again later"))
+        .finally(() => this.#closed || this.#next((45 + 30 * Math.random()) * minute));
+    }, wait);
+    this.#timer.unref();
+  }
+}
