@@ -26,6 +26,7 @@ import { account } from "./routes/account.ts";
 import { cookieStyle } from "./routes/cookie-style.ts";
 import { currentSession } from "./routes/current-session.ts";
 import { mailLinks } from "./routes/mail-links.ts";
+import { plugins } from "./routes/plugins.ts";
 import { social } from "./routes/social.ts";
 import { tokenStyle } from "./routes/token-style.ts";
 import type { Authenticate } from "./session.ts";
@@ -77,7 +78,7 @@ const maxWaiting = 100;
  * Builds authentication on a migrated database.
  *
  * @throws SvcError UNAVAILABLE when the database cannot be reached; TypeError without secrets; DefinitionError when
- *         addresses have to be verified and nothing sends the mails
+ *         addresses have to be verified and nothing sends the mails, or when a plugin cannot be mounted
  */
 export async function createAuth(options: AuthOptions): Promise<Auth> {
   const { pool, secrets, origins, definition, google, log } = options;
@@ -116,11 +117,15 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     attempts,
     links,
     once,
+    library,
     social: createSocial({ google, definition, origins, library, once, log }),
   };
   // Strict paths: letter case, doubled and trailing slashes count, so that a limit on a path has no other door.
   const router = Router({ caseSensitive: true, strict: true });
-  for (const family of [tokenStyle, cookieStyle, social, currentSession, account, mailLinks]) family(router, parts);
+  // Plugins come last: they are not to take the place of what is ours.
+  for (const family of [tokenStyle, cookieStyle, social, currentSession, account, mailLinks, plugins]) {
+    family(router, parts);
+  }
   revocations.start();
   sweeper.start();
   return {

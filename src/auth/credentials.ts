@@ -10,8 +10,10 @@ import { SvcError } from "../errors/svc-error.ts";
 import { isConnectionLoss } from "../postgres/errors.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Library } from "./library.ts";
+import { splitSession } from "./library-cookies.ts";
 import type { MailLinks } from "./mail-links.ts";
 import type { PasswordGate } from "./password-gate.ts";
+import { complete } from "./second-factor.ts";
 
 /** Text that PostgreSQL can store and that comes back as it went: no NUL, no half of a surrogate pair. */
 const text = (what: string) =>
@@ -44,6 +46,27 @@ export function passwordRules({ context }: Library) {
   return { password, newPassword };
 }
 
+/** Where a password has led to. */
+export type SignIn = {
+  /** What else the library sets, beside the session. */
+  cookies: string[];
+} & (
+  | { /** The session's, bare. */ token: string }
+  /** The library's answer: a second factor is to follow. */
+  | { token: null; challenge: object }
+);
+
+class Unfinished extends Error {
+  readonly challenge: object;
+  readonly cookies: string[];
+
+  constructor(challenge: object, cookies: string[]) {
+    super("A second factor is to follow.");
+    this.challenge = challenge;
+    this.cookies = cookies;
+  }
+}
+
 export interface CredentialsOptions {
   library: Library;
   gate: PasswordGate;
@@ -63,7 +86,8 @@ export class Credentials {
     const { password, newPassword } = passwordRules(options.library);
     // Unknown keys are dropped, additional fields among them: nobody makes themselves an admin by asking.
     this.#signUp = z.object({ email, password: newPassword, name }, "Send an object.");
-    this.#signIn = z.object({ email, password }, "Send an object.");
+    const factor = z.string("It must be a text.").max(100, "It is too long.").optional();
+    this.#signIn = z.object({ email, password, code: factor, backupCode: factor }, "Send an object.");
   }
 
   get enabled(): boolean {
@@ -92,20 +116,32 @@ export class Credentials {
    * Opens a session. Whether an address has an account shows in nothing: the same hash is computed either way, and the
    * same attempts are counted.
    *
+   * @param input e-mail and password, and `code` or `backupCode` where there is a second factor
    * @param origin of the page that asks, if it may be sent back to
-   * @returns the session's bare token
+   * @param about from `about()`; with the cookies of a device that the library is to recognise
    * @throws SvcError INVALID_CREDENTIALS, VALIDATION_FAILED, RATE_LIMITED, EMAIL_NOT_VERIFIED after the right password,
    *         and what the application's hooks answer
    */
-  async signIn(input: unknown, about: Headers, origin?: string): Promise<string> {
+  async signIn(input: unknown, about: Headers, origin?: string): Promise<SignIn> {
     const { attempts, links } = this.#options;
-    const body = await checked(this.#signIn, input);
+    const { code, backupCode, ...body } = await checked(this.#signIn, input);
     try {
       return await attempts.password(body.email, about, async () => {
-        const { token } = await this.#call(body.email, () => this.#library.api.signInEmail({ body, headers: about }));
-        return this.#opened(token);
+        const first = await this.#call(body.email, () =>
+          this.#library.api.signInEmail({ body, headers: about, returnHeaders: true }),
+        );
+        const cookies = splitSession(first.headers.getSetCookie(), "").others;
+        if (!("twoFactorRedirect" in first.response)) return { token: this.#opened(first.response.token), cookies };
+        if (code === undefined && backupCode === undefined) throw new Unfinished(first.response, cookies);
+        const completed = complete(this.#library, cookies, { code, backupCode }, about);
+        const token = await completed.catch(async (error) => {
+          throw await this.#translate(error, body.email);
+        });
+        return { token, cookies: [] };
       });
     } catch (error) {
+      // The password was right and does not count as an attempt, but nobody has signed in.
+      if (error instanceof Unfinished) return { token: null, challenge: error.challenge, cookies: error.cookies };
       const isUnproved = error instanceof SvcError && error.code === "EMAIL_NOT_VERIFIED";
       const user = isUnproved && (await this.#library.context.internalAdapter.findUserByEmail(body.email))?.user;
       if (user) await links.mailQuietly(user, origin);

@@ -1,7 +1,7 @@
 /**
- * better-auth, configured. Our routes call its server API and its own SQL runs as svc_auth; its HTTP router is not
- * mounted, so what we do not call cannot be reached.
- * Next hop: `credentials.ts` and `session-store.ts`, the only callers.
+ * better-auth, running. Our routes call its server API and its own SQL runs as svc_auth; of its HTTP router only the
+ * endpoints of plugins are mounted, so what we do not call cannot be reached.
+ * Next hop: `library-options.ts` configures it, `credentials.ts` and `session-store.ts` call it.
  */
 import { createHmac } from "node:crypto";
 import { runWithTransaction } from "@better-auth/core/context";
@@ -11,7 +11,10 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import type { AuthDefinition } from "../define/auth.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
-import { type AdditionalFields, libraryFields } from "./user-fields.ts";
+import { libraryOptions, type Surroundings } from "./library-options.ts";
+import type { AdditionalFields } from "./user-fields.ts";
+
+export { addressHeader } from "./library-options.ts";
 
 export interface LibraryOptions {
   pool: pg.Pool;
@@ -24,83 +27,33 @@ export interface LibraryOptions {
   log: Logger;
 }
 
-const days = 24 * 60 * 60;
-
-/** Header in which the client's address is handed to the library. Made by us, so no client can set it. */
-export const addressHeader = "x-svc-client-address";
-
 type Instance = ReturnType<typeof betterAuth<BetterAuthOptions>>;
 
 export interface Library {
   api: Instance["api"];
   context: Awaited<Instance["$context"]>;
+  /** Its HTTP router, of which `routes/plugins.ts` lets through what plugins bring along. Throws what is no answer. */
+  handle: (request: Request) => Promise<Response>;
   /** What the internal adapter writes meanwhile is written together or not at all; its after-hooks run when it is. */
   transaction<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
 /** Builds the library's instance. Opens nothing of its own: connections come from the given pool. */
 export async function createLibrary(options: LibraryOptions): Promise<Library> {
-  const { definition } = options;
-  const fixed = fixedOptions(options);
-  const defaults: BetterAuthOptions = {
-    ...fixed,
-    emailAndPassword: {
-      enabled: definition.emailAndPassword?.enabled ?? true,
-      minPasswordLength: 8,
-      maxPasswordLength: 128,
-      // A password then opens no session before the address is proved. The mails are ours: `mail-links.ts`.
-      requireEmailVerification: definition.emailVerification?.required ?? false,
-    },
-    session: {
-      fields: {
-        expiresAt: "expires_at",
-        createdAt: "created_at",
-        updatedAt: "updated_at",
-        ipAddress: "ip_address",
-        userAgent: "user_agent",
-        userId: "user_id",
-      },
-      expiresIn: 7 * days,
-      updateAge: 1 * days,
-    },
-    user: {
-      fields: { emailVerified: "email_verified", createdAt: "created_at", updatedAt: "updated_at" },
-      additionalFields: libraryFields(options.fields),
-    },
-    account: {
-      fields: {
-        userId: "user_id",
-        providerId: "provider_id",
-        accountId: "account_id",
-        accessToken: "access_token",
-        refreshToken: "refresh_token",
-        idToken: "id_token",
-        accessTokenExpiresAt: "access_token_expires_at",
-        refreshTokenExpiresAt: "refresh_token_expires_at",
-        createdAt: "created_at",
-        updatedAt: "updated_at",
-      },
-    },
-    verification: { fields: { expiresAt: "expires_at", createdAt: "created_at", updatedAt: "updated_at" } },
-    advanced: {
-      cookiePrefix: "authlib",
-      ipAddress: { ipAddressHeaders: [addressHeader] },
-      database: {
-        // The check looks at tables through the search path, which a shared login does not have.
-        validateSchema: false,
-        // User and accounts in one statement. A second one would be sent only for an address that exists: a clock's work.
-        joins: true,
-      },
-    },
-    rateLimit: { enabled: false }, // the library's own counts in memory, and only in the router that is not mounted
-  };
-  const library = betterAuth<BetterAuthOptions>({ ...(definition.betterAuth?.(defaults) ?? defaults), ...fixed });
+  const library = betterAuth<BetterAuthOptions>(
+    libraryOptions(options.definition, options.fields, surroundings(options)),
+  );
   const context = await library.$context;
-  return { api: library.api, context, transaction: async (work) => await runWithTransaction(context.adapter, work) };
+  return {
+    api: library.api,
+    context,
+    handle: library.handler,
+    transaction: async (work) => await runWithTransaction(context.adapter, work),
+  };
 }
 
-/** What the `betterAuth` hook cannot change. */
-function fixedOptions({ pool, secrets, origins, log }: LibraryOptions) {
+/** What the `betterAuth` hook cannot change, and a build without a database does not need. */
+function surroundings({ pool, secrets, origins, log }: LibraryOptions): Surroundings {
   return {
     // The schema is in every statement: a session's search_path neither exists on a shared login nor survives PgBouncer.
     // With `transaction`, a user without an account cannot come about.
@@ -111,7 +64,7 @@ function fixedOptions({ pool, secrets, origins, log }: LibraryOptions) {
     basePath: "/api/auth",
     telemetry: { enabled: false },
     logger: { level: "info", log: forward(log) },
-  } satisfies BetterAuthOptions;
+  };
 }
 
 /**

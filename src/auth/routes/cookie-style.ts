@@ -3,6 +3,7 @@
  * Next hop: `../credentials.ts` for passwords, `../session-cookie.ts` for the cookie.
  */
 import type { Router } from "express";
+import { withoutSession } from "../library-cookies.ts";
 import {
   type AuthParts,
   about,
@@ -30,8 +31,15 @@ export function cookieStyle(router: Router, parts: AuthParts): void {
     requireKnownOrigin(parts, request);
     requirePasswords(credentials.enabled);
     const body = await jsonBody(request);
-    const token = await credentials.signIn(body, about(request), request.headers.origin);
-    const session = await setSession(parts, response, token);
+    const who = about(request);
+    who.set("cookie", withoutSession(request.headers.cookie));
+    const signIn = await credentials.signIn(body, who, request.headers.origin);
+    if (signIn.token === null) {
+      for (const line of signIn.cookies) response.appendHeader("set-cookie", line);
+      return signIn.challenge;
+    }
+    const session = await setSession(parts, response, signIn.token);
+    for (const line of signIn.cookies) response.appendHeader("set-cookie", line);
     return { user: publicUser(session.user) };
   });
 }

@@ -12,7 +12,7 @@ import type { Attempts } from "../attempts.ts";
 import { type AuthenticateOptions, bearer, looksLikeJwt } from "../authenticate.ts";
 import type { Credentials } from "../credentials.ts";
 import type { KeyStore } from "../key-store.ts";
-import { addressHeader } from "../library.ts";
+import { addressHeader, type Library } from "../library.ts";
 import type { MailLinks } from "../mail-links.ts";
 import type { OneTimeValues } from "../one-time-values.ts";
 import type { Authenticate, SessionUser } from "../session.ts";
@@ -27,12 +27,13 @@ export interface AuthParts extends AuthenticateOptions {
   links: MailLinks;
   keys: KeyStore;
   once: OneTimeValues;
+  library: Library;
   social: SocialParts;
   authenticate: Authenticate;
 }
 
 /** In bytes. */
-const maxBody = 16 * 1024;
+export const maxBody = 16 * 1024;
 
 /** Answers one request: with the JSON it resolves to, or by itself when it has already sent something. */
 export type Answer = (request: Request, response: Response) => Promise<object | undefined>;

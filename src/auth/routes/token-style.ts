@@ -5,6 +5,7 @@
 import type { Router } from "express";
 import { SvcError } from "../../errors/svc-error.ts";
 import { findSession } from "../authenticate.ts";
+import { secondFactorRequired } from "../second-factor.ts";
 import {
   type AuthParts,
   about,
@@ -28,7 +29,9 @@ export function tokenStyle(router: Router, parts: AuthParts): void {
   on(router, "post", "/sign-in", async (request) => {
     requirePasswords(credentials.enabled);
     const body = await jsonBody(request);
-    return tokenAnswer(parts, await credentials.signIn(body, about(request), pageOf(parts, request)));
+    const { token } = await credentials.signIn(body, about(request), pageOf(parts, request));
+    if (token === null) throw secondFactorRequired();
+    return tokenAnswer(parts, token);
   });
 
   on(router, "post", "/token", async (request) => {

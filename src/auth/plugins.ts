@@ -1,0 +1,72 @@
+/**
+ * The endpoints that better-auth's plugins bring along, as far as they can be reached: those with a path of their own.
+ * Next hop: `routes/plugins.ts` mounts them.
+ */
+import type { BetterAuthPlugin } from "better-auth";
+import { DefinitionError } from "../define/definition-error.ts";
+import type { Library } from "./library.ts";
+
+export interface PluginEndpoint {
+  /** Below /api/auth; a segment may be a parameter, such as `:id`. */
+  path: string;
+  /** Upper case. */
+  methods: string[];
+}
+
+/** What is known of an endpoint; the library's types tell each apart. */
+interface Endpoint {
+  path?: string;
+  options?: { method?: string | string[]; metadata?: { SERVER_ONLY?: boolean } };
+}
+
+/**
+ * @param taken paths below /api/auth that are ours
+ * @throws DefinitionError for a plugin that svc makes needless, and for a path that is also another endpoint's, ours or
+ *   the library's, or none that we can mount
+ */
+export function pluginEndpoints({ api, context }: Pick<Library, "api" | "context">, taken: readonly string[]) {
+  const plugins: BetterAuthPlugin[] = context.options.plugins ?? [];
+  // It takes tokens without their signature: a copy of auth.session would let its reader in.
+  if (plugins.some(({ id }) => id === "bearer")) throw needless("bearer");
+
+  const brought = plugins.flatMap(({ id, endpoints }) =>
+    Object.entries(endpoints ?? {}).map(([key, endpoint]) => ({ id, key, endpoint: endpoint as Endpoint })),
+  );
+  // A plugin's endpoint takes the place of the library's of the same name.
+  const replaced = new Set(brought.map(({ key }) => key));
+  const core = Object.entries(api as unknown as Record<string, Endpoint>).flatMap(([key, { path }]) =>
+    path === undefined || replaced.has(key) ? [] : [path],
+  );
+  return brought.flatMap(({ id, endpoint: { path, options } }): PluginEndpoint[] => {
+    if (path === undefined || options?.metadata?.SERVER_ONLY) return [];
+    if (!/^(?:\/(?::[A-Za-z_]\w*|[\w.~-]+))+$/.test(path)) throw strange(id, path);
+    const other = [...taken, ...core].find((known) => overlap(known, path));
+    if (other !== undefined) throw collision(id, path, other);
+    return [{ path, methods: [options?.method ?? "GET"].flat() }];
+  });
+}
+
+/** Whether some request fits both patterns. */
+function overlap(first: string, second: string): boolean {
+  const [a, b] = [first.split("/"), second.split("/")];
+  const isAny = (segment = "") => segment.startsWith(":") || segment === "*";
+  return a.length === b.length && a.every((segment, at) => segment === b[at] || isAny(segment) || isAny(b[at]));
+}
+
+const remedy = "What svc does itself needs no plugin. Leave it out of the betterAuth hook in auth.ts.";
+
+const needless = (id: string) =>
+  new DefinitionError(`The better-auth plugin "${id}" is not needed: session tokens are accepted already.`, {
+    hint: remedy,
+  });
+
+const strange = (id: string, path: string) =>
+  new DefinitionError(`The better-auth plugin "${id}" has an endpoint "${path}", which cannot be mounted.`, {
+    hint: "A path begins with a slash, and its segments are letters, digits and -._~, or a parameter such as :id.",
+  });
+
+const collision = (id: string, path: string, other: string) =>
+  new DefinitionError(
+    `The better-auth plugin "${id}" has an endpoint /api/auth${path}, and /api/auth${other} is one already.`,
+    { hint: remedy },
+  );

@@ -1,0 +1,115 @@
+/**
+ * The second factor of better-auth's `twoFactor` plugin, at the doors that the plugin does not know: the library asks for
+ * it after a password in its own endpoint, and nowhere else.
+ * Next hop: better-auth/plugins/two-factor, through `library.ts`.
+ */
+import type { BetterAuthPlugin } from "better-auth";
+import { createAuthMiddleware, isAPIError } from "better-auth/api";
+import { SvcError } from "../errors/svc-error.ts";
+import type { Library } from "./library.ts";
+import { cookieHeader } from "./library-cookies.ts";
+
+/** What a client sends along with e-mail and password, in token style. */
+export interface SecondFactor {
+  /** Of the authenticator app. */
+  code?: string | undefined;
+  /** Each works once. */
+  backupCode?: string | undefined;
+}
+
+/** In seconds: how long the second step of a sign-in may take, as the plugin has it by default. */
+const challengeLifetime = 600;
+
+const isSwitchedOn = (user: object | null | undefined): boolean =>
+  (user as { twoFactorEnabled?: unknown } | null | undefined)?.twoFactorEnabled === true;
+
+/** Whether this user's sign-ins take a second factor. */
+export async function hasSecondFactor({ context }: Pick<Library, "context">, userId: string): Promise<boolean> {
+  return context.hasPlugin("two-factor") && isSwitchedOn(await context.internalAdapter.findUserById(userId));
+}
+
+/**
+ * Leaves a sign-in that is not by password where the plugin leaves one by password: a cookie that stands for the first
+ * factor, which `/two-factor/verify-totp` and its like complete.
+ *
+ * @param sign see `SessionTokens.sign`, which signs as the library does
+ * @returns `Set-Cookie`
+ */
+export async function challenge(
+  { context }: Pick<Library, "context">,
+  userId: string,
+  sign: (value: string) => string,
+): Promise<string> {
+  const { internalAdapter } = context;
+  const { options } = context.getPlugin("two-factor") as { options?: { twoFactorCookieMaxAge?: number } };
+  const maxAge = options?.twoFactorCookieMaxAge ?? challengeLifetime;
+  const identifier = `2fa-${context.generateId({ model: "verification", size: 20 })}`;
+  const expiresAt = new Date(Date.now() + maxAge * 1000);
+  await internalAdapter.createVerificationValue({ identifier, value: userId, expiresAt });
+  await internalAdapter.createVerificationValue({ identifier: `2fa-attempts-${identifier}`, value: "0", expiresAt });
+  const { name, attributes } = context.createAuthCookie("two_factor", { maxAge });
+  const flags = `Max-Age=${maxAge}; Path=/; HttpOnly; SameSite=Lax${attributes.secure ? "; Secure" : ""}`;
+  return `${name}=${encodeURIComponent(sign(identifier))}; ${flags}`;
+}
+
+/**
+ * Completes a sign-in by password in one request: what cookie style does in two.
+ *
+ * @param cookies what the library set after the password
+ * @returns the session's bare token
+ * @throws SvcError INVALID_CREDENTIALS; the library's errors
+ */
+export async function complete(
+  { api }: Pick<Library, "api">,
+  cookies: readonly string[],
+  { code, backupCode }: SecondFactor,
+  about: Headers,
+): Promise<string> {
+  const { verifyTOTP, verifyBackupCode } = api as unknown as Verifiers;
+  const verify = code === undefined ? verifyBackupCode : verifyTOTP;
+  const headers = new Headers(about);
+  headers.set("cookie", cookieHeader(cookies));
+  try {
+    const { token } = await verify({ body: { code: code ?? backupCode }, headers });
+    return token;
+  } catch (error) {
+    if (isAPIError(error) && error.statusCode === 401) throw new SvcError("INVALID_CREDENTIALS", "Invalid code");
+    throw error;
+  }
+}
+
+export const secondFactorRequired = () =>
+  new SvcError("TWO_FACTOR_REQUIRED", undefined, {
+    hint: "Send code, from the authenticator app, or backupCode along with e-mail and password.",
+  });
+
+type Verify = (call: { body: object; headers: Headers }) => Promise<{ token: string }>;
+
+/** The plugin's own; its types are not those of an instance that may have any plugins. */
+interface Verifiers {
+  verifyTOTP: Verify;
+  verifyBackupCode: Verify;
+}
+
+/**
+ * Who switches the second factor on, keeps the device at hand: the user's other sessions began without it, and end. The
+ * plugin gives the device a new session itself.
+ */
+export const sessionsEndWithSecondFactor: BetterAuthPlugin = {
+  id: "svc-second-factor",
+  hooks: {
+    after: [
+      {
+        matcher: ({ path }) => path?.startsWith("/two-factor/") === true,
+        handler: createAuthMiddleware(async ({ context }) => {
+          const { internalAdapter, newSession, session } = context;
+          // A sign-in brings a new session too, but had none before.
+          if (!newSession || !session?.session || !isSwitchedOn(newSession.user)) return;
+          const all = await internalAdapter.listSessions(newSession.user.id);
+          const others = all.filter(({ token }) => token !== newSession.session.token);
+          await internalAdapter.deleteSessions(others.map(({ token }) => token));
+        }),
+      },
+    ],
+  },
+};
