@@ -1,16 +1,18 @@
 /** `svc codegen`: writes what follows from the definitions. Needs no database. */
 import { defineCommand } from "citty";
+import { writeAuthSchema } from "../codegen/auth-schema.ts";
 import { codegen } from "../codegen/codegen.ts";
 import { loadApp } from "../service/load-app.ts";
 import { cwdArgument, readConfig, run, say } from "./command.ts";
 
 export const codegenCommand = defineCommand({
-  meta: { name: "codegen", description: "Write the SQL functions of generated CRUD." },
+  meta: { name: "codegen", description: "Write what follows from the definitions." },
   args: cwdArgument,
   run: ({ args }) =>
     run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
-      const changed = await codegen(config, await loadApp(config));
+      const first = await writeAuthSchema(config); // the application may import it
+      const changed = [...first, ...(await codegen(config, await loadApp(config)))];
       say(changed.length === 0 ? "Everything is up to date." : changed.map((file) => `wrote ${file}`).join("\n"));
     }),
 });

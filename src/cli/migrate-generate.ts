@@ -1,5 +1,6 @@
 /** `svc migrate generate`: writes the next migration from the schema. Asks nothing, needs no database. */
 import { defineCommand } from "citty";
+import { writeAuthSchema } from "../codegen/auth-schema.ts";
 import { generateMigration } from "../codegen/schema-generate.ts";
 import { cwdArgument, readConfig, run, say } from "./command.ts";
 
@@ -15,13 +16,15 @@ export const migrateGenerate = defineCommand({
   run: ({ args, rawArgs }) =>
     run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
+      const first = await writeAuthSchema(config); // the schema may import it
       const written = await generateMigration(config, {
         name: args.name,
         renames: valuesOf(rawArgs, "rename"),
         drops: valuesOf(rawArgs, "drop"),
         baseline: args.baseline ?? false,
       });
-      say(written.length === 0 ? "Nothing to generate." : written.map((file) => `wrote ${file}`).join("\n"));
+      for (const file of [...first, ...written]) say(`wrote ${file}`);
+      if (written.length === 0) say("Nothing to generate.");
     }),
 });
 

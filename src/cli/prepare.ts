@@ -3,6 +3,7 @@
  * the next migration when it can lose nothing, the database. `svc dev` runs it after every change; a deploy may.
  */
 import { defineCommand } from "citty";
+import { writeAuthSchema } from "../codegen/auth-schema.ts";
 import { codegen } from "../codegen/codegen.ts";
 import { generateMigration } from "../codegen/schema-generate.ts";
 import { migrate } from "../postgres/migrate.ts";
@@ -15,6 +16,7 @@ export const prepareCommand = defineCommand({
   run: ({ args: { cwd } }) =>
     run(cwd, async () => {
       const config = await readConfig(cwd);
+      for (const file of await writeAuthSchema(config)) say(`wrote ${file}`); // the application may import it
       const app = await loadApp(config);
       for (const file of await codegen(config, app)) say(`wrote ${file}`);
       for (const file of await generateMigration(config, { renames: [], drops: [], careful: true })) {

@@ -6,10 +6,9 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { type AuthDefinition, defineAuth } from "../define/auth.ts";
 import type { EffectiveConfig } from "../define/config.ts";
 import { DefinitionError } from "../define/definition-error.ts";
+import { loadAuth, loadSchemaFiles } from "../service/load-app.ts";
 import { type History, nextNumber, readHistory, snapshotFile, writeSnapshot } from "./schema-history.ts";
 import { writeMigration } from "./schema-migration.ts";
 import { short } from "./schema-names.ts";
@@ -78,23 +77,20 @@ async function writeBaseline(history: History, after: Snapshot): Promise<string[
 }
 
 /** The schema files and auth.ts, without the procedures: a table comes before what is done with it. */
-async function loadDeclared({ schema, rootDir }: EffectiveConfig): Promise<Declared> {
-  const missing = schema.find((file) => !existsSync(file));
+async function loadDeclared(config: EffectiveConfig): Promise<Declared> {
+  const missing = config.schema.find((file) => !existsSync(file));
   if (missing) {
     throw new DefinitionError(`There is no ${missing}.`, {
       hint: "Create it, or set schema in svc.config.ts. Without it every table would seem to be gone.",
     });
   }
-  const modules = await Promise.all(schema.map((file) => importFile(file)));
-  const exported = modules.flatMap((module, index) =>
-    Object.entries(module).map(([name, value]) => [`${index}.${name}`, value]),
+  const files = await loadSchemaFiles(config);
+  // By file: two may export the same name.
+  const exported = files.flatMap(({ exports }, index) =>
+    Object.entries(exports).map(([name, value]) => [`${index}.${name}`, value]),
   );
-  const authFile = join(rootDir, "auth.ts");
-  const auth = existsSync(authFile) ? ((await importFile(authFile)).default as AuthDefinition) : defineAuth({});
-  return { schema: Object.fromEntries(exported), auth };
+  return { schema: Object.fromEntries(exported), auth: await loadAuth(config) };
 }
-
-const importFile = (file: string): Promise<Record<string, unknown>> => import(pathToFileURL(file).href);
 
 function fileName(words: string | undefined, before: Snapshot, after: Snapshot): string {
   const slug = (words ?? "")

@@ -33,14 +33,15 @@ const rules: { pattern: RegExp; note: (match: RegExpExecArray) => string }[] = [
 export function explainLosses(statement: string, before: Snapshot): string {
   for (const { pattern, note } of rules) {
     const match = pattern.exec(statement);
-    if (match && exists(match[1] ?? "", before)) return `-- ${note(match).replaceAll('"', "")}\n${statement}`;
+    // What goes was there; what is new can neither lose anything nor fail.
+    const isKnown = /^drop /i.test(statement) || keyOf(match?.[1] ?? "") in before.tables;
+    if (match && isKnown) return `-- ${note(match).replaceAll('"', "")}\n${statement}`;
   }
   return statement;
 }
 
-/** Enums and sequences are only mentioned when they go, so they were there. */
-function exists(written: string, { tables }: Snapshot): boolean {
+/** The snapshot's key of a table as drizzle-kit writes it: `"notes"`, `"auth"."user"`. */
+function keyOf(written: string): string {
   const [first = "", second] = [...written.matchAll(/"([^"]+)"/g)].map(([, part]) => part);
-  const key = second === undefined ? `public.${first}` : `${first}.${second}`;
-  return key in tables || second !== undefined;
+  return second === undefined ? `public.${first}` : `${first}.${second}`;
 }

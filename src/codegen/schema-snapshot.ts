@@ -1,13 +1,14 @@
 /**
  * What an application's schema says, as data that can be compared with what it said before: drizzle-kit's snapshot, and
- * what drizzle-kit does not know of: generated owner indexes, grants, additional user fields. `svc migrate generate`
- * keeps one per migration in `migrations/meta/`.
+ * what drizzle-kit does not know of: generated owner indexes, grants, additional user fields, tables of better-auth's
+ * plugins. `svc migrate generate` keeps one per migration in `migrations/meta/`.
  * Next hop: `schema-migration.ts` compares two of them.
  */
 import { is } from "drizzle-orm";
 import { getTableConfig, PgRole, PgTable } from "drizzle-orm/pg-core";
 import type { AuthDefinition } from "../define/auth.ts";
 import { DefinitionError } from "../define/definition-error.ts";
+import { isCoreKey, libraryPrivileges, pluginTables } from "./schema-auth.ts";
 import { type Grants, tableGrants, viewGrants } from "./schema-grants.ts";
 import { addOwnerIndex } from "./schema-owner-index.ts";
 import { type UserFields, userFields } from "./schema-user-fields.ts";
@@ -102,7 +103,7 @@ export interface Declared {
 }
 
 /** Their tables are the platform's migrations. An application may import them, to point foreign keys at. */
-const platformSchemas = ["auth", "svc", "svc_private", "svc_crud", "extensions", "graphile_worker"];
+export const platformSchemas = ["auth", "svc", "svc_private", "svc_crud", "extensions", "graphile_worker"];
 
 /**
  * Takes a snapshot of the declared schema.
@@ -112,7 +113,8 @@ const platformSchemas = ["auth", "svc", "svc_private", "svc_crud", "extensions",
  */
 export async function takeSnapshot({ schema, auth }: Declared, previous: Snapshot | null): Promise<Snapshot> {
   for (const [name, value] of Object.entries(schema)) if (is(value, PgRole)) refuseOwnRole(name, value);
-  const own = Object.values(schema).filter((value) => !isPlatform(value));
+  const ofPlugins = pluginTables(auth);
+  const own = [...Object.values(schema).filter((value) => !isPlatform(value)), ...ofPlugins];
 
   const kit = await import("drizzle-kit/api");
   // By index: two files may export the same name.
@@ -129,7 +131,9 @@ export async function takeSnapshot({ schema, auth }: Declared, previous: Snapsho
     if (!table) continue;
     for (const index of Object.values(table.indexes)) index.concurrently = false; // impossible in a transaction
     addOwnerIndex(value, table);
-    snapshot.svc.grants[key] = tableGrants(value, table);
+    if (isCoreKey(key)) continue; // has had its privileges from the platform
+    const isPlugins = ofPlugins.includes(value);
+    snapshot.svc.grants[key] = isPlugins ? libraryPrivileges(table) : tableGrants(value, table);
   }
   for (const [key, view] of Object.entries(snapshot.views)) snapshot.svc.grants[key] = viewGrants(view);
   return snapshot;

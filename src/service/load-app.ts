@@ -10,6 +10,7 @@ import type { Api } from "../define/api.ts";
 import { type AuthDefinition, defineAuth } from "../define/auth.ts";
 import type { EffectiveConfig } from "../define/config.ts";
 import { DefinitionError } from "../define/definition-error.ts";
+import { refuseForkedAuth, type SchemaFile } from "./auth-schema-owner.ts";
 
 /** An application, as loaded. */
 export interface LoadedApp {
@@ -44,7 +45,8 @@ async function audit(config: EffectiveConfig, app: LoadedApp): Promise<void> {
   await refuseUnaudited({ root: config.cwd, rootDir: config.rootDir, schemaFiles: config.schema, app });
 }
 
-async function loadAuth(config: EffectiveConfig): Promise<AuthDefinition> {
+/** The application's `auth.ts`; what it leaves out when it has none. @throws DefinitionError */
+export async function loadAuth(config: Pick<EffectiveConfig, "rootDir">): Promise<AuthDefinition> {
   const file = join(config.rootDir, "auth.ts");
   if (!existsSync(file)) return defineAuth({});
   const auth = await importDefault(file);
@@ -53,10 +55,17 @@ async function loadAuth(config: EffectiveConfig): Promise<AuthDefinition> {
 }
 
 async function loadSchema(config: EffectiveConfig): Promise<Record<string, unknown>> {
-  const modules = await Promise.all(
-    config.schema.filter((file) => existsSync(file)).map((file) => import(pathToFileURL(file).href)),
+  const files = await loadSchemaFiles({ ...config, schema: config.schema.filter((file) => existsSync(file)) });
+  return Object.assign({}, ...files.map(({ exports }) => exports));
+}
+
+/** What each of the schema's files exports. @throws DefinitionError when auth tables are defined twice */
+export async function loadSchemaFiles({ schema, cwd }: Pick<EffectiveConfig, "schema" | "cwd">): Promise<SchemaFile[]> {
+  const files = await Promise.all(
+    schema.map(async (file) => ({ file, exports: await import(pathToFileURL(file).href) })),
   );
-  return Object.assign({}, ...modules);
+  refuseForkedAuth(files, cwd);
+  return files;
 }
 
 const importDefault = async (file: string): Promise<unknown> => (await import(pathToFileURL(file).href)).default;
