@@ -83,18 +83,26 @@ export class Passwords {
   }
 
   /** Ends all sessions of a user, but for the one with the id `keep`. */
-  async endSessions(userId: string, keep?: string): Promise<void> {
-    const { internalAdapter } = this.#library.context;
-    if (keep === undefined) return internalAdapter.deleteUserSessions(userId);
-    // The library lists a hundred at a time.
-    for (let before = ""; ; ) {
-      const others = (await internalAdapter.listSessions(userId)).filter(({ id }) => id !== keep);
-      const ids = others.map(({ id }) => id).join();
-      if (others.length === 0) return;
-      if (ids === before) throw refused();
-      await internalAdapter.deleteSessions(others.map(({ token }) => token));
-      before = ids;
-    }
+  endSessions(userId: string, keep?: string): Promise<void> {
+    return endSessions(this.#library.context.internalAdapter, userId, keep);
+  }
+}
+
+/** @throws SvcError FORBIDDEN when a hook of the application refuses */
+export async function endSessions(
+  internalAdapter: Library["context"]["internalAdapter"],
+  userId: string,
+  keep?: string,
+): Promise<void> {
+  if (keep === undefined) return internalAdapter.deleteUserSessions(userId);
+  // The library lists a hundred at a time.
+  for (let before = ""; ; ) {
+    const others = (await internalAdapter.listSessions(userId)).filter(({ id }) => id !== keep);
+    const ids = others.map(({ id }) => id).join();
+    if (others.length === 0) return;
+    if (ids === before) throw refused();
+    await internalAdapter.deleteSessions(others.map(({ token }) => token));
+    before = ids;
   }
 }
 

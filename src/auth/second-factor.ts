@@ -8,6 +8,7 @@ import { createAuthMiddleware, isAPIError } from "better-auth/api";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Library } from "./library.ts";
 import { cookieHeader } from "./library-cookies.ts";
+import { endSessions } from "./passwords.ts";
 
 /** What a client sends along with e-mail and password, in token style. */
 export interface SecondFactor {
@@ -105,9 +106,7 @@ export const sessionsEndWithSecondFactor: BetterAuthPlugin = {
           const { internalAdapter, newSession, session } = context;
           // A sign-in brings a new session too, but had none before.
           if (!newSession || !session?.session || !isSwitchedOn(newSession.user)) return;
-          const all = await internalAdapter.listSessions(newSession.user.id);
-          const others = all.filter(({ token }) => token !== newSession.session.token);
-          await internalAdapter.deleteSessions(others.map(({ token }) => token));
+          await endSessions(internalAdapter, newSession.user.id, newSession.session.id);
         }),
       },
     ],

@@ -1,0 +1,279 @@
+// If this file fails, a second factor can be gone around, or locks its owner out.
+import { createHmac } from "node:crypto";
+import { twoFactor } from "better-auth/plugins";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { defineAuth } from "../../src/define/auth.ts";
+import { type Answer, type AuthServer, origin, startAuthServer } from "../support/auth-server.ts";
+import { database } from "../support/database.ts";
+import { migrateAuth } from "../support/plugin-tables.ts";
+
+const definition = defineAuth({
+  betterAuth: (defaults) => ({
+    ...defaults,
+    rateLimit: { enabled: false }, // three tries in ten seconds are too few for a test
+    plugins: [twoFactor({ issuer: "svc" })],
+  }),
+});
+
+const db = database();
+let server: AuthServer;
+beforeAll(async () => {
+  await migrateAuth(db, definition);
+  server = await startAuthServer(db, { definition });
+});
+afterAll(() => server.close());
+
+/** A browser's jar: what an answer sets is sent with the next request. */
+class Browser {
+  readonly jar = new Map<string, string>();
+
+  async post(path: string, body: unknown): Promise<Answer> {
+    const answer = await server.post(path, body, { headers: { origin, cookie: this.cookie } });
+    for (const line of answer.headers.getSetCookie()) {
+      const [pair = "", ...attributes] = line.split("; ");
+      const [name = "", value = ""] = pair.split(/=(.*)/s);
+      if (attributes.includes("Max-Age=0")) this.jar.delete(name);
+      else this.jar.set(name, value);
+    }
+    return answer;
+  }
+
+  get cookie(): string {
+    return [...this.jar].map((pair) => pair.join("=")).join("; ");
+  }
+
+  async me(): Promise<string | null> {
+    const { body } = await server.get("/me", { headers: { cookie: this.cookie } });
+    return body.user?.id ?? null;
+  }
+}
+
+/** RFC 6238 as authenticator apps do it: SHA-1, 30 seconds, six digits. */
+function totp(uri: string, steps = 0): string {
+  const secret = new URL(uri).searchParams.get("secret") ?? "";
+  const bits = [...secret].map((letter) =>
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(letter).toString(2).padStart(5, "0"),
+  );
+  const key = Buffer.from((bits.join("").match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + steps));
+  const mac = createHmac("sha1", key).update(counter).digest();
+  const start = (mac.at(-1) ?? 0) & 15;
+  return String((mac.readUInt32BE(start) & 0x7fffffff) % 1_000_000).padStart(6, "0");
+}
+
+const wrong = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, "0");
+
+interface Person {
+  email: string;
+  password: string;
+  name: string;
+}
+
+let people = 0;
+const person = (): Person => ({ email: `person-${++people}@example.com`, password: "correct horse", name: "Ann" });
+
+/** Somebody with a second factor, still signed in where it was switched on. */
+async function enrolled(who = person()) {
+  const browser = new Browser();
+  const up = await browser.post("/sign-up/email", who);
+  const { password } = who;
+  const enable = await browser.post("/two-factor/enable", { password });
+  const { totpURI, backupCodes } = enable.body as { totpURI: string; backupCodes: string[] };
+  const verified = await browser.post("/two-factor/verify-totp", { code: totp(totpURI) });
+  expect([enable.status, verified.status]).toEqual([200, 200]);
+  return { ...who, id: up.body.user.id as string, browser, totpURI, backupCodes, verified };
+}
+
+describe("switching it on", () => {
+  test("takes the password, and a code that shows that the app knows the secret", async () => {
+    const browser = new Browser();
+    const who = person();
+    await browser.post("/sign-up/email", who);
+    expect(await browser.post("/two-factor/enable", { password: "wrong horse" })).toMatchObject({
+      status: 400,
+      body: { code: "BAD_REQUEST", hint: "INVALID_PASSWORD" },
+    });
+    const { body } = await browser.post("/two-factor/enable", { password: who.password });
+    expect(body).toMatchObject({ totpURI: expect.stringMatching(/^otpauth:\/\/totp\/svc:/) });
+    expect(await browser.post("/two-factor/verify-totp", { code: wrong(totp(body.totpURI)) })).toMatchObject({
+      status: 401,
+      body: { code: "UNAUTHORIZED", hint: "INVALID_CODE" },
+    });
+    // It is not on yet: a sign-in still takes the password alone.
+    expect((await server.post("/sign-in", who)).status).toBe(200);
+    expect((await browser.post("/two-factor/verify-totp", { code: totp(body.totpURI) })).status).toBe(200);
+    expect(await server.post("/sign-in", who)).toMatchObject({ status: 403, body: { code: "TWO_FACTOR_REQUIRED" } });
+  });
+
+  test("gives the browser a new session, in our cookie, and no token to its scripts", async () => {
+    const { browser, id, verified } = await enrolled();
+    const set = verified.headers.getSetCookie().find((line) => line.startsWith("__Secure-authlib.session_token="));
+    expect(set).toMatch(/=[A-Za-z0-9]{32}\.[\w%]+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+    expect(verified.body).not.toHaveProperty("token");
+    expect(await browser.me()).toBe(id);
+  });
+
+  test("ends the sessions that began without it, and their JWTs get no successor", async () => {
+    const who = person();
+    const old = (await server.signUp({ ...who })).body;
+    const elsewhere = (await server.post("/sign-in", who)).body;
+    const browser = new Browser();
+    await browser.post("/sign-in/email", who);
+    const { body } = await browser.post("/two-factor/enable", { password: who.password });
+    await browser.post("/two-factor/verify-totp", { code: totp(body.totpURI) });
+    for (const { sessionToken } of [old, elsewhere]) {
+      expect(await server.post("/token", undefined, { bearer: sessionToken })).toMatchObject({ status: 401 });
+    }
+    expect(await browser.me()).toBe(old.user.id);
+  });
+
+  test("works with a session token too, which is answered with the new one", async () => {
+    const who = person();
+    const { user, sessionToken } = (await server.signUp({ ...who })).body;
+    const enable = await server.post("/two-factor/enable", { password: who.password }, { bearer: sessionToken });
+    const code = totp(enable.body.totpURI);
+    const answer = await server.post("/two-factor/verify-totp", { code }, { bearer: sessionToken });
+    expect(answer).toMatchObject({ status: 200, body: { user: { id: user.id } } });
+    expect(answer.headers.getSetCookie()).toEqual([]);
+    expect(await server.caller(sessionToken)).toBeNull();
+    expect(await server.caller(answer.body.sessionToken)).toMatchObject({ user });
+    expect(await server.caller(answer.body.token)).toMatchObject({ user });
+  });
+});
+
+describe("signing in with it, in cookie style", () => {
+  test("asks for the code after the password, and opens no session before", async () => {
+    const { id, totpURI, ...who } = await enrolled();
+    const browser = new Browser();
+    const first = await browser.post("/sign-in/email", { email: who.email, password: who.password });
+    expect(first).toMatchObject({ status: 200, body: { twoFactorRedirect: true, twoFactorMethods: ["totp"] } });
+    expect([...browser.jar.keys()]).toEqual(["__Secure-authlib.two_factor"]);
+    expect(await browser.me()).toBeNull();
+    const second = await browser.post("/two-factor/verify-totp", { code: totp(totpURI) });
+    expect(second).toMatchObject({ status: 200, body: { user: { id } } });
+    expect(second.body).not.toHaveProperty("token");
+    expect([...browser.jar.keys()]).toEqual(["__Secure-authlib.session_token"]);
+    expect(await browser.me()).toBe(id);
+  });
+
+  test("refuses a wrong code, and a challenge that has been used", async () => {
+    const { totpURI, email, password } = await enrolled();
+    const browser = new Browser();
+    await browser.post("/sign-in/email", { email, password });
+    const challenge = browser.cookie;
+    const code = totp(totpURI);
+    expect(await browser.post("/two-factor/verify-totp", { code: wrong(code) })).toMatchObject({ status: 401 });
+    expect(await browser.me()).toBeNull();
+    expect(await browser.post("/two-factor/verify-totp", { code })).toMatchObject({ status: 200 });
+    const replayed = await server.post("/two-factor/verify-totp", { code }, { headers: { origin, cookie: challenge } });
+    expect(replayed).toMatchObject({ status: 401, body: { hint: "INVALID_TWO_FACTOR_COOKIE" } });
+    expect(replayed.headers.getSetCookie().join()).not.toContain("session_token");
+  });
+
+  test("one right code, brought many times at once, opens one session", async () => {
+    const { id, totpURI, email, password } = await enrolled();
+    const browser = new Browser();
+    await browser.post("/sign-in/email", { email, password });
+    const options = { headers: { origin, cookie: browser.cookie } };
+    const count = async () => (await db.sql("select 1 from auth.session where user_id = $1", [id])).length;
+    const before = await count();
+    const code = totp(totpURI);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => server.post("/two-factor/verify-totp", { code }, options)),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect((await count()) - before).toBe(1);
+  });
+
+  test("gives five tries for one password, and locks the account after ten", async () => {
+    const { totpURI, email, password } = await enrolled();
+    const statuses: number[] = [];
+    for (let round = 0; round < 2; round++) {
+      const browser = new Browser();
+      await browser.post("/sign-in/email", { email, password });
+      for (let attempt = 0; attempt < 6; attempt++) {
+        statuses.push((await browser.post("/two-factor/verify-totp", { code: wrong(totp(totpURI)) })).status);
+      }
+    }
+    expect(statuses.slice(0, 6)).toEqual([401, 401, 401, 401, 401, 400]);
+    const browser = new Browser();
+    await browser.post("/sign-in/email", { email, password });
+    expect(await browser.post("/two-factor/verify-totp", { code: totp(totpURI) })).toMatchObject({
+      status: 429,
+      body: { code: "RATE_LIMITED", hint: "ACCOUNT_TEMPORARILY_LOCKED" },
+    });
+  });
+
+  test("a backup code works once", async () => {
+    const { id, email, password, backupCodes } = await enrolled();
+    const [code] = backupCodes;
+    const browser = new Browser();
+    await browser.post("/sign-in/email", { email, password });
+    expect(await browser.post("/two-factor/verify-backup-code", { code })).toMatchObject({ status: 200 });
+    expect(await browser.me()).toBe(id);
+    const again = new Browser();
+    await again.post("/sign-in/email", { email, password });
+    expect(await again.post("/two-factor/verify-backup-code", { code })).toMatchObject({ status: 401 });
+    expect(await again.me()).toBeNull();
+  });
+
+  test("a trusted device is asked for the password alone, another one is not trusted", async () => {
+    const { id, email, password, totpURI } = await enrolled();
+    const browser = new Browser();
+    await browser.post("/sign-in/email", { email, password });
+    await browser.post("/two-factor/verify-totp", { code: totp(totpURI), trustDevice: true });
+    const trust = browser.jar.get("__Secure-authlib.trust_device");
+    expect(trust).toBeDefined();
+    await browser.post("/sign-out", {});
+    expect(await browser.post("/sign-in/email", { email, password })).toMatchObject({ body: { user: { id } } });
+    expect(await browser.me()).toBe(id);
+    expect(browser.jar.get("__Secure-authlib.trust_device")).not.toBe(trust);
+
+    const thief = new Browser();
+    thief.jar.set("__Secure-authlib.trust_device", trust ?? "");
+    expect((await thief.post("/sign-in/email", { email, password })).body).toMatchObject({ twoFactorRedirect: true });
+  });
+});
+
+describe("signing in with it, in token style", () => {
+  test("takes the code along with the password", async () => {
+    const { id, email, password, totpURI } = await enrolled();
+    const sessions = () => db.sql("select token from auth.session where user_id = $1", [id]);
+    const before = await sessions();
+    const refused = await server.post("/sign-in", { email, password });
+    expect(refused).toMatchObject({ status: 403, body: { code: "TWO_FACTOR_REQUIRED", hint: /code/ } });
+    expect(refused.headers.getSetCookie()).toEqual([]);
+    expect(await sessions()).toEqual(before);
+    const bad = await server.post("/sign-in", { email, password, code: wrong(totp(totpURI)) });
+    expect(bad).toMatchObject({ status: 401, body: { code: "INVALID_CREDENTIALS" } });
+    const blind = await server.post("/sign-in", { email, password: "wrong horse", code: totp(totpURI) });
+    expect(blind).toMatchObject({ status: 401, body: { code: "INVALID_CREDENTIALS" } });
+    expect(await sessions()).toEqual(before);
+    const { status, body } = await server.post("/sign-in", { email, password, code: totp(totpURI) });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      user: { id, email, name: "Ann" },
+      sessionToken: expect.any(String),
+      token: expect.any(String),
+    });
+    expect(await server.caller(body.token)).toMatchObject({ user: body.user });
+  });
+
+  test("or a backup code, once", async () => {
+    const { email, password, backupCodes } = await enrolled();
+    const body = { email, password, backupCode: backupCodes[1] };
+    expect((await server.post("/sign-in", body)).status).toBe(200);
+    expect(await server.post("/sign-in", body)).toMatchObject({ status: 401, body: { code: "INVALID_CREDENTIALS" } });
+  });
+
+  test("wrong codes count as wrong passwords do", async () => {
+    const { email, password, totpURI } = await enrolled();
+    const statuses: number[] = [];
+    for (let attempt = 0; attempt < 12; attempt++) {
+      statuses.push((await server.post("/sign-in", { email, password, code: wrong(totp(totpURI)) })).status);
+    }
+    expect(statuses).toContain(429);
+    expect(await server.post("/sign-in", { email, password, code: totp(totpURI) })).toMatchObject({ status: 429 });
+  });
+});
