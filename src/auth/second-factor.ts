@@ -9,6 +9,7 @@ import { SvcError } from "../errors/svc-error.ts";
 import type { Library } from "./library.ts";
 import { cookieHeader } from "./library-cookies.ts";
 import { endSessions } from "./passwords.ts";
+import type { SessionTokens } from "./session-token.ts";
 
 /** What a client sends along with e-mail and password, in token style. */
 export interface SecondFactor {
@@ -33,13 +34,13 @@ export async function hasSecondFactor({ context }: Pick<Library, "context">, use
  * Leaves a sign-in that is not by password where the plugin leaves one by password: a cookie that stands for the first
  * factor, which `/two-factor/verify-totp` and its like complete.
  *
- * @param sign see `SessionTokens.sign`, which signs as the library does
+ * @param sessionTokens sign as the library does
  * @returns `Set-Cookie`
  */
 export async function challenge(
   { context }: Pick<Library, "context">,
   userId: string,
-  sign: (value: string) => string,
+  sessionTokens: SessionTokens,
 ): Promise<string> {
   const { internalAdapter } = context;
   const { options } = context.getPlugin("two-factor") as { options?: { twoFactorCookieMaxAge?: number } };
@@ -50,7 +51,7 @@ export async function challenge(
   await internalAdapter.createVerificationValue({ identifier: `2fa-attempts-${identifier}`, value: "0", expiresAt });
   const { name, attributes } = context.createAuthCookie("two_factor", { maxAge });
   const flags = `Max-Age=${maxAge}; Path=/; HttpOnly; SameSite=Lax${attributes.secure ? "; Secure" : ""}`;
-  return `${name}=${encodeURIComponent(sign(identifier))}; ${flags}`;
+  return `${name}=${encodeURIComponent(sessionTokens.sign(identifier))}; ${flags}`;
 }
 
 /**

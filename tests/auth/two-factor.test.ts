@@ -1,11 +1,11 @@
 // If this file fails, a second factor can be gone around, or locks its owner out.
-import { createHmac } from "node:crypto";
 import { twoFactor } from "better-auth/plugins";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/define/auth.ts";
 import { type Answer, type AuthServer, origin, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
 import { migrateAuth } from "../support/plugin-tables.ts";
+import { totp, wrong } from "../support/totp.ts";
 
 const definition = defineAuth({
   betterAuth: (defaults) => ({
@@ -47,22 +47,6 @@ class Browser {
     return body.user?.id ?? null;
   }
 }
-
-/** RFC 6238 as authenticator apps do it: SHA-1, 30 seconds, six digits. */
-function totp(uri: string, steps = 0): string {
-  const secret = new URL(uri).searchParams.get("secret") ?? "";
-  const bits = [...secret].map((letter) =>
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(letter).toString(2).padStart(5, "0"),
-  );
-  const key = Buffer.from((bits.join("").match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + steps));
-  const mac = createHmac("sha1", key).update(counter).digest();
-  const start = (mac.at(-1) ?? 0) & 15;
-  return String((mac.readUInt32BE(start) & 0x7fffffff) % 1_000_000).padStart(6, "0");
-}
-
-const wrong = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, "0");
 
 interface Person {
   email: string;

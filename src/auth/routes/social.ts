@@ -5,6 +5,7 @@
 import type { Request, Response, Router } from "express";
 import { SvcError } from "../../errors/svc-error.ts";
 import { exchangeOf } from "../../http/exchange.ts";
+import { challenge, hasSecondFactor, secondFactorRequired } from "../second-factor.ts";
 import type { Flow } from "../social/flows.ts";
 import type { Provider } from "../social/provider.ts";
 import { chooseMode, type Result, requireMode, withResult } from "../social/return-mode.ts";
@@ -23,7 +24,7 @@ const codeLifetime = 60;
 const startPath = "/sign-in/social/redirect";
 
 export function social(router: Router, parts: AuthParts): void {
-  const { once, origins } = parts;
+  const { library, once, origins, sessionTokens } = parts;
   const { flows, google, modes, people } = parts.social;
 
   on(router, "get", startPath, async (request, response) => {
@@ -71,6 +72,13 @@ export function social(router: Router, parts: AuthParts): void {
     const found = await people.find(answer.profile);
     if ("failure" in found) return { error: found.failure };
     const { userId } = found;
+    if (await hasSecondFactor(library, userId)) {
+      // A browser goes on as after its password. A token has nothing that could stand for half a sign-in.
+      if (flow.mode === "cookie") {
+        response.appendHeader("set-cookie", await challenge(library, userId, sessionTokens));
+      }
+      return { error: "two_factor_required" };
+    }
     if (flow.mode === "token") {
       const kept: Redeemable = { userId, origin: new URL(flow.callbackURL).origin };
       return { code: await once.add("oauth-code", kept, codeLifetime) };
@@ -101,6 +109,7 @@ export function social(router: Router, parts: AuthParts): void {
         hint: "Redeem it from the page of callbackURL; a server sends that page's origin in Origin.",
       });
     }
+    if (await hasSecondFactor(library, kept.userId)) throw secondFactorRequired();
     const token = await people.openSession(kept.userId, about(request));
     if (token === null) throw spent();
     return tokenAnswer(parts, token);

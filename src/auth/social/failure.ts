@@ -13,7 +13,8 @@ export type Failure =
   | "internal_error"
   | "provider_error"
   | "provider_unavailable"
-  | "sign_up_refused";
+  | "sign_up_refused"
+  | "two_factor_required";
 
 /** What to call an error that openid-client threw. */
 export function failureOf(error: unknown): Failure {
