@@ -112,7 +112,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     ...means,
     authenticate,
     keys,
-    credentials: new Credentials({ library, gate, attempts, links }),
+    credentials: new Credentials({ library, passwords, attempts, links }),
     accounts: new Accounts({ library, passwords, attempts }),
     attempts,
     links,

@@ -12,7 +12,7 @@ import type { Attempts } from "./attempts.ts";
 import type { Library } from "./library.ts";
 import { splitSession } from "./library-cookies.ts";
 import type { MailLinks } from "./mail-links.ts";
-import type { PasswordGate } from "./password-gate.ts";
+import type { Passwords } from "./passwords.ts";
 import { complete } from "./second-factor.ts";
 
 /** Text that PostgreSQL can store and that comes back as it went: no NUL, no half of a surrogate pair. */
@@ -69,7 +69,7 @@ class Unfinished extends Error {
 
 export interface CredentialsOptions {
   library: Library;
-  gate: PasswordGate;
+  passwords: Passwords;
   attempts: Attempts;
   links: MailLinks;
 }
@@ -109,6 +109,7 @@ export class Credentials {
     const { token, user } = await this.#call(body.email, () => this.#library.api.signUpEmail({ body, headers: about }));
     if (token === null) await this.#requireReal(user.id, body.email);
     await links.mailQuietly(user, origin);
+    if (token !== null) await attempts.succeeded(body.email, about);
     return this.#opened(token);
   }
 
@@ -123,10 +124,10 @@ export class Credentials {
    *         and what the application's hooks answer
    */
   async signIn(input: unknown, about: Headers, origin?: string): Promise<SignIn> {
-    const { attempts, links } = this.#options;
+    const { attempts, links, passwords } = this.#options;
     const { code, backupCode, ...body } = await checked(this.#signIn, input);
     try {
-      return await attempts.password(body.email, about, async () => {
+      const open = async (): Promise<SignIn> => {
         const first = await this.#call(body.email, () =>
           this.#library.api.signInEmail({ body, headers: about, returnHeaders: true }),
         );
@@ -138,7 +139,8 @@ export class Credentials {
           throw await this.#translate(error, body.email);
         });
         return { token, cookies: [] };
-      });
+      };
+      return await attempts.password(body.email, about, () => passwords.opening(open));
     } catch (error) {
       // The password was right and does not count as an attempt, but nobody has signed in.
       if (error instanceof Unfinished) return { token: null, challenge: error.challenge, cookies: error.cookies };
@@ -164,7 +166,7 @@ export class Credentials {
 
   async #call<Result>(address: string, call: () => Promise<Result>): Promise<Result> {
     try {
-      return await this.#options.gate.run(call);
+      return await this.#options.passwords.gate.run(call);
     } catch (error) {
       throw await this.#translate(error, address);
     }

@@ -80,7 +80,7 @@ export class MailLinks {
    */
   async requestVerification(userId: string, input: unknown, about: Headers): Promise<void> {
     const { attempts, library, mails } = this.#options;
-    const { callbackURL = "/" } = await checked(verificationRequest, input ?? {});
+    const { callbackURL = "/" } = await checked(verificationRequest, input);
     this.destination("callbackURL", callbackURL);
     mails.require("verification");
     const user = await library.context.internalAdapter.findUserById(userId);

@@ -2,6 +2,7 @@
  * Passwords of users who exist: compared, replaced. Whoever replaces one ends the sessions that it opened.
  * Next hop: better-auth's internal adapter, through `library.ts`.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Library } from "./library.ts";
 import type { PasswordGate } from "./password-gate.ts";
@@ -20,11 +21,36 @@ export interface Replacement {
 
 export class Passwords {
   readonly #library: Library;
+  readonly #compared = new AsyncLocalStorage<{ hash?: string }>();
   readonly gate: PasswordGate;
 
   constructor(library: Library, gate: PasswordGate) {
     this.#library = library;
     this.gate = gate;
+    const { password } = library.context;
+    const { verify } = password;
+    password.verify = (pair) => {
+      const note = this.#compared.getStore();
+      if (note) note.hash = pair.hash;
+      return verify(pair);
+    };
+  }
+
+  /**
+   * Lets the library open a session for a password, and ends it when the password was replaced meanwhile: hashing takes
+   * long, and the session came too late to be ended with the others.
+   *
+   * @throws SvcError INVALID_CREDENTIALS then; what `open` throws
+   */
+  async opening<Opened extends { token: string | null }>(open: () => Promise<Opened>): Promise<Opened> {
+    const { internalAdapter } = this.#library.context;
+    const note: { hash?: string } = {};
+    const opened = await this.#compared.run(note, open);
+    if (opened.token === null) return opened;
+    const found = await internalAdapter.findSession(opened.token);
+    if (found && (await this.hashOf(found.user.id)) === note.hash) return opened;
+    await internalAdapter.deleteSession(opened.token);
+    throw new SvcError("INVALID_CREDENTIALS");
   }
 
   /** The hash, or null for people who come by a provider only. */
@@ -75,11 +101,13 @@ export class Passwords {
         if ((await this.hashOf(userId)) !== hash) throw refused();
         await this.endSessions(userId, keep);
       });
-      return true;
     } catch (error) {
       if (error instanceof Overtaken) return false;
       throw error;
     }
+    // Once more, for sessions that were opened between the line above and the commit; later ones see to themselves.
+    await this.endSessions(userId, keep);
+    return true;
   }
 
   /** Ends all sessions of a user, but for the one with the id `keep`. */

@@ -15,6 +15,12 @@ export async function requireSession({ authenticate }: AuthParts, { headers }: R
   return session;
 }
 
+/** The body, where one may be left out. */
+export async function bodyIfAny(request: Request): Promise<unknown> {
+  const { "content-length": length = "0", "transfer-encoding": encoding } = request.headers;
+  return length === "0" && encoding === undefined ? {} : jsonBody(request);
+}
+
 export function account(router: Router, parts: AuthParts): void {
   const { accounts, cookie, credentials } = parts;
 
@@ -32,7 +38,7 @@ export function account(router: Router, parts: AuthParts): void {
 
   on(router, "post", "/delete-user", async (request, response) => {
     const session = await requireSession(parts, request);
-    await accounts.delete(session, await jsonBody(request), about(request));
+    await accounts.delete(session, await bodyIfAny(request), about(request));
     clearCookie(request, response);
     return { success: true };
   });

@@ -5,7 +5,7 @@
 import type { Request, Response, Router } from "express";
 import { SvcError } from "../../errors/svc-error.ts";
 import { exchangeOf } from "../../http/exchange.ts";
-import { requireSession } from "./account.ts";
+import { bodyIfAny, requireSession } from "./account.ts";
 import { type AuthParts, about, jsonBody, on, requirePasswords } from "./endpoint.ts";
 
 export function mailLinks(router: Router, parts: AuthParts): void {
@@ -13,7 +13,7 @@ export function mailLinks(router: Router, parts: AuthParts): void {
 
   on(router, "post", "/send-verification-email", async (request) => {
     const { user } = await requireSession(parts, request);
-    await links.requestVerification(user.id, await jsonBody(request), about(request));
+    await links.requestVerification(user.id, await bodyIfAny(request), about(request));
     return { success: true };
   });
 
@@ -21,10 +21,11 @@ export function mailLinks(router: Router, parts: AuthParts): void {
     const query = queryOf(request);
     // A link that was changed on its way leads nowhere, and its token is left alone.
     const landing = links.destination("callbackURL", single(query, "callbackURL") ?? "/");
+    const token = single(query, "token");
     // Scanners of mails look before the reader does.
     if (request.method === "HEAD") return redirect(response, landing);
     try {
-      await links.verify(single(query, "token"), about(request));
+      await links.verify(token, about(request));
       landing.searchParams.delete("error");
       landing.searchParams.set("verified", "true");
     } catch (error) {
