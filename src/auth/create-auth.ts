@@ -37,7 +37,7 @@ import { createSocial } from "./social/create-social.ts";
 import type { ProviderSettings } from "./social/provider.ts";
 import { Sweeper } from "./sweeper.ts";
 import { type AdditionalFields, columnOf } from "./user-fields.ts";
-import { VerifiedTokens } from "./verified-tokens.ts";
+import { type EndListener, VerifiedTokens } from "./verified-tokens.ts";
 
 export interface AuthOptions {
   /** Connections as svc_auth. They stay the caller's to close. */
@@ -63,6 +63,8 @@ export interface Auth {
   router: Router;
   /** Tokens that work once, for other endpoints that need some. */
   once: OneTimeValues;
+  /** Calls back when sessions have ended or users have changed, wherever that happened. */
+  onEnd(listener: EndListener): void;
   /** Whether revocations are heard. Until they are, every call by JWT asks the database. */
   hearsRevocations(): boolean;
   /** Lets go of what is remembered about callers, once the mails under way are sent. */
@@ -132,6 +134,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     authenticate,
     router,
     once,
+    onEnd: (listener) => verified.onEnd(listener),
     hearsRevocations: listening,
     async close() {
       await mails.close();

@@ -14,6 +14,9 @@ interface Verified {
   expiresAt: number;
 }
 
+/** @param userId null: everything may have ended. @param sessionId undefined: all of the user's */
+export type EndListener = (userId: string | null, sessionId?: string) => void;
+
 export class VerifiedTokens {
   readonly #size: number;
   /**
@@ -23,6 +26,7 @@ export class VerifiedTokens {
    */
   readonly #byToken = new Map<string, Verified>();
   readonly #byUser = new Map<string, Set<string>>();
+  readonly #listeners = new Set<EndListener>();
   #endings = 0;
 
   /** @param size (Default: 20,000) */
@@ -36,6 +40,11 @@ export class VerifiedTokens {
    */
   get endings(): number {
     return this.#endings;
+  }
+
+  /** Calls back whenever something has ended, here or in another process. */
+  onEnd(listener: EndListener): void {
+    this.#listeners.add(listener);
   }
 
   /** Whose token this is, as long as it may be believed. */
@@ -65,12 +74,14 @@ export class VerifiedTokens {
       const known = this.#byToken.get(token);
       if (known && (sessionId === undefined || known.session.id === sessionId)) this.#drop(token, known);
     }
+    for (const listener of this.#listeners) listener(userId, sessionId);
   }
 
   forgetAll(): void {
     this.#endings++;
     this.#byToken.clear();
     this.#byUser.clear();
+    for (const listener of this.#listeners) listener(null);
   }
 
   #drop(token: string, { session }: Verified): void {

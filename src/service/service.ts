@@ -94,6 +94,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       log,
     });
     server.on("upgrade", realtime.upgrade);
+    auth.onEnd((userId, sessionId) => {
+      realtime.revoke(({ id, user }) => userId === null || (user.id === userId && (sessionId ?? id) === id));
+    });
 
     let stopping: Promise<void> | undefined;
     answer = createApp({

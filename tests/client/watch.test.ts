@@ -172,6 +172,17 @@ describe("who watches", () => {
     await expect.poll(() => state.titles).toEqual(["his", "his too"]);
   });
 
+  test("and whose row changes goes on watching, with a fresh JWT", async () => {
+    const { client, user } = await signedUp();
+    const { state } = watchTitles(client);
+    await live(client);
+    await db.sql(`update auth."user" set name = 'Ann the second' where id = $1`, [user.id]);
+    await expect.poll(() => client.realtime.getStatus()).not.toBe("live");
+    await live(client);
+    await insert(user.id, "after");
+    await expect.poll(() => state.titles, { timeout: 20_000 }).toEqual(["after"]);
+  });
+
   test("nobody is told so", async () => {
     const { state } = watchTitles(connect().client);
     await expect.poll(() => state.errors[0]).toMatchObject({ code: "UNAUTHORIZED" });

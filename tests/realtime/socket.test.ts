@@ -196,6 +196,35 @@ describe("who may connect, and watch what", () => {
   });
 });
 
+describe("a session that ends while it watches", () => {
+  test("takes its sockets along, and no others", async () => {
+    const ann = await running.signUp("ann");
+    const second = (await running.post("/api/auth/sign-in", { email: ann.email, password: "correct horse" })).body;
+    const [ended, other] = [await connect(ann), await connect({ ...ann, ...second })];
+    await ended.subscribe("notes.list");
+    const headers = { authorization: `Bearer ${ann.sessionToken}` };
+    expect((await running.fetch("/api/auth/sign-out", { method: "POST", headers })).status).toBe(200);
+    await expect.poll(() => ended.closed?.code).toBe(4401);
+    await other.subscribe("notes.list");
+    await db.sql("insert into notes (user_id, title) values ($1, 'x')", [ann.id]);
+    await other.wait({ type: "invalidate", queries: ["notes.list"] });
+  });
+
+  test("also when it ended in another process, or by SQL", async () => {
+    const ann = await running.signUp("ann");
+    const socket = await connect(ann);
+    await db.sql("delete from auth.session where user_id = $1", [ann.id]);
+    await expect.poll(() => socket.closed?.code).toBe(4401);
+  });
+
+  test("and when the user's row changes, for what they may hear may have changed", async () => {
+    const ann = await running.signUp("ann");
+    const socket = await connect(ann);
+    await db.sql(`update auth."user" set name = 'Ann the second' where id = $1`, [ann.id]);
+    await expect.poll(() => socket.closed?.code).toBe(4401);
+  });
+});
+
 describe("a client that misbehaves", () => {
   test.each(["not json", "[]", "null", '{"type":"shout"}', '{"type":"subscribe"}'])(
     "with %s gets an error frame and stays connected",

@@ -4,8 +4,9 @@
  * Next hop: `watched-query.ts` hears what comes.
  */
 import type { AuthClient } from "../auth/create-auth-client.ts";
+import { SvcError } from "../error.ts";
 import { withDeadline } from "../patience.ts";
-import { request, type Transport } from "../request.ts";
+import { type RequestOptions, request, type Transport } from "../request.ts";
 
 /** `live`: changes arrive. `degraded`: they may not, and queries are asked again now and then. */
 export type RealtimeStatus = "idle" | "connecting" | "live" | "degraded";
@@ -128,9 +129,19 @@ export class Connection {
     return withDeadline(ticketTimeout, undefined, async (signal) => {
       const credentials = (await auth?.["~svc"].credentials(signal)) ?? {};
       if (!credentials.headers) return url;
-      const answer = await request(transport, "/api/realtime/ticket", { ...credentials, signal });
-      return `${url}?ticket=${encodeURIComponent((answer as { ticket: string }).ticket)}`;
+      try {
+        return `${url}?ticket=${await this.#ticket({ ...credentials, signal })}`;
+      } catch (error) {
+        // The JWT has been revoked, for example since the user's row has changed: one more try with a fresh one.
+        if (!(error instanceof SvcError && error.status === 401) || !auth?.["~svc"].refused(credentials)) throw error;
+        return `${url}?ticket=${await this.#ticket({ ...(await auth["~svc"].credentials(signal)), signal })}`;
+      }
     });
+  }
+
+  async #ticket(options: RequestOptions): Promise<string> {
+    const answer = await request(this.#options.transport, "/api/realtime/ticket", options);
+    return encodeURIComponent((answer as { ticket: string }).ticket);
   }
 
   #connect(socket: WebSocket, era: number): void {
