@@ -252,12 +252,23 @@ describe("signing in with it, in token style", () => {
   });
 
   test("wrong codes count as wrong passwords do", async () => {
+    const strict = await startAuthServer(db, { definition, limits: { signInsPerAccount: 3 } });
     const { email, password, totpURI } = await enrolled();
-    const statuses: number[] = [];
-    for (let attempt = 0; attempt < 12; attempt++) {
-      statuses.push((await server.post("/sign-in", { email, password, code: wrong(totp(totpURI)) })).status);
-    }
-    expect(statuses).toContain(429);
-    expect(await server.post("/sign-in", { email, password, code: totp(totpURI) })).toMatchObject({ status: 429 });
+    const tries = ["wrong horse", password, password].map((candidate) =>
+      strict.post("/sign-in", { email, password: candidate, code: wrong(totp(totpURI)) }),
+    );
+    expect((await Promise.all(tries)).map(({ status }) => status)).toEqual([401, 401, 401]);
+    const late = await strict.post("/sign-in", { email, password, code: totp(totpURI) });
+    expect(late).toMatchObject({ status: 429, body: { code: "RATE_LIMITED" } });
+    expect(late.body).not.toHaveProperty("hint"); // it is not the plugin's own lock
+    await strict.close();
+  });
+
+  test("a right password without the code is no success: it does not make its sender known", async () => {
+    const { email, password } = await enrolled();
+    const known = () => db.sql("select 1 from auth.attempt where subject like '%@%'");
+    const before = (await known()).length;
+    expect(await server.post("/sign-in", { email, password })).toMatchObject({ status: 403 });
+    expect((await known()).length).toBe(before);
   });
 });

@@ -1,0 +1,42 @@
+// If this file fails, a better-auth plugin takes the place of something, and nobody is told.
+import { createAuthEndpoint } from "better-auth/api";
+import { bearer, jwt, organization } from "better-auth/plugins";
+import { describe, expect, test } from "vitest";
+import { defineAuth } from "../../src/define/auth.ts";
+import { DefinitionError } from "../../src/define/definition-error.ts";
+import { startAuthServer } from "../support/auth-server.ts";
+import { database } from "../support/database.ts";
+
+const db = database();
+const endpoint = (path: string) => createAuthEndpoint(path, { method: "POST" }, async (context) => context.json({}));
+
+describe("the service does not start", () => {
+  const pathed = (path: string) => ({ id: "strange", endpoints: { strange: endpoint(path) } });
+  test.for<[string, object, RegExp]>([
+    ["with a path of ours", pathed("/sign-in"), /\/api\/auth\/sign-in\b/],
+    ["with a pattern that fits one of ours", pathed("/:anything"), /"strange".*\/api\/auth\/:anything/],
+    ["with a path of the library", pathed("/change-email"), /change-email/],
+    ["with a pattern that fits one of the library", pathed("/reset-password/:id"), /reset-password/],
+    ["with a wildcard", pathed("/strange/**"), /cannot be mounted/],
+    ["with a path that climbs", pathed("/strange/a b"), /cannot be mounted/],
+    ["with jwt(), whose table and paths are ours", jwt(), /auth\.jwks/],
+    ["with bearer(), which takes unsigned tokens", bearer(), /"bearer" is not needed/],
+    [
+      "with two plugins that want one column",
+      { id: "strange", schema: { user: { fields: { email_verified: { type: "boolean" } } } } },
+      /auth\.user\.email_verified/,
+    ],
+  ])("%s", async ([, plugin, names]) => {
+    const definition = defineAuth({ betterAuth: (defaults) => ({ ...defaults, plugins: [plugin as never] }) });
+    const started = startAuthServer(db, { definition });
+    await expect(started).rejects.toThrow(names);
+    await expect(started).rejects.toThrow(DefinitionError);
+  });
+
+  test("but does with a plugin of many endpoints", async () => {
+    const definition = defineAuth({ betterAuth: (defaults) => ({ ...defaults, plugins: [organization()] }) });
+    const started = await startAuthServer(db, { definition });
+    expect(await started.get("/organization/list")).toMatchObject({ status: 401 });
+    await started.close();
+  });
+});
