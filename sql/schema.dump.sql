@@ -318,6 +318,17 @@ $function$
 grant execute to svc_auth, svc_system
 comment: Undoes what auth.take_attempt() counted, in the windows in which it was counted.
 
+-- Function auth.has_session(text) owner svc_owner
+CREATE OR REPLACE FUNCTION auth.has_session(session_id text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (select from auth.session s where s.id = has_session.session_id and s.expires_at > pg_catalog.now())
+$function$
+grant execute to svc_auth, svc_system
+comment: Whether the session with this id lasts.
+
 -- Function auth.list_keys() owner svc_owner
 CREATE OR REPLACE FUNCTION auth.list_keys()
  RETURNS TABLE(id text, public_key text, private_key text, expires_at timestamp with time zone)

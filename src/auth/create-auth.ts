@@ -63,6 +63,8 @@ export interface Auth {
   router: Router;
   /** Tokens that work once, for other endpoints that need some. */
   once: OneTimeValues;
+  /** Whether the session with that id lasts. */
+  hasSession(id: string): Promise<boolean>;
   /** Calls back when sessions have ended or users have changed, wherever that happened. */
   onEnd(listener: EndListener): void;
   /** Whether revocations are heard. Until they are, every call by JWT asks the database. */
@@ -134,6 +136,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     authenticate,
     router,
     once,
+    hasSession: (id) => sessions.has(id),
     onEnd: (listener) => verified.onEnd(listener),
     hearsRevocations: listening,
     async close() {

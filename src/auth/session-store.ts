@@ -73,6 +73,16 @@ export class SessionStore {
     return { ...session, expiresAt };
   }
 
+  /** Whether a session lasts. @param id of its row, not its token */
+  async has(id: string): Promise<boolean> {
+    const [row] = await ask<{ has: boolean }>(this.#pool, {
+      name: "svc_has_session",
+      text: "select auth.has_session($1) as has",
+      values: [id],
+    });
+    return row?.has === true;
+  }
+
   /**
    * Ends a session, and here its JWTs at once; other processes hear of it. An unknown token is no error: what was wanted
    * is so.

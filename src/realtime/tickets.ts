@@ -4,6 +4,7 @@
  * Next hop: `src/auth/one-time-values.ts`.
  */
 import { Router } from "express";
+import type { Auth } from "../auth/create-auth.ts";
 import type { OneTimeValues } from "../auth/one-time-values.ts";
 import type { Authenticate, Session } from "../auth/session.ts";
 import { SvcError } from "../errors/svc-error.ts";
@@ -23,5 +24,11 @@ export function ticketEndpoint(once: OneTimeValues, authenticate: Authenticate):
   return router;
 }
 
-/** The session of a ticket, once. */
-export const redeemTicket = (once: OneTimeValues, ticket: string) => once.take<Session>("realtime-ticket", ticket);
+/** The session of a ticket, once, unless it has ended since. */
+export async function redeemTicket(
+  { once, hasSession }: Pick<Auth, "once" | "hasSession">,
+  ticket: string,
+): Promise<Session | null> {
+  const session = await once.take<Session>("realtime-ticket", ticket);
+  return session && (await hasSession(session.id)) ? session : null;
+}

@@ -89,7 +89,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       url: options.urls.replication,
       origins,
       authenticate,
-      redeem: (ticket) => redeemTicket(once, ticket),
+      redeem: (ticket) => redeemTicket(auth, ticket),
       rerun: publicRerun(runtime, procedures),
       log,
     });

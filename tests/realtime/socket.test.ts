@@ -167,6 +167,13 @@ describe("who may connect, and watch what", () => {
     expect(await refusal(new Socket(socketUrl("/ws?ticket=invented")))).toBe(401);
   });
 
+  test("a ticket ends with its session", async () => {
+    const ann = await running.signUp("ann");
+    const ticket = await ticketFor(running, ann);
+    await db.sql("delete from auth.session where user_id = $1", [ann.id]);
+    expect(await refusal(new Socket(socketUrl(`/ws?ticket=${ticket}`)))).toBe(401);
+  });
+
   test("nobody gets a ticket without a session", async () => {
     expect((await running.fetch("/api/realtime/ticket", { method: "POST" })).status).toBe(401);
   });

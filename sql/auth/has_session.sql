@@ -1,0 +1,14 @@
+-- Whether a session is there and not over. Called by src/auth/session-store.ts as svc_auth, when a socket's ticket is
+-- redeemed: the session may have ended since the ticket was given.
+
+create or replace function auth.has_session(session_id text)
+returns boolean
+language sql
+stable
+as $$
+  select exists (select from auth.session s where s.id = has_session.session_id and s.expires_at > pg_catalog.now())
+$$;
+
+grant execute on function auth.has_session(text) to svc_auth;
+
+comment on function auth.has_session(text) is 'Whether the session with this id lasts.';
