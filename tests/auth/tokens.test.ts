@@ -177,6 +177,23 @@ describe("the secrets", () => {
     await rotated.close();
   });
 
+  test("that are older are replaced in what the client holds, so that it outlives their end", async () => {
+    const { user, sessionToken } = await somebody();
+    const both = await startAuthServer(db, { secrets: [next, secret] });
+    const { status, body } = await both.post("/token", undefined, { bearer: sessionToken });
+    expect(status).toBe(200);
+    expect(Object.keys(body).sort()).toEqual(["sessionToken", "token"]);
+    expect(bare(body.sessionToken)).toBe(bare(sessionToken));
+    // Under the newest secret there is no need, and so no second copy of the token on its way.
+    const again = await both.post("/token", undefined, { bearer: body.sessionToken });
+    expect(Object.keys(again.body)).toEqual(["token"]);
+
+    const replaced = await startAuthServer(db, { secrets: [next] });
+    expect(await replaced.caller(body.sessionToken)).toMatchObject({ user });
+    expect(await replaced.caller(sessionToken)).toBeNull();
+    await Promise.all([both.close(), replaced.close()]);
+  });
+
   test("retire the signing keys that lay under the old one, after their tokens have expired", async () => {
     const rotated = await startAuthServer(db, { secrets: ["yet-another-secret-0123456789-abcdefghij", next, secret] });
     const { token } = (await rotated.signUp({ ...ann, email: "retired@example.com" })).body;

@@ -10,8 +10,9 @@ export class PostgresProxy {
   readonly #target: URL;
   /** What happens to connections, those that are open included. */
   mode: "passes" | "refuses" | "falls silent" | "keeps notices" = "passes";
-  /** Connections so far. */
+  /** Connections so far, and those that are open. */
   connections = 0;
+  open = 0;
 
   private constructor(server: Server, target: URL) {
     this.#server = server;
@@ -49,6 +50,7 @@ export class PostgresProxy {
     this.connections++;
     this.#watch(client);
     if (this.mode === "refuses") return void client.destroy();
+    this.open++;
     const upstream = openConnection(Number(this.#target.port || 5432), this.#target.hostname);
     this.#watch(upstream);
     client.on("data", (data) => void (this.mode === "falls silent" || upstream.write(data)));
@@ -59,7 +61,10 @@ export class PostgresProxy {
         if (this.mode !== "falls silent" && !isKept) client.write(frame);
       }
     });
-    client.on("close", () => upstream.destroy());
+    client.on("close", () => {
+      this.open--;
+      upstream.destroy();
+    });
     upstream.on("close", () => client.destroy());
   }
 

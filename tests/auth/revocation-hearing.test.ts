@@ -1,0 +1,210 @@
+// If this file fails, a process that cannot hear of revocations believes what it remembers, or one that can asks the
+// database on every call.
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type AuthServer, ann, startAuthServer } from "../support/auth-server.ts";
+import { database } from "../support/database.ts";
+import { PostgresProxy } from "../support/postgres-proxy.ts";
+
+const db = database();
+let proxy: PostgresProxy;
+let server: AuthServer;
+let user: { id: string; email: string };
+
+/** A server whose listening connection, and that alone, goes through the proxy. */
+async function start(mode: PostgresProxy["mode"] = "passes"): Promise<void> {
+  proxy = await PostgresProxy.start(db.url("replication"));
+  proxy.mode = mode;
+  server = await startAuthServer(db, { listenUrl: proxy.url });
+}
+beforeAll(async () => {
+  await start();
+  user = (await server.signUp()).body.user;
+  await stop();
+});
+const stop = async () => {
+  await server.close();
+  await proxy.stop();
+};
+afterEach(stop);
+
+const eventually = { timeout: 20_000, interval: 20 };
+const signIn = async () => (await server.post("/sign-in", { ...ann })).body as { token: string; sessionToken: string };
+const bare = (sessionToken: string) => sessionToken.split(".")[0];
+const end = (sessionToken: string) => db.sql("delete from auth.session where token = $1", [bare(sessionToken)]);
+const hears = (expected: boolean) => expect.poll(() => server.auth.hearsRevocations(), eventually).toBe(expected);
+const isRemembered = (token: string) =>
+  !(server.auth.authenticate({ authorization: `Bearer ${token}` }) instanceof Promise);
+async function remembered(token: string): Promise<void> {
+  const ask = async () => (await server.caller(token)) !== null && isRemembered(token);
+  await expect.poll(ask, eventually).toBe(true);
+}
+/** Connections that the calls took from the pool: one for each question. */
+async function questions(calls: number, token: string): Promise<number> {
+  let count = 0;
+  const one = () => void count++;
+  server.pool.on("acquire", one);
+  for (let call = 0; call < calls; call++) expect(await server.caller(token)).not.toBeNull();
+  server.pool.off("acquire", one);
+  return count;
+}
+const warnings = () =>
+  server.log.map((line) => JSON.parse(line)).filter(({ level, msg }) => level >= 40 && msg.includes("revocations"));
+
+describe("a process that hears of revocations", () => {
+  test("asks the database once for a token", async () => {
+    await start();
+    const { token } = await signIn();
+    await remembered(token);
+    expect(await questions(100, token)).toBeLessThan(5);
+  });
+
+  test("survives notices that nobody should send, and forgets what it knew", async () => {
+    await start();
+    const { token } = await signIn();
+    for (const payload of ["nonsense", "", "null", '"text"', "[]", '{"user":1}', `{"user":"${"x".repeat(7_000)}"}`]) {
+      await remembered(token);
+      await db.sql(`notify svc_auth, '${payload}'`);
+    }
+    await expect.poll(() => isRemembered(token), eventually).toBe(true); // the last one names somebody else
+    await db.sql("notify svc_auth, '{'");
+    await expect.poll(() => isRemembered(token), eventually).toBe(false);
+    await remembered(token);
+    expect(warnings()).toEqual([]);
+  });
+
+  test("leaves no connection behind", async () => {
+    const listening = () =>
+      db.sql(
+        "select from pg_stat_activity where datname = current_database() and application_name = 'svc revocations'",
+      );
+    await start();
+    await hears(true);
+    expect(await listening()).toHaveLength(1);
+    await server.close();
+    await expect.poll(listening, eventually).toEqual([]);
+    await start(); // for afterEach
+  });
+});
+
+describe("a process whose listening connection", () => {
+  test("has been ended asks the database on every call, and remembers again once it hears", async () => {
+    await start();
+    const [ended, alive] = [await signIn(), await signIn()];
+    await Promise.all([remembered(ended.token), remembered(alive.token)]);
+    proxy.mode = "refuses";
+    await db.sql(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and application_name = 'svc revocations'`,
+    );
+    await hears(false);
+    await end(ended.sessionToken);
+    expect(await server.caller(ended.token)).toBeNull();
+    expect(await questions(20, alive.token)).toBeGreaterThanOrEqual(20);
+    expect(isRemembered(alive.token)).toBe(false);
+
+    proxy.mode = "passes";
+    await hears(true);
+    expect(await server.caller(ended.token)).toBeNull();
+    await remembered(alive.token);
+    expect(warnings()).toHaveLength(1);
+  });
+
+  test("breaks and comes back, ten times, never answers 200 after the session has ended", async () => {
+    await start();
+    for (let round = 0; round < 10; round++) {
+      const { token, sessionToken } = await signIn();
+      await remembered(token);
+      proxy.breakAll();
+      await end(sessionToken);
+      await hears(false);
+      expect(await server.caller(token)).toBeNull();
+      await hears(true);
+      expect(await server.caller(token)).toBeNull();
+    }
+  });
+
+  test("falls silent, as when a network dies, does not believe what it remembers, and connects anew", async () => {
+    await start();
+    const { token, sessionToken } = await signIn();
+    await remembered(token);
+    proxy.mode = "falls silent";
+    await hears(false);
+    expect(proxy.open).toBe(1); // that it has not answered in time is enough; nobody has called it broken yet
+    await end(sessionToken);
+    expect(await server.caller(token)).toBeNull();
+    proxy.mode = "passes";
+    await hears(true);
+    expect(await server.caller(token)).toBeNull();
+  });
+
+  test("goes through a pooler that keeps notices back: one warning that says what to do, and no token is remembered", async () => {
+    await start("keeps notices");
+    const [ended, alive] = [await signIn(), await signIn()];
+    await expect.poll(() => proxy.connections, eventually).toBeGreaterThan(2);
+    expect(await questions(20, alive.token)).toBeGreaterThanOrEqual(20);
+    expect(await server.caller(ended.token)).not.toBeNull();
+    await end(ended.sessionToken);
+    expect(await server.caller(ended.token)).toBeNull();
+    expect(server.auth.hearsRevocations()).toBe(false);
+    expect(warnings()).toEqual([
+      expect.objectContaining({ msg: expect.stringMatching(/PgBouncer.*DATABASE_REPLICATION_URL/) }),
+    ]);
+  });
+});
+
+describe("a look-up that is under way", () => {
+  beforeAll(async () => {
+    // What the real one finds, held back until nobody has the lock.
+    await db.sql(`
+      create or replace function auth.check_session(session_id text, user_id text, version bigint)
+      returns table (expires_at timestamptz) language plpgsql volatile as $$
+      begin
+        select s.expires_at into check_session.expires_at from auth.session s where s.id = check_session.session_id;
+        perform pg_advisory_xact_lock_shared(42);
+        if check_session.expires_at is not null then return next; end if;
+      end $$`);
+  });
+
+  /** Has the look-up for a token find its session, and waits; gives what lets it answer. */
+  async function held(token: string) {
+    const lock = await db.connect("admin");
+    await lock.query("select pg_advisory_lock(42)");
+    const answer = server.caller(token);
+    const waiting = () =>
+      db.sql(
+        `select from pg_locks where locktype = 'advisory' and objid = 42 and not granted
+            and database = (select oid from pg_database where datname = current_database())`,
+      );
+    await expect.poll(waiting, eventually).toHaveLength(1);
+    return async () => {
+      await lock.query("select pg_advisory_unlock(42)");
+      return answer;
+    };
+  }
+
+  test("when the notice comes has its answer given, but not remembered", async () => {
+    await start();
+    await hears(true);
+    const { token, sessionToken } = await signIn();
+    const answer = await held(token);
+    await end(sessionToken);
+    await expect.poll(() => server.log.some((line) => line.includes("JWTs have ended")), eventually).toBe(true);
+    expect(await answer()).toMatchObject({ user: { id: user.id } });
+    expect(await server.caller(token)).toBeNull();
+  });
+
+  test("while notices were lost has its answer given, but not remembered", async () => {
+    await start();
+    await hears(true);
+    const { token, sessionToken } = await signIn();
+    proxy.mode = "refuses";
+    proxy.breakAll();
+    await hears(false);
+    const answer = await held(token);
+    await end(sessionToken);
+    proxy.mode = "passes";
+    await hears(true);
+    expect(await answer()).toMatchObject({ user: { id: user.id } });
+    expect(await server.caller(token)).toBeNull();
+  });
+});

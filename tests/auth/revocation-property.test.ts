@@ -1,0 +1,128 @@
+// If this file fails, there is an order of sign-ins, sign-outs, changes and deletions after which a process believes a
+// JWT that it has been told to refuse, or refuses one that is good.
+import { randomBytes } from "node:crypto";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { SessionTokens } from "../../src/auth/session-token.ts";
+import { type AuthServer, secret, startAuthServer } from "../support/auth-server.ts";
+import { database } from "../support/database.ts";
+
+const db = database();
+let servers: [AuthServer, AuthServer];
+beforeAll(async () => {
+  servers = await Promise.all([startAuthServer(db), startAuthServer(db)]);
+});
+afterAll(() => Promise.all(servers.map((server) => server.close())));
+
+const sign = new SessionTokens([secret]);
+const users = ["a", "b"] as const;
+type Name = (typeof users)[number];
+
+/** What should hold, kept by hand. */
+interface Token {
+  jwt: string;
+  sessionToken: string;
+  user: Name;
+  good: boolean;
+}
+
+type Step =
+  | { kind: "sign in"; user: Name }
+  | { kind: "change"; user: Name }
+  | { kind: "delete"; user: Name }
+  | { kind: "sign out"; which: number; at: 0 | 1 }
+  | { kind: "refresh"; which: number; at: 0 | 1 };
+
+const user = fc.constantFrom(...users);
+const which = fc.nat(20);
+const at = fc.constantFrom(0 as const, 1 as const);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("sign in" as const), user }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("change" as const), user }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("delete" as const), user }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("sign out" as const), which, at }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("refresh" as const), which, at }) },
+);
+
+class World {
+  readonly #run = randomBytes(6).toString("hex");
+  readonly #tokens: Token[] = [];
+  #notices = 0;
+
+  id = (name: Name) => `${name}-${this.#run}`;
+
+  async take(step: Step): Promise<void> {
+    if (step.kind === "sign in") return this.#signIn(step.user);
+    if (step.kind === "change") {
+      await db.sql(`update auth."user" set name = name || '.' where id = $1`, [this.id(step.user)]);
+      this.#spoil((token) => token.user === step.user);
+    } else if (step.kind === "delete") {
+      await db.sql('delete from auth."user" where id = $1', [this.id(step.user)]);
+      this.#spoil((token) => token.user === step.user);
+    } else {
+      const token = this.#tokens[step.which % Math.max(1, this.#tokens.length)];
+      if (!token) return;
+      const server = servers[step.at];
+      if (step.kind === "refresh") return this.#refresh(server, token.user, token.sessionToken);
+      await server.post("/sign-out", undefined, { bearer: token.sessionToken });
+      this.#spoil(({ sessionToken }) => sessionToken === token.sessionToken);
+    }
+  }
+
+  /** Both servers answer for every token as they should, whichever is asked first and however often. */
+  async check(): Promise<void> {
+    for (const server of [...servers, ...servers]) {
+      const answers = await Promise.all(this.#tokens.map(({ jwt }) => server.caller(jwt)));
+      expect(answers.map((answer) => answer !== null)).toEqual(this.#tokens.map(({ good }) => good));
+    }
+  }
+
+  /** Calls that nobody waits for: their look-ups are under way while the next step happens. */
+  disturb(): Promise<unknown> {
+    return Promise.all(servers.flatMap((server) => this.#tokens.map(({ jwt }) => server.caller(jwt))));
+  }
+
+  /** Until both have heard what was told so far: notices come in the order of the commits. */
+  async heard(): Promise<void> {
+    const mark = `mark-${this.#run}-${++this.#notices}`;
+    await db.sql(`notify svc_auth, '{"user":"${mark}"}'`);
+    const logged = () => servers.every(({ log }) => log.some((line) => line.includes(`"${mark}"`)));
+    await expect.poll(logged, { timeout: 10_000, interval: 2 }).toBe(true);
+  }
+
+  async #signIn(user: Name): Promise<void> {
+    const token = randomBytes(16).toString("hex");
+    const id = this.id(user);
+    await db.sql(`insert into auth."user" (id, name, email) values ($1, 'x', $1) on conflict do nothing`, [id]);
+    await db.sql(
+      `insert into auth.session (id, user_id, token, expires_at) values ($2, $1, $2, now() + interval '7 days')`,
+      [id, token],
+    );
+    await this.#refresh(servers[0], user, sign.sign(token));
+  }
+
+  async #refresh(server: AuthServer, user: Name, sessionToken: string): Promise<void> {
+    const { status, body } = await server.post("/token", undefined, { bearer: sessionToken });
+    if (status === 200) this.#tokens.push({ jwt: body.token, sessionToken, user, good: true });
+  }
+
+  #spoil(isMeant: (token: Token) => boolean): void {
+    for (const token of this.#tokens) if (isMeant(token)) token.good = false;
+  }
+}
+
+test("a token is good, or refused by both processes once they have heard, whatever happened in which order", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
+      const world = new World();
+      for (const one of steps) {
+        const disturbance = world.disturb();
+        await world.take(one);
+        await world.heard();
+        await disturbance;
+        await world.check();
+      }
+    }),
+    { numRuns: 25 },
+  );
+}, 120_000);

@@ -1,0 +1,68 @@
+// If this file fails, the memory of verified JWTs keeps what has ended, loses what has not, or grows without end.
+import { expect, test } from "vitest";
+import { VerifiedTokens } from "../../src/auth/verified-tokens.ts";
+
+const later = Date.now() + 60_000;
+const session = (user: string, id: string) => ({ id, user: { id: user, email: "", name: "" } });
+
+function remembering(...entries: [token: string, user: string, id: string][]): VerifiedTokens {
+  const verified = new VerifiedTokens(3);
+  for (const [token, user, id] of entries) verified.add(token, session(user, id), later);
+  return verified;
+}
+const known = (verified: VerifiedTokens) => ["a", "b", "c", "d"].filter((token) => verified.get(token)).join("");
+
+test("one session's tokens are forgotten without those of its user's other sessions", () => {
+  const verified = remembering(["a", "ann", "1"], ["b", "ann", "1"], ["c", "ann", "2"]);
+  verified.forget("ann", "1");
+  expect(known(verified)).toBe("c");
+  verified.forget("ann", "2");
+  expect(known(verified)).toBe("");
+});
+
+test("a user's tokens are forgotten without those of others", () => {
+  const verified = remembering(["a", "ann", "1"], ["b", "bob", "2"], ["c", "ann", "3"]);
+  verified.forget("ann");
+  expect(known(verified)).toBe("b");
+});
+
+test("the session of another user is not his to end", () => {
+  const verified = remembering(["a", "ann", "1"]);
+  verified.forget("bob", "1");
+  expect(known(verified)).toBe("a");
+});
+
+test("all are forgotten at once", () => {
+  const verified = remembering(["a", "ann", "1"], ["b", "bob", "2"]);
+  verified.forgetAll();
+  expect(known(verified)).toBe("");
+  verified.add("a", session("ann", "1"), later);
+  verified.forget("ann");
+  expect(known(verified)).toBe("");
+});
+
+test("whoever looks something up learns that something has ended meanwhile, known here or not", () => {
+  const verified = remembering(["a", "ann", "1"]);
+  const seen = [verified.endings];
+  for (const end of [() => verified.forget("ann", "1"), () => verified.forget("nobody"), () => verified.forgetAll()]) {
+    end();
+    seen.push(verified.endings);
+  }
+  expect(new Set(seen).size).toBe(4);
+});
+
+test("a full memory forgets what came first", () => {
+  const verified = remembering(["a", "ann", "1"], ["b", "bob", "2"], ["c", "ann", "3"], ["d", "bob", "4"]);
+  expect(known(verified)).toBe("bcd");
+  verified.forget("ann", "1"); // gone already
+  expect(known(verified)).toBe("bcd");
+});
+
+test("what is over is not found", () => {
+  const verified = new VerifiedTokens();
+  verified.add("a", session("ann", "1"), Date.now());
+  expect(known(verified)).toBe("");
+  verified.add("b", session("ann", "1"), later);
+  verified.forget("ann", "1");
+  expect(known(verified)).toBe("");
+});
