@@ -5,6 +5,7 @@
  */
 import { columnOf } from "../auth/user-fields.ts";
 import type { AdditionalField, AuthDefinition } from "../define/auth.ts";
+import { DefinitionError } from "../define/definition-error.ts";
 import { alterColumn } from "./schema-columns.ts";
 import { literal, quote } from "./schema-names.ts";
 import type { Snapshot } from "./schema-snapshot.ts";
@@ -37,12 +38,17 @@ function defaultSql({ type, default: value }: AdditionalField): string | null {
   return typeof value === "string" ? literal(value) : String(value);
 }
 
-/** The statements from one set of columns to another. */
+/**
+ * The statements from one set of columns to another.
+ *
+ * @throws DefinitionError when PostgreSQL has no conversion from a field's old type to its new one
+ */
 export function diffUserFields(before: Snapshot, after: Snapshot): { change: string[]; drop: string[] } {
   const had = before.svc.userFields;
   const wants = after.svc.userFields;
   const change = Object.entries(wants).flatMap(([column, field]) => {
     const old = had[column];
+    if (old && !converts(old, field)) throw unlike(column, old, field);
     if (old) return alterColumn(userTable, column, { ...old, notNull: false }, { ...field, notNull: false });
     const byDefault = field.default === null ? "" : ` default ${field.default}`;
     return [`alter table ${userTable} add column ${quote(column)} ${field.type}${byDefault};`];
@@ -53,3 +59,13 @@ export function diffUserFields(before: Snapshot, after: Snapshot): { change: str
   );
   return { change, drop };
 }
+
+/** Everything has a text, and numbers and truth values have each other. A moment is neither. */
+function converts({ type: from }: UserField, { type: to }: UserField): boolean {
+  return from === to || [from, to].includes("text") || ![from, to].includes("timestamptz");
+}
+
+const unlike = (column: string, { type: from }: UserField, { type: to }: UserField) =>
+  new DefinitionError(`The user field in auth.user.${column} was ${from}, and PostgreSQL cannot make ${to} of it.`, {
+    hint: "Give the new field another name. What people have in the old one is then kept until you drop it.",
+  });

@@ -1,12 +1,23 @@
 // If this file fails, the tables of migrations/ are not those that the installed version of the library writes to.
 import { getMigrations } from "better-auth/db/migration";
-import { jwt } from "better-auth/plugins";
+import {
+  admin,
+  anonymous,
+  deviceAuthorization,
+  jwt,
+  organization,
+  phoneNumber,
+  twoFactor,
+  username,
+} from "better-auth/plugins";
 import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createLibrary } from "../../src/auth/library.ts";
+import type { AuthDefinition } from "../../src/define/auth.ts";
 import { createLog } from "../../src/service/log.ts";
 import { origin, secret } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
+import { migrateAuth } from "../support/plugin-tables.ts";
 
 const db = database();
 let pool: pg.Pool;
@@ -22,24 +33,67 @@ const jwksColumns = {
   expiresAt: "expires_at",
 };
 
-/** What the library's own generator would still add for its core and its jwt plugin. */
-async function missing() {
+/** What the library's own generator would still add for its core, its jwt plugin, and those of the application. */
+async function missing(definition: AuthDefinition = {}) {
   const log = createLog("silent");
   const library = await createLibrary({
     pool,
     secrets: [secret],
     origins: { own: origin, all: [origin] },
-    definition: {},
+    definition,
     fields: {},
     log,
   });
-  const plugins = [jwt({ schema: { jwks: { fields: jwksColumns } } })];
-  const { toBeCreated, toBeAdded } = await getMigrations({ ...library.context.options, plugins });
-  return [...toBeCreated, ...toBeAdded].map(({ table, fields }) => ({ table, fields: Object.keys(fields) }));
+  const plugins = [...(library.context.options.plugins ?? []), jwt({ schema: { jwks: { fields: jwksColumns } } })];
+  const { toBeCreated, toBeAdded, toBeAddedIndexes } = await getMigrations({ ...library.context.options, plugins });
+  return [
+    ...[...toBeCreated, ...toBeAdded].map(({ table, fields }) => ({ table, fields: Object.keys(fields) })),
+    ...toBeAddedIndexes.map(({ name }) => ({ index: name })),
+  ];
 }
 
 test("the library's generator finds nothing to add", async () => {
   expect(await missing()).toEqual([]);
+});
+
+describe("plugins", () => {
+  const definition: AuthDefinition = {
+    betterAuth: (defaults) => ({
+      ...defaults,
+      rateLimit: { enabled: true, storage: "database" },
+      plugins: [
+        twoFactor(),
+        username(),
+        admin(),
+        phoneNumber(),
+        anonymous(),
+        deviceAuthorization({ verificationUri: "/device" }),
+        organization({ teams: { enabled: true }, dynamicAccessControl: { enabled: true }, ac: undefined as never }),
+      ],
+    }),
+  };
+
+  test("lack much before the application's migration, and nothing after it", async () => {
+    const lacking = (await missing(definition)).flatMap((item) => ("table" in item ? item.table : []));
+    expect(lacking).toEqual(expect.arrayContaining(["two_factor", "team_member", "rate_limit", "user", "session"]));
+    await migrateAuth(db, definition);
+    expect(await missing(definition)).toEqual([]);
+  });
+
+  test("have tables that the library's login works on, the system sees, and no request does", async () => {
+    const rights = await db.sql(`
+      select t.relname, t.relrowsecurity, r.rolname,
+             has_table_privilege(r.rolname, t.oid, 'select') as reads,
+             has_any_column_privilege(r.rolname, t.oid, 'insert') as inserts
+        from pg_class t cross join pg_roles r
+       where t.relnamespace = 'auth'::regnamespace and t.relkind = 'r'
+         and r.rolname in ('svc_anonymous', 'svc_authenticated', 'svc_request', 'svc_auth', 'svc_system')`);
+    expect(rights.filter(({ relname }) => relname === "two_factor")).toHaveLength(5);
+    for (const { relname, relrowsecurity, rolname, reads, inserts } of rights) {
+      const may = ["svc_auth", "svc_system"].includes(rolname);
+      expect([relrowsecurity, reads, inserts], `${rolname} on ${relname}`).toEqual([true, may, may]);
+    }
+  });
 });
 
 test("and would notice: a column that is gone is one it wants back", async () => {
