@@ -144,7 +144,7 @@ export async function facts(db: Database): Promise<string[]> {
   const rows = await db.sql<{ fact: string }>(`
     with relations as (
       select c.* from pg_class c
-       where c.relnamespace = 'public'::regnamespace or c.oid = 'auth."user"'::regclass
+       where c.relnamespace in ('public'::regnamespace, 'auth'::regnamespace)
     )
     select format('%s %s rls %s options %s', relkind, oid::regclass, relrowsecurity, reloptions) as fact
       from relations where relkind <> 'i'
@@ -164,7 +164,7 @@ export async function facts(db: Database): Promise<string[]> {
     select 'view ' || oid::regclass || pg_get_viewdef(oid) from relations where relkind in ('v', 'm')
     union all
     select format('policy %s %s %s %s %s %s %s', p.tablename, p.policyname, p.permissive, p.cmd, p.roles, p.qual, p.with_check)
-      from pg_policies p where p.schemaname = 'public'
+      from pg_policies p where p.schemaname in ('public', 'auth')
     union all
     select format('grant %s on %s to %s', a.privilege_type, r.oid::regclass, a.grantee::regrole)
       from relations r, aclexplode(r.relacl) a where a.grantee <> r.relowner

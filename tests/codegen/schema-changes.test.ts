@@ -1,5 +1,8 @@
+import type { BetterAuthPlugin } from "better-auth";
+import { organization, twoFactor, username } from "better-auth/plugins";
 import { boolean, integer, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { describe, expect, test } from "vitest";
+import type { AuthDefinition } from "../../src/define/auth.ts";
 import { type Change, evolution, expectSame, migrationsOf } from "./evolution.ts";
 import {
   constrained,
@@ -18,6 +21,10 @@ import {
 } from "./schemas.ts";
 
 evolution();
+
+const withPlugins = (...plugins: BetterAuthPlugin[]): AuthDefinition => ({
+  betterAuth: (defaults) => ({ ...defaults, plugins }),
+});
 
 const changes: Record<string, Change> = {
   "a table is added": {
@@ -165,6 +172,29 @@ const changes: Record<string, Change> = {
     to: { schema: {}, auth: fields({ rank: { type: "text", default: "it's" } }), renames: ["user.role:rank"] },
     seed: `insert into auth."user" (id, name, email, role) values ('ann', 'Ann', 'ann@example.com', 'boss')`,
     rows: { query: `select rank from auth."user"`, are: [{ rank: "boss" }] },
+  },
+  "a plugin of better-auth comes": {
+    from: { schema: notes },
+    to: { schema: notes, auth: withPlugins(twoFactor(), username()) },
+    seed: `insert into auth."user" (id, name, email) values ('ann', 'Ann', 'ann@example.com')`,
+    rows: {
+      query: `select two_factor_enabled, username from auth."user"`,
+      are: [{ two_factor_enabled: false, username: null }],
+    },
+    says: [/CREATE TABLE "auth"."two_factor"/, /create policy all_auth on auth.two_factor for all to svc_auth/],
+  },
+  "a plugin of better-auth goes": {
+    from: { schema: notes, auth: withPlugins(twoFactor(), username()) },
+    to: { schema: notes },
+    says: [/-- Loses the table auth.two_factor and/, /-- Loses what every row of auth.user has in username./],
+  },
+  "one plugin of better-auth makes way for another": {
+    from: { schema: notes, auth: withPlugins(twoFactor()) },
+    to: {
+      schema: notes,
+      auth: withPlugins(organization()),
+      drops: ["auth.two_factor"],
+    },
   },
 };
 
