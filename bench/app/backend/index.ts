@@ -9,6 +9,13 @@ const echo = procedure.query
   .input(v.object({ text: v.string() }))
   .handler(({ input }) => input.text);
 
+/** What bench/auth.ts measures credentials against. */
+const echoToAnyone = procedure.query
+  .name("echoToAnyone")
+  .input(v.object({ text: v.string() }))
+  .allowAnonymous()
+  .handler(({ input }) => input.text);
+
 const found = { searchFields: ["title"], allowedFilters: ["title", "done", "priority", "createdAt"] } as const;
 
 export default defineApi({
@@ -22,5 +29,6 @@ export default defineApi({
     items1e7: createCrud(schema.items1e7, found),
     deepItems: createCrud(schema.deepItems, { ...found, count: "none", methods: ["list"] }),
     echo,
+    echoToAnyone,
   },
 });
