@@ -25,8 +25,8 @@ const bytes = () => whole(1024, INT32, "bytes", 1_048_576);
 const milliseconds = () => whole(1, INT32, "milliseconds", 10_000);
 const connections = () => whole(1, 1000, "connections", 10);
 const attempts = (count: number) => {
-  const rule = must(`a whole number of attempts from 1 to 1000000, for example ${count}, or false for no limit`);
-  return z.union([z.literal(false), integer(1, 1_000_000, "")], rule).default(count);
+  const be = `a whole number of attempts from 1 to 1000000, for example ${count}, or false for no limit`;
+  return z.union([z.literal(false), integer(1, 1_000_000, be)], must(be)).default(count);
 };
 const folder = () => z.string(must('a folder, relative to this file, such as "./backend"')).min(1, must("a folder"));
 const texts = (be: string) => z.array(z.string(must(be)), must(`a list in which each entry is ${be}`));
