@@ -128,10 +128,6 @@ describe("a wrong file is refused with its name, the key, and what to write", ()
     ["{ oauth: {} }", '"oauth" belongs in auth.ts: defineAuth({ oauth: … })'],
     ['{ port: "4000" }', "svc.config.ts: port: must be a port number from 0 (any free one) to 65535, for example 4000"],
     ["{ port: 70000 }", "port: must be a port number"],
-    [
-      "{ limits: { signInsPerAccount: 0 } }",
-      "limits.signInsPerAccount: must be a whole number of attempts from 1 to 1000000, for example 10, or false for no limit",
-    ],
     ["{ limits: { jsonBytes: 1.5 } }", "limits.jsonBytes: must be a whole number of bytes from 1024 to 2147483647"],
     ["{ limits: 5 }", "limits: must be an object, as in { key: value }"],
     [

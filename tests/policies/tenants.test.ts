@@ -140,10 +140,12 @@ beforeAll(async () => {
     callers.push({ who: `caller${index}`, id: user.id, user: { ...user, token: await signed(user, 36_000) } });
   }
   const first = users[0] as User;
-  await svc.post("/api/auth/sign-out", {}, { ...first, token: first.sessionToken });
+  // Of another session: with its own, all of the first caller's tokens would end.
+  const other = (await svc.post("/api/auth/sign-in", { email: first.email, password: "correct horse" })).body;
+  await svc.post("/api/auth/sign-out", {}, { ...first, token: other.sessionToken });
   callers.push({ who: "anonymous", id: null, user: null });
   callers.push({ who: "expired", id: null, user: { ...first, token: await signed(first, -1) } });
-  callers.push({ who: "signed out", id: null, user: { ...first, token: first.sessionToken } });
+  callers.push({ who: "signed out", id: null, user: { ...first, token: other.sessionToken } });
 });
 
 interface Call {
