@@ -55,8 +55,9 @@ export interface AuthDefinition {
     allowedReturnModes?: readonly ("token" | "cookie")[];
   };
   /**
-   * Extends better-auth's options; return the defaults with your changes. Database, secrets, base URL and telemetry
-   * stay as they are, whatever is returned. Tables and columns that a plugin needs are the application's migrations.
+   * Extends better-auth's options; return the defaults with your changes. Called without a database too, by `svc codegen`
+   * and `svc migrate generate`, which writes what plugins need. Database, secrets, origins, cookies and names of columns
+   * stay as they are, whatever is returned.
    */
   betterAuth?: (defaults: BetterAuthOptions) => BetterAuthOptions;
 }

@@ -29,6 +29,7 @@ beforeAll(async () => {
   // Snippets of clients import the generated file as an application's page does.
   await mkdir(join(folder, "svc"), { recursive: true });
   await cp(join(desk, "web/svc/api.ts"), join(folder, "svc/api.ts"));
+  await cp(join(desk, "backend/generated"), join(folder, "generated"), { recursive: true });
   await migrate({ adminUrl: db.url("admin"), platform: root, application: desk });
   const config = { ...(await loadConfig({ cwd: desk, env: {} })), port: 0 };
   const log = createLog("silent");
