@@ -34,10 +34,14 @@ declare
 begin
   wait_seconds := 0;
   for entry in
-    select t.kind, coalesce(k.subject, t.subject) as subject, t.most, make_interval(secs => t.span) as span
+    select t.kind, t.most, make_interval(secs => t.span) as span,
+           coalesce(
+             (select a.subject from auth.attempt a
+               where a.kind = t.kind and a.subject = t.known and a.kept_until > moment),
+             t.subject
+           ) as subject
       from unnest(kinds, subjects, known_subjects, limits, seconds) as t (kind, subject, known, most, span)
-      left join auth.attempt k on k.kind = t.kind and k.subject = t.known and k.kept_until > moment
-     order by 1, 2
+     order by t.kind, subject
   loop
     insert into auth.attempt as a (kind, subject, count, began_at, ends_at, kept_until)
     values (entry.kind, entry.subject, 1, moment, moment + entry.span, moment + entry.span)
@@ -60,14 +64,13 @@ begin
   end if;
 
   delete from auth.attempt a
-   using (
-     select old.kind, old.subject from auth.attempt old
+   where a.ctid = any (array(
+     select old.ctid from auth.attempt old
       where old.kept_until < moment
       order by old.kept_until
       limit 2 * cardinality(kinds)
         for update skip locked
-   ) old
-   where a.kind = old.kind and a.subject = old.subject;
+   ));
 
   return next;
 end
