@@ -1309,15 +1309,18 @@ declare
   tables text[] := '{}';
 begin
   for each in
-    select (w ->> 'table')::regclass as id, array(select jsonb_array_elements_text(w -> 'identity')) as identity
+    select (w ->> 'table')::regclass as id,
+           w -> 'identity' = '"full"' as is_full,
+           array(select jsonb_array_elements_text(case jsonb_typeof(w -> 'identity') when 'array' then w -> 'identity' end))
+             as identity
       from jsonb_array_elements(wanted) w
   loop
     tables := tables || each.id::text;
-    if cardinality(each.identity) = 0 then
+    if cardinality(each.identity) = 0 and not each.is_full then
       if (select relreplident from pg_catalog.pg_class where oid = each.id) <> 'd' then
         execute format('alter table %s replica identity default', each.id);
       end if;
-    elsif exists (
+    elsif each.is_full or exists (
       select from pg_catalog.pg_attribute a
        where a.attrelid = each.id and a.attname = any (each.identity) and not a.attnotnull
     ) then
@@ -1350,7 +1353,7 @@ begin
 end
 $function$
 grant execute to svc_system
-comment: Makes [{table, identity: [columns]}] the tables that realtime follows; an empty identity means the primary key.
+comment: Makes [{table, identity: [columns] or "full"}] the tables that realtime follows; none means the primary key.
 
 -- Function svc_private.reset_policies(regclass) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reset_policies(target regclass)

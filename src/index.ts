@@ -7,6 +7,7 @@ export { defineConfig, type SvcConfig } from "./define/config.ts";
 export { createCrudFactory } from "./define/crud.ts";
 export type { CrudFilters } from "./define/crud-filters.ts";
 export type { CrudOptions } from "./define/crud-options.ts";
+export type { RealtimeScope, RowContext, ScopedRealtime } from "./define/crud-realtime.ts";
 export type { CrudList, CrudListArguments, CrudProcedures, CrudRow } from "./define/crud-types.ts";
 export { DefinitionError } from "./define/definition-error.ts";
 export { createSvcHttpRouteBuilders, type HttpRoute, type RouteResult } from "./define/http-route.ts";

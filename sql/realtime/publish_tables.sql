@@ -7,7 +7,7 @@
 -- A row that is updated or deleted is logged with its replica identity, as it was before. The primary key alone would
 -- not tell whose row it was, so an owner's table gets an index over key and owner for it: an update beside a value of
 -- 100 kB then logs some hundred bytes, and as much as the value itself with REPLICA IDENTITY FULL, which is taken where
--- a column of the index may be null.
+-- a column of the index may be null, and where lists have scopes ("full"), which any column may decide.
 
 create or replace function svc_private.publish_tables(wanted jsonb)
 returns void
@@ -21,15 +21,18 @@ declare
   tables text[] := '{}';
 begin
   for each in
-    select (w ->> 'table')::regclass as id, array(select jsonb_array_elements_text(w -> 'identity')) as identity
+    select (w ->> 'table')::regclass as id,
+           w -> 'identity' = '"full"' as is_full,
+           array(select jsonb_array_elements_text(case jsonb_typeof(w -> 'identity') when 'array' then w -> 'identity' end))
+             as identity
       from jsonb_array_elements(wanted) w
   loop
     tables := tables || each.id::text;
-    if cardinality(each.identity) = 0 then
+    if cardinality(each.identity) = 0 and not each.is_full then
       if (select relreplident from pg_catalog.pg_class where oid = each.id) <> 'd' then
         execute format('alter table %s replica identity default', each.id);
       end if;
-    elsif exists (
+    elsif each.is_full or exists (
       select from pg_catalog.pg_attribute a
        where a.attrelid = each.id and a.attname = any (each.identity) and not a.attnotnull
     ) then
@@ -63,4 +66,4 @@ end
 $$;
 
 comment on function svc_private.publish_tables(jsonb) is
-  'Makes [{table, identity: [columns]}] the tables that realtime follows; an empty identity means the primary key.';
+  'Makes [{table, identity: [columns] or "full"}] the tables that realtime follows; none means the primary key.';

@@ -81,7 +81,7 @@ export class CallRealtime implements ContextRealtime {
 const nameOf = (key: string) => key.split("::", 1)[0] ?? key;
 
 /** As clients make it (client/sdk/src/key.ts): members sorted, and nothing where there are no arguments. */
-function keyOf(queryKey: string, args: object | undefined): string {
+export function keyOf(queryKey: string, args: object | undefined): string {
   if (args === undefined || Object.keys(args).length === 0) return queryKey;
   return `${queryKey}::${JSON.stringify(args, sortMembers)}`;
 }

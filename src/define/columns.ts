@@ -32,6 +32,8 @@ export interface ColumnDescription {
   generate: (() => unknown) | undefined;
   /** A checked value as the application's code knows it: a Date, a bigint. */
   toApplication(value: unknown): unknown;
+  /** What the driver gives, as `ctx.db` would give it to the application's code. */
+  fromDriver(value: unknown): unknown;
   /** What a client has to make of the wire's value, or of each in an array, to have what Drizzle would give it. */
   conversion: Conversion | null;
 }
@@ -66,6 +68,7 @@ export function describeColumns(table: PgTable): ColumnDescription[] {
       generate: column.defaultFn,
       toApplication: (value) =>
         converted.has(kind) && !isArray && value !== null ? column.mapFromDriverValue(value) : value,
+      fromDriver: (value) => (value === null || value === undefined ? value : column.mapFromDriverValue(value)),
       conversion: conversionOf(kind, base),
     };
   });

@@ -1,5 +1,6 @@
 /** A `createCrud`, checked: what the code generator, the input checks and the server go by. */
 import type { ColumnDescription } from "./columns.ts";
+import type { RealtimeDefinition } from "./crud-realtime.ts";
 
 /** What the code generator and the server know of one `createCrud`. */
 export interface CrudDefinition {
@@ -21,7 +22,7 @@ export interface CrudDefinition {
   /** The column with the owner's id where rows are their owner's alone; events about them go to nobody else. */
   owner: ColumnDescription | null;
   /** What subscribers hear of; null when nothing. */
-  realtime: { list: boolean } | null;
+  realtime: RealtimeDefinition | null;
 }
 
 export const crudOperations = ["list", "get", "create", "update", "remove"] as const;

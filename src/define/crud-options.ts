@@ -6,6 +6,7 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import type { Context } from "../context/types.ts";
 import type { ColumnDescription } from "./columns.ts";
 import { type CrudOperation, crudOperations } from "./crud-definition.ts";
+import type { RealtimeOption } from "./crud-realtime.ts";
 import type { CrudCreate, CrudRow } from "./crud-types.ts";
 import { DefinitionError } from "./definition-error.ts";
 
@@ -38,10 +39,11 @@ export interface CrudOptions<T extends PgTable = PgTable> {
   /** Which of the five operations exist. (Default: all) */
   methods?: readonly CrudOperation[];
   /**
-   * What subscribers are told: lists and single rows, single rows alone (`{ listRealtime: false }`), or nothing
-   * (`false`). (Default: lists and single rows)
+   * What subscribers are told: lists and single rows, single rows alone (`{ listRealtime: false }`), nothing (`false`),
+   * or single rows and the lists of a row's scope (`{ policy, resourceIdentity, scope, scopeFromRow, authorize }`).
+   * (Default: lists and single rows)
    */
-  realtime?: false | { listRealtime?: boolean };
+  realtime?: RealtimeOption<T>;
   /** Run inside the call's transaction, on input that has been checked; what they return is checked again. */
   hooks?: {
     beforeCreate?(data: CrudCreate<T>, call: CrudHookCall): CrudCreate<T> | Promise<CrudCreate<T>>;
@@ -140,14 +142,6 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
         'Add one, such as deletedAt: timestamp("deleted_at", { withTimezone: true }).',
       );
     }
-  }
-  const { realtime } = options;
-  if (realtime !== undefined && realtime !== false) {
-    const isRight =
-      typeof realtime === "object" &&
-      realtime !== null &&
-      Object.entries(realtime).every(([key, value]) => key === "listRealtime" && typeof value === "boolean");
-    if (!isRight) fail(`realtime of "${table}" is neither false nor { listRealtime: false }.`, "Write one of them.");
   }
   const chosen = options.columns && ("pick" in options.columns ? options.columns.pick : options.columns.omit);
   for (const name of chosen ?? []) column("columns", name);

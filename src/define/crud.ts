@@ -11,6 +11,7 @@ import { type ColumnDescription, describeColumns } from "./columns.ts";
 import { type CrudDefinition, type CrudOperation, crudOperations } from "./crud-definition.ts";
 import { crudHook, crudValues } from "./crud-input.ts";
 import { type CrudOptions, checkCrudOptions } from "./crud-options.ts";
+import { describeRealtime } from "./crud-realtime.ts";
 import type { CrudProcedures } from "./crud-types.ts";
 import { DefinitionError } from "./definition-error.ts";
 import type { ProcedureBuilders, ProcedureDefinition } from "./procedure.ts";
@@ -89,7 +90,7 @@ function describeCrud(table: PgTable, options: CrudOptions): CrudDefinition {
     maxLimit,
     methods: options.methods ?? crudOperations,
     owner: columns.find((column) => column.name === ownerColumn(policies)) ?? null,
-    realtime: options.realtime === false ? null : { list: options.realtime?.listRealtime !== false },
+    realtime: describeRealtime(name, options.realtime, (options.methods ?? crudOperations).includes("list")),
   };
 }
 

@@ -21,7 +21,7 @@ import { staticFiles } from "./static-files.ts";
 export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   api: Api;
   authRoutes: Router;
-  realtimeRoutes: Router;
+  realtimeRoutes: Router[];
   origins: OriginPolicy;
   log: Logger;
   metrics: Metrics;
@@ -75,7 +75,7 @@ function expressApp(options: AppOptions) {
 
   app.use(setCommonHeaders);
   app.use("/api/auth", options.authRoutes);
-  app.use(options.realtimeRoutes);
+  app.use(...options.realtimeRoutes);
   app.use(healthEndpoints(options.readiness, options.metrics));
   app.use(applicationRoutes(api["~svc"].routes, options));
   if (webDir) app.use(staticFiles(webDir, webHeaders));

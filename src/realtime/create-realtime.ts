@@ -2,10 +2,14 @@
  * Realtime, put together: the reader of the write-ahead log, the hub, and the endpoint for sockets.
  * Next hop: `replication.ts` → `transaction-events.ts` → `hub.ts` → `socket.ts`.
  */
+import type { Router } from "express";
 import type { Logger } from "pino";
 import type { Authenticate, Session } from "../auth/session.ts";
+import type { Runtime } from "../context/invoke.ts";
 import type { Api } from "../define/api.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
+import { grantEndpoint } from "./grant-endpoint.ts";
+import { Grants } from "./grants.ts";
 import { type Flow, Hub, type Rerun } from "./hub.ts";
 import { ChangeReader } from "./replication.ts";
 import { SocketEndpoint } from "./socket.ts";
@@ -20,28 +24,56 @@ export interface RealtimeOptions {
   authenticate: Authenticate;
   redeem(ticket: string): Promise<Session | null>;
   rerun: Rerun;
+  runtime: Runtime;
+  /** Sign grants: newest first. */
+  secrets: readonly string[];
   log: Logger;
+}
+
+export interface RealtimeState {
+  /** "idle" until the first connection: then nothing is read. */
+  flow: Flow | "idle";
+  connections: number;
+  subscriptions: number;
+  deliveries: number;
+  /** Connections that did not read what they were sent. */
+  dropped: number;
 }
 
 export interface Realtime {
   upgrade: SocketEndpoint["upgrade"];
   revoke: SocketEndpoint["revoke"];
-  /** Whether events arrive, and how many listen. */
-  state(): { flow: Flow; connections: number };
+  /** `POST /api/realtime/query/authorize`. */
+  router: Router;
+  /** Whether events arrive, how many listen to how much, and what they were sent so far. */
+  state(): RealtimeState;
   close(): Promise<void>;
 }
 
-export function createRealtime({ api, url, rerun, log, ...rest }: RealtimeOptions): Realtime {
+export function createRealtime({ api, url, rerun, runtime, secrets, log, ...rest }: RealtimeOptions): Realtime {
   const { procedures, crud } = api["~svc"];
   const hub = new Hub(rerun);
   const reader = new ChangeReader({ url, listener: transactionEvents(crud, hub, log), log });
   const rules = new WatchRules(procedures, crud);
+  const grants = new Grants(secrets);
+  let isReading = false;
   // Reading the log costs the server something: it begins when the first socket is there to hear of it.
-  const endpoint = new SocketEndpoint({ ...rest, hub, rules, opened: () => reader.start() });
+  const opened = () => {
+    isReading = true;
+    reader.start();
+  };
+  const endpoint = new SocketEndpoint({ ...rest, hub, rules, grants, opened });
   return {
     upgrade: endpoint.upgrade,
     revoke: (isTheirs) => endpoint.revoke(isTheirs),
-    state: () => ({ flow: hub.flow, connections: hub.connections }),
+    router: grantEndpoint({ authenticate: rest.authenticate, grants, rules, runtime }),
+    state: () => ({
+      flow: isReading ? hub.flow : "idle",
+      connections: hub.connections,
+      subscriptions: hub.subscriptions,
+      deliveries: hub.deliveries,
+      dropped: endpoint.dropped,
+    }),
     async close() {
       await endpoint.close();
       await reader.stop();

@@ -7,8 +7,8 @@ import type { Watched } from "./watch-rules.ts";
 
 /** A connection, as the hub sees it. */
 export interface Subscriber {
-  /** Sends a frame. */
-  send(frame: string): void;
+  /** Sends a frame: text, or its bytes in UTF-8. */
+  send(frame: string | Buffer): void;
 }
 
 /** What clients are told about the flow of events. */
@@ -19,10 +19,12 @@ export type Rerun = (key: string) => Promise<string | null>;
 
 export class Hub implements EventSink {
   readonly #rerun: Rerun;
-  /** Who listens to a topic, and under which key. */
-  readonly #topics = new Map<string, Map<Subscriber, Set<string>>>();
+  /** Who listens to a topic, and for which of their queries. */
+  readonly #topics = new Map<string, Map<Subscriber, Set<Watched>>>();
   readonly #subscribers = new Map<Subscriber, Map<string, Watched>>();
   #flow: Flow = "degraded";
+  /** Frames with events that were sent so far. */
+  deliveries = 0;
 
   constructor(rerun: Rerun) {
     this.#rerun = rerun;
@@ -41,7 +43,7 @@ export class Hub implements EventSink {
   }
 
   leave(subscriber: Subscriber): void {
-    for (const key of [...(this.#subscribers.get(subscriber)?.keys() ?? [])]) this.unsubscribe(subscriber, key);
+    for (const watched of this.#subscribers.get(subscriber)?.values() ?? []) this.#forget(subscriber, watched);
     this.#subscribers.delete(subscriber);
   }
 
@@ -49,52 +51,59 @@ export class Hub implements EventSink {
     return this.#subscribers.get(subscriber)?.size ?? 0;
   }
 
+  get subscriptions(): number {
+    let count = 0;
+    for (const own of this.#subscribers.values()) count += own.size;
+    return count;
+  }
+
   /** From its return on, no event that commits is missed while the flow is live. */
   subscribe(subscriber: Subscriber, watched: Watched): void {
     const own = this.#subscribers.get(subscriber);
-    if (!own || own.has(watched.key)) return;
+    if (!own) return;
+    const before = own.get(watched.key);
+    if (before) this.#forget(subscriber, before); // a grant may say something else than the one before
     own.set(watched.key, watched);
     for (const topic of watched.topics) {
-      const listeners = this.#topics.get(topic) ?? new Map<Subscriber, Set<string>>();
+      const listeners = this.#topics.get(topic) ?? new Map<Subscriber, Set<Watched>>();
       this.#topics.set(topic, listeners);
-      listeners.set(subscriber, (listeners.get(subscriber) ?? new Set()).add(watched.key));
+      listeners.set(subscriber, (listeners.get(subscriber) ?? new Set()).add(watched));
     }
   }
 
+  /** @param key of the query, or the subscription key of a grant, which may be that of several */
   unsubscribe(subscriber: Subscriber, key: string): void {
     const own = this.#subscribers.get(subscriber);
     const watched = own?.get(key);
-    if (!own || !watched) return;
-    own.delete(key);
+    const granted = watched ? [] : [...(own?.values() ?? [])].filter(({ subscriptionKey }) => subscriptionKey === key);
+    for (const one of watched ? [watched] : granted) {
+      own?.delete(one.key);
+      this.#forget(subscriber, one);
+    }
+  }
+
+  #forget(subscriber: Subscriber, watched: Watched): void {
     for (const topic of watched.topics) {
       const listeners = this.#topics.get(topic);
-      const keys = listeners?.get(subscriber);
-      keys?.delete(key);
-      if (keys?.size === 0) listeners?.delete(subscriber);
+      const theirs = listeners?.get(subscriber);
+      theirs?.delete(watched);
+      if (theirs?.size === 0) listeners?.delete(subscriber);
       if (listeners?.size === 0) this.#topics.delete(topic);
     }
   }
 
   /** One frame for everybody who hears of the same keys. */
   deliver({ xid, topics, data, refresh }: TransactionEvents): void {
-    const heard = new Map<Subscriber, Set<string>>();
+    const heard = new Map<Subscriber, Set<Watched>>();
     for (const topic of topics) {
-      for (const [subscriber, keys] of this.#topics.get(topic) ?? []) {
-        const all = heard.get(subscriber);
-        if (all) for (const key of keys) all.add(key);
-        else heard.set(subscriber, new Set(keys));
+      for (const [subscriber, theirs] of this.#topics.get(topic) ?? []) {
+        const others = heard.get(subscriber);
+        heard.set(subscriber, others ? new Set([...others, ...theirs]) : theirs);
       }
     }
-    const frames = new Map<string, string>();
-    for (const [subscriber, keys] of heard) {
-      const queries = [...keys].sort();
-      const name = queries.join("\n");
-      let frame = frames.get(name);
-      if (!frame) {
-        frame = JSON.stringify({ type: "invalidate", queries, xid });
-        frames.set(name, frame);
-      }
-      subscriber.send(frame);
+    const made: Frames = new Map();
+    for (const [subscriber, theirs] of heard) {
+      for (const frame of invalidations(theirs, xid, made)) this.#send(subscriber, frame);
     }
     for (const [query, value] of data) {
       this.#tell(query, JSON.stringify({ type: "query:updated", query, data: value, xid }));
@@ -111,10 +120,16 @@ export class Hub implements EventSink {
   }
 
   #tell(query: string, frame: string): void {
-    for (const [subscriber, keys] of this.#topics.get(`key:${query}`) ?? []) {
+    const bytes = Buffer.from(frame);
+    for (const [subscriber, theirs] of this.#topics.get(`key:${query}`) ?? []) {
       // A query that is watched with arguments hears what is said of its name, but this is of the one without.
-      if (keys.has(query)) subscriber.send(frame);
+      for (const { key } of theirs) if (key === query) this.#send(subscriber, bytes);
     }
+  }
+
+  #send(subscriber: Subscriber, frame: Buffer): void {
+    this.deliveries++;
+    subscriber.send(frame);
   }
 
   /** Whatever happened since changes were last seen is unknown: everybody asks again. */
@@ -130,7 +145,33 @@ export class Hub implements EventSink {
   }
 
   #broadcast(frame: object): void {
-    const text = JSON.stringify(frame);
-    for (const subscriber of this.#subscribers.keys()) subscriber.send(text);
+    const bytes = Buffer.from(JSON.stringify(frame));
+    for (const subscriber of this.#subscribers.keys()) subscriber.send(bytes);
   }
+}
+
+/** Frames of one event by what they are about: made and encoded once, however many get them. */
+type Frames = Map<string, Buffer>;
+
+/** One frame for all that is watched by key, one for every grant's. */
+function invalidations(theirs: Set<Watched>, xid: string, made: Frames): Buffer[] {
+  const queries: string[] = [];
+  const granted = new Set<string>();
+  for (const { key, subscriptionKey } of theirs) {
+    if (subscriptionKey === undefined) queries.push(key);
+    else granted.add(subscriptionKey);
+  }
+  const frames = [...granted].map((subscriptionKey) => {
+    const query = subscriptionKey.split(/#|::/, 1)[0];
+    return once(made, `#${subscriptionKey}`, () => ({ type: "query:invalidate", query, subscriptionKey, xid }));
+  });
+  if (queries.length === 0) return frames;
+  const name = queries.length === 1 ? (queries[0] ?? "") : queries.sort().join("\n");
+  return [...frames, once(made, name, () => ({ type: "invalidate", queries, xid }))];
+}
+
+function once(made: Frames, name: string, frame: () => object): Buffer {
+  const known = made.get(name) ?? Buffer.from(JSON.stringify(frame()));
+  made.set(name, known);
+  return known;
 }

@@ -30,13 +30,19 @@ export interface ReaderOptions {
   url: string;
   listener: ChangeListener;
   log: Logger;
+  /** In milliseconds. (Default: 5000) */
+  beatMs?: number;
 }
 
 /** In milliseconds. */
 const firstRetry = 200;
 const longestRetry = 10_000;
-/** How often the server is told how far we are, at least. It gives up on those it has not heard of for a minute. */
-const acknowledgeEvery = 5_000;
+/**
+ * How often the server is told how far we are, at least, and asked to answer. It gives up on those it has not heard of
+ * for a minute; we on it when three questions went by in silence.
+ */
+const defaultBeat = 5_000;
+const beatsOfSilence = 3;
 
 export class ChangeReader {
   readonly #options: ReaderOptions;
@@ -86,26 +92,35 @@ class Reading {
   readonly client: pg.Client;
   wasLive = false;
   readonly #listener: ChangeListener;
+  readonly #beatMs: number;
   readonly #plugin = new PgoutputPlugin({ protoVersion: 1, publicationNames: ["svc"], messages: true });
   #position = 0n;
   /** High half of the 64-bit transaction ids, and the id that it was known from. */
   #recent = 0n;
+  /** Questions since something came. */
+  #silence = 0;
 
-  constructor({ url, listener }: ReaderOptions) {
+  constructor({ url, listener, beatMs = defaultBeat }: ReaderOptions) {
     this.#listener = listener;
+    this.#beatMs = beatMs;
     // `replication` is an option of the driver that its types do not name.
     const options = {
       connectionString: url,
       replication: "database",
       keepAlive: true,
+      connectionTimeoutMillis: 10_000,
       application_name: "svc realtime",
+      // Values are logged as text, in this form whatever the server's settings are.
+      options: "-c TimeZone=UTC -c DateStyle=ISO",
     };
     this.client = new pg.Client(options as pg.ClientConfig);
   }
 
   /** Reads until the connection ends. Rejects when it does. */
   async run(): Promise<void> {
+    let fail: (error: unknown) => void = () => {};
     const broken = new Promise<never>((_resolve, reject) => {
+      fail = reject;
       this.client.on("error", reject);
       this.client.on("end", () => reject(new Error("the replication connection ended")));
     });
@@ -121,12 +136,21 @@ class Reading {
     this.#recent = BigInt(rows[0].next);
 
     const connection = this.#connection;
-    connection.on("copyData", ({ chunk }) => this.#receive(chunk));
+    connection.on("copyData", ({ chunk }) => {
+      try {
+        this.#receive(chunk);
+      } catch (error) {
+        fail(error); // thrown on, it would end the process
+      }
+    });
     connection.once("replicationStart", () => {
       this.wasLive = true;
       this.#listener.live();
     });
-    const timer = setInterval(() => this.#acknowledge(), acknowledgeEvery);
+    const timer = setInterval(() => {
+      if (this.#silence++ < beatsOfSilence) this.#acknowledge(true);
+      else fail(new Error("the server has fallen silent"));
+    }, this.#beatMs);
     try {
       await Promise.race([this.#plugin.start(this.client, slot, "0/0"), broken]);
     } finally {
@@ -144,6 +168,7 @@ class Reading {
   }
 
   #receive(chunk: Buffer): void {
+    this.#silence = 0;
     if (chunk[0] === keepAlive) {
       this.#moveTo(chunk.readBigUInt64BE(1));
       if (chunk[17] === 1) this.#acknowledge();
@@ -155,6 +180,9 @@ class Reading {
 
   #read(message: Pgoutput.Message): void {
     switch (message.tag) {
+      case "relation":
+        for (const column of message.columns) if (asText.has(column.typeOid)) column.parser = (text: string) => text;
+        break;
       case "begin":
         this.#listener.begun(this.#fullId(message.xid));
         break;
@@ -190,15 +218,25 @@ class Reading {
     if (position > this.#position) this.#position = position;
   }
 
-  /** Standby status update: written, flushed, applied; then the clock, in microseconds since 2000. */
-  #acknowledge(): void {
+  /**
+   * Standby status update: written, flushed, applied; then the clock, in microseconds since 2000. A connection that has
+   * died says nothing by itself for hours, so now and then we ask for an answer.
+   */
+  #acknowledge(ask = false): void {
     const message = Buffer.alloc(34);
     message[0] = 0x72;
     for (const offset of [1, 9, 17]) message.writeBigUInt64BE(this.#position, offset);
     message.writeBigUInt64BE(BigInt(Date.now() - Date.UTC(2000, 0, 1)) * 1000n, 25);
+    message[33] = ask ? 1 : 0;
     this.#connection.sendCopyFromChunk(message);
   }
 }
+
+/**
+ * What Drizzle wants as text, to make of it what the column's mode says: times and dates, intervals, and arrays of these
+ * and of numeric.
+ */
+const asText = new Set([1082, 1114, 1184, 1186, 1115, 1182, 1185, 1187, 1231]);
 
 const data = 0x77;
 const keepAlive = 0x6b;

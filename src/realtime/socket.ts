@@ -10,12 +10,14 @@ import type { Authenticate, Session } from "../auth/session.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import { toSvcError } from "../http/errors.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
+import type { Grants } from "./grants.ts";
 import type { Hub, Subscriber } from "./hub.ts";
-import type { WatchRules } from "./watch-rules.ts";
+import type { Watched, WatchRules } from "./watch-rules.ts";
 
 export interface SocketOptions {
   hub: Hub;
   rules: WatchRules;
+  grants: Grants;
   origins: OriginPolicy;
   authenticate: Authenticate;
   /** The session of a ticket, once; null when it is none. */
@@ -38,13 +40,26 @@ export const socketLimits = {
 /** In milliseconds: who has not answered a ping by the next one is gone. */
 const pingEvery = 30_000;
 
+/** In milliseconds: how long a connection that is closed may take to say that it has read so. */
+const closeWithin = 10_000;
+
+/** A variable, since the types of `ws` lack `closeTimeout`. */
+const serverOptions = {
+  noServer: true,
+  maxPayload: socketLimits.frame,
+  perMessageDeflate: false,
+  closeTimeout: closeWithin,
+};
+
 const paths = new Set(["/ws", "/api/realtime"]);
 
 export class SocketEndpoint {
   readonly #options: SocketOptions;
-  readonly #server = new WebSocketServer({ noServer: true, maxPayload: socketLimits.frame, perMessageDeflate: false });
+  readonly #server = new WebSocketServer(serverOptions);
   readonly #connections = new Set<Connection>();
   readonly #timer: NodeJS.Timeout;
+  /** Connections that were dropped because they did not read. */
+  dropped = 0;
 
   constructor(options: SocketOptions) {
     this.#options = options;
@@ -60,7 +75,7 @@ export class SocketEndpoint {
     this.#admit(request).then(
       (session) =>
         this.#server.handleUpgrade(request, socket, head, (websocket) => {
-          const connection = new Connection(websocket, session, this.#options);
+          const connection = new Connection(websocket, session, this.#options, () => this.dropped++);
           this.#connections.add(connection);
           this.#options.opened();
           websocket.on("close", () => this.#connections.delete(connection));
@@ -114,31 +129,36 @@ class Connection implements Subscriber {
   #answered = true;
   #frames = 0;
   #since = Date.now();
+  readonly #dropped: () => void;
+  /** When grants end, by the query's key. */
+  readonly #ends = new Map<string, NodeJS.Timeout>();
 
-  constructor(websocket: WebSocket, session: Session | null, options: SocketOptions) {
+  constructor(websocket: WebSocket, session: Session | null, options: SocketOptions, dropped: () => void) {
     this.#websocket = websocket;
     this.#session = session;
     this.#options = options;
+    this.#dropped = dropped;
     const { hub } = options;
     hub.join(this);
     websocket.on("message", (data, isBinary) => this.#receive(data as Buffer, isBinary));
     websocket.on("pong", () => {
       this.#answered = true;
     });
-    websocket.on("close", () => hub.leave(this));
+    websocket.on("close", () => this.#leave());
     websocket.on("error", () => {}); // a frame that is too large, or a broken one; `ws` closes by itself
     this.send(JSON.stringify({ type: "status", flow: hub.flow }));
   }
 
-  send(frame: string): void {
+  send(frame: string | Buffer): void {
     if (this.#websocket.readyState !== this.#websocket.OPEN) return;
-    if (this.#websocket.bufferedAmount > socketLimits.waiting) {
-      // It will not read the close frame soon either.
-      this.close(1013, "too slow");
-      this.#websocket.terminate();
+    if (this.#websocket.bufferedAmount <= socketLimits.waiting) {
+      this.#websocket.send(frame, { binary: false });
       return;
     }
-    this.#websocket.send(frame);
+    this.#dropped();
+    this.#leave();
+    // Behind what is waiting. Who begins to read within `closeTimeout` learns why; nobody else keeps the memory longer.
+    this.close(1013, "too slow");
   }
 
   close(code: number, reason: string): void {
@@ -156,8 +176,15 @@ class Connection implements Subscriber {
 
   revokeIf(isTheirs: (session: Session) => boolean): void {
     if (!this.#session || !isTheirs(this.#session)) return;
-    this.#options.hub.leave(this);
+    this.#leave();
     this.close(4401, "the session has ended");
+  }
+
+  /** Nothing is told from now on. */
+  #leave(): void {
+    this.#options.hub.leave(this);
+    for (const timer of this.#ends.values()) clearTimeout(timer);
+    this.#ends.clear();
   }
 
   #receive(data: Buffer, isBinary: boolean): void {
@@ -182,12 +209,14 @@ class Connection implements Subscriber {
     return this.#frames > socketLimits.frames;
   }
 
-  #obey(frame: { type?: unknown; query?: unknown } | undefined): void {
-    const { hub, rules } = this.#options;
+  #obey(frame: Asked | undefined): void {
+    const { rules } = this.#options;
     if (frame?.type === "subscribe") {
-      this.#subscribe(rules, hub, frame.query);
+      this.#subscribe({ query: frame.query }, () => rules.watch(frame.query, this.#session?.user.id ?? null));
+    } else if (frame?.type === "subscribeQuery") {
+      this.#subscribe({}, () => this.#redeem(frame.token));
     } else if (frame?.type === "unsubscribe") {
-      hub.unsubscribe(this, String(frame.query));
+      this.#unsubscribe(String(frame.query ?? frame.subscriptionKey));
     } else {
       throw new SvcError("BAD_REQUEST", "A frame is JSON with a type.", {
         hint: 'Send {"type":"subscribe","query":"tasks.list"} or {"type":"unsubscribe","query":"tasks.list"}.',
@@ -195,22 +224,59 @@ class Connection implements Subscriber {
     }
   }
 
-  #subscribe(rules: WatchRules, hub: Hub, query: unknown): void {
+  /** @param asked what an error says it is about */
+  #subscribe(asked: { query?: unknown }, watch: () => Watched): void {
+    const { hub } = this.#options;
     try {
       if (hub.subscriptionsOf(this) >= socketLimits.subscriptions) {
         throw new SvcError("RATE_LIMITED", `A connection watches at most ${socketLimits.subscriptions} queries.`);
       }
-      const watched = rules.watch(query, this.#session?.user.id ?? null);
+      const watched = watch();
+      const { key: query, subscriptionKey } = watched;
       hub.subscribe(this, watched);
-      this.send(JSON.stringify({ type: "subscribed", query: watched.key }));
+      const done =
+        subscriptionKey === undefined ? { type: "subscribed" } : { type: "query:subscribed", subscriptionKey };
+      this.send(JSON.stringify({ ...done, query }));
     } catch (error) {
       const { code, message, hint } = toSvcError(error);
-      this.send(JSON.stringify({ type: "error", code, error: message, ...(hint && { hint }), query }));
+      this.send(JSON.stringify({ type: "error", code, error: message, ...(hint && { hint }), ...asked }));
     }
+  }
+
+  /** A grant is for whoever got it: another session of the same user may use it, nobody else. */
+  #redeem(token: unknown): Watched {
+    const grant = this.#options.grants.open(token);
+    if (!grant || grant.user !== (this.#session?.user.id ?? null)) {
+      throw new SvcError("FORBIDDEN", "This grant is not valid, or not for you. Ask for another.");
+    }
+    const { query, subscriptionKey, topics, expiresAt } = grant;
+    clearTimeout(this.#ends.get(query));
+    const end = setTimeout(() => this.#expire(query, subscriptionKey), expiresAt - Date.now());
+    this.#ends.set(query, end.unref());
+    return { key: query, subscriptionKey, topics };
+  }
+
+  #expire(query: string, subscriptionKey: string): void {
+    this.#unsubscribe(query);
+    this.send(JSON.stringify({ type: "revoked", query, subscriptionKey, reason: "expired" }));
+  }
+
+  #unsubscribe(key: string): void {
+    this.#options.hub.unsubscribe(this, key);
+    clearTimeout(this.#ends.get(key));
+    this.#ends.delete(key);
   }
 }
 
-function parse(text: string): { type?: unknown; query?: unknown } | undefined {
+/** What a client may send. */
+interface Asked {
+  type?: unknown;
+  query?: unknown;
+  token?: unknown;
+  subscriptionKey?: unknown;
+}
+
+function parse(text: string): Asked | undefined {
   try {
     const frame: unknown = JSON.parse(text);
     return typeof frame === "object" && frame !== null ? frame : undefined;

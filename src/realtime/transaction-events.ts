@@ -5,6 +5,7 @@
 import type { Pgoutput } from "pg-logical-replication";
 import type { Logger } from "pino";
 import type { CrudDefinition } from "../define/crud-definition.ts";
+import { bucketsOf } from "./buckets.ts";
 import type { ChangeListener } from "./replication.ts";
 
 /** What one committed transaction tells. */
@@ -53,8 +54,13 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
       for (const crud of cruds(change.relation)) {
         const all = `all:${crud.prefix}`;
         if (topics.has(all)) continue;
-        if (topics.size > maxTopics) topics.add(all);
-        else for (const row of [before, after]) if (row) tell(crud, row, topics);
+        if (topics.size > maxTopics) {
+          topics.add(all);
+          continue;
+        }
+        for (const row of [before, after]) if (row) tell(crud, row, topics);
+        const scoped = crud.realtime?.scoped;
+        if (scoped) for (const topic of bucketsOf(crud, scoped, change, log) ?? [all]) topics.add(topic);
       }
     },
     truncated({ relations }) {
@@ -74,10 +80,10 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
   };
 }
 
-/** The lists that a row is or was in, and the row itself. Rows with owners are told to these alone. */
+/** The lists that a row is or was in where they have no buckets, and the row itself. Rows with owners are told to these alone. */
 function tell(crud: CrudDefinition, row: Record<string, unknown>, topics: Set<string>): void {
   const owner = crud.owner ? `:${row[crud.owner.name] ?? ""}` : "";
-  if (crud.realtime?.list) topics.add(`list:${crud.prefix}${owner}`);
+  if (crud.realtime?.list && !crud.realtime.scoped) topics.add(`list:${crud.prefix}${owner}`);
   topics.add(`get:${crud.prefix}:${row[crud.id.name]}${owner}`);
 }
 

@@ -6,20 +6,36 @@
  *   list:tasks             its lists, where everybody may hear of every row
  *   list:tasks:<user>      the lists of one user, where rows have owners
  *   get:tasks:<id>[:<user>]  one row, likewise
+ *   bucket:<b>[:<user>]    the lists of a scope, likewise
  *   key:<name>[::<args>]   what ctx.realtime names
  *
  * The log knows nothing of policies, so an event is only a hint: who hears one asks again, under their own identity.
  * Next hop: `transaction-events.ts` makes topics of changes, `hub.ts` finds who listens.
  */
+import { keyOf } from "../context/realtime.ts";
 import type { CrudDefinition } from "../define/crud-definition.ts";
+import { listArguments } from "../define/crud-list.ts";
+import type { ScopedRealtime } from "../define/crud-realtime.ts";
 import type { ProcedureDefinition } from "../define/procedure.ts";
+import { wireForms } from "../define/wire-kinds.ts";
 import { SvcError } from "../errors/svc-error.ts";
+import { bucketOf, bucketTopic } from "./buckets.ts";
 
 /** A subscription as a client asks for it. */
 export interface Watched {
   /** `tasks.list`, or with arguments `tasks.get::{"id":7}`. */
   key: string;
   topics: string[];
+  /** Set when it is watched with a grant: what events call it. */
+  subscriptionKey?: string;
+}
+
+/** What a grant may be given for. */
+export interface Grantable extends Required<Watched> {
+  policy: "authorized" | "public";
+  anonymous: boolean;
+  /** Where lists have buckets: who is asked whether the caller may watch. */
+  scoped: ScopedRealtime | null;
 }
 
 export class WatchRules {
@@ -44,13 +60,61 @@ export class WatchRules {
       });
     }
     const { name, args } = split(key);
+    this.#find(name, userId);
+    if (this.#scopedList(name)) {
+      throw new SvcError("GRANT_REQUIRED", undefined, {
+        hint: "Ask POST /api/realtime/query/authorize for a token, and send it with subscribeQuery.",
+      });
+    }
+    return { key, topics: [...ofKey(name, args), ...this.#ofRows(name, args, userId)] };
+  }
+
+  /**
+   * What a caller would hear with a grant, if they may have one.
+   *
+   * @param args    as sent, which is what the query's key is made of
+   * @param decoded as a handler would get them
+   * @throws SvcError NOT_FOUND, UNAUTHORIZED, BAD_REQUEST, VALIDATION_FAILED
+   */
+  grantable(query: unknown, args: unknown, decoded: unknown, userId: string | null): Grantable {
+    const name = typeof query === "string" ? query : "";
+    const { anonymous } = this.#find(name, userId);
+    const key = keyOf(name, Object(args) as object);
+    if (key.length > maxKey) throw new SvcError("BAD_REQUEST", `A query's key has at most ${maxKey} characters.`);
+    const crud = this.#scopedList(name);
+    const scoped = crud?.realtime?.scoped ?? null;
+    if (!crud || !scoped) {
+      const policy = anonymous ? "public" : "authorized";
+      return { key, subscriptionKey: key, topics: this.watch(key, userId).topics, policy, anonymous, scoped };
+    }
+    listArguments(crud, decoded); // what the list would refuse
+    const bucket = this.#bucket(crud, scoped, decoded);
+    const topics = [...ofKey(name, split(key).args), `all:${crud.prefix}`, bucketTopic(bucket, crud, userId)];
+    return { key, subscriptionKey: `${name}#${bucket}`, topics, policy: scoped.policy, anonymous, scoped };
+  }
+
+  #bucket(crud: CrudDefinition, scoped: ScopedRealtime, decoded: unknown): string {
+    const scope = scoped.scope((decoded ?? {}) as never);
+    try {
+      return bucketOf(scoped, scope, `scope of "${crud.prefix}"`);
+    } catch (cause) {
+      // As a rule the arguments lack what decides the scope.
+      const { message } = cause as Error;
+      throw new SvcError("BAD_REQUEST", "With these arguments the list has no scope.", { hint: message, cause });
+    }
+  }
+
+  #find(name: string, userId: string | null): ProcedureDefinition {
     const query = this.#queries.get(name);
     if (!query) throw new SvcError("NOT_FOUND", "There is no query of that name.");
     if (!query.anonymous && userId === null) throw new SvcError("UNAUTHORIZED");
-    return {
-      key,
-      topics: [`key:${name}`, ...(args === null ? [] : [`key:${key}`]), ...this.#ofRows(name, args, userId)],
-    };
+    return query;
+  }
+
+  /** The resource whose list this is, if its lists have buckets. */
+  #scopedList(name: string): CrudDefinition | undefined {
+    const crud = name.endsWith(".list") ? this.#resources.get(name.slice(0, -".list".length)) : undefined;
+    return crud?.realtime?.scoped ? crud : undefined;
   }
 
   #ofRows(name: string, args: string | null, userId: string | null): string[] {
@@ -62,7 +126,7 @@ export class WatchRules {
     const all = `all:${crud.prefix}`;
     if (operation === "list") return crud.realtime.list ? [all, `list:${crud.prefix}${owner}`] : [];
     if (operation !== "get") return [];
-    const id = idOf(args);
+    const id = idOf(crud, args);
     return id === null ? [all] : [all, `get:${crud.prefix}:${id}${owner}`];
   }
 }
@@ -76,13 +140,23 @@ export function split(key: string): { name: string; args: string | null } {
   return at < 0 ? { name: key, args: null } : { name: key.slice(0, at), args: key.slice(at + 2) };
 }
 
-/** The id among the arguments of a get, plain or encoded; as text, for a bigint is one on the wire. */
-function idOf(args: string | null): string | null {
+const ofKey = (name: string, args: string | null): string[] =>
+  args === null ? [`key:${name}`] : [`key:${name}`, `key:${name}::${args}`];
+
+/**
+ * The id among the arguments of a get, plain or encoded, as the log writes it: a bigint without leading zeros, a UUID in
+ * lower case. Null where the get itself would refuse it.
+ */
+function idOf({ id: column }: CrudDefinition, args: string | null): string | null {
+  let parsed: unknown;
   try {
-    const parsed = JSON.parse(args ?? "null");
-    const { id } = Object(parsed.json ?? parsed) as { id?: unknown };
-    return typeof id === "string" || typeof id === "number" ? String(id) : null;
+    parsed = JSON.parse(args ?? "null");
   } catch {
     throw new SvcError("BAD_REQUEST", "What follows :: in the query's key is not JSON.");
   }
+  const plain = Object(parsed) as { json?: unknown };
+  const { id } = Object(plain.json ?? plain) as { id?: unknown };
+  const accepted = id === null ? undefined : wireForms[column.kind].accept(id, column.values);
+  if (accepted === undefined) return null;
+  return column.kind === "uuid" ? String(accepted).toLowerCase() : String(accepted);
 }

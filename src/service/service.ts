@@ -91,6 +91,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       authenticate,
       redeem: (ticket) => redeemTicket(auth, ticket),
       rerun: publicRerun(runtime, procedures),
+      runtime,
+      secrets: options.secrets,
       log,
     });
     server.on("upgrade", realtime.upgrade);
@@ -103,7 +105,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       api: app.api,
       authenticate,
       authRoutes: auth.router,
-      realtimeRoutes: ticketEndpoint(once, authenticate),
+      realtimeRoutes: [ticketEndpoint(once, authenticate), realtime.router],
       origins,
       runtime,
       limits: config.limits,

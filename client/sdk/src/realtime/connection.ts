@@ -4,9 +4,10 @@
  * Next hop: `watched-query.ts` hears what comes.
  */
 import type { AuthClient } from "../auth/create-auth-client.ts";
+import type { Credentials } from "../auth/strategy.ts";
 import { SvcError } from "../error.ts";
 import { withDeadline } from "../patience.ts";
-import { type RequestOptions, request, type Transport } from "../request.ts";
+import { request, type Transport } from "../request.ts";
 
 /** `live`: changes arrive. `degraded`: they may not, and queries are asked again now and then. */
 export type RealtimeStatus = "idle" | "connecting" | "live" | "degraded";
@@ -32,6 +33,7 @@ export interface ConnectionOptions {
 interface Frame {
   type?: string;
   query?: string;
+  subscriptionKey?: string;
   queries?: string[];
   xid?: string;
   flow?: "live" | "degraded";
@@ -53,6 +55,8 @@ export class Connection {
   readonly #options: ConnectionOptions;
   readonly #listeners = new Map<string, KeyListener>();
   readonly #watchers = new Set<() => void>();
+  /** What the service calls queries that are watched with a grant; several may share a name. */
+  readonly #granted = new Map<string, string>();
   #socket: WebSocket | undefined;
   #status: RealtimeStatus = "idle";
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -88,6 +92,7 @@ export class Connection {
 
   forget(key: string): void {
     this.#listeners.delete(key);
+    this.#granted.delete(key);
     if (this.#socket?.readyState === 1) this.#send({ type: "unsubscribe", query: key });
     if (this.#listeners.size > 0) return;
     clearTimeout(this.#timer);
@@ -104,6 +109,7 @@ export class Connection {
     clearTimeout(this.#timer);
     this.#socket?.close();
     this.#socket = undefined;
+    this.#granted.clear();
     this.#become("idle");
   }
 
@@ -129,19 +135,50 @@ export class Connection {
     return withDeadline(ticketTimeout, undefined, async (signal) => {
       const credentials = (await auth?.["~svc"].credentials(signal)) ?? {};
       if (!credentials.headers) return url;
-      try {
-        return `${url}?ticket=${await this.#ticket({ ...credentials, signal })}`;
-      } catch (error) {
-        // The JWT has been revoked, for example since the user's row has changed: one more try with a fresh one.
-        if (!(error instanceof SvcError && error.status === 401) || !auth?.["~svc"].refused(credentials)) throw error;
-        return `${url}?ticket=${await this.#ticket({ ...(await auth["~svc"].credentials(signal)), signal })}`;
-      }
+      const { ticket } = (await this.#ask("/api/realtime/ticket", signal)) as { ticket: string };
+      return `${url}?ticket=${encodeURIComponent(ticket)}`;
     });
   }
 
-  async #ticket(options: RequestOptions): Promise<string> {
-    const answer = await request(this.#options.transport, "/api/realtime/ticket", options);
-    return encodeURIComponent((answer as { ticket: string }).ticket);
+  /** Some lists are watched with a grant only. It does not last: whoever goes on watching is asked for another. */
+  async #askForGrant(key: string): Promise<void> {
+    const era = this.#era;
+    const at = key.indexOf("::");
+    const [query, args] = at < 0 ? [key] : [key.slice(0, at), JSON.parse(key.slice(at + 2))];
+    const asking = withDeadline(ticketTimeout, undefined, (signal) =>
+      this.#ask("/api/realtime/query/authorize", signal, JSON.stringify({ query, args })),
+    );
+    try {
+      const { token, subscriptionKey } = (await asking) as { token: string; subscriptionKey: string };
+      if (era !== this.#era || this.#socket?.readyState !== 1 || !this.#listeners.has(key)) return;
+      this.#granted.set(key, subscriptionKey);
+      this.#send({ type: "subscribeQuery", token });
+    } catch (error) {
+      if (era !== this.#era) return;
+      const { status = 0, code, message, hint } = error as SvcError;
+      const isFinal = error instanceof SvcError && status >= 400 && status < 500 && status !== 429;
+      if (isFinal) this.#listeners.get(key)?.refused({ code, error: message, ...(hint !== undefined && { hint }) });
+      else this.#socket?.close(); // as if it had been lost: everything is asked for again, later
+    }
+  }
+
+  async #ask(path: string, signal: AbortSignal, body?: string): Promise<unknown> {
+    const { transport, auth } = this.#options;
+    const credentials = (await auth?.["~svc"].credentials(signal)) ?? {};
+    const ask = ({ headers, ...rest }: Credentials) =>
+      request(transport, path, {
+        ...rest,
+        headers: { ...headers, ...(body !== undefined && { "content-type": "application/json" }) },
+        ...(body !== undefined && { body }),
+        signal,
+      });
+    try {
+      return await ask(credentials);
+    } catch (error) {
+      // The JWT has been revoked, for example since the user's row has changed: one more try with a fresh one.
+      if (!(error instanceof SvcError && error.status === 401) || !auth?.["~svc"].refused(credentials)) throw error;
+      return ask(await auth["~svc"].credentials(signal));
+    }
   }
 
   #connect(socket: WebSocket, era: number): void {
@@ -171,10 +208,16 @@ export class Connection {
     if (type === "status") {
       this.#attempt = 0;
       this.#become(frame.flow ?? "degraded");
-    } else if (type === "subscribed") {
+    } else if (type === "subscribed" || type === "query:subscribed") {
       this.#listeners.get(query)?.subscribed();
     } else if (type === "invalidate") {
       for (const key of frame.queries ?? []) this.#listeners.get(key)?.changed(xid);
+    } else if (type === "query:invalidate") {
+      for (const [key, name] of this.#granted) {
+        if (name === frame.subscriptionKey) this.#listeners.get(key)?.changed(xid);
+      }
+    } else if (type === "revoked" || frame.code === "GRANT_REQUIRED") {
+      if (this.#listeners.has(query)) void this.#askForGrant(query);
     } else if (type === "query:updated") {
       this.#listeners.get(query)?.updated(frame, xid);
     } else if (type === "resync") {

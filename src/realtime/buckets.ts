@@ -1,0 +1,47 @@
+/**
+ * Lists in buckets, by policy, resourceIdentity and scope: which one a list is, and in which ones a changed row was and
+ * is.
+ * Next hop: `grants.ts` lets subscribers into a bucket, `transaction-events.ts` tells it.
+ */
+import { createHash } from "node:crypto";
+import type { Pgoutput } from "pg-logical-replication";
+import type { Logger } from "pino";
+import type { CrudDefinition } from "../define/crud-definition.ts";
+import { type ScopedRealtime, scopeText } from "../define/crud-realtime.ts";
+
+/** A bucket's name. It tells nothing of the scope, and is the same in every process. */
+export function bucketOf({ policy, resourceIdentity }: ScopedRealtime, scope: unknown, source: string): string {
+  const named = JSON.stringify([policy, resourceIdentity, scopeText(scope, source)]);
+  return createHash("sha256").update(named).digest("base64url").slice(0, 22);
+}
+
+/** The topic of a bucket; rows that are their owner's alone are told to nobody else there either. */
+export const bucketTopic = (bucket: string, crud: CrudDefinition, owner: unknown): string =>
+  crud.owner ? `bucket:${bucket}:${owner ?? ""}` : `bucket:${bucket}`;
+
+type Change = Pgoutput.MessageInsert | Pgoutput.MessageUpdate | Pgoutput.MessageDelete;
+
+/**
+ * The topics of a change: of the row as it was, and as it is.
+ *
+ * @returns null when they cannot be told, and everybody who watches has to ask again
+ */
+export function bucketsOf(crud: CrudDefinition, scoped: ScopedRealtime, change: Change, log: Logger): string[] | null {
+  // As it was, the row is logged whole only once `svc migrate` has said so.
+  if (change.tag !== "insert" && !change.old) return null;
+  const rows = [change.tag === "insert" ? null : change.old, change.tag === "delete" ? null : change.new];
+  const source = `scopeFromRow of "${crud.prefix}"`;
+  try {
+    return rows.flatMap((logged) => {
+      if (!logged) return [];
+      const row = Object.fromEntries(
+        crud.columns.map((column) => [column.property, column.fromDriver(logged[column.name])]),
+      );
+      const bucket = bucketOf(scoped, scoped.scopeFromRow({ row: row as never, ctx: { log } }), source);
+      return [bucketTopic(bucket, crud, crud.owner && logged[crud.owner.name])];
+    });
+  } catch (err) {
+    log.error({ err, resource: crud.prefix }, `${source} failed; all of its lists are told`);
+    return null;
+  }
+}

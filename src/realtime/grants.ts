@@ -1,0 +1,53 @@
+/**
+ * Grants: signed leave to watch a query, for some minutes. They are kept nowhere, so any process takes one that another
+ * gave.
+ * Next hop: `grant-endpoint.ts` gives them, `socket.ts` takes them.
+ */
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+/** What a grant says. Its holder can read it, and learns what it knows already. */
+export interface Grant {
+  /** The query's key, `tasks.list::{…}`. */
+  query: string;
+  /** What those have in common who hear the same. */
+  subscriptionKey: string;
+  topics: string[];
+  /** Whose sockets may use it; null for those of nobody in particular. */
+  user: string | null;
+  /** In milliseconds since 1970. */
+  expiresAt: number;
+}
+
+/** In milliseconds: as long as a JWT. Who then goes on watching asks for another, and is asked who they are. */
+export const grantLifetime = 5 * 60_000;
+
+export class Grants {
+  readonly #secrets: readonly string[];
+
+  /** @param secrets newest first: the first signs, all verify */
+  constructor(secrets: readonly string[]) {
+    this.#secrets = secrets;
+  }
+
+  sign(grant: Grant): string {
+    const text = Buffer.from(JSON.stringify(grant)).toString("base64url");
+    return `${text}.${mac(this.#secrets[0] ?? "", text).toString("base64url")}`;
+  }
+
+  /** @returns null when it was not signed here, or is over */
+  open(token: unknown): Grant | null {
+    if (typeof token !== "string") return null;
+    const [text = "", signature = "", ...more] = token.split(".");
+    const given = Buffer.from(signature, "base64url");
+    const isOurs = (secret: string) => given.length === macLength && timingSafeEqual(mac(secret, text), given);
+    if (more.length > 0 || !this.#secrets.some(isOurs)) return null;
+    const grant = JSON.parse(Buffer.from(text, "base64url").toString("utf8")) as Grant;
+    return grant.expiresAt > Date.now() ? grant : null;
+  }
+}
+
+const macLength = 32;
+
+/** What else the secret signs begins otherwise. */
+const mac = (secret: string, text: string): Buffer =>
+  createHmac("sha256", secret).update(`svc realtime grant\n${text}`).digest();
