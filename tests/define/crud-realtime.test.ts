@@ -1,0 +1,88 @@
+// If this file fails, a mistake in a scoped config shows itself as an event that somebody never gets, or should not.
+import { pgTable, serial, text } from "drizzle-orm/pg-core";
+import { expect, test } from "vitest";
+import { scopeText } from "../../src/define/crud-realtime.ts";
+import { createCrudFactory, createSvcProcedureBuilders, DefinitionError, openRls } from "../../src/index.ts";
+
+const createCrud = createCrudFactory(createSvcProcedureBuilders());
+const rooms = pgTable("rooms", { id: serial("id").primaryKey(), name: text("name") }, () =>
+  openRls({ read: "anyone", write: "anyone" }),
+);
+const make = (realtime: unknown, options = {}) => createCrud(rooms, { realtime, ...options } as never);
+
+const good = {
+  policy: "authorized",
+  resourceIdentity: "rooms",
+  scope: () => ({}),
+  scopeFromRow: () => ({}),
+  authorize: () => true,
+};
+const { authorize: _, ...unauthorized } = good;
+
+test.for<[string, unknown, string, string]>([
+  ["something that is no config", "off", "is neither false", "Write one of them"],
+  ["an option that does not exist", { listRealtme: false }, "is neither false", "Write one of them"],
+  [
+    "a member that does not exist",
+    { ...good, authorise: () => true },
+    'has no "authorise"',
+    "policy, resourceIdentity",
+  ],
+  ["another policy", { ...good, policy: "private" }, 'has the policy "private"', '"authorized" or "public"'],
+  ["a resourceIdentity that is no string", { ...good, resourceIdentity: 7 }, "has no resourceIdentity", '"rooms"'],
+  ["an empty resourceIdentity", { ...good, resourceIdentity: "" }, "has no resourceIdentity", '"rooms"'],
+  ["no scope", { ...good, scope: undefined }, "has no function scope", "Write both"],
+  ["no scopeFromRow", { ...good, scopeFromRow: { room: 1 } }, "has no function scopeFromRow", "Write both"],
+  [
+    "an async scopeFromRow",
+    { ...good, scopeFromRow: async () => ({}) },
+    "has an async scopeFromRow",
+    "the object itself",
+  ],
+  ["no authorize where it is required", unauthorized, "has no authorize", 'policy: "public"'],
+])("a config with %s is refused when it is defined", ([, realtime, problem, hint]) => {
+  let thrown: unknown;
+  try {
+    make(realtime);
+  } catch (error) {
+    thrown = error;
+  }
+  expect(thrown).toBeInstanceOf(DefinitionError);
+  expect((thrown as DefinitionError).message).toContain(`createCrud: realtime of "rooms" ${problem}`);
+  expect((thrown as DefinitionError).hint).toContain(hint);
+});
+
+test("a config for lists is refused where there is no list", () => {
+  expect(() => make(good, { methods: ["get"] })).toThrow(/there is no list/);
+});
+
+test("both policies are accepted, public without authorize", () => {
+  expect(() => make(good)).not.toThrow();
+  expect(() => make({ ...unauthorized, policy: "public" })).not.toThrow();
+});
+
+const circular: Record<string, unknown> = {};
+circular.self = circular;
+
+test.for<[string, unknown, string]>([
+  ["null", null, "returned null"],
+  ["nothing", undefined, "returned undefined"],
+  ["an array", [1], "returned an array"],
+  ["text", "team", "returned string"],
+  ["a promise", Promise.resolve({}), "returned a promise"],
+  ["a member without value", { team: undefined }, "returned team: undefined"],
+  ["a bigint", { team: 7n }, "returned team: bigint"],
+  ["a Date", { day: new Date() }, "returned day: a Date"],
+  ["NaN", { team: Number.NaN }, "returned an object with other values"],
+  ["a Map", new Map(), "returned an object with other values"],
+  ["itself", circular, "returned an object with other values"],
+])("%s is no scope", ([, scope, problem]) => {
+  expect(() => scopeText(scope, "scope")).toThrow(`scope ${problem}`);
+});
+
+test("scopes with the same members are the same, in whatever order", () => {
+  expect(scopeText({ b: [{ y: 1, x: 2 }], a: null }, "scope")).toBe(
+    scopeText({ a: null, b: [{ x: 2, y: 1 }] }, "scope"),
+  );
+  expect(scopeText({ team: "1" }, "scope")).not.toBe(scopeText({ team: 1 }, "scope"));
+});
