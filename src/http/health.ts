@@ -1,11 +1,14 @@
 /** `/healthz`: the process runs. `/readyz`: it can serve. `/metrics`: how it is doing. */
 import { type RequestHandler, Router } from "express";
 import type pg from "pg";
+import type { RealtimeState } from "../realtime/create-realtime.ts";
 import { exchangeOf, sendJson } from "./exchange.ts";
 import type { Metrics } from "./metrics.ts";
 
 export interface Readiness {
   pool: pg.Pool;
+  /** How changes arrive. Only told: while they do not, clients poll, and everything else works. */
+  realtime(): RealtimeState["flow"];
   /** Whether a stop has begun; balancers then send new requests elsewhere. */
   stopping(): boolean;
 }
@@ -27,7 +30,8 @@ export function healthEndpoints(readiness: Readiness, metrics: Metrics): Router 
     named("/readyz", async (_request, response) => {
       const database = await ping(readiness.pool);
       const ready = database && !readiness.stopping();
-      const checks = { database: database ? "ok" : "unreachable", stopping: readiness.stopping() };
+      const stopping = readiness.stopping();
+      const checks = { database: database ? "ok" : "unreachable", stopping, realtime: readiness.realtime() };
       sendJson(response, ready ? 200 : 503, JSON.stringify({ status: ready ? "ready" : "not ready", checks }));
     }),
   );

@@ -1,6 +1,7 @@
 /** Prometheus metrics of this process, served at `/metrics`. */
 import type pg from "pg";
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { RealtimeState } from "../realtime/create-realtime.ts";
 
 export interface Metrics {
   registry: Registry;
@@ -8,8 +9,11 @@ export interface Metrics {
   observe(operation: string, method: string, status: number, seconds: number): void;
 }
 
-/** @param pools by name; their connections are counted when somebody asks */
-export function createMetrics(pools: Record<string, pg.Pool>): Metrics {
+/**
+ * @param pools    by name; their connections are counted when somebody asks
+ * @param realtime likewise. (Default: no such metrics)
+ */
+export function createMetrics(pools: Record<string, pg.Pool>, realtime?: () => RealtimeState): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
 
@@ -33,9 +37,54 @@ export function createMetrics(pools: Record<string, pg.Pool>): Metrics {
       }
     },
   });
+  if (realtime) addRealtime(registry, realtime);
   return {
     registry,
     observe: (operation, method, status, seconds) =>
       duration.labels(operation, method, String(status)).observe(seconds),
   };
+}
+
+function addRealtime(registry: Registry, realtime: () => RealtimeState): void {
+  const registers = [registry];
+  new Gauge({
+    name: "svc_realtime_connections",
+    help: "Open sockets.",
+    registers,
+    collect() {
+      this.set(realtime().connections);
+    },
+  });
+  new Gauge({
+    name: "svc_realtime_subscriptions",
+    help: "Queries that are watched, over all sockets.",
+    registers,
+    collect() {
+      this.set(realtime().subscriptions);
+    },
+  });
+  new Gauge({
+    name: "svc_realtime_flow",
+    help: "1 for how changes arrive: live, degraded (clients poll), or idle (nobody has connected yet).",
+    labelNames: ["flow"],
+    registers,
+    collect() {
+      const { flow } = realtime();
+      for (const one of ["live", "degraded", "idle"]) this.set({ flow: one }, one === flow ? 1 : 0);
+    },
+  });
+  for (const [name, help, count] of [
+    ["svc_realtime_deliveries_total", "Frames with events, sent to sockets.", () => realtime().deliveries],
+    ["svc_realtime_dropped_total", "Sockets closed because they did not read.", () => realtime().dropped],
+  ] as const) {
+    new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        this.reset();
+        this.inc(count());
+      },
+    });
+  }
 }
