@@ -1,3 +1,8 @@
 import { defineConfig } from "@svc/core";
 
-export default defineConfig({ webDir: "./web" });
+export default defineConfig({
+  // What `build.ts` makes of web/.
+  webDir: "./dist",
+  // Vite's server, while developing.
+  frontendOrigins: ["http://localhost:5173"],
+});
