@@ -53,7 +53,8 @@ export class TestService {
     return this.#service.url;
   }
 
-  async start(): Promise<void> {
+  /** @param port for a start at the same place again. (Default: a free one) */
+  async start(port = 0): Promise<void> {
     const base = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
     const { limits, pool, ...rest } = this.#config;
     const sink = new Writable({
@@ -67,7 +68,7 @@ export class TestService {
       config: {
         ...base,
         ...(rest as object),
-        port: 0,
+        port,
         limits: { ...base.limits, ...raisedLimits, ...limits },
         pool: { ...base.pool, ...pool },
       },

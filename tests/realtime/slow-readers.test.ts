@@ -1,0 +1,97 @@
+// If this file fails, one client that does not read can fill the memory of the service, or hold up everybody else.
+import { once } from "node:events";
+import { connect as connectTcp, type Socket as TcpSocket } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
+import { socketLimits } from "../../src/realtime/socket.ts";
+import { database } from "../support/database.ts";
+import { apiWith, service } from "../support/service.ts";
+import { Socket } from "../support/sockets.ts";
+
+const db = database();
+const board = createSvcProcedureBuilders()
+  .query.name("test.board")
+  .allowAnonymous()
+  .handler(() => 1);
+const running = service(db, apiWith({ procedures: { board } }));
+beforeAll(() => db.sql("set synchronous_commit to on"));
+
+const slow: TcpSocket[] = [];
+afterAll(() => {
+  for (const socket of slow) socket.destroy();
+});
+
+/** A frame from a client is masked; this mask leaves it as it is. */
+function clientFrame(text: string): Buffer {
+  const payload = Buffer.from(text);
+  return Buffer.concat([Buffer.from([0x81, 0x80 | payload.length, 0, 0, 0, 0]), payload]);
+}
+
+/** Shakes hands, subscribes, and reads no more. */
+async function subscribeAndSleep(): Promise<TcpSocket> {
+  const socket = connectTcp(Number(new URL(running.url).port), "127.0.0.1");
+  slow.push(socket);
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  const head =
+    "GET /ws HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n";
+  socket.write(`${head}sec-websocket-key: ${"x".repeat(22)}==\r\n\r\n`);
+  let heard = "";
+  for (let asked = false; !heard.includes('"subscribed"'); ) {
+    heard += String((await once(socket, "data"))[0]);
+    if (!asked && heard.includes('"status"')) {
+      asked = true;
+      socket.write(clientFrame('{"type":"subscribe","query":"test.board"}'));
+    }
+  }
+  socket.pause();
+  return socket;
+}
+
+setFlagsFromString("--expose-gc");
+const collectGarbage: () => void = runInNewContext("gc");
+/** In bytes: what frames wait in. */
+function held(): number {
+  collectGarbage();
+  return process.memoryUsage().arrayBuffers;
+}
+
+const metric = async (name: string) =>
+  Number(new RegExp(`^${name} (\\d+)`, "m").exec((await running.fetch("/metrics")).body)?.[1]);
+
+test("sockets that never read are dropped with 1013, and the others hear everything", async () => {
+  const fast = await Socket.open(running, null);
+  await fast.subscribe("test.board");
+  for (let n = 0; n < 10; n++) await subscribeAndSleep();
+  expect(await metric("svc_realtime_connections")).toBe(11);
+
+  const before = held();
+  const filler = "x".repeat(60_000);
+  let sent = 0;
+  // Until the kernel's buffers are full and ours too: how much that takes is the kernel's affair.
+  while ((await metric("svc_realtime_dropped_total")) < 10 && sent < 2_000) {
+    for (let n = 0; n < 20; n++) {
+      const message = JSON.stringify({ emit: "test.board", data: { number: sent++, filler } });
+      await db.sql("select svc.emit_message($1)", [message]);
+      const { data } = await fast.wait({ type: "query:updated", query: "test.board" });
+      expect(data.number).toBe(sent - 1);
+    }
+  }
+  expect(await metric("svc_realtime_dropped_total")).toBe(10);
+  expect(await metric("svc_realtime_connections")).toBe(1);
+  const perSocket = socketLimits.waiting + 2 * filler.length;
+  await expect.poll(() => held() - before, { timeout: 5_000 }).toBeLessThan(12 * perSocket);
+
+  // Who wakes up in time learns why, behind what was waiting.
+  const [sleeper] = slow as [TcpSocket];
+  let tail = Buffer.alloc(0);
+  sleeper.on("data", (data) => {
+    tail = Buffer.concat([tail, data]).subarray(-12);
+  });
+  const closeFrame = Buffer.concat([Buffer.from([0x88, 10, 1013 >> 8, 1013 & 255]), Buffer.from("too slow")]);
+  sleeper.resume();
+  await expect.poll(() => tail.toString("hex"), { timeout: 10_000 }).toBe(closeFrame.toString("hex"));
+  fast.close();
+}, 120_000);
