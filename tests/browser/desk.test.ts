@@ -62,7 +62,7 @@ if (!chromiumPath) {
       await signIn(page, "nobody@example.com", "wrong horse");
       await page
         .getByRole("alert")
-        .getByText(/password/i)
+        .getByText("Invalid credentials")
         .waitFor();
       expect(await page.getByLabel("Email").inputValue()).toBe("nobody@example.com");
     });
