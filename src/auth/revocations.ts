@@ -126,7 +126,8 @@ export class Revocations {
   #obey(payload = ""): void {
     const { verified, log } = this.#options;
     const { user, session } = parse(payload);
-    log.trace({ user, session }, "heard that JWTs have ended");
+    // Whose they were is not logged: an application may make its users' ids of their addresses.
+    log.trace({ session }, "heard that JWTs have ended");
     if (typeof user !== "string") verified.forgetAll();
     else verified.forget(user, typeof session === "string" ? session : undefined);
   }

@@ -85,7 +85,7 @@ class World {
   /** Until both have heard what was told so far: notices come in the order of the commits. */
   async heard(): Promise<void> {
     const mark = `mark-${this.#run}-${++this.#notices}`;
-    await db.sql(`notify svc_auth, '{"user":"${mark}"}'`);
+    await db.sql(`notify svc_auth, '{"user":"nobody","session":"${mark}"}'`);
     const logged = () => servers.every(({ log }) => log.some((line) => line.includes(`"${mark}"`)));
     await expect.poll(logged, { timeout: 10_000, interval: 2 }).toBe(true);
   }

@@ -131,9 +131,9 @@ describe("JWTs", () => {
     const heard = there.log.length;
     await db.sql("update auth.session set expires_at = now() + interval '7 days' where id = $1", [sid(person)]);
     await db.sql('update auth."user" set name = name, updated_at = now() where id = $1', [person.user.id]);
-    await db.sql("notify svc_auth, 'nonsense'"); // heard after whatever else there was
+    await db.sql(`notify svc_auth, '{"user":"nobody","session":"the-last"}'`); // heard after whatever else there was
     const notices = () => there.log.slice(heard).filter((line) => line.includes("JWTs have ended"));
-    await expect.poll(() => notices().some((line) => !line.includes('"user"')), eventually).toBe(true);
+    await expect.poll(() => notices().some((line) => line.includes("the-last")), eventually).toBe(true);
     expect(notices()).toHaveLength(1);
     expect(await there.caller(person.token)).not.toBeNull();
   });
