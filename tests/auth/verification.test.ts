@@ -172,7 +172,7 @@ describe("a link", () => {
     expect(await isVerified()).toBe(false);
   });
 
-  test("opened twenty times at the same moment works once, for each of 500", async () => {
+  test("opened twenty times at the same moment works once, for each of 500", { timeout: 120_000 }, async () => {
     const { user } = (await server.signUp()).body;
     await mail();
     for (let n = 0; n < 500; n++) {
