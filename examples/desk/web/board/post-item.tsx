@@ -55,7 +55,7 @@ export function PostItem({ post, mine }: { post: Post; mine: boolean }) {
               </button>
               <ConfirmButton
                 label="Remove"
-                question="Remove it?"
+                question="Remove?"
                 describedBy={name}
                 onConfirm={() => remove.mutate({ id: post.id })}
               />

@@ -12,20 +12,18 @@ interface Props {
 }
 
 export function TaskRow({ task, onRemove }: Props) {
-  const update = useUpdateTask();
+  // One each: a change of the title need not wait for a tick, but a second tick for the first. The last must be stored last.
+  const [tick, rank, rename] = [useUpdateTask(), useUpdateTask(), useUpdateTask()];
   const [renaming, setRenaming] = useState(false);
   const row = useRef<HTMLLIElement>(null);
   const opener = useRef<HTMLButtonElement>(null);
   const name = `task-${task.id}`;
   const waits = isNew(task);
+  const busy = waits || tick.isPending || rank.isPending || rename.isPending;
 
-  /** One change after the other: the last one made must be the last one stored. */
-  const change = (changes: Partial<Pick<Task, "title" | "done" | "priority">>) => {
-    if (!waits && !update.isPending) update.mutate({ id: task.id, ...changes });
-  };
   const stopRenaming = (title?: string) => {
     setRenaming(false);
-    if (title !== undefined && title !== task.title) change({ title });
+    if (title !== undefined && title !== task.title) rename.mutate({ id: task.id, title });
     requestAnimationFrame(() => opener.current?.focus());
   };
   const remove = () => {
@@ -34,14 +32,14 @@ export function TaskRow({ task, onRemove }: Props) {
   };
 
   return (
-    <li ref={row} className="task" data-done={task.done} aria-busy={waits || update.isPending}>
+    <li ref={row} className="task" data-done={task.done} aria-busy={busy}>
       <label className="tick">
         <input
           type="checkbox"
           checked={task.done}
           disabled={waits}
           aria-label={task.title}
-          onChange={({ target }) => change({ done: target.checked })}
+          onChange={({ target }) => tick.isPending || tick.mutate({ id: task.id, done: target.checked })}
         />
         {!renaming && <span id={name}>{task.title}</span>}
       </label>
@@ -56,7 +54,7 @@ export function TaskRow({ task, onRemove }: Props) {
             data-priority={task.priority}
             disabled={waits}
             value={task.priority}
-            onChange={({ target }) => change({ priority: Number(target.value) })}
+            onChange={({ target }) => rank.isPending || rank.mutate({ id: task.id, priority: Number(target.value) })}
           >
             {priorities.map((word, value) => (
               <option key={word} value={value}>
@@ -71,11 +69,12 @@ export function TaskRow({ task, onRemove }: Props) {
             className="quiet"
             aria-describedby={name}
             disabled={waits}
-            onClick={() => setRenaming(true)}
+            aria-disabled={rename.isPending}
+            onClick={() => setRenaming(!rename.isPending)}
           >
             Rename
           </button>
-          <ConfirmButton label="Remove" question="Remove it?" describedBy={name} disabled={waits} onConfirm={remove} />
+          <ConfirmButton label="Remove" question="Remove?" describedBy={name} disabled={waits} onConfirm={remove} />
         </div>
       )}
     </li>
