@@ -8,34 +8,34 @@ if (!chromiumPath) {
 } else {
   const db = database("template1");
   const app = deskApp(db);
-  const patience = { timeout: 20_000 };
+  const soon = <T>(read: () => T) => expect.poll(read, { timeout: 20_000 });
 
   describe("one person", () => {
     test("signs up, adds, ticks, searches, filters and turns pages", async () => {
       const page = await app.page();
       await signUp(page, "Ada");
-      expect(await page.getByText("Nothing to do yet.").isVisible()).toBe(true);
+      await page.getByText("Nothing to do yet.").waitFor();
 
       for (let number = 1; number <= 12; number++) await add(page, `Task ${number} of twelve`);
-      expect(await page.getByText("1–10 of 12").isVisible()).toBe(true);
+      await page.getByText("1–10 of 12").waitFor();
       await page.getByRole("button", { name: "Next" }).click();
-      await expect.poll(() => titles(page)).toEqual(["Task 2 of twelve", "Task 1 of twelve"]);
+      await soon(() => titles(page)).toEqual(["Task 2 of twelve", "Task 1 of twelve"]);
 
       await task(page, "Task 2 of").getByRole("checkbox").click();
-      await expect.poll(() => page.getByText("11 open").isVisible()).toBe(true);
+      await page.getByText("11 open").waitFor();
       const done = () => db.sql("select title from public.tasks where done");
-      await expect.poll(done).toEqual([{ title: "Task 2 of twelve" }]);
+      await soon(done).toEqual([{ title: "Task 2 of twelve" }]);
 
       await page.getByLabel("Done").check({ force: true });
-      await expect.poll(() => titles(page)).toEqual(["Task 2 of twelve"]);
+      await soon(() => titles(page)).toEqual(["Task 2 of twelve"]);
       await page.getByLabel("All", { exact: true }).check({ force: true });
       await page.getByLabel("Search tasks").fill("task 7");
-      await expect.poll(() => titles(page)).toEqual(["Task 7 of twelve"]);
+      await soon(() => titles(page)).toEqual(["Task 7 of twelve"]);
 
       await task(page, "Task 7").getByLabel("Priority").selectOption("Urgent");
       await page.getByLabel("Search tasks").fill("");
       await page.getByLabel("Filter by priority").selectOption("Urgent");
-      await expect.poll(() => titles(page)).toEqual(["Task 7 of twelve"]);
+      await soon(() => titles(page)).toEqual(["Task 7 of twelve"]);
     });
 
     test("renames and removes with the keyboard alone, and never loses the focus", async () => {
@@ -46,15 +46,15 @@ if (!chromiumPath) {
       await task(page, "Second").getByRole("button", { name: "Rename" }).press("Enter");
       await page.keyboard.type("Renamed");
       await page.keyboard.press("Enter");
-      await expect.poll(() => titles(page)).toEqual(["Renamed", "First"]);
+      await soon(() => titles(page)).toEqual(["Renamed", "First"]);
       const focused = () =>
         page.evaluate(() => document.activeElement?.textContent || document.activeElement?.ariaLabel);
-      await expect.poll(focused).toBe("Rename");
+      await soon(focused).toBe("Rename");
 
       await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
       await page.keyboard.press("Enter");
-      await expect.poll(() => titles(page)).toEqual(["First"]);
+      await soon(() => titles(page)).toEqual(["First"]);
       expect(await focused()).toBe("First");
     });
 
@@ -75,9 +75,9 @@ if (!chromiumPath) {
       other.on("response", async (response) => seen.push(await response.text().catch(() => "")));
 
       await add(first, "Only for Ada");
-      await expect.poll(() => titles(second), patience).toEqual(["Only for Ada"]);
+      await soon(() => titles(second)).toEqual(["Only for Ada"]);
       await task(second, "Only for Ada").getByRole("checkbox").click();
-      await expect.poll(() => task(first, "Only for Ada").getByRole("checkbox").isChecked(), patience).toBe(true);
+      await soon(() => task(first, "Only for Ada").getByRole("checkbox").isChecked()).toBe(true);
 
       // A task of Eve's own proves that her window follows changes while it shows none of Ada's.
       await add(other, "Only for Eve");
@@ -119,12 +119,12 @@ if (!chromiumPath) {
       await add(away, "Pack");
       await away.context().setOffline(true);
       await task(away, "Pack").getByRole("checkbox").click();
-      await expect.poll(() => task(away, "Pack").getByRole("checkbox").isChecked()).toBe(true);
+      await soon(() => task(away, "Pack").getByRole("checkbox").isChecked()).toBe(true);
       await add(home, "Lock the door");
 
       await away.context().setOffline(false);
-      await expect.poll(() => titles(away), patience).toEqual(["Lock the door", "Pack"]);
-      await expect.poll(() => task(home, "Pack").getByRole("checkbox").isChecked(), patience).toBe(true);
+      await soon(() => titles(away)).toEqual(["Lock the door", "Pack"]);
+      await soon(() => task(home, "Pack").getByRole("checkbox").isChecked()).toBe(true);
     });
 
     test("a restarted service is found again, and what happened meanwhile is shown", async () => {
@@ -136,12 +136,12 @@ if (!chromiumPath) {
       await task(page, "Before").getByRole("checkbox").click();
       // It could not be stored: the tick goes away, and the page says why.
       await page.getByRole("alert").getByRole("button", { name: "Close" }).click();
-      expect(await task(page, "Before").getByRole("checkbox").isChecked()).toBe(false);
+      await soon(() => task(page, "Before").getByRole("checkbox").isChecked()).toBe(false);
 
       const insert = `insert into public.tasks (user_id, title) select id, 'Meanwhile' from auth."user" where email = $1`;
       await db.sql(insert, [email]);
       await app.startService();
-      await expect.poll(() => titles(page), patience).toEqual(["Meanwhile", "Before"]);
+      await soon(() => titles(page)).toEqual(["Meanwhile", "Before"]);
       await live(page);
     });
   });
@@ -157,7 +157,7 @@ if (!chromiumPath) {
       await add(page, "Done one");
       await task(page, "Done one").getByRole("checkbox").click();
       await task(page, "Open one").getByRole("button", { name: "Remove" }).click();
-      await expect.poll(() => task(page, "Done one").getByRole("checkbox").isChecked()).toBe(true);
+      await soon(() => task(page, "Done one").getByRole("checkbox").isChecked()).toBe(true);
       await page.getByText("Write a post").click();
       expect(await barriers(page)).toEqual([]);
     });
@@ -171,9 +171,11 @@ if (!chromiumPath) {
       await add(page, "w".repeat(200));
       expect(await excess()).toBe(0);
       await page.locator(".task").getByRole("button", { name: "Rename" }).click();
+      await page.getByRole("button", { name: "Save" }).waitFor();
       expect(await excess()).toBe(0);
       await page.getByRole("link", { name: "Board" }).click();
       await page.getByText("Write a post").click();
+      await page.getByLabel("Text").waitFor();
       expect(await page.getByRole("heading", { name: "My tasks" }).isVisible()).toBe(false);
       expect(await excess()).toBe(0);
     });
