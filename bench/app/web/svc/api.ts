@@ -86,4 +86,5 @@ export const api = {
     list: query<Procedures["deepItems"]["list"]>("deep_items.list", deep_itemsColumns),
   },
   echo: query<Procedures["echo"]>("echo"),
+  echoToAnyone: query<Procedures["echoToAnyone"]>("echoToAnyone"),
 } as const;
