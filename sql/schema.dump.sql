@@ -21,6 +21,7 @@ setting svc_system TimeZone=UTC
 -- Schemas
 schema auth owner svc_owner
 schema extensions owner administrator
+schema graphile_worker owner svc_owner
 schema svc owner svc_owner
 schema svc_crud owner svc_owner
 schema svc_private owner svc_owner
@@ -29,11 +30,13 @@ grant usage on schema auth to svc_system
 grant usage on schema extensions to svc_anonymous
 grant usage on schema extensions to svc_authenticated
 grant usage on schema extensions to svc_system
+grant usage on schema graphile_worker to svc_system
 grant usage on schema public to svc_anonymous
 grant usage on schema public to svc_authenticated
 grant usage on schema public to svc_system
 grant usage on schema svc to svc_anonymous
 grant usage on schema svc to svc_authenticated
+grant usage on schema svc to svc_request
 grant usage on schema svc to svc_system
 grant usage on schema svc_crud to svc_anonymous
 grant usage on schema svc_crud to svc_authenticated
@@ -55,6 +58,8 @@ default for svc_owner: usage on types to svc_system
 pg_logical_emit_message: svc_owner
 pg_notify: svc_owner
 set_config: svc_request
+
+queue at revision 20
 
 -- Table auth.account owner svc_owner
 column id text not null
@@ -1229,7 +1234,7 @@ CREATE OR REPLACE FUNCTION svc_private.dump_schema()
  SET search_path TO ''
 AS $function$
 declare
-  platform constant text[] := array['svc', 'svc_private', 'svc_crud', 'auth', 'extensions'];
+  platform constant text[] := array['svc', 'svc_private', 'svc_crud', 'auth', 'graphile_worker', 'extensions'];
 begin
   return query select '-- Roles';
   return query
@@ -1282,9 +1287,14 @@ begin
        and p.proname in ('set_config', 'pg_notify', 'pg_logical_emit_message')
      group by p.proname order by p.proname;
 
+  return query select '';
+  if to_regclass('graphile_worker.migrations') is not null then
+    return query select format('queue at revision %s', max(m.id)) from graphile_worker.migrations m;
+  end if;
+
   return query select svc_private.dump_relation(c.oid)
     from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-   where n.nspname = any (platform) and c.relkind in ('r', 'p', 'v', 'm')
+   where n.nspname = any (platform) and n.nspname <> 'graphile_worker' and c.relkind in ('r', 'p', 'v', 'm')
      and not exists (select from pg_catalog.pg_depend d where d.objid = c.oid and d.deptype = 'e')
    order by n.nspname, c.relname;
 

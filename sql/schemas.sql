@@ -5,12 +5,15 @@ create schema if not exists svc authorization svc_owner;
 create schema if not exists svc_private authorization svc_owner;
 create schema if not exists svc_crud authorization svc_owner;
 create schema if not exists auth authorization svc_owner;
+create schema if not exists graphile_worker authorization svc_owner;
 create schema if not exists extensions;
 
 comment on schema svc is 'Platform functions that requests may call, and tables that they may read under RLS.';
 comment on schema svc_private is 'Platform internals. Request roles have no USAGE here.';
 comment on schema svc_crud is 'Generated CRUD functions, one set per createCrud().';
 comment on schema auth is 'Users, sessions, accounts: the authentication library''s tables.';
+comment on schema graphile_worker is
+  'The queue: tables and functions of the library graphile-worker, in the revision that it brings (src/postgres/queue.ts).';
 comment on schema extensions is 'Extensions, away from the application''s names.';
 
 -- A publication belongs to a database as a schema does: making one takes this (sql/realtime/publish_tables.sql).
@@ -29,6 +32,11 @@ grant usage on schema svc to svc_anonymous, svc_authenticated, svc_system;
 grant usage on schema extensions to svc_owner, svc_anonymous, svc_authenticated, svc_system;
 grant usage on schema auth to svc_auth, svc_system;
 grant usage on schema svc_private to svc_system;
+grant usage on schema graphile_worker to svc_system;
+
+-- The login alone, before a request's role or between two statements of it: it may enqueue and settle jobs, which SQL
+-- that runs as the caller may not (sql/jobs/enqueue_job.sql).
+grant usage on schema svc to svc_request;
 
 -- svc_request needs USAGE here although it may read no table: PostgreSQL resolves the function's name, and checks
 -- EXECUTE, before the statement switches the role (src/postgres/statement.ts).

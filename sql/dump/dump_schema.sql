@@ -3,7 +3,8 @@
 -- install and with every upgrade. Our own query, and not pg_dump: that differs between versions, and an older pg_dump
 -- refuses a newer server.
 --
--- Left out on purpose: names of the application's schemas, versions of extensions, anything that holds data.
+-- Left out on purpose: names of the application's schemas, versions of extensions, anything that holds data. Of the
+-- queue only its revision: what it consists of is its library's business.
 
 create or replace function svc_private.dump_schema()
 returns setof text
@@ -12,7 +13,7 @@ stable
 set search_path = ''
 as $$
 declare
-  platform constant text[] := array['svc', 'svc_private', 'svc_crud', 'auth', 'extensions'];
+  platform constant text[] := array['svc', 'svc_private', 'svc_crud', 'auth', 'graphile_worker', 'extensions'];
 begin
   return query select '-- Roles';
   return query
@@ -65,9 +66,14 @@ begin
        and p.proname in ('set_config', 'pg_notify', 'pg_logical_emit_message')
      group by p.proname order by p.proname;
 
+  return query select '';
+  if to_regclass('graphile_worker.migrations') is not null then
+    return query select format('queue at revision %s', max(m.id)) from graphile_worker.migrations m;
+  end if;
+
   return query select svc_private.dump_relation(c.oid)
     from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-   where n.nspname = any (platform) and c.relkind in ('r', 'p', 'v', 'm')
+   where n.nspname = any (platform) and n.nspname <> 'graphile_worker' and c.relkind in ('r', 'p', 'v', 'm')
      and not exists (select from pg_catalog.pg_depend d where d.objid = c.oid and d.deptype = 'e')
    order by n.nspname, c.relname;
 

@@ -7,6 +7,7 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
 import { type MigrationFile, readFolder } from "./migration-files.ts";
+import { installQueue, queueRevision, wantedQueueRevision } from "./queue.ts";
 
 /** Says which file failed, where in it, and what to do. */
 export class MigrationError extends Error {
@@ -74,6 +75,7 @@ export async function pendingMigrations(options: Omit<MigrateOptions, "report">)
   try {
     const ledger = await readLedger(client);
     const pending: string[] = [];
+    if ((await queueRevision(client)) < wantedQueueRevision) pending.push("platform/queue");
     for (const { scope, folder } of scopes(options)) {
       for (const file of await readFolder(`${folder}/migrations`)) {
         if (!ledger.migrations.has(`${scope}/${file.path}`)) pending.push(`${scope}/migrations/${file.path}`);
@@ -112,6 +114,15 @@ class Migration {
     return this.#applied;
   }
 
+  async #installQueue(): Promise<void> {
+    const revision = await installQueue(this.#client).catch((error) => {
+      throw new MigrationError(`The queue's schema could not be brought up to date: ${error}`, { cause: error });
+    });
+    if (revision === null) return;
+    this.#applied.push(`platform/queue at revision ${revision}`);
+    this.#options.report?.(`applied platform/queue at revision ${revision}`);
+  }
+
   async #dropUnwrittenCrud(application: string): Promise<void> {
     const written = (await readFolder(`${application}/sql`)).flatMap(({ text }) => [
       ...text.matchAll(/ svc:([0-9a-f]{16})'/g),
@@ -138,6 +149,7 @@ class Migration {
     const after = limit === undefined ? repeatable.after.filter(changed) : [];
 
     for (const file of before) await this.#apply(scope, "sql", file, "administrator");
+    if (scope === "platform" && limit === undefined) await this.#installQueue();
     for (const file of fresh) await this.#apply(scope, "migrations", file, "owner");
     for (const file of between) await this.#apply(scope, "sql", file, "owner");
     for (const file of after) await this.#apply(scope, "sql", file, "administrator");
