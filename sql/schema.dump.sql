@@ -300,6 +300,20 @@ $function$
 grant execute to svc_auth, svc_system
 comment: The live session with this token (without its signature) and its user; no row when unknown or expired.
 
+-- Function auth.find_user(text) owner svc_owner
+CREATE OR REPLACE FUNCTION auth.find_user(user_id text)
+ RETURNS TABLE(email text, name text, fields jsonb)
+ LANGUAGE sql
+ STABLE ROWS 1
+AS $function$
+  select u.email, u.name,
+         pg_catalog.to_jsonb(u) - array['id', 'email', 'name', 'email_verified', 'image', 'created_at', 'updated_at']
+    from auth."user" u
+   where u.id = find_user.user_id
+$function$
+grant execute to svc_system
+comment: The user with this id; no row when there is none.
+
 -- Function auth.give_back_attempt(jsonb) owner svc_owner
 CREATE OR REPLACE FUNCTION auth.give_back_attempt(receipt jsonb)
  RETURNS void
@@ -523,6 +537,27 @@ $function$
 grant execute to svc_auth, svc_system
 comment: What was kept under this purpose and token hash, exactly once; null when there is nothing, or no longer.
 
+-- Function svc.cancel_job(bigint) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.cancel_job(job_id bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if current_setting('transaction_read_only')::boolean then
+    raise exception 'a query cannot cancel' using errcode = '25006';
+  end if;
+  -- Without a user nothing matches: whoever is anonymous owns nothing.
+  delete from graphile_worker._private_jobs j
+   where j.id = cancel_job.job_id and j.locked_at is null
+     and j.payload #>> '{caller,userId}' = svc.current_user_id();
+  return found;
+end
+$function$
+grant execute to svc_request
+comment: Removes a job of the current user that has not begun; false when there is none of that id.
+
 -- Function svc.count_rows(text,text,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.count_rows(target text, condition text, mode text)
  RETURNS bigint
@@ -626,6 +661,29 @@ end
 $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: Sends a message to subscribers when the transaction commits. At most 65536 bytes; refused in read-only transactions.
+
+-- Function svc.enqueue_job(text,json,interval,timestamp with time zone,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.enqueue_job(procedure text, args json, delay interval, due timestamp with time zone, request_id text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  user_id constant text := svc.current_user_id();
+begin
+  if current_setting('transaction_read_only')::boolean then
+    raise exception 'a query cannot enqueue' using errcode = '25006';
+  end if;
+  return svc_private.add_procedure_job(
+    case when user_id is null then '{"kind": "anonymous"}'
+         else jsonb_build_object('kind', 'user', 'userId', user_id) end,
+    procedure, args, coalesce(due, clock_timestamp() + delay), request_id
+  );
+end
+$function$
+grant execute to svc_request
+comment: Enqueues a call of an internal procedure as the current user, at a time or after a delay; returns the job's id.
 
 -- Function svc.estimate_rows(text,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.estimate_rows(target text, condition text)
@@ -1086,6 +1144,33 @@ $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: A list with filters, search, order or cursor: {data, total, nextCursor?}. Called by generated list functions.
 
+-- Function svc.finish_job(bigint,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.finish_job(job_id bigint, worker text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  queue integer;
+begin
+  delete from graphile_worker._private_jobs j
+   where j.id = finish_job.job_id and j.locked_by = finish_job.worker
+  returning j.job_queue_id into queue;
+  if not found then
+    raise exception 'job % is no longer held by %', job_id, worker
+      using errcode = 'SV409', hint = 'It was given to another worker. What this one did for it is undone.';
+  end if;
+  if queue is not null then
+    update graphile_worker._private_job_queues q
+       set locked_by = null, locked_at = null
+     where q.id = queue and q.locked_by = finish_job.worker;
+  end if;
+end
+$function$
+grant execute to svc_request, svc_system
+comment: Removes a job that this worker has done; raises SV409 when it no longer holds it.
+
 -- Function svc.search_sql(jsonb,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_sql(columns jsonb, search text)
  RETURNS text
@@ -1101,6 +1186,37 @@ AS $function$
 $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: SQL condition: the text occurs in one of the columns; null when there is no text or no column.
+
+-- Function svc_private.add_procedure_job(jsonb,text,json,timestamp with time zone,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.add_procedure_job(caller jsonb, procedure text, args json, due timestamp with time zone, request_id text)
+ RETURNS bigint
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  select j.id
+    from graphile_worker.add_job(
+      identifier => 'procedure',
+      payload => json_build_object('procedure', procedure, 'args', args, 'caller', caller, 'requestId', request_id),
+      run_at => due,
+      max_attempts => 10
+    ) j
+$function$
+comment: Enqueues a call of an internal procedure on behalf of the caller that is given, and returns the id of the job.
+
+-- Function svc_private.cancel_any_job(bigint) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.cancel_any_job(job_id bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  delete from graphile_worker._private_jobs j where j.id = cancel_any_job.job_id and j.locked_at is null;
+  return found;
+end
+$function$
+grant execute to svc_system
+comment: Removes a job that is not running; false when there is none.
 
 -- Function svc_private.drop_unwritten_crud(text[]) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.drop_unwritten_crud(fingerprints text[])
@@ -1307,6 +1423,31 @@ $function$
 grant execute to svc_system
 comment: The platform's schema as text, for sql/schema.dump.sql.
 
+-- Function svc_private.enqueue_system_job(text,json,interval,timestamp with time zone,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.enqueue_system_job(procedure text, args json, delay interval, due timestamp with time zone, request_id text)
+ RETURNS bigint
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select svc_private.add_procedure_job(
+    '{"kind": "system"}', procedure, args, coalesce(due, clock_timestamp() + delay), request_id
+  )
+$function$
+grant execute to svc_system
+comment: Enqueues a call of an internal procedure as the system, at a time or after a delay; returns the job's id.
+
+-- Function svc_private.hold_worker(text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.hold_worker(worker text)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  select pg_catalog.pg_advisory_lock(726502186, pg_catalog.hashtext(worker))
+$function$
+grant execute to svc_system
+comment: Holds the lock that says that this worker lives, until this session ends.
+
 -- Function svc_private.publish_tables(jsonb) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.publish_tables(wanted jsonb)
  RETURNS void
@@ -1365,6 +1506,39 @@ $function$
 grant execute to svc_system
 comment: Makes [{table, identity: [columns] or "full"}] the tables that realtime follows; none means the primary key.
 
+-- Function svc_private.rescue_workers(text[],interval) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.rescue_workers(suspects text[], grace interval)
+ RETURNS TABLE(worker text, rescued boolean)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  holder text;
+begin
+  if pg_postmaster_start_time() > clock_timestamp() - grace then
+    return;
+  end if;
+  for holder in
+    select j.locked_by from graphile_worker._private_jobs j where j.locked_by is not null
+    union
+    select q.locked_by from graphile_worker._private_job_queues q where q.locked_by is not null
+  loop
+    -- A lock that can be taken is free, and stays this transaction's: its worker cannot come back in the middle.
+    continue when not pg_try_advisory_xact_lock(726502186, hashtext(holder));
+    worker := holder;
+    rescued := holder = any (suspects);
+    if rescued then
+      perform graphile_worker.force_unlock_workers(array[holder]);
+      perform pg_notify('jobs:insert', '{"count":100}');
+    end if;
+    return next;
+  end loop;
+end
+$function$
+grant execute to svc_system
+comment: Workers that hold jobs and whose lock is free; those among them that were suspects already have lost their jobs.
+
 -- Function svc_private.reset_policies(regclass) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reset_policies(target regclass)
  RETURNS void
@@ -1383,6 +1557,32 @@ end
 $function$
 grant execute to svc_system
 comment: Drops all policies of a table and the privileges of the request roles, before its policy file is applied.
+
+-- Function svc_private.return_jobs(text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.return_jobs(worker text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  returned integer;
+begin
+  update graphile_worker._private_jobs j
+     set attempts = greatest(0, j.attempts - 1), locked_at = null, locked_by = null
+   where j.locked_by = return_jobs.worker;
+  get diagnostics returned = row_count;
+  update graphile_worker._private_job_queues q
+     set locked_at = null, locked_by = null
+   where q.locked_by = return_jobs.worker;
+  if returned > 0 then
+    perform pg_notify('jobs:insert', format('{"count":%s}', returned));
+  end if;
+  return returned;
+end
+$function$
+grant execute to svc_system
+comment: Gives back the jobs that a worker holds; returns how many.
 
 -- Function svc_private.role_name(oid) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.role_name(grantee oid)

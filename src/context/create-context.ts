@@ -5,6 +5,7 @@ import { SvcError } from "../errors/svc-error.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import type { CreateRequestDatabase } from "./database.ts";
 import { CallRealtime, type ContextRealtime, type IsPublic } from "./realtime.ts";
+import { CallScheduler, type ContextScheduler, type InternalNames } from "./scheduler.ts";
 import type { Context, ContextAuth, RequestDatabase, SystemDatabase } from "./types.ts";
 
 /** What all calls of a process share. */
@@ -13,12 +14,15 @@ export interface ContextServices {
   requestDatabase: CreateRequestDatabase;
   systemDatabase: SystemDatabase;
   isPublicQuery: IsPublic;
+  internals: InternalNames;
 }
 
 /** Who calls, and under which id. */
 export interface Caller {
   session: Session | null;
   requestId: string;
+  /** Whether this is the platform itself: a cron, or a job that declares it. (Default: false) */
+  system?: boolean;
 }
 
 /** The context of a call, and what its end has to know of it. */
@@ -41,6 +45,7 @@ export class CallContext implements Context {
     db?: RequestDatabase;
     log?: Logger;
     realtime?: CallRealtime;
+    scheduler?: CallScheduler;
     usedSystem?: boolean;
   };
 
@@ -65,6 +70,18 @@ export class CallContext implements Context {
     return own.realtime;
   }
 
+  get scheduler(): ContextScheduler {
+    const own = this[state];
+    own.scheduler ??= new CallScheduler({
+      transaction: own.transaction,
+      access: own.access,
+      internals: own.services.internals,
+      system: own.caller.system === true,
+      requestId: own.caller.requestId,
+    });
+    return own.scheduler;
+  }
+
   get log(): Logger {
     const own = this[state];
     own.log ??= own.services.log.child({ requestId: own.caller.requestId });
@@ -86,8 +103,9 @@ export class CallContext implements Context {
     return this[state].caller.requestId;
   }
 
-  /** Sends what the handler told subscribers. Called just before COMMIT. */
+  /** Waits for what the handler scheduled and sends what it told subscribers. Called just before COMMIT. */
   static async tell(context: CallContext): Promise<void> {
+    await context[state].scheduler?.settle();
     await context[state].realtime?.flush(context[state].transaction);
   }
 

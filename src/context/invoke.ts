@@ -9,7 +9,7 @@ import { type Call, validate } from "../define/middleware.ts";
 import type { ProcedureDefinition } from "../define/procedure.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { SvcRequest } from "../http/request.ts";
-import { identityOf } from "../postgres/identity.ts";
+import { identityOf, systemIdentity } from "../postgres/identity.ts";
 import { type CrudStatement, callStatement, callWithin } from "../postgres/statement.ts";
 import { type Access, RequestTransaction, type TransactionLimits } from "../postgres/transaction.ts";
 import { CallContext, type Caller, type ContextServices, createContext } from "./create-context.ts";
@@ -17,6 +17,7 @@ import { CallContext, type Caller, type ContextServices, createContext } from ".
 /** What a process needs in order to run calls. */
 export interface Runtime extends ContextServices {
   requestPool: pg.Pool;
+  systemPool: pg.Pool;
   limits: TransactionLimits;
 }
 
@@ -53,6 +54,31 @@ export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Pr
   });
 }
 
+/**
+ * Runs an internal procedure in one transaction: the way of the scheduler, crons and workflows. Who may call it has been
+ * decided by whoever enqueued it, so a session is not required.
+ *
+ * @param caller as whom; `.runAs("system")` of the procedure overrules it
+ * @param finish the last statement before COMMIT, such as the end of the job. (Default: none)
+ * @throws as `invoke`
+ */
+export function runInternal(
+  runtime: Runtime,
+  procedure: ProcedureDefinition,
+  input: unknown,
+  caller: Caller,
+  finish?: (transaction: RequestTransaction) => Promise<unknown>,
+): Promise<unknown> {
+  const actual = procedure.runAs === "system" ? { ...caller, session: null, system: true } : caller;
+  return inTransaction(runtime, actual, "write", async (transaction, context) => {
+    const call: Call = { context, input, outcome: {} };
+    const result = await checkOutput(procedure.output, await runRefusable(procedure, call));
+    await CallContext.tell(context);
+    await finish?.(transaction);
+    return result;
+  });
+}
+
 /** Opens the door, lets `work` through it, and closes it behind: COMMIT, unless something was thrown or undone. */
 async function inTransaction<T>(
   runtime: Runtime,
@@ -60,7 +86,9 @@ async function inTransaction<T>(
   access: Access,
   work: (transaction: RequestTransaction, context: CallContext) => Promise<T>,
 ): Promise<T> {
-  const transaction = new RequestTransaction(runtime.requestPool, identityOf(caller.session), access, runtime.limits);
+  const transaction = caller.system
+    ? new RequestTransaction(runtime.systemPool, systemIdentity, access, runtime.limits)
+    : new RequestTransaction(runtime.requestPool, identityOf(caller.session), access, runtime.limits);
   try {
     const context = createContext(runtime, caller, transaction, access);
     const result = await work(transaction, context);

@@ -7,6 +7,7 @@ import type { PgDatabase } from "drizzle-orm/pg-core";
 import type { Logger } from "pino";
 import type { Session } from "../auth/session.ts";
 import type { ContextRealtime } from "./realtime.ts";
+import type { ContextScheduler } from "./scheduler.ts";
 
 /** A map of Drizzle tables and relations, as `typeof schema`. */
 export type Schema = Record<string, unknown>;
@@ -45,6 +46,8 @@ export interface Context<S extends Schema = Schema> {
   readonly auth: ContextAuth;
   /** Tells subscribers when the call commits. */
   readonly realtime: ContextRealtime;
+  /** Runs internal procedures later, if the call commits. */
+  readonly scheduler: ContextScheduler;
   /** pino, with the request id on every line. */
   readonly log: Logger;
   /** The id that the caller and every log line of this call carry. */

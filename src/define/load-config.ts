@@ -8,6 +8,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { z } from "zod";
 import { type EffectiveConfig, environmentSchema, fileSchema } from "./config.ts";
+import { byNearness } from "./nearest.ts";
 import { checkOrigin } from "./origin.ts";
 
 type FileSettings = z.output<typeof fileSchema>;
@@ -91,22 +92,8 @@ function explain(issue: z.core.$ZodRawIssue): string | undefined {
 
 function unknownKey(key: string, known: string[]): string {
   if (AUTH_KEYS.includes(key)) return `"${key}" belongs in auth.ts: defineAuth({ ${key}: … })`;
-  const [nearest = ""] = known.toSorted((a, b) => distance(key, a) - distance(key, b));
+  const [nearest = ""] = byNearness(key, known);
   return `"${key}" is not a known key. Did you mean "${nearest}"? Known here: ${known.join(", ")}`;
-}
-
-/** Levenshtein's distance, letter case ignored. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (const [i, char] of [...a.toLowerCase()].entries()) {
-    const next = [i + 1];
-    for (let j = 0; j < b.length; j++) {
-      const swap = (row[j] ?? 0) + (char === b[j]?.toLowerCase() ? 0 : 1);
-      next.push(Math.min(swap, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }
 
 /** `limits.jsonBytes: ` or `schema[0]: `; nothing at the top. */

@@ -28,6 +28,8 @@ export interface ProcedureDefinition {
   output: StandardSchemaV1 | undefined;
   /** Runs middleware, input validation and handler. */
   run: (call: Call) => Promise<unknown>;
+  /** As whom an internal procedure runs, if not as whoever scheduled it. */
+  runAs?: "system";
   /** Generated CRUD: the one statement that answers the call, instead of `run`. */
   statement?: CrudStatement;
 }
@@ -88,6 +90,20 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     return new ProcedureBuilder({ ...this["~state"], anonymous: true });
   }
 
+  /**
+   * Lets an internal procedure run as the system: `context.db` looks past row-level security, and nobody is signed in.
+   * (Default: it runs as whoever scheduled it; what a cron calls runs as the system anyway)
+   */
+  runAs(who: T["kind"] extends "internal" ? "system" : never): ProcedureBuilder<S, T> {
+    const { kind, name } = this["~state"];
+    if (kind !== "internal" || who !== "system") {
+      throw new DefinitionError(`The ${kind} "${name}" cannot .runAs(${JSON.stringify(who)}).`, {
+        hint: 'Only procedure.internal can, and only "system". For audited access of others there is context.unsafeDb.',
+      });
+    }
+    return new ProcedureBuilder({ ...this["~state"], runAs: "system" });
+  }
+
   /** Adds a middleware around everything that is declared after it. */
   use<Adds extends object = object>(
     middleware: Middleware<Adds>,
@@ -130,12 +146,12 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     input: T["input"];
     output: unknown extends T["output"] ? R : T["output"];
   }> {
-    const { name, kind, anonymous, output, layers } = this["~state"];
+    const { name, kind, anonymous, output, layers, runAs } = this["~state"];
     if (!name) {
       throw new DefinitionError(`A ${kind} has no name.`, { hint: 'Call .name("module.operation") on it first.' });
     }
     const run = compose(layers, async (call) => handler(call as never));
-    return { "~svc": { procedure: { name, kind, anonymous, output, run } } };
+    return { "~svc": { procedure: { name, kind, anonymous, output, run, ...(runAs && { runAs }) } } };
   }
 
   #layer<Next extends BuilderTypes>(layer: Layer<Call, unknown>, hasInput = false): ProcedureBuilder<S, Next> {

@@ -1,11 +1,15 @@
-/** Who a statement runs as. The two functions here are the only place where a session becomes a database role. */
+/** Who a statement runs as. This file is the only place where a session becomes a database role. */
 import type { Session } from "../auth/session.ts";
 
 export interface Identity {
   /** The setting that policies read through svc.current_user_id(); "" when anonymous. */
   userId: string;
-  role: "svc_anonymous" | "svc_authenticated";
+  /** `svc_system` is no role to change to: its transactions run on the system's pool as whoever logged in there. */
+  role: "svc_anonymous" | "svc_authenticated" | "svc_system";
 }
+
+/** What runs for nobody in particular: crons, and jobs that declare it. */
+export const systemIdentity: Identity = { userId: "", role: "svc_system" };
 
 const anonymous: Identity = { userId: "", role: "svc_anonymous" };
 

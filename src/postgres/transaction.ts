@@ -79,6 +79,25 @@ export class RequestTransaction {
     }
   }
 
+  /**
+   * Runs one statement as the login instead of the caller's role, for the few functions that no SQL of a request may reach
+   * (sql/jobs/enqueue_job.sql). The three statements are sent together: nothing else of this transaction comes between.
+   */
+  async asLogin(config: pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
+    if (this.#identity.role === "svc_system") return this.query(config, values);
+    const leaving = this.query({ name: "svc_role_none", text: "set local role none" });
+    const answer = this.query(config, values);
+    const returning = this.query({
+      name: `svc_role_${this.#identity.role}`,
+      text: `set local role ${this.#identity.role}`,
+    });
+    // When the statement fails, the others fail with it; its own reason is the one to tell.
+    const [result, ...others] = await Promise.allSettled([answer, leaving, returning]);
+    if (result.status === "rejected") throw result.reason;
+    for (const other of others) if (other.status === "rejected") throw other.reason;
+    return result.value;
+  }
+
   /** Whether a statement has been run, and `commit` and `rollback` are still to come. */
   get isOpen(): boolean {
     return this.#lease !== undefined;
@@ -150,6 +169,14 @@ export class RequestTransaction {
       lease.client.query(config).catch((error) => {
         this.#failure ??= error;
       });
+    if (this.#identity.role === "svc_system") {
+      // The system's pool is not pipelined. It may not call set_config() either: nobody can become it, and it nobody.
+      await send(begin[this.#access]);
+      const { statementTimeoutMs, idleInTransactionMs } = this.#limits;
+      await send({ text: `set local statement_timeout = ${Number(statementTimeoutMs)}` });
+      await send({ text: `set local idle_in_transaction_session_timeout = ${Number(idleInTransactionMs)}` });
+      return lease;
+    }
     send(begin[this.#access]);
     send({
       ...enter,

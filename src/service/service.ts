@@ -6,8 +6,6 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Logger } from "pino";
 import { createAuth } from "../auth/create-auth.ts";
-import { requestDatabases, systemDatabase } from "../context/database.ts";
-import type { Runtime } from "../context/invoke.ts";
 import type { EffectiveConfig } from "../define/config.ts";
 import { createApp } from "../http/app.ts";
 import { createMetrics } from "../http/metrics.ts";
@@ -15,9 +13,10 @@ import { createOriginPolicy } from "../http/origin-policy.ts";
 import { refuseDrift } from "../postgres/fingerprints.ts";
 import { createPools, type PoolUrls } from "../postgres/pools.ts";
 import { createRealtime } from "../realtime/create-realtime.ts";
-import { isPublicQuery, publicRerun } from "../realtime/rerun.ts";
+import { publicRerun } from "../realtime/rerun.ts";
 import { redeemTicket, ticketEndpoint } from "../realtime/tickets.ts";
 import type { LoadedApp } from "./load-app.ts";
+import { createRuntime } from "./runtime.ts";
 
 export interface ServiceOptions {
   app: LoadedApp;
@@ -76,14 +75,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     const { authenticate, once } = auth;
     const { procedures } = app.api["~svc"];
-    const runtime: Runtime = {
-      log,
-      requestPool: pools.request,
-      limits: config.limits,
-      requestDatabase: requestDatabases(app.schema),
-      systemDatabase: systemDatabase(pools.system, app.schema),
-      isPublicQuery: (name) => isPublicQuery(procedures.get(name)),
-    };
+    const runtime = createRuntime(app, pools, config, log);
     const realtime = createRealtime({
       api: app.api,
       url: options.urls.replication,

@@ -1,0 +1,16 @@
+-- A user by id, as sessions show users: for jobs and workflows, which run as somebody without a session of theirs. Called
+-- by src/auth/find-user.ts as svc_system. fields: see auth.find_session().
+
+create or replace function auth.find_user(user_id text)
+returns table (email text, name text, fields jsonb)
+language sql
+stable
+rows 1
+as $$
+  select u.email, u.name,
+         pg_catalog.to_jsonb(u) - array['id', 'email', 'name', 'email_verified', 'image', 'created_at', 'updated_at']
+    from auth."user" u
+   where u.id = find_user.user_id
+$$;
+
+comment on function auth.find_user(text) is 'The user with this id; no row when there is none.';

@@ -1,0 +1,27 @@
+-- Puts a call of an internal procedure into the queue. Called by svc.enqueue_job and svc_private.enqueue_system_job, which
+-- say on whose behalf: here nothing is checked, so nobody else may execute it.
+--
+-- Ten attempts: the waits between them grow from 3 seconds to 6 hours, 10 hours in all. A job that has used them up stays
+-- in the queue's table, visible, until someone retries or cancels it.
+
+create or replace function svc_private.add_procedure_job(
+  caller jsonb, procedure text, args json, due timestamptz, request_id text
+)
+returns bigint
+language sql
+volatile
+set search_path = ''
+as $$
+  select j.id
+    from graphile_worker.add_job(
+      identifier => 'procedure',
+      payload => json_build_object('procedure', procedure, 'args', args, 'caller', caller, 'requestId', request_id),
+      run_at => due,
+      max_attempts => 10
+    ) j
+$$;
+
+comment on function svc_private.add_procedure_job(jsonb, text, json, timestamptz, text) is
+  'Enqueues a call of an internal procedure on behalf of the caller that is given, and returns the id of the job.';
+
+revoke execute on function svc_private.add_procedure_job(jsonb, text, json, timestamptz, text) from svc_system;

@@ -1,0 +1,27 @@
+-- Takes a job that has not begun out of the queue: the caller's own, and no other's, whose ids get the same answer as ids
+-- that do not exist. Called by ctx.scheduler.cancel. Executable as svc.enqueue_job is, and for the same reason.
+
+create or replace function svc.cancel_job(job_id bigint)
+returns boolean
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+begin
+  if current_setting('transaction_read_only')::boolean then
+    raise exception 'a query cannot cancel' using errcode = '25006';
+  end if;
+  -- Without a user nothing matches: whoever is anonymous owns nothing.
+  delete from graphile_worker._private_jobs j
+   where j.id = cancel_job.job_id and j.locked_at is null
+     and j.payload #>> '{caller,userId}' = svc.current_user_id();
+  return found;
+end
+$$;
+
+grant execute on function svc.cancel_job(bigint) to svc_request;
+revoke execute on function svc.cancel_job(bigint) from svc_system;
+
+comment on function svc.cancel_job(bigint) is
+  'Removes a job of the current user that has not begun; false when there is none of that id.';

@@ -1,0 +1,28 @@
+-- Gives back what a worker holds, as if it had not begun: for the end of a worker whose jobs do not end in time. Called by
+-- workers/runner.ts. Unlike a rescue this uses up no attempt.
+
+create or replace function svc_private.return_jobs(worker text)
+returns integer
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+declare
+  returned integer;
+begin
+  update graphile_worker._private_jobs j
+     set attempts = greatest(0, j.attempts - 1), locked_at = null, locked_by = null
+   where j.locked_by = return_jobs.worker;
+  get diagnostics returned = row_count;
+  update graphile_worker._private_job_queues q
+     set locked_at = null, locked_by = null
+   where q.locked_by = return_jobs.worker;
+  if returned > 0 then
+    perform pg_notify('jobs:insert', format('{"count":%s}', returned));
+  end if;
+  return returned;
+end
+$$;
+
+comment on function svc_private.return_jobs(text) is 'Gives back the jobs that a worker holds; returns how many.';

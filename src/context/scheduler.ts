@@ -1,0 +1,151 @@
+/**
+ * `ctx.scheduler`: calls of internal procedures, later. Enqueued in the call's own transaction: a job exists when the call
+ * commits, and never when it fails.
+ * Next hop: `sql/jobs/enqueue_job.sql`; `workers/tasks/procedure.ts` runs what was enqueued.
+ */
+import { byNearness } from "../define/nearest.ts";
+import { SvcError } from "../errors/svc-error.ts";
+import type { Access, RequestTransaction } from "../postgres/transaction.ts";
+import { jobArguments } from "./job-arguments.ts";
+
+/** The `scheduler` of a context. Jobs run as whoever scheduled them, unless the procedure declares `.runAs("system")`. */
+export interface ContextScheduler {
+  /**
+   * Runs an internal procedure after a delay.
+   *
+   * @param delayMs in milliseconds, counted from this call; at most ten years. 0 runs it as soon as the call has committed
+   * @param args plain JSON without secrets, at most 64 KiB. (Default: no input)
+   * @returns the job's id
+   * @throws SvcError VALIDATION_FAILED for arguments that cannot be kept, INTERNAL for a name that is no internal
+   *   procedure's or a delay that is none, QUERY_WROTE in a query
+   */
+  runAfter(delayMs: number, name: string, args?: unknown): Promise<string>;
+  /** Runs an internal procedure at a time; one in the past means now. @param at a Date, epoch milliseconds or ISO 8601 */
+  runAt(at: Date | number | string, name: string, args?: unknown): Promise<string>;
+  /**
+   * Takes a job of the caller's out of the queue, if it has not begun.
+   *
+   * @returns false when there is no such job (any more), or it is somebody else's
+   */
+  cancel(id: string): Promise<boolean>;
+}
+
+/** Which internal procedures there are. */
+export interface InternalNames {
+  has(name: string): boolean;
+  list(): string[];
+}
+
+/** In milliseconds: ten years of 365 days. */
+const maxDelay = 315_360_000_000;
+
+/** What the two kinds of callers use: the functions differ in who may execute them, and on whose behalf they act. */
+const statements = {
+  caller: {
+    enqueue: { name: "svc_enqueue_job", text: "select svc.enqueue_job($1, $2, $3, $4, $5) as it" },
+    cancel: { name: "svc_cancel_job", text: "select svc.cancel_job($1) as it" },
+  },
+  system: {
+    enqueue: {
+      name: "svc_enqueue_system_job",
+      text: "select svc_private.enqueue_system_job($1, $2, $3, $4, $5) as it",
+    },
+    cancel: { name: "svc_cancel_any_job", text: "select svc_private.cancel_any_job($1) as it" },
+  },
+};
+
+export interface CallSchedulerOptions {
+  transaction: RequestTransaction;
+  access: Access;
+  internals: InternalNames;
+  /** Whether the call runs as the system. */
+  system: boolean;
+  requestId: string;
+}
+
+export class CallScheduler implements ContextScheduler {
+  readonly #options: CallSchedulerOptions;
+  readonly #pending = new Set<Promise<unknown>>();
+
+  constructor(options: CallSchedulerOptions) {
+    this.#options = options;
+  }
+
+  runAfter(delayMs: number, name: string, args?: unknown): Promise<string> {
+    return this.#keep(async () => {
+      if (typeof delayMs !== "number" || !(delayMs >= 0 && delayMs <= maxDelay)) {
+        throw mistake(`runAfter: ${delayMs} is no delay. Pass milliseconds, from 0 to ${maxDelay}.`);
+      }
+      return this.#enqueue(name, args, `${delayMs} milliseconds`, null);
+    });
+  }
+
+  runAt(at: Date | number | string, name: string, args?: unknown): Promise<string> {
+    return this.#keep(async () => this.#enqueue(name, args, null, timeOf(at)));
+  }
+
+  cancel(id: string): Promise<boolean> {
+    return this.#keep(async () => {
+      this.#refuseInQuery();
+      if (!/^[1-9]\d{0,17}$/.test(String(id))) return false;
+      return this.#ask("cancel", [id]);
+    });
+  }
+
+  /** Waits for what the handler did not await: a job that could not be enqueued fails the call. Called before COMMIT. */
+  async settle(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
+  }
+
+  async #enqueue(name: string, args: unknown, delay: string | null, at: string | null): Promise<string> {
+    const { internals, requestId } = this.#options;
+    this.#refuseInQuery();
+    if (!internals.has(name)) throw unknownName(name, internals.list());
+    return String(await this.#ask("enqueue", [name, jobArguments(name, args), delay, at, requestId]));
+  }
+
+  async #ask<T>(what: "enqueue" | "cancel", values: unknown[]): Promise<T> {
+    const { transaction, system } = this.#options;
+    const { rows } = await transaction.asLogin({ ...statements[system ? "system" : "caller"][what], values });
+    return rows[0].it;
+  }
+
+  #refuseInQuery(): void {
+    if (this.#options.access === "write") return;
+    throw new SvcError("QUERY_WROTE", undefined, {
+      hint: "A query cannot schedule anything, for it may run again. Make it a mutation.",
+    });
+  }
+
+  #keep<T>(run: () => Promise<T>): Promise<T> {
+    const running = run();
+    this.#pending.add(running);
+    // Whether it failed is settle()'s business; without a listener here the process would end.
+    running.then(
+      () => this.#pending.delete(running),
+      () => {},
+    );
+    return running;
+  }
+}
+
+function timeOf(at: Date | number | string): string {
+  const time = new Date(at);
+  if (Number.isNaN(time.getTime()) || time.getTime() - Date.now() > maxDelay) {
+    throw mistake(`runAt: ${at} is no time within ten years. Pass a Date, epoch milliseconds or an ISO 8601 text.`);
+  }
+  return time.toISOString();
+}
+
+function unknownName(name: string, known: string[]): SvcError {
+  const near = byNearness(name, known).slice(0, 3);
+  const advice =
+    near.length > 0 ? `Did you mean ${near.map((one) => `"${one}"`).join(", ")}?` : "There is none at all.";
+  return mistake(
+    `"${name}" is no internal procedure that is registered in defineApi. ${advice} ` +
+      "Only procedure.internal can be scheduled.",
+  );
+}
+
+/** The author's, not the caller's: the caller learns nothing of it. */
+const mistake = (text: string) => new SvcError("INTERNAL", undefined, { cause: new Error(`ctx.scheduler: ${text}`) });

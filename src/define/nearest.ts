@@ -1,0 +1,19 @@
+/** Which of the known names somebody may have meant: for the hints of errors. */
+
+/** @returns the known names, those that differ least from `name` first */
+export const byNearness = (name: string, known: readonly string[]): string[] =>
+  known.toSorted((a, b) => distance(name, a) - distance(name, b));
+
+/** Levenshtein's distance, letter case ignored. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (const [i, char] of [...a.toLowerCase()].entries()) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; j++) {
+      const swap = (row[j] ?? 0) + (char === b[j]?.toLowerCase() ? 0 : 1);
+      next.push(Math.min(swap, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,27 @@
+/**
+ * What a process needs to run calls of an application, whether they come by HTTP or from the queue.
+ * Next hop: `src/context/invoke.ts`.
+ */
+import type { Logger } from "pino";
+import { requestDatabases, systemDatabase } from "../context/database.ts";
+import type { Runtime } from "../context/invoke.ts";
+import type { EffectiveConfig } from "../define/config.ts";
+import type { Pools } from "../postgres/pools.ts";
+import { isPublicQuery } from "../realtime/rerun.ts";
+import type { LoadedApp } from "./load-app.ts";
+
+export function createRuntime(app: LoadedApp, pools: Pools, config: EffectiveConfig, log: Logger): Runtime {
+  const { procedures } = app.api["~svc"];
+  const internal = [...procedures.values()].filter(({ kind }) => kind === "internal").map(({ name }) => name);
+  const known = new Set(internal);
+  return {
+    log,
+    requestPool: pools.request,
+    systemPool: pools.system,
+    limits: config.limits,
+    requestDatabase: requestDatabases(app.schema),
+    systemDatabase: systemDatabase(pools.system, app.schema),
+    isPublicQuery: (name) => isPublicQuery(procedures.get(name)),
+    internals: { has: (name) => known.has(name), list: () => internal },
+  };
+}

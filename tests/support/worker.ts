@@ -1,0 +1,46 @@
+/** A worker under test, on the test file's own database, and ways to look at its queue. */
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll } from "vitest";
+import type { Api } from "../../src/define/api.ts";
+import { defineAuth } from "../../src/define/auth.ts";
+import { loadConfig } from "../../src/define/load-config.ts";
+import { createLog } from "../../src/service/log.ts";
+import { startWorker, type Worker, type WorkerOptions } from "../../workers/runner.ts";
+import * as schema from "../fixture/backend/schema.ts";
+import type { Database } from "./database.ts";
+
+const started: Worker[] = [];
+
+/** Starts a worker; it is stopped at the end of the file, if not before. */
+export async function worker(db: Database, api: Api, options: Partial<WorkerOptions> = {}): Promise<Worker> {
+  const config = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
+  const running = startWorker({
+    app: { api, auth: defineAuth({}), schema },
+    config,
+    urls: db.urls,
+    log: createLog("silent"),
+    ...options,
+  });
+  if (started.length === 0) afterAll(() => Promise.all(started.map((one) => one.stop())).then(() => {}));
+  started.push(running);
+  await running.ready;
+  return running;
+}
+
+export interface JobRow {
+  id: string;
+  attempts: number;
+  last_error: string | null;
+  locked_by: string | null;
+  payload: { procedure: string; args: unknown; caller: { kind: string; userId?: string } };
+}
+
+/** What is in the queue, oldest first. */
+export const jobs = (db: Database): Promise<JobRow[]> =>
+  db.sql<JobRow & Record<string, unknown>>("select * from graphile_worker._private_jobs order by id");
+
+/** Waits until something is so; the test's own limit of time ends a wait for what never comes. */
+export async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
+  while (!(await holds())) await sleep(20);
+}

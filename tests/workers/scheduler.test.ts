@@ -1,0 +1,258 @@
+// If this file fails, work that was scheduled is lost, done twice, done for what never happened, or done as somebody else.
+import { eq } from "drizzle-orm";
+import { beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { SvcError } from "../../src/index.ts";
+import { procedure } from "../fixture/backend/index.ts";
+import { notes } from "../fixture/backend/schema.ts";
+import { database } from "../support/database.ts";
+import { apiWith, service, type User } from "../support/service.ts";
+import { jobs, until, worker } from "../support/worker.ts";
+
+const seen: unknown[] = [];
+const note = procedure.internal
+  .name("jobs.note")
+  .input(z.object({ title: z.string() }))
+  .handler(async ({ context, input }) => {
+    const session = context.auth.getSession();
+    seen.push({ title: input.title, user: session?.user.email ?? null });
+    await context.db.insert(notes).values({ title: input.title, userId: session?.user.id ?? "nobody" });
+  });
+
+const visible = async (context: { db: { select(): { from(table: typeof notes): PromiseLike<unknown[]> } } }) =>
+  (await context.db.select().from(notes)).length;
+
+const scheduling = {
+  note,
+  count: procedure.internal.name("jobs.count").handler(async ({ context }) => {
+    seen.push({ counted: await visible(context) });
+  }),
+  who: procedure.internal.name("jobs.who").handler(({ context }) => {
+    seen.push({ session: context.auth.getSession() });
+  }),
+  countAll: procedure.internal
+    .name("jobs.countAll")
+    .runAs("system")
+    .handler(async ({ context }) => {
+      seen.push({ countedAll: await visible(context), session: context.auth.getSession() });
+    }),
+  run: procedure.mutation
+    .name("jobs.run")
+    .allowAnonymous()
+    .input(z.object({ name: z.string(), args: z.unknown().optional(), delay: z.number().optional() }))
+    .handler(async ({ context, input }) => ({
+      id: await context.scheduler.runAfter(input.delay ?? 0, input.name, input.args),
+    })),
+  runAt: procedure.mutation
+    .name("jobs.runAt")
+    .input(z.object({ at: z.union([z.string(), z.number(), z.date()]) }))
+    .handler(async ({ context, input }) => ({
+      id: await context.scheduler.runAt(input.at, "jobs.note", { title: "at" }),
+    })),
+  cancel: procedure.mutation
+    .name("jobs.cancel")
+    .allowAnonymous()
+    .input(z.object({ id: z.string() }))
+    .handler(({ context, input }) => context.scheduler.cancel(input.id)),
+  abort: procedure.mutation
+    .name("jobs.abort")
+    .input(z.object({ at: z.enum(["row", "job", "message", "nowhere"]) }))
+    .handler(async ({ context, input }) => {
+      const { user } = context.auth.requireAuth();
+      const stop = (at: string) => {
+        if (at === input.at) throw new SvcError("CONFLICT", "stopped");
+      };
+      await context.db.insert(notes).values({ title: "abort", userId: user.id });
+      stop("row");
+      await context.scheduler.runAfter(3_600_000, "jobs.note", { title: "abort" });
+      stop("job");
+      context.realtime.invalidate("notes.list");
+      stop("message");
+    }),
+  forget: procedure.mutation.name("jobs.forget").handler(({ context }) => {
+    void context.scheduler.runAfter(3_600_000, "jobs.note", { title: "not awaited" });
+  }),
+  forgetWrong: procedure.mutation.name("jobs.forgetWrong").handler(async ({ context }) => {
+    await context.db.insert(notes).values({ title: "forgotten", userId: context.auth.requireAuth().user.id });
+    void context.scheduler.runAfter(0, "jobs.note", { title: () => "a function" });
+  }),
+  query: procedure.query.name("jobs.query").handler(async ({ context }) => {
+    await context.scheduler.runAfter(0, "jobs.note", { title: "from a query" });
+  }),
+  nested: procedure.mutation.name("jobs.nested").handler(async ({ context }) => {
+    await context.db
+      .transaction(async (inner) => {
+        await context.scheduler.runAfter(3_600_000, "jobs.note", { title: "undone" });
+        await inner.insert(notes).values({ title: "undone", userId: "somebody else" });
+      })
+      .catch(() => {});
+    // The role has to be the caller's again, and the transaction alive.
+    return (await context.db.select().from(notes).where(eq(notes.title, "undone"))).length;
+  }),
+  parallel: procedure.mutation.name("jobs.parallel").handler(async ({ context }) => {
+    const { user } = context.auth.requireAuth();
+    const work = Array.from({ length: 20 }, (_, index) => [
+      context.db.insert(notes).values({ title: `parallel ${index}`, userId: user.id }),
+      context.scheduler.runAfter(3_600_000, "jobs.note", { title: `parallel ${index}` }),
+    ]);
+    await Promise.all(work.flat());
+  }),
+};
+
+const db = database();
+const api = apiWith({ procedures: { scheduling } });
+const app = service(db, api);
+let ann: User;
+let bob: User;
+beforeAll(async () => {
+  ann = await app.signUp("ann");
+  bob = await app.signUp("bob");
+});
+
+const later = 3_600_000;
+const queued = async (title: string) =>
+  (await jobs(db)).filter(({ payload }) => (payload.args as { title?: string } | null)?.title === title);
+
+describe("a scheduled job", () => {
+  test("runs as the user who scheduled it, under their row-level security", async () => {
+    await worker(db, api);
+    const { status, body } = await app.mutate(ann, "jobs.run", { name: "jobs.note", args: { title: "as ann" } });
+    expect([status, typeof body.json.id]).toEqual([200, "string"]);
+    await until(() => seen.length === 1);
+    expect(seen).toEqual([{ title: "as ann", user: ann.email }]);
+    await until(async () => (await queued("as ann")).length === 0);
+
+    await app.mutate(bob, "jobs.run", { name: "jobs.count" });
+    await until(() => seen.length === 2);
+    expect(seen[1]).toEqual({ counted: 0 });
+  });
+
+  test("runs as nobody when nobody was signed in", async () => {
+    await app.mutate(null, "jobs.run", { name: "jobs.who" });
+    await until(() => seen.length === 3);
+    expect(seen[2]).toEqual({ session: null });
+  });
+
+  test("runs as the system when the procedure declares it", async () => {
+    await app.mutate(bob, "jobs.run", { name: "jobs.countAll" });
+    await until(() => seen.length === 4);
+    expect(seen[3]).toEqual({ countedAll: 1, session: null });
+  });
+
+  test("is dropped when the user who scheduled it is gone", async () => {
+    const carl = await app.signUp("carl");
+    await app.mutate(carl, "jobs.run", { name: "jobs.note", args: { title: "of carl" }, delay: later });
+    await db.sql(`delete from auth."user" where id = $1`, [carl.id]);
+    await db.sql("update graphile_worker._private_jobs set run_at = now()");
+    await until(async () => (await queued("of carl")).length === 0);
+    expect(await db.sql("select from public.notes where title = 'of carl'")).toHaveLength(0);
+  });
+});
+
+describe("ctx.scheduler", () => {
+  test.for([
+    { at: "row", left: 0 },
+    { at: "job", left: 0 },
+    { at: "message", left: 0 },
+    { at: "nowhere", left: 1 },
+  ])("aborted after $at, a mutation leaves $left of its rows and jobs", async ({ at, left }) => {
+    await app.mutate(ann, "jobs.abort", { at });
+    expect(await db.sql("select from public.notes where title = 'abort'")).toHaveLength(left);
+    expect(await queued("abort")).toHaveLength(left);
+  });
+
+  test("counts runAfter in milliseconds, and takes a Date, a number or a text in runAt", async () => {
+    const { body } = await app.mutate(ann, "jobs.run", { name: "jobs.note", args: { title: "x" }, delay: later });
+    const [row] = await db.sql(
+      "select extract(epoch from run_at - created_at)::float as seconds from graphile_worker._private_jobs where id = $1",
+      [body.json.id],
+    );
+    expect(Math.round(row?.seconds)).toBe(3600);
+
+    const at = "2030-05-06T07:08:09.000Z";
+    for (const value of [at, Date.parse(at)]) await app.mutate(ann, "jobs.runAt", { at: value });
+    await app.post("/api/mutation", { name: "jobs.runAt", args: { json: { at }, meta: [[1, "at"]] } }, ann);
+    const rows = await db.sql(
+      "select run_at from graphile_worker._private_jobs where payload #>> '{args,title}' = 'at'",
+    );
+    expect(rows.map(({ run_at }) => run_at.toISOString())).toEqual([at, at, at]);
+  });
+
+  test.for(["not a time", "99999-01-01", ""])("refuses runAt(%j)", async (at) => {
+    expect((await app.mutate(ann, "jobs.runAt", { at })).status).toBe(500);
+  });
+
+  test("lets a job be cancelled by whoever scheduled it, and by nobody else", async () => {
+    const { body } = await app.mutate(ann, "jobs.run", { name: "jobs.note", args: { title: "mine" }, delay: later });
+    const { id } = body.json;
+    for (const [user, expected] of [
+      [bob, false],
+      [null, false],
+      [ann, true],
+      [ann, false],
+    ] as const) {
+      expect((await app.mutate(user, "jobs.cancel", { id })).body.json).toBe(expected);
+    }
+    expect(await queued("mine")).toHaveLength(0);
+    expect((await app.mutate(ann, "jobs.cancel", { id: "1; drop table" })).body.json).toBe(false);
+  });
+
+  test("says which procedures there are when a name is none of them", async () => {
+    for (const name of ["jobs.notes", "notes.create", "jobs.run"]) {
+      const { status, body } = await app.mutate(ann, "jobs.run", { name, args: {} });
+      expect([status, body.code]).toEqual([500, "INTERNAL"]);
+    }
+    expect(app.logged.join("")).toMatch(/\\"jobs\.notes\\" is no internal procedure .* Did you mean \\"jobs\.note\\"/);
+  });
+
+  test("is refused in queries", async () => {
+    expect((await app.query(ann, "jobs.query")).body.code).toBe("QUERY_WROTE");
+    expect(await queued("from a query")).toHaveLength(0);
+  });
+
+  test("keeps what the handler did not wait for, and fails the call when that fails", async () => {
+    expect((await app.mutate(ann, "jobs.forget")).status).toBe(200);
+    expect(await queued("not awaited")).toHaveLength(1);
+    expect((await app.mutate(ann, "jobs.forgetWrong")).body.code).toBe("VALIDATION_FAILED");
+    expect(await db.sql("select from public.notes where title = 'forgotten'")).toHaveLength(0);
+  });
+
+  test("is undone with a savepoint, and leaves the caller's role as it was", async () => {
+    expect((await app.mutate(ann, "jobs.nested")).body.json).toBe(0);
+    expect(await queued("undone")).toHaveLength(0);
+  });
+
+  test("beside other statements of the handler leaves each of them its role", async () => {
+    expect((await app.mutate(ann, "jobs.parallel")).status).toBe(200);
+    expect(await db.sql("select from public.notes where title like 'parallel %'")).toHaveLength(20);
+  });
+});
+
+describe("the queue", () => {
+  test.for(["svc_authenticated", "svc_anonymous"])("cannot be reached by SQL of a request as %s", async (role) => {
+    const client = await db.connect("request");
+    const attempts = [
+      "select svc.enqueue_job('jobs.countAll', '{}', '0', null, null)",
+      "select svc.cancel_job(1)",
+      "select svc.finish_job(1, 'x')",
+      "select * from graphile_worker._private_jobs",
+      "select graphile_worker.add_job('procedure', '{}')",
+      "select svc_private.enqueue_system_job('jobs.countAll', '{}', '0', null, null)",
+    ];
+    for (const attempt of attempts) {
+      await client.query("begin");
+      await client.query("select set_config('svc.user_id', $1, true), set_config('role', $2, true)", [ann.id, role]);
+      await expect(client.query(attempt), attempt).rejects.toThrow(/permission denied/);
+      await client.query("rollback");
+    }
+  });
+
+  test("internal procedures answer over HTTP as if there were none", async () => {
+    for (const call of [app.query.bind(app), app.mutate.bind(app)]) {
+      const internal = await call(ann, "jobs.note", { title: "from outside" });
+      const unknown = await call(ann, "jobs.nothing", {});
+      expect([internal.status, internal.body.code]).toEqual([404, "NOT_FOUND"]);
+      expect({ ...internal.body, requestId: "" }).toEqual({ ...unknown.body, requestId: "" });
+    }
+  });
+});

@@ -1,0 +1,97 @@
+/**
+ * Life and death of workers. A worker holds a lock on a connection of its own, free the moment its process dies; every
+ * worker looks out for locks that are free, and gives the jobs of their holders back.
+ * Next hop: `sql/jobs/hold_worker.sql`, `sql/jobs/rescue_workers.sql`.
+ */
+import pg from "pg";
+import type { Logger } from "pino";
+
+/** In milliseconds: between two looks. The dead are found at the second one. */
+const lookEvery = 2_000;
+/** In milliseconds: before the next try to connect. */
+const reconnectAfter = 500;
+/** Workers find back after a restart of PostgreSQL. */
+const graceAfterRestart = "10 seconds";
+
+export interface RescueOptions {
+  /** Connection string of the system's login; not through a pooler in transaction mode, which would share the lock. */
+  url: string;
+  /** The id under which this worker holds jobs. */
+  worker: string;
+  pool: pg.Pool;
+  log: Logger;
+  /** In milliseconds. (Default: 2000) */
+  lookEveryMs?: number;
+}
+
+export interface Rescue {
+  /** Resolves when the lock is held for the first time: before that the worker must take no job. */
+  held: Promise<void>;
+  close(): Promise<void>;
+}
+
+export function startRescue({ url, worker, pool, log, lookEveryMs = lookEvery }: RescueOptions): Rescue {
+  let closed = false;
+  let client: pg.Client | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let retry: NodeJS.Timeout | undefined;
+  let suspects: string[] = [];
+  let looking: Promise<void> | undefined;
+
+  const { promise: held, resolve: nowHeld } = Promise.withResolvers<void>();
+
+  const hold = async () => {
+    const next = new pg.Client({ connectionString: url, application_name: `svc ${worker}`, keepAlive: true });
+    let lost = false;
+    const again = (reason: unknown) => {
+      if (lost || closed) return;
+      lost = true;
+      log.warn({ reason: String(reason) }, "the connection that says that this worker lives is lost; making another");
+      next.end().catch(() => {});
+      retry = setTimeout(() => void hold(), reconnectAfter);
+    };
+    next.on("error", again);
+    next.on("end", () => again("closed"));
+    client = next;
+    try {
+      await next.connect();
+      // A host that loses its power says no goodbye: found out within 20 seconds.
+      await next.query("set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3");
+      await next.query("select svc_private.hold_worker($1)", [worker]);
+      nowHeld();
+    } catch (error) {
+      again(error);
+    }
+  };
+
+  const look = async () => {
+    const { rows } = await pool.query<{ worker: string; rescued: boolean }>(
+      "select worker, rescued from svc_private.rescue_workers($1, $2)",
+      [suspects, graceAfterRestart],
+    );
+    suspects = rows.filter(({ rescued }) => !rescued).map((row) => row.worker);
+    for (const row of rows.filter(({ rescued }) => rescued)) {
+      log.warn({ dead: row.worker }, "gave the jobs of a dead worker back");
+    }
+  };
+  const next = () => {
+    timer = setTimeout(() => {
+      looking = look()
+        .catch((error) => log.warn({ reason: String(error) }, "could not look for dead workers; trying again"))
+        .finally(() => closed || next());
+    }, lookEveryMs);
+  };
+
+  void hold();
+  next();
+  return {
+    held,
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      clearTimeout(retry);
+      await looking;
+      await client?.end().catch(() => {});
+    },
+  };
+}

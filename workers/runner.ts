@@ -1,0 +1,172 @@
+/**
+ * A worker: takes jobs off the queue and runs them, several at a time. Any number of them may run, in the process that
+ * serves or in processes of their own.
+ * Next hop: `tasks.ts` for what a job is, `rescue.ts` for what happens when a worker dies, `crontab.ts` for crons.
+ */
+import { type JobHelpers, Logger as QueueLogger, runTaskList, type TaskList } from "graphile-worker";
+import type { Logger } from "pino";
+import { sessionsOfUsers } from "../src/auth/find-user.ts";
+import type { EffectiveConfig } from "../src/define/config.ts";
+import { createPools, type Pools, type PoolUrls } from "../src/postgres/pools.ts";
+import type { LoadedApp } from "../src/service/load-app.ts";
+import { createRuntime } from "../src/service/runtime.ts";
+import { startRescue } from "./rescue.ts";
+import type { RunningJob, Task, TaskServices } from "./task.ts";
+import { tasks } from "./tasks.ts";
+
+/** Jobs at a time. */
+export const defaultConcurrency = 4;
+/** In milliseconds: jobs that come due are found by looking; new ones announce themselves. */
+const pollInterval = 1_000;
+
+export interface WorkerOptions {
+  app: LoadedApp;
+  config: EffectiveConfig;
+  urls: PoolUrls;
+  log: Logger;
+  /** Jobs at a time. (Default: 4) */
+  concurrency?: number;
+  /** Kinds of jobs that this worker takes. (Default: all) */
+  queues?: readonly string[];
+  /** In milliseconds between two looks for dead workers. (Default: 2000) */
+  rescueEveryMs?: number;
+}
+
+export interface Worker {
+  /** The name under which it holds jobs. */
+  id: string;
+  /** Resolves when it takes jobs. */
+  ready: Promise<void>;
+  /** Takes no more jobs and lets those that run end; after `limits.shutdownMs` they are given back. */
+  stop(): Promise<void>;
+}
+
+/** Starts a worker with connections of its own. @throws TypeError for a queue that is none */
+export function startWorker(options: WorkerOptions): Worker {
+  const { app, config, concurrency = defaultConcurrency } = options;
+  const log = options.log.child({ component: "worker" });
+  const chosen = choose(options.queues);
+  const pools = createPools(
+    options.urls,
+    { ...config.pool, ...config.limits, request: concurrency + 1, system: concurrency + 4, auth: 1 },
+    log,
+  );
+  const runtime = createRuntime(app, pools, config, log);
+  const services: TaskServices = { app, runtime, sessionOf: sessionsOfUsers(pools.system, app.auth) };
+
+  const list: TaskList = {};
+  for (const task of chosen) list[task.kind] = (payload, helpers) => runJob(task, payload, helpers, pool.id, services);
+
+  // Nobody could tell that a worker is dead that holds jobs and no lock.
+  const { promise: ready, resolve: begin } = Promise.withResolvers<void>();
+  const pool = runTaskList(
+    {
+      concurrency,
+      pollInterval,
+      noHandleSignals: true,
+      logger: new QueueLogger(() => toPino(log)),
+      gracefulShutdownAbortTimeout: Math.max(1, config.limits.shutdownMs / 2),
+      preset: { plugins: [beforeFirstJob(() => ready)] },
+    },
+    list,
+    pools.system,
+  );
+  const rescue = startRescue({
+    url: options.urls.system,
+    worker: pool.id,
+    pool: pools.system,
+    log,
+    ...(options.rescueEveryMs && { lookEveryMs: options.rescueEveryMs }),
+  });
+  rescue.held.then(begin);
+  pool.promise.catch((error) => log.error({ err: error }, "the worker ended in disorder"));
+
+  let stopping: Promise<void> | undefined;
+  return {
+    id: pool.id,
+    ready,
+    stop() {
+      stopping ??= stop();
+      return stopping;
+    },
+  };
+
+  async function stop(): Promise<void> {
+    log.info("stopping: finishing jobs that run");
+    const graceful = Promise.resolve(pool.gracefulShutdown()).then(
+      () => true,
+      () => true,
+    );
+    begin(); // in case it never began
+    if (!(await Promise.race([graceful, after(config.limits.shutdownMs)]))) await giveBack(pools, pool.id, log);
+    await rescue.close();
+    await pools.close();
+    log.info("stopped");
+  }
+}
+
+/** A task that ends without an error has done its job; what it did after losing it is refused by `svc.finish_job`. */
+async function runJob(task: Task, payload: unknown, helpers: JobHelpers, worker: string, services: TaskServices) {
+  const { job: row } = helpers;
+  const log = services.runtime.log.child({ job: row.id, kind: task.kind });
+  let finished = false;
+  const statement = { name: "svc_finish_job", text: "select svc.finish_job($1, $2)", values: [row.id, worker] };
+  const job: RunningJob = {
+    id: row.id,
+    attempt: row.attempts,
+    maxAttempts: row.max_attempts,
+    worker,
+    signal: helpers.abortSignal,
+    log,
+    async finish(transaction) {
+      await transaction.asLogin(statement);
+      finished = true;
+    },
+  };
+  const began = performance.now();
+  try {
+    await task.run(task.payload.parse(payload), job, services);
+    if (!finished) await services.runtime.systemPool.query(statement);
+    log.info({ ms: Math.round(performance.now() - began) }, "job done");
+  } catch (error) {
+    const last = job.attempt >= job.maxAttempts;
+    log.warn({ err: error, attempt: job.attempt, of: job.maxAttempts }, last ? "job failed for good" : "job failed");
+    throw reasonOf(error);
+  }
+}
+
+/** The queue keeps the message: that of what really happened, not the one for callers. */
+function reasonOf(error: unknown): Error {
+  const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return reason instanceof Error ? reason : new Error(String(reason));
+}
+
+function choose(queues: readonly string[] | undefined): readonly Task[] {
+  if (!queues) return tasks;
+  const known = tasks.map(({ kind }) => kind);
+  const unknown = queues.filter((queue) => !known.includes(queue));
+  if (unknown.length > 0) throw new TypeError(`There is no queue "${unknown[0]}". Queues: ${known.join(", ")}.`);
+  return tasks.filter(({ kind }) => queues.includes(kind));
+}
+
+/** The library asks its plugins before a worker's first look at the queue. */
+const beforeFirstJob = (wait: () => Promise<void>) => ({
+  name: "SvcWorkerLock",
+  version: "1.0.0",
+  worker: { hooks: { startWorker: wait } },
+});
+
+async function giveBack(pools: Pools, worker: string, log: Logger): Promise<void> {
+  const { rows } = await pools.system.query("select svc_private.return_jobs($1) as returned", [worker]);
+  log.warn({ jobs: rows[0].returned }, "some jobs did not end in time and were given back");
+}
+
+const after = (milliseconds: number) =>
+  new Promise<false>((resolve) => setTimeout(() => resolve(false), milliseconds).unref());
+
+/** The library talks much; what matters of it is said by `runJob`. */
+const toPino = (log: Logger) => (level: string, message: string) => {
+  if (level === "error") log.warn(message);
+  else if (level === "warning") log.debug(message);
+  else log.trace(message);
+};

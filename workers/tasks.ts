@@ -1,0 +1,5 @@
+/** Every kind of job, in one list. A new kind is a file in `tasks/` and a line here. */
+import type { Task } from "./task.ts";
+import { procedure } from "./tasks/procedure.ts";
+
+export const tasks: readonly Task[] = [procedure];

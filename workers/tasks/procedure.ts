@@ -1,0 +1,55 @@
+/**
+ * Calls of internal procedures: what `ctx.scheduler` and crons enqueue.
+ *
+ * Retries: 10 attempts over about 10 hours (sql/jobs/add_procedure_job.sql).
+ * Idempotency: what the handler writes through `ctx.db`, what it schedules and the end of the job are one transaction, so
+ * they happen once. What it does elsewhere (a mail, another service) happens at least once.
+ * Next hop: `src/context/invoke.ts`.
+ */
+import { z } from "zod";
+import type { Caller } from "../../src/context/create-context.ts";
+import { runInternal } from "../../src/context/invoke.ts";
+import { defineTask, type TaskServices } from "../task.ts";
+
+const payload = z.object({
+  procedure: z.string(),
+  args: z.unknown().optional(),
+  requestId: z.string().nullish(),
+  caller: z.discriminatedUnion("kind", [
+    z.object({ kind: z.literal("user"), userId: z.string() }),
+    z.object({ kind: z.literal("anonymous") }),
+    z.object({ kind: z.literal("system") }),
+  ]),
+});
+
+export const procedure = defineTask({
+  kind: "procedure",
+  payload,
+  async run({ procedure: name, args, requestId, caller: who }, job, services) {
+    const found = services.app.api["~svc"].procedures.get(name);
+    if (found?.kind !== "internal") {
+      throw new Error(`There is no internal procedure "${name}" in this version of the application.`);
+    }
+    const caller = await callerOf(who, `job:${job.id}`, services);
+    if (!caller) return job.log.info({ procedure: name }, "dropped: the user who scheduled this is gone");
+    await runInternal(
+      { ...services.runtime, log: job.log },
+      found,
+      args ?? undefined, // nothing was passed
+      { ...caller, requestId: requestId ?? `job:${job.id}` },
+      (transaction) => job.finish(transaction),
+    );
+  },
+});
+
+/** @returns null when the user has been deleted since: what was theirs goes with them */
+async function callerOf(
+  who: z.infer<typeof payload>["caller"],
+  sessionId: string,
+  { sessionOf }: TaskServices,
+): Promise<Omit<Caller, "requestId"> | null> {
+  if (who.kind === "system") return { session: null, system: true };
+  if (who.kind === "anonymous") return { session: null };
+  const session = await sessionOf(who.userId, sessionId);
+  return session && { session };
+}
