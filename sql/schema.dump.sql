@@ -184,6 +184,113 @@ grant delete, insert, select, update to svc_system
 comment: One-time values: e-mail verification, password reset, OAuth state.
 comment on identifier: What the value is for, and whose; how the library finds it.
 
+-- Table svc.rag_chunks owner svc_owner
+column id uuid not null default gen_random_uuid()
+column section_id uuid not null
+column source_id uuid not null
+column corpus text not null
+column visibility text not null
+column owner_id text
+column position integer not null
+column text text not null
+column sentence_starts integer[] not null
+column start_offset integer not null
+column end_offset integer not null
+column page_start integer not null
+column page_end integer not null
+column words tsvector not null
+constraint rag_chunks_pkey PRIMARY KEY (id)
+constraint rag_chunks_section_id_fkey FOREIGN KEY (section_id) REFERENCES svc.rag_sections(id) ON DELETE CASCADE
+constraint rag_chunks_source_id_corpus_visibility_fkey FOREIGN KEY (source_id, corpus, visibility) REFERENCES svc.rag_sources(id, corpus, visibility) ON DELETE CASCADE
+constraint rag_chunks_source_id_position_key UNIQUE (source_id, "position")
+CREATE INDEX rag_chunks_scope ON svc.rag_chunks USING btree (corpus, visibility, owner_id)
+CREATE INDEX rag_chunks_section ON svc.rag_chunks USING btree (section_id)
+CREATE INDEX rag_chunks_words ON svc.rag_chunks USING gin (words)
+policy delete_owner for delete to svc_authenticated using (owner_id = ( SELECT svc.current_user_id() AS current_user_id))
+policy insert_owner for insert to svc_authenticated with check ((owner_id = ( SELECT svc.current_user_id() AS current_user_id)) AND (EXISTS ( SELECT
+   FROM svc.rag_sections s
+  WHERE ((s.id = rag_chunks.section_id) AND (s.source_id = rag_chunks.source_id) AND (s.owner_id = ( SELECT svc.current_user_id() AS current_user_id))))))
+policy select_owner for select to svc_authenticated using (owner_id = ( SELECT svc.current_user_id() AS current_user_id))
+policy select_public for select to svc_anonymous, svc_authenticated using (visibility = 'public'::text)
+policy select_shared for select to svc_authenticated using (visibility = 'shared'::text)
+grant select to svc_anonymous
+grant delete, select to svc_authenticated
+grant delete, insert, select, update to svc_system
+grant insert (id, section_id, source_id, corpus, visibility, owner_id, position, text, sentence_starts, start_offset, end_offset, page_start, page_end, words) to svc_authenticated
+comment: A few sentences of one section: what is searched, weighed and cited.
+comment on sentence_starts: Where each sentence begins in text, in characters from 1.
+comment on start_offset: Where it begins in the ingested document, in characters from 0.
+comment on end_offset: Where it ends in the ingested document, exclusive.
+comment on page_start: Page of its beginning, from 1; form feeds part the pages of a document.
+comment on words: Its words and those of its headings, stemmed in the language of the source.
+
+-- Table svc.rag_sections owner svc_owner
+column id uuid not null default gen_random_uuid()
+column source_id uuid not null
+column corpus text not null
+column visibility text not null
+column owner_id text
+column position integer not null
+column level integer not null
+column title text not null
+column path text[] not null
+constraint rag_sections_pkey PRIMARY KEY (id)
+constraint rag_sections_source_id_corpus_visibility_fkey FOREIGN KEY (source_id, corpus, visibility) REFERENCES svc.rag_sources(id, corpus, visibility) ON DELETE CASCADE
+constraint rag_sections_source_id_position_key UNIQUE (source_id, "position")
+policy delete_owner for delete to svc_authenticated using (owner_id = ( SELECT svc.current_user_id() AS current_user_id))
+policy insert_owner for insert to svc_authenticated with check ((owner_id = ( SELECT svc.current_user_id() AS current_user_id)) AND (EXISTS ( SELECT
+   FROM svc.rag_sources s
+  WHERE ((s.id = rag_sections.source_id) AND (s.owner_id = ( SELECT svc.current_user_id() AS current_user_id))))))
+policy select_owner for select to svc_authenticated using (owner_id = ( SELECT svc.current_user_id() AS current_user_id))
+policy select_public for select to svc_anonymous, svc_authenticated using (visibility = 'public'::text)
+policy select_shared for select to svc_authenticated using (visibility = 'shared'::text)
+grant select to svc_anonymous
+grant delete, select to svc_authenticated
+grant delete, insert, select, update to svc_system
+grant insert (id, source_id, corpus, visibility, owner_id, position, level, title, path) to svc_authenticated
+comment: What stands under one heading of a source, without the headings below it.
+comment on level: Of the heading, 1 to 6; 0: what comes before the first one.
+comment on path: Titles of the headings from the top down to this one.
+
+-- Table svc.rag_sources owner svc_owner
+column id uuid not null default gen_random_uuid()
+column corpus text not null
+column visibility text not null
+column owner_id text
+column key text not null
+column title text not null
+column uri text
+column language regconfig not null default 'english'::regconfig
+column checksum text not null
+column created_at timestamp with time zone not null default now()
+column updated_at timestamp with time zone not null default now()
+constraint rag_sources_check CHECK (((visibility <> 'private'::text) OR (owner_id IS NOT NULL)))
+constraint rag_sources_corpus_check CHECK ((corpus <> ''::text))
+constraint rag_sources_corpus_visibility_owner_id_key_key UNIQUE NULLS NOT DISTINCT (corpus, visibility, owner_id, key)
+constraint rag_sources_id_corpus_visibility_key UNIQUE (id, corpus, visibility)
+constraint rag_sources_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES auth."user"(id) ON DELETE CASCADE
+constraint rag_sources_pkey PRIMARY KEY (id)
+constraint rag_sources_visibility_check CHECK ((visibility = ANY (ARRAY['private'::text, 'shared'::text, 'public'::text])))
+CREATE INDEX rag_sources_owner ON svc.rag_sources USING btree (owner_id)
+policy delete_owner for delete to svc_authenticated using (owner_id = ( SELECT svc.current_user_id() AS current_user_id))
+policy insert_owner for insert to svc_authenticated with check (owner_id = ( SELECT svc.current_user_id() AS current_user_id))
+policy select_owner for select to svc_authenticated using (owner_id = ( SELECT svc.current_user_id() AS current_user_id))
+policy select_public for select to svc_anonymous, svc_authenticated using (visibility = 'public'::text)
+policy select_shared for select to svc_authenticated using (visibility = 'shared'::text)
+policy update_owner for update to svc_authenticated using (owner_id = ( SELECT svc.current_user_id() AS current_user_id)) with check (owner_id = ( SELECT svc.current_user_id() AS current_user_id))
+grant select to svc_anonymous
+grant delete, select to svc_authenticated
+grant delete, insert, select, update to svc_system
+grant insert (corpus, visibility, owner_id, key, title, uri, language, checksum) to svc_authenticated
+grant update (title, language, checksum, updated_at) to svc_authenticated
+comment: Documents that answers may be grounded on.
+comment on corpus: Which collection it belongs to; every search names one.
+comment on visibility: private: its owner reads it. shared: any signed-in user. public: anyone.
+comment on owner_id: Who ingested it, and alone may change it; null: the platform itself.
+comment on key: What makes it the same document when it comes again: its URI, or else its checksum.
+comment on language: Text search configuration that stems its words.
+comment on checksum: SHA-256 of title and text: the same again changes nothing.
+
 -- Table svc_private.applied_migrations owner svc_owner
 column scope text not null
 column name text not null
@@ -1064,6 +1171,78 @@ $function$
 grant execute to svc_anonymous, svc_authenticated, svc_request, svc_system
 comment: A JSON array of filter values as text, or null when any is not of the column's form. Part of svc.filter_sql().
 
+-- Function svc.find_evidence(text[],regconfig,text,text,text,uuid[],integer,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_evidence(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer)
+ RETURNS TABLE(claim integer, source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[])
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  with scoped as not materialized (
+    select c.* from svc.rag_chunks c
+     where c.corpus = find_evidence.corpus
+       and c.visibility = find_evidence.visibility
+       and (find_evidence.owner_id is null or c.owner_id = find_evidence.owner_id)
+  ), terms as materialized (
+    select one.claim::integer, lexeme, quote_literal(lexeme)::tsquery as query
+      from unnest(claims) with ordinality as one (text, claim),
+           unnest(tsvector_to_array(to_tsvector(stemming, one.text))) as lexeme
+  ), total as materialized (
+    select count(*)::double precision as chunks from scoped
+  ), weights as materialized (
+    select lexeme, ln(1 + (t.chunks - n.chunks + 0.5) / (n.chunks + 0.5)) as weight
+      from (select distinct lexeme, query from terms) d
+     cross join total t
+     cross join lateral (select count(*) as chunks from scoped s where s.words @@ d.query) n
+  ), weighed as materialized (
+    select t.claim, array_agg(t.lexeme) as lexemes, array_agg(t.query) as queries, array_agg(w.weight) as weights,
+           sum(w.weight) as weight, string_agg(t.query::text, '|')::tsquery as any_word
+      from terms t join weights w using (lexeme)
+     group by t.claim
+  ), chunks as materialized (
+    select w.claim, best.*
+      from weighed w
+     cross join lateral (
+       select s.*, (
+                select sum(one.weight) from unnest(w.queries, w.weights) as one (query, weight)
+                 where s.words @@ one.query
+              ) / nullif(w.weight, 0) as coverage
+         from scoped s
+        where s.words @@ w.any_word
+          and (source_ids is null or s.source_id = any (source_ids))
+        order by coverage desc, s.id
+        limit chunk_limit
+     ) best
+  )
+  select w.claim, c.source_id, source.title, c.section_id, section.path, c.id, c.text, c.page_start, best.sentence,
+         best.coverage, c.coverage, best.matched, best.missing
+    from weighed w
+   cross join lateral (
+     select c.id, sentence.text as sentence, covered.*
+       from chunks c
+      cross join lateral (
+        select substr(c.text, starts, coalesce(lead(starts) over (order by starts), length(c.text) + 1) - starts) as text
+          from unnest(c.sentence_starts) as starts
+      ) sentence
+      cross join lateral (select to_tsvector(stemming, sentence.text) as words) said
+      cross join lateral (
+        select coalesce(sum(one.weight) filter (where said.words @@ one.query), 0) / nullif(w.weight, 0) as coverage,
+               coalesce(array_agg(one.lexeme) filter (where said.words @@ one.query), '{}') as matched,
+               coalesce(array_agg(one.lexeme) filter (where not said.words @@ one.query), '{}') as missing
+          from unnest(w.lexemes, w.queries, w.weights) as one (lexeme, query, weight)
+      ) covered
+      where c.claim = w.claim and covered.coverage > 0
+      order by covered.coverage desc, c.coverage desc, c.id
+      limit sentence_limit
+   ) best
+    join chunks c on c.claim = w.claim and c.id = best.id
+    join svc.rag_sections section on section.id = c.section_id
+    join svc.rag_sources source on source.id = c.source_id
+   order by w.claim, best.coverage desc, c.coverage desc, c.id
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: Sentences of a scope that cover the words of claims, best first; weights are counted inside the scope.
+
 -- Function svc.find_rows(jsonb,jsonb,bigint,bigint) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_rows(resource jsonb, args jsonb, page_size bigint, page bigint)
  RETURNS json
@@ -1170,6 +1349,113 @@ end
 $function$
 grant execute to svc_request, svc_system
 comment: Removes a job that this worker has done; raises SV409 when it no longer holds it.
+
+-- Function svc.ingest_source(jsonb) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.ingest_source(document jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  owner text := (select svc.current_user_id());
+  stemming regconfig := document ->> 'language';
+  source svc.rag_sources;
+  status text;
+begin
+  select * into source from svc.rag_sources s
+   where s.corpus = document ->> 'corpus' and s.visibility = document ->> 'visibility'
+     and s.owner_id is not distinct from owner and s.key = document ->> 'key';
+  if source.checksum is distinct from document ->> 'checksum' then
+    status := case when source.id is null then 'created' else 'replaced' end;
+    insert into svc.rag_sources (corpus, visibility, owner_id, key, title, uri, language, checksum)
+    values (
+      document ->> 'corpus', document ->> 'visibility', owner, document ->> 'key', document ->> 'title',
+      document ->> 'uri', stemming, document ->> 'checksum'
+    )
+    on conflict (corpus, visibility, owner_id, key) do update
+       set title = excluded.title, language = excluded.language, checksum = excluded.checksum, updated_at = now()
+    returning * into source;
+
+    -- What the key held before, or what a caller stored who came between the look and the insert.
+    delete from svc.rag_sections where source_id = source.id;
+
+    with sections as (
+      select gen_random_uuid() as id, position::integer, section
+        from jsonb_array_elements(document -> 'sections') with ordinality as s (section, position)
+    ), stored as (
+      insert into svc.rag_sections (id, source_id, corpus, visibility, owner_id, position, level, title, path)
+      select s.id, source.id, source.corpus, source.visibility, owner, s.position, (s.section ->> 'level')::integer,
+             s.section ->> 'title', array(select jsonb_array_elements_text(s.section -> 'path'))
+        from sections s
+    )
+    select jsonb_agg(jsonb_build_object('id', s.id, 'section', s.section) order by s.position) into document
+      from sections s;
+
+    -- A statement of its own: the policy looks for the section, which one statement would not see yet.
+    insert into svc.rag_chunks (
+      section_id, source_id, corpus, visibility, owner_id, position, text, sentence_starts, start_offset, end_offset,
+      page_start, page_end, words
+    )
+    select (s ->> 'id')::uuid, source.id, source.corpus, source.visibility, owner,
+           row_number() over (order by section_position, chunk_position), c ->> 'text',
+           array(select jsonb_array_elements_text(c -> 'sentenceStarts')::integer), (c ->> 'start')::integer,
+           (c ->> 'end')::integer, (c ->> 'pageStart')::integer, (c ->> 'pageEnd')::integer,
+           setweight(to_tsvector(stemming, concat_ws(' ', source.title, (
+             select string_agg(heading, ' ') from jsonb_array_elements_text(s -> 'section' -> 'path') heading
+           ))), 'B') || to_tsvector(stemming, c ->> 'text')
+      from jsonb_array_elements(document) with ordinality as sections (s, section_position),
+           jsonb_array_elements(s -> 'section' -> 'chunks') with ordinality as chunks (c, chunk_position);
+  end if;
+
+  return jsonb_build_object(
+    'sourceId', source.id,
+    'status', coalesce(status, 'unchanged'),
+    'sections', (select count(*) from svc.rag_sections where source_id = source.id),
+    'chunks', (select count(*) from svc.rag_chunks where source_id = source.id)
+  );
+end
+$function$
+grant execute to svc_authenticated, svc_system
+comment: Stores a document with its sections and chunks for the caller; idempotent by key and checksum.
+
+-- Function svc.list_sources(text,text,text,integer,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.list_sources(corpus text, visibility text, owner_id text, size integer, skip integer)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select coalesce(jsonb_agg(jsonb_build_object(
+           'id', page.id, 'title', page.title, 'uri', page.uri, 'language', page.language::text,
+           'createdAt', page.created_at, 'updatedAt', page.updated_at,
+           'chunks', (select count(*) from svc.rag_chunks c where c.source_id = page.id)
+         ) order by page.created_at desc, page.id), '[]')
+    from (
+      select * from svc.rag_sources s
+       where s.corpus = list_sources.corpus and s.visibility = list_sources.visibility
+         and (list_sources.owner_id is null or s.owner_id = list_sources.owner_id)
+       order by s.created_at desc, s.id
+       limit size offset skip
+    ) page
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: The documents of a scope that the caller may read, newest first.
+
+-- Function svc.remove_source(uuid) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.remove_source(id uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  with removed as (
+    delete from svc.rag_sources s
+     where s.id = remove_source.id and s.owner_id is not distinct from (select svc.current_user_id())
+    returning s.id
+  )
+  select exists (select from removed)
+$function$
+grant execute to svc_authenticated, svc_system
+comment: Removes a document of the caller; false when there is none.
 
 -- Function svc.search_sql(jsonb,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_sql(columns jsonb, search text)

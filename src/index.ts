@@ -1,5 +1,7 @@
 /** The public surface of @svc/core. What is not exported here is internal. */
 export type { Session, SessionUser } from "./auth/session.ts";
+export type { ContextGrounding, GroundedAnswer, GroundingInput } from "./context/grounding.ts";
+export type { ContextRag, IngestInput, IngestResult, RagSource } from "./context/rag.ts";
 export type { Context, RequestDatabase, SystemDatabase } from "./context/types.ts";
 export { type Api, defineApi } from "./define/api.ts";
 export { type AuthDefinition, defineAuth } from "./define/auth.ts";
@@ -19,3 +21,5 @@ export { type Infer, v } from "./define/v.ts";
 export { type ErrorCode, errorCodes } from "./errors/codes.ts";
 export { type Issue, SvcError, type SvcErrorOptions } from "./errors/svc-error.ts";
 export type { SvcRequest } from "./http/request.ts";
+export type { Citation, ClaimInput, ClaimStatus, GroundedClaim } from "./rag/answer.ts";
+export type { RagScope } from "./rag/scope.ts";

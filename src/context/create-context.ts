@@ -4,6 +4,8 @@ import type { Session } from "../auth/session.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import type { CreateRequestDatabase } from "./database.ts";
+import { type ContextGrounding, contextGrounding } from "./grounding.ts";
+import { type ContextRag, contextRag } from "./rag.ts";
 import { CallRealtime, type ContextRealtime, type IsPublic } from "./realtime.ts";
 import { CallScheduler, type ContextScheduler, type InternalNames } from "./scheduler.ts";
 import type { Context, ContextAuth, RequestDatabase, SystemDatabase } from "./types.ts";
@@ -62,6 +64,16 @@ export class CallContext implements Context {
   get unsafeDb(): SystemDatabase {
     this[state].usedSystem = true;
     return this[state].services.systemDatabase;
+  }
+
+  get rag(): ContextRag {
+    const { transaction, caller } = this[state];
+    return contextRag(transaction, caller.session?.user.id ?? null);
+  }
+
+  get grounding(): ContextGrounding {
+    const { transaction, caller } = this[state];
+    return contextGrounding(transaction, caller.session?.user.id ?? null);
   }
 
   get realtime(): ContextRealtime {

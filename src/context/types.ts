@@ -6,6 +6,8 @@ import type { NodePgQueryResultHKT } from "drizzle-orm/node-postgres";
 import type { PgDatabase } from "drizzle-orm/pg-core";
 import type { Logger } from "pino";
 import type { Session } from "../auth/session.ts";
+import type { ContextGrounding } from "./grounding.ts";
+import type { ContextRag } from "./rag.ts";
 import type { ContextRealtime } from "./realtime.ts";
 import type { ContextScheduler } from "./scheduler.ts";
 
@@ -44,6 +46,10 @@ export interface Context<S extends Schema = Schema> {
   /** Past RLS, as `svc_system`. For audited administration only; not part of the call's transaction. */
   readonly unsafeDb: SystemDatabase<S>;
   readonly auth: ContextAuth;
+  /** Documents that answers are grounded on. */
+  readonly rag: ContextRag;
+  /** Looks claims up in them. Optional by its contract, and always there in this version. */
+  readonly grounding?: ContextGrounding;
   /** Tells subscribers when the call commits. */
   readonly realtime: ContextRealtime;
   /** Runs internal procedures later, if the call commits. */

@@ -220,12 +220,12 @@ function scopes(options: Pick<MigrateOptions, "platform" | "application">): { sc
 function order(files: MigrationFile[]) {
   const first = ["roles.sql", "schemas.sql"];
   const last = ["grants.sql"];
-  // A policy file needs reset_policies(), so the migrator's own functions come before the other folders.
-  const isOwn = (file: MigrationFile) => file.path.startsWith("migrate/");
+  // Policies call functions, and PostgreSQL looks for those at once; it looks into the bodies of functions later.
+  const isPolicy = (file: MigrationFile) => file.path.startsWith("policies/");
   const rest = files.filter((file) => !first.includes(file.path) && !last.includes(file.path));
   return {
     before: files.filter((file) => first.includes(file.path)),
-    between: [...rest.filter(isOwn), ...rest.filter((file) => !isOwn(file))],
+    between: [...rest.filter((file) => !isPolicy(file)), ...rest.filter(isPolicy)],
     after: files.filter((file) => last.includes(file.path)),
   };
 }

@@ -1,0 +1,44 @@
+-- Sections of documents. Who reads one, its scope says: private its owner, shared any signed-in user, public anyone.
+--
+-- Added to what the caller owns, and removed; never updated: a document that changed is cut anew. Without the look at
+-- the document, somebody could hang words of their own below a document that others trust.
+
+alter table svc.rag_sections enable row level security;
+
+create policy select_public on svc.rag_sections
+  for select to svc_anonymous, svc_authenticated
+  using (visibility = 'public');
+
+create policy select_shared on svc.rag_sections
+  for select to svc_authenticated
+  using (visibility = 'shared');
+
+create policy select_owner on svc.rag_sections
+  for select to svc_authenticated
+  using (owner_id = (select svc.current_user_id()));
+
+create policy insert_owner on svc.rag_sections
+  for insert to svc_authenticated
+  with check (
+    owner_id = (select svc.current_user_id())
+    and exists (
+      select from svc.rag_sources s
+       where s.id = rag_sections.source_id and s.owner_id = (select svc.current_user_id())
+    )
+  );
+
+create policy delete_owner on svc.rag_sections
+  for delete to svc_authenticated
+  using (owner_id = (select svc.current_user_id()));
+
+grant select on svc.rag_sections to svc_anonymous, svc_authenticated;
+grant insert (
+  id, source_id, corpus, visibility, owner_id, position, level, title, path
+) on svc.rag_sections to svc_authenticated;
+grant delete on svc.rag_sections to svc_authenticated;
+
+comment on policy select_public on svc.rag_sections is 'Anyone reads sections of public documents.';
+comment on policy select_shared on svc.rag_sections is 'Signed-in users read sections of shared documents.';
+comment on policy select_owner on svc.rag_sections is 'Owners read sections of their documents.';
+comment on policy insert_owner on svc.rag_sections is 'Owners add sections to their documents.';
+comment on policy delete_owner on svc.rag_sections is 'Owners remove sections of their documents.';

@@ -1,0 +1,105 @@
+-- The sentences that most resemble each of some claims, for ctx.grounding.answer (src/context/grounding.ts), which then
+-- judges whether a sentence says what the claim says.
+--
+-- A claim's words are weighed by how rare they are (the idf of BM25); a sentence covers a claim by the weight of the words
+-- that it holds. Rarity is counted inside the scope that the caller asks for and under the caller's policies: the
+-- weights must not tell how often a word occurs in documents of others. First the best chunks, found by the index, then
+-- the best sentences inside them: lexemes of sentences are not stored, for they are few here and would double the index.
+
+create or replace function svc.find_evidence(
+  claims text[],
+  stemming regconfig,
+  corpus text,
+  visibility text,
+  owner_id text,       -- null: documents of all owners whom the policies show
+  source_ids uuid[],   -- null: all documents of the scope
+  chunk_limit integer,
+  sentence_limit integer
+)
+returns table (
+  claim integer,          -- position in claims, from 1
+  source_id uuid,
+  source_title text,
+  section_id uuid,
+  section_path text[],
+  chunk_id uuid,
+  chunk_text text,
+  page_start integer,
+  sentence text,
+  coverage double precision,          -- share of the claim's weight in the sentence, 0 to 1
+  chunk_coverage double precision,    -- the same in the chunk and its headings
+  matched text[],                     -- the claim's lexemes in the sentence
+  missing text[]                      -- and those that it lacks
+)
+language sql
+stable
+set search_path = ''
+as $$
+  with scoped as not materialized (
+    select c.* from svc.rag_chunks c
+     where c.corpus = find_evidence.corpus
+       and c.visibility = find_evidence.visibility
+       and (find_evidence.owner_id is null or c.owner_id = find_evidence.owner_id)
+  ), terms as materialized (
+    select one.claim::integer, lexeme, quote_literal(lexeme)::tsquery as query
+      from unnest(claims) with ordinality as one (text, claim),
+           unnest(tsvector_to_array(to_tsvector(stemming, one.text))) as lexeme
+  ), total as materialized (
+    select count(*)::double precision as chunks from scoped
+  ), weights as materialized (
+    select lexeme, ln(1 + (t.chunks - n.chunks + 0.5) / (n.chunks + 0.5)) as weight
+      from (select distinct lexeme, query from terms) d
+     cross join total t
+     cross join lateral (select count(*) as chunks from scoped s where s.words @@ d.query) n
+  ), weighed as materialized (
+    select t.claim, array_agg(t.lexeme) as lexemes, array_agg(t.query) as queries, array_agg(w.weight) as weights,
+           sum(w.weight) as weight, string_agg(t.query::text, '|')::tsquery as any_word
+      from terms t join weights w using (lexeme)
+     group by t.claim
+  ), chunks as materialized (
+    select w.claim, best.*
+      from weighed w
+     cross join lateral (
+       select s.*, (
+                select sum(one.weight) from unnest(w.queries, w.weights) as one (query, weight)
+                 where s.words @@ one.query
+              ) / nullif(w.weight, 0) as coverage
+         from scoped s
+        where s.words @@ w.any_word
+          and (source_ids is null or s.source_id = any (source_ids))
+        order by coverage desc, s.id
+        limit chunk_limit
+     ) best
+  )
+  select w.claim, c.source_id, source.title, c.section_id, section.path, c.id, c.text, c.page_start, best.sentence,
+         best.coverage, c.coverage, best.matched, best.missing
+    from weighed w
+   cross join lateral (
+     select c.id, sentence.text as sentence, covered.*
+       from chunks c
+      cross join lateral (
+        select substr(c.text, starts, coalesce(lead(starts) over (order by starts), length(c.text) + 1) - starts) as text
+          from unnest(c.sentence_starts) as starts
+      ) sentence
+      cross join lateral (select to_tsvector(stemming, sentence.text) as words) said
+      cross join lateral (
+        select coalesce(sum(one.weight) filter (where said.words @@ one.query), 0) / nullif(w.weight, 0) as coverage,
+               coalesce(array_agg(one.lexeme) filter (where said.words @@ one.query), '{}') as matched,
+               coalesce(array_agg(one.lexeme) filter (where not said.words @@ one.query), '{}') as missing
+          from unnest(w.lexemes, w.queries, w.weights) as one (lexeme, query, weight)
+      ) covered
+      where c.claim = w.claim and covered.coverage > 0
+      order by covered.coverage desc, c.coverage desc, c.id
+      limit sentence_limit
+   ) best
+    join chunks c on c.claim = w.claim and c.id = best.id
+    join svc.rag_sections section on section.id = c.section_id
+    join svc.rag_sources source on source.id = c.source_id
+   order by w.claim, best.coverage desc, c.coverage desc, c.id
+$$;
+
+comment on function svc.find_evidence(text[], regconfig, text, text, text, uuid[], integer, integer) is
+  'Sentences of a scope that cover the words of claims, best first; weights are counted inside the scope.';
+
+grant execute on function svc.find_evidence(text[], regconfig, text, text, text, uuid[], integer, integer)
+  to svc_anonymous, svc_authenticated;

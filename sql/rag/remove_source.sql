@@ -1,0 +1,20 @@
+-- Removes one of the caller's documents with its sections and chunks. Called by ctx.rag.remove (src/context/rag.ts).
+-- A document of others answers like one that does not exist.
+
+create or replace function svc.remove_source(id uuid)
+returns boolean  -- whether there was one
+language sql
+volatile
+set search_path = ''
+as $$
+  with removed as (
+    delete from svc.rag_sources s
+     where s.id = remove_source.id and s.owner_id is not distinct from (select svc.current_user_id())
+    returning s.id
+  )
+  select exists (select from removed)
+$$;
+
+comment on function svc.remove_source(uuid) is 'Removes a document of the caller; false when there is none.';
+
+grant execute on function svc.remove_source(uuid) to svc_authenticated;

@@ -1,0 +1,124 @@
+/**
+ * `ctx.grounding`: whether claims stand in the documents of a scope, and where. No language model is asked.
+ * Next hop: `sql/rag/find_evidence.sql` finds sentences, `src/rag/answer.ts` judges them.
+ */
+import type { RequestTransaction } from "../postgres/transaction.ts";
+import { type ClaimInput, type FoundEvidence, type GroundedClaim, groundClaim } from "../rag/answer.ts";
+import { type Language, languageOf } from "../rag/languages.ts";
+import { type RagScope, refusal, resolveScope } from "../rag/scope.ts";
+
+export interface GroundingInput {
+  /** What was asked, 1 to 2,000 characters. */
+  question: string;
+  scope: RagScope;
+  /** The statements that an answer would make, 1 to 20. */
+  claims: ClaimInput[];
+  /** How it answers; `qa` is the one there is. */
+  mode: "qa";
+  /** Only these documents of the scope, at most 100. (Default: all) */
+  sourceIds?: string[];
+  /** How the words of the claims are stemmed: as those of the documents were. (Default: `english`) */
+  language?: Language;
+}
+
+export interface GroundedAnswer {
+  /** Whether every claim is supported. */
+  grounded: boolean;
+  claims: GroundedClaim[];
+  /** The supported claims as one text; absent when there are none. */
+  answer?: string;
+  meta: {
+    question: string;
+    mode: "qa";
+    /** Sentences that were judged. */
+    sentences: number;
+    /** How many claims have which status. */
+    supported: number;
+    partiallySupported: number;
+    insufficientEvidence: number;
+  };
+}
+
+/** The `grounding` of a context. */
+export interface ContextGrounding {
+  /**
+   * Looks each claim up in the documents that the caller may read.
+   *
+   * @throws SvcError BAD_REQUEST, UNAUTHORIZED for a scope that needs a session, FORBIDDEN for another owner
+   */
+  answer(input: GroundingInput): Promise<GroundedAnswer>;
+}
+
+/** Chunks that are read, and sentences that are judged, for each claim. */
+const budget = { chunks: 20, sentences: 12 };
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** @param userId the caller, null when nobody is signed in */
+export function contextGrounding(transaction: RequestTransaction, userId: string | null): ContextGrounding {
+  return {
+    async answer(input) {
+      const { question, claims, mode, sourceIds } = input;
+      const { corpus, visibility, owner } = resolveScope(input.scope, userId);
+      if (mode !== "qa") throw refusal("mode", "qa");
+      refuseText("question", question, 2_000);
+      if (!Array.isArray(claims) || claims.length === 0 || claims.length > 20)
+        throw refusal("claims", "1 to 20 claims");
+      for (const [index, claim] of claims.entries()) refuseClaim(`claims.${index}`, claim);
+      const isIds = Array.isArray(sourceIds) && sourceIds.length <= 100 && sourceIds.every((id) => uuid.test(id));
+      if (sourceIds !== undefined && !isIds) throw refusal("sourceIds", "at most 100 ids of sources");
+
+      const { rows } = await transaction.query({ name: "svc_find_evidence", text: statement }, [
+        claims.map(({ claimText }) => claimText),
+        languageOf(input.language),
+        corpus,
+        visibility,
+        owner,
+        sourceIds ?? null,
+        budget.chunks,
+        budget.sentences,
+      ]);
+      const found = Map.groupBy(rows as (FoundEvidence & { claim: number })[], ({ claim }) => claim);
+      return answerOf(
+        question,
+        claims.map((claim, index) => groundClaim(claim, found.get(index + 1) ?? [])),
+        rows.length,
+      );
+    },
+  };
+}
+
+const statement = `select claim, source_id as "sourceId", source_title as "sourceTitle", section_id as "sectionId",
+  section_path as "sectionPath", chunk_id as "chunkId", chunk_text as "chunkText", page_start as "pageStart", sentence,
+  coverage, chunk_coverage as "chunkCoverage"
+  from svc.find_evidence($1, $2::text::regconfig, $3, $4, $5, $6, $7, $8)`;
+
+function answerOf(question: string, claims: GroundedClaim[], sentences: number): GroundedAnswer {
+  const having = (status: GroundedClaim["status"]) => claims.filter((claim) => claim.status === status);
+  const supported = having("supported");
+  return {
+    grounded: supported.length === claims.length,
+    claims,
+    ...(supported.length > 0 && { answer: supported.map(({ claimText }) => claimText).join(" ") }),
+    meta: {
+      question,
+      mode: "qa",
+      sentences,
+      supported: supported.length,
+      partiallySupported: having("partially_supported").length,
+      insufficientEvidence: having("insufficient_evidence").length,
+    },
+  };
+}
+
+function refuseClaim(path: string, claim: unknown): void {
+  const { claimText, requiredTerms = [] } = (claim ?? {}) as Partial<Record<keyof ClaimInput, unknown>>;
+  refuseText(`${path}.claimText`, claimText, 2_000);
+  const isTerms = Array.isArray(requiredTerms) && requiredTerms.length <= 20;
+  if (!isTerms) throw refusal(`${path}.requiredTerms`, "at most 20 words or phrases");
+  for (const term of requiredTerms) refuseText(`${path}.requiredTerms`, term, 200);
+}
+
+function refuseText(path: string, value: unknown, longest: number): void {
+  if (typeof value === "string" && value.trim() !== "" && value.length <= longest) return;
+  throw refusal(path, `a text of 1 to ${longest} characters`);
+}

@@ -1,0 +1,127 @@
+/**
+ * `ctx.rag`: puts documents into the tables that answers are grounded on, as a part of the call's transaction.
+ * Next hop: `src/rag/cut-document.ts`, then `sql/rag/ingest_source.sql`.
+ */
+import { createHash } from "node:crypto";
+import { SvcError } from "../errors/svc-error.ts";
+import type { RequestTransaction } from "../postgres/transaction.ts";
+import { cutDocument } from "../rag/cut-document.ts";
+import { type Language, languageOf } from "../rag/languages.ts";
+import { type RagScope, refusal, resolveScope } from "../rag/scope.ts";
+
+export interface IngestInput {
+  /** Shown with citations; 1 to 1,000 characters. */
+  title: string;
+  /** The document; its headings make the sections. Either this or `text`, at most 5 MiB. */
+  markdown?: string;
+  /** The document as plain text, one section. Form feeds part pages. */
+  text?: string;
+  scope: RagScope;
+  /** What makes it the same document when it comes again, such as its address. (Default: title and text themselves) */
+  sourceUri?: string;
+  /** A PostgreSQL text search configuration that stems its words. (Default: `english`) */
+  language?: Language;
+}
+
+export interface IngestResult {
+  sourceId: string;
+  /** `unchanged`: the same title and text were there already. */
+  status: "created" | "replaced" | "unchanged";
+  sections: number;
+  chunks: number;
+}
+
+export interface RagSource {
+  id: string;
+  title: string;
+  uri: string | null;
+  language: string;
+  /** ISO 8601. */
+  createdAt: string;
+  updatedAt: string;
+  chunks: number;
+}
+
+/** The `rag` of a context. */
+export interface ContextRag {
+  /**
+   * Cuts a document into sections and chunks and stores it as the caller's. The same again changes nothing; another text
+   * with the same `sourceUri` replaces it.
+   *
+   * @throws SvcError BAD_REQUEST, UNAUTHORIZED without a session, FORBIDDEN for another owner, PAYLOAD_TOO_LARGE past
+   *   5 MiB, QUERY_WROTE in a query
+   */
+  ingest(input: IngestInput): Promise<IngestResult>;
+  /** Removes a document of the caller. @throws SvcError NOT_FOUND when there is none, or it belongs to others */
+  remove(sourceId: string): Promise<void>;
+  /** The documents of a scope that the caller may read, newest first. 1 to 100 at a time (Default: 50). */
+  list(input: { scope: RagScope; limit?: number; offset?: number }): Promise<RagSource[]>;
+}
+
+const largest = 5 * 1024 * 1024;
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** @param userId the caller, null when nobody is signed in */
+export function contextRag(transaction: RequestTransaction, userId: string | null): ContextRag {
+  return {
+    async ingest(input) {
+      const { title, markdown, text, sourceUri } = input;
+      const language = languageOf(input.language);
+      const scope = resolveScope(input.scope, userId);
+      if (userId === null) throw new SvcError("UNAUTHORIZED");
+      if (typeof title !== "string" || title.trim() === "" || title.length > 1_000) {
+        throw refusal("title", "a text of 1 to 1,000 characters");
+      }
+      if ((markdown === undefined) === (text === undefined)) throw refusal("markdown", "given, or text, and not both");
+      const body = markdown ?? text;
+      if (typeof body !== "string") throw refusal(markdown === undefined ? "text" : "markdown", "a text");
+      if (sourceUri !== undefined && (typeof sourceUri !== "string" || sourceUri === "" || sourceUri.length > 2_000)) {
+        throw refusal("sourceUri", "a text of 1 to 2,000 characters");
+      }
+      if (Buffer.byteLength(body) > largest) {
+        throw new SvcError("PAYLOAD_TOO_LARGE", "A document is larger than 5 MiB.", { hint: "Part it, by chapters." });
+      }
+      const format = markdown === undefined ? "text" : "markdown";
+      const checksum = createHash("sha256")
+        .update(JSON.stringify([format, title, language, body]))
+        .digest("hex");
+      const document = {
+        corpus: scope.corpus,
+        visibility: scope.visibility,
+        key: sourceUri ?? `sha256:${checksum}`,
+        title,
+        uri: sourceUri ?? null,
+        language,
+        checksum,
+        sections: cutDocument(body, format),
+      };
+      const { rows } = await transaction.query(
+        { name: "svc_ingest_source", text: "select svc.ingest_source($1) as result" },
+        [JSON.stringify(document)],
+      );
+      return rows[0].result;
+    },
+
+    async remove(sourceId) {
+      if (userId === null) throw new SvcError("UNAUTHORIZED");
+      if (typeof sourceId !== "string" || !uuid.test(sourceId)) throw new SvcError("NOT_FOUND");
+      const { rows } = await transaction.query(
+        { name: "svc_remove_source", text: "select svc.remove_source($1) as removed" },
+        [sourceId],
+      );
+      if (!rows[0].removed) throw new SvcError("NOT_FOUND");
+    },
+
+    async list({ scope, limit = 50, offset = 0 }) {
+      const { corpus, visibility, owner } = resolveScope(scope, userId);
+      const { rows } = await transaction.query(
+        { name: "svc_list_sources", text: "select svc.list_sources($1, $2, $3, $4, $5) as sources" },
+        [corpus, visibility, owner, clamp(limit, 1, 100), clamp(offset, 0, 1_000_000)],
+      );
+      return rows[0].sources;
+    },
+  };
+}
+
+const clamp = (value: unknown, least: number, most: number) =>
+  Math.min(Math.max(Math.trunc(Number(value)) || least, least), most);

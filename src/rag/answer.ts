@@ -1,0 +1,121 @@
+/**
+ * From evidence to an answer: what is claimed, what supports it, and where that stands.
+ * Next hop: `judge.ts`.
+ */
+import type { Conflict } from "./conflicts.ts";
+import { type Evidence, judge } from "./judge.ts";
+
+export interface ClaimInput {
+  /** One statement, 1 to 2,000 characters. */
+  claimText: string;
+  /** Words or phrases that must stand in the evidence, in any case. At most 20. (Default: none) */
+  requiredTerms?: string[];
+}
+
+/** A row of svc.find_evidence(), with its places. */
+export interface FoundEvidence extends Evidence {
+  sourceId: string;
+  sourceTitle: string;
+  sectionId: string;
+  sectionPath: string[];
+  chunkId: string;
+  pageStart: number;
+}
+
+export interface Citation {
+  sourceId: string;
+  sourceTitle: string;
+  sectionId: string;
+  /** Headings from the top down. */
+  sectionPath: string[];
+  /** The chunks of this section that the claim rests on, best first. */
+  chunkIds: string[];
+  /** Page of the first of them, from 1. */
+  pageStart: number;
+  /** The sentence that supports best. */
+  snippet: string;
+  /** Share of the claim's words in it, the rare ones counting more; 0 to 1. */
+  coverage: number;
+  /** 0 to 1. */
+  confidence: number;
+}
+
+export type ClaimStatus = "supported" | "partially_supported" | "insufficient_evidence";
+
+export interface GroundedClaim {
+  claimText: string;
+  status: ClaimStatus;
+  /** How far the best evidence supports it, 0 to 1. An order of claims by their support, not a probability. */
+  confidence: number;
+  citations: Citation[];
+  /** What spoke against the evidence that resembles it most, when that did not count. */
+  conflicts: Conflict[];
+}
+
+/** From which support on a claim is supported, and partially so. */
+export const thresholds = { supported: 0.8, partially: 0.4 };
+const citationLimit = 3;
+
+/** Judges one claim by all that was found for it. */
+export function groundClaim({ claimText, requiredTerms = [] }: ClaimInput, found: FoundEvidence[]): GroundedClaim {
+  const judged = found
+    .map((evidence) => ({ ...evidence, ...judge(claimText, evidence) }))
+    .sort((a, b) => b.support - a.support);
+  const counted = judged.filter(
+    ({ support, conflicts, chunkText }) =>
+      support >= thresholds.partially &&
+      conflicts.length === 0 &&
+      requiredTerms.every((term) => holds(chunkText, term)),
+  );
+  const confidence = counted[0]?.support ?? 0;
+  return {
+    claimText,
+    status:
+      confidence >= thresholds.supported
+        ? "supported"
+        : confidence >= thresholds.partially
+          ? "partially_supported"
+          : "insufficient_evidence",
+    confidence: round(confidence),
+    citations: citationsOf(counted),
+    conflicts: counted.length > 0 ? [] : (judged.find(({ conflicts }) => conflicts.length > 0)?.conflicts ?? []),
+  };
+}
+
+/** One citation for each section, best first. */
+function citationsOf(evidence: (FoundEvidence & { support: number })[]): Citation[] {
+  const sections = Map.groupBy(evidence, ({ sectionId }) => sectionId);
+  return [...sections.values()].slice(0, citationLimit).map((found) => {
+    const [best] = found as [(typeof found)[number]];
+    return {
+      sourceId: best.sourceId,
+      sourceTitle: best.sourceTitle,
+      sectionId: best.sectionId,
+      sectionPath: best.sectionPath,
+      chunkIds: [...new Set(found.map(({ chunkId }) => chunkId))],
+      pageStart: best.pageStart,
+      snippet: best.sentence.trim(),
+      coverage: round(best.coverage),
+      confidence: round(best.support),
+    };
+  });
+}
+
+/** As a word or phrase of its own: `cat` is not in `category`. */
+function holds(text: string, term: string): boolean {
+  const edge = (side: string | undefined) => side !== undefined && /[\p{L}\p{N}]/u.test(side);
+  const [haystack, needle] = [fold(text), fold(term)];
+  for (let at = haystack.indexOf(needle); at >= 0; at = haystack.indexOf(needle, at + 1)) {
+    const [first, last] = [needle[0], needle.at(-1)];
+    const isInside =
+      (edge(first) && edge(haystack[at - 1])) || (edge(last) && edge(haystack[at + needle.length]) && !isHan(last));
+    if (!isInside) return true;
+  }
+  return false;
+}
+
+const fold = (text: string) => text.normalize("NFKC").toLowerCase().replaceAll(/\s+/g, " ").trim();
+/** Scripts that write words without spaces, or hang particles on them. */
+const isHan = (letter: string | undefined) =>
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/u.test(letter ?? "");
+const round = (value: number) => Math.round(value * 1_000) / 1_000;

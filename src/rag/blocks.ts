@@ -1,0 +1,49 @@
+/**
+ * Reads Markdown, or plain text, as a row of headings and paragraphs with their places in the document.
+ * Next hop: `cut-document.ts` makes sections and chunks of them.
+ */
+import type { Nodes, RootContent } from "mdast";
+import { fromMarkdown } from "mdast-util-from-markdown";
+
+/** A heading (with its level, 1 to 6) or a block of text, from `start` to `end` in UTF-16 units of the document. */
+export interface Block {
+  level?: number;
+  text: string;
+  start: number;
+  end: number;
+}
+
+/** Headings, paragraphs, list items, table rows and code; HTML and definitions of links are left out. */
+export function markdownBlocks(markdown: string): Block[] {
+  return fromMarkdown(markdown).children.flatMap(blocksOf);
+}
+
+/** Paragraphs: what empty lines part. */
+export function textBlocks(text: string): Block[] {
+  return [...text.matchAll(/\S[\s\S]*?(?=\n[^\S\n]*\n|\s*$(?![\s\S]))/g)].map(({ 0: found, index }) => ({
+    text: found,
+    start: index,
+    end: index + found.length,
+  }));
+}
+
+function blocksOf(node: RootContent): Block[] {
+  if (node.type === "blockquote" || node.type === "list" || node.type === "listItem") {
+    return node.children.flatMap(blocksOf);
+  }
+  if (node.type === "html" || node.type === "definition" || node.type === "thematicBreak") return [];
+  const text = plainText(node).trim();
+  const start = node.position?.start.offset ?? 0;
+  const end = node.position?.end.offset ?? start;
+  if (node.type === "heading") return [{ level: node.depth, text, start, end }];
+  return text === "" ? [] : [{ text, start, end }];
+}
+
+/** The words of a node without its marks. */
+function plainText(node: Nodes): string {
+  if (node.type === "html") return "";
+  if (node.type === "break") return "\n";
+  if (node.type === "image" || node.type === "imageReference") return node.alt ?? "";
+  if ("value" in node) return node.value;
+  return "children" in node ? node.children.map(plainText).join("") : "";
+}

@@ -1,0 +1,56 @@
+/**
+ * Cuts text into sentences by Unicode's rules, and mends what those do not know: abbreviations and initials.
+ * Next hop: `cut-document.ts`.
+ */
+
+/** A stretch of a text, in UTF-16 units. */
+export interface Span {
+  start: number;
+  end: number;
+}
+
+const segmenter = new Intl.Segmenter("en", { granularity: "sentence" });
+
+// What a full stop belongs to rather than ends. Units and titles, not words that often end a sentence.
+const abbreviation =
+  /(?:^|[\s(])(?:e\.g|i\.e|cf|vs|al|approx|ca|dr|mr|mrs|ms|prof|st|fig|figs|eq|no|nos|vol|pp|p|\p{Lu})\.\s*$/iu;
+
+// A sentence longer than this is a table or a log: it is cut at white space.
+const longest = 1_000;
+
+/** The sentences of a text, without the white space around them. Never empty ones. */
+export function sentences(text: string): Span[] {
+  const spans: Span[] = [];
+  let start = 0;
+  for (const { index, segment } of segmenter.segment(text)) {
+    const end = index + segment.length;
+    const isBreak = /\n\s*\n?$/.test(segment);
+    if (end < text.length && !isBreak && abbreviation.test(segment)) continue;
+    spans.push(...cut(text, trim(text, { start, end })));
+    start = end;
+  }
+  if (start < text.length) spans.push(...cut(text, trim(text, { start, end: text.length })));
+  return spans;
+}
+
+/** Cuts what is too long at white space, or in the middle of a word where there is none. */
+function* cut(text: string, span: Span): Generator<Span> {
+  let { start } = span;
+  while (span.end - start > longest) {
+    const space = text.lastIndexOf(" ", start + longest);
+    let end = space > start ? space : start + longest;
+    if (isLowSurrogate(text.charCodeAt(end))) end -= 1;
+    yield trim(text, { start, end });
+    start = end;
+  }
+  const rest = trim(text, { start, end: span.end });
+  if (rest.end > rest.start) yield rest;
+}
+
+const isLowSurrogate = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff;
+
+function trim(text: string, { start, end }: Span): Span {
+  while (start < end && /\s/.test(text[start] as string)) start += 1;
+  while (end > start && /\s/.test(text[end - 1] as string)) end -= 1;
+  return { start, end };
+}

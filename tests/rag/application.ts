@@ -1,0 +1,58 @@
+/** Procedures that hand everything to `ctx.rag` and `ctx.grounding`, and a small document to ask about. */
+import { createSvcProcedureBuilders } from "@svc/core";
+import { v } from "../../src/define/v.ts";
+import { apiWith } from "../support/service.ts";
+
+const procedure = createSvcProcedureBuilders();
+const input = v.any();
+
+export const api = apiWith({
+  procedures: {
+    ingest: procedure.mutation
+      .name("docs.ingest")
+      .allowAnonymous()
+      .input(input)
+      .handler(({ context, input }) => context.rag.ingest(input)),
+    ingestInQuery: procedure.query
+      .name("docs.ingestInQuery")
+      .input(input)
+      .handler(({ context, input }) => context.rag.ingest(input)),
+    remove: procedure.mutation
+      .name("docs.remove")
+      .allowAnonymous()
+      .input(input)
+      .handler(async ({ context, input }) => {
+        await context.rag.remove(input);
+        return true;
+      }),
+    list: procedure.query
+      .name("docs.list")
+      .allowAnonymous()
+      .input(input)
+      .handler(({ context, input }) => context.rag.list(input)),
+    answer: procedure.query
+      .name("docs.answer")
+      .allowAnonymous()
+      .input(input)
+      .handler(async ({ context, input }) => context.grounding?.answer(input)),
+  },
+});
+
+export const handbook = `The handbook of the harbour.
+
+# Opening hours
+
+The office opens at 8:00 and closes at 17:00. It is closed on Sundays.
+
+# Fees
+
+Every boat pays a mooring fee of 12 euros per night. Children under 6 years stay free of charge.
+
+## Discounts
+
+Members of the sailing club pay no mooring fee in winter. The discount increases the number of winter guests.
+
+# Safety
+
+Diesel must not be stored in the boat house. The crane lifts boats of at most 8 tonnes.
+`;
