@@ -291,6 +291,41 @@ comment on key: What makes it the same document when it comes again: its URI, or
 comment on language: Text search configuration that stems its words.
 comment on checksum: SHA-256 of title and text: the same again changes nothing.
 
+-- Table svc.storage_objects owner svc_owner
+column id uuid not null
+column user_id text
+column name text not null
+column size bigint not null
+column type text not null
+column visibility text not null default 'private'::text
+column sha256 text not null
+column created_at timestamp with time zone not null default now()
+constraint storage_objects_name_check CHECK (((name <> ''::text) AND (octet_length(name) <= 255)))
+constraint storage_objects_pkey PRIMARY KEY (id)
+constraint storage_objects_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text))
+constraint storage_objects_size_check CHECK ((size >= 0))
+constraint storage_objects_type_check CHECK (((type <> ''::text) AND (octet_length(type) <= 255)))
+constraint storage_objects_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
+constraint storage_objects_visibility_check CHECK ((visibility = ANY (ARRAY['private'::text, 'public'::text])))
+CREATE INDEX storage_objects_user_id_created_at_id ON svc.storage_objects USING btree (user_id, created_at DESC, id DESC)
+policy delete_owner for delete to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
+policy insert_anonymous for insert to svc_anonymous with check (user_id IS NULL)
+policy insert_owner for insert to svc_authenticated with check (user_id = ( SELECT svc.current_user_id() AS current_user_id))
+policy select_owner for select to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
+policy select_public for select to svc_anonymous, svc_authenticated using (visibility = 'public'::text)
+policy update_owner for update to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id)) with check (user_id = ( SELECT svc.current_user_id() AS current_user_id))
+grant insert, select to svc_anonymous
+grant delete, insert, select to svc_authenticated
+grant delete, insert, select, update to svc_system
+grant update (visibility) to svc_authenticated
+comment: Stored files. A row is written when its bytes are safe; bytes without a row are swept (src/storage/sweep.ts).
+comment on id: Names the bytes in the driver, too; chosen before they are written.
+comment on user_id: The owner. Null: stored by the system, or by a call that nobody was signed in to.
+comment on name: What the uploader called it, cleaned. Never part of a path.
+comment on size: In bytes.
+comment on type: The media type that the uploader stated; nothing here trusts it.
+comment on sha256: Of the bytes, in hex: the ETag, and what svc storage verify compares.
+
 -- Table svc_private.applied_migrations owner svc_owner
 column scope text not null
 column name text not null
@@ -1723,6 +1758,21 @@ $function$
 grant execute to svc_system
 comment: Enqueues a call of an internal procedure as the system, at a time or after a delay; returns the job's id.
 
+-- Function svc_private.find_storage_object(uuid,boolean) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.find_storage_object(object_id uuid, has_grant boolean)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select jsonb_build_object(
+           'id', o.id, 'name', o.name, 'size', o.size, 'type', o.type, 'visibility', o.visibility, 'sha256', o.sha256)
+    from svc.storage_objects o
+   where o.id = object_id and (o.visibility = 'public' or has_grant)
+$function$
+grant execute to svc_system
+comment: The object that the storage route may send: a public one, or one that a verified read grant names; else null.
+
 -- Function svc_private.hold_worker(text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.hold_worker(worker text)
  RETURNS void
@@ -1733,6 +1783,19 @@ AS $function$
 $function$
 grant execute to svc_system
 comment: Holds the lock that says that this worker lives, until this session ends.
+
+-- Function svc_private.missing_storage_objects(uuid[]) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.missing_storage_objects(ids uuid[])
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select wanted.id from unnest(ids) as wanted (id)
+   where not exists (select from svc.storage_objects o where o.id = wanted.id)
+$function$
+grant execute to svc_system
+comment: Those of the ids that no stored object has.
 
 -- Function svc_private.publish_tables(jsonb) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.publish_tables(wanted jsonb)

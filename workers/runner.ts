@@ -23,6 +23,8 @@ export interface WorkerOptions {
   app: LoadedApp;
   config: EffectiveConfig;
   urls: PoolUrls;
+  /** Newest first, as the API processes have them. */
+  secrets: readonly string[];
   log: Logger;
   /** Jobs at a time. (Default: 4) */
   concurrency?: number;
@@ -51,7 +53,7 @@ export function startWorker(options: WorkerOptions): Worker {
     { ...config.pool, ...config.limits, request: concurrency + 1, system: concurrency + 4, auth: 1 },
     log,
   );
-  const runtime = createRuntime(app, pools, config, log);
+  const runtime = createRuntime(app, pools, config, options.secrets, log);
   const services: TaskServices = { app, runtime, sessionOf: sessionsOfUsers(pools.system, app.auth) };
 
   const list: TaskList = {};

@@ -3,11 +3,13 @@ import type { Logger } from "pino";
 import type { Session } from "../auth/session.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
+import type { Storage } from "../storage/storage.ts";
 import type { CreateRequestDatabase } from "./database.ts";
 import { type ContextGrounding, contextGrounding } from "./grounding.ts";
 import { type ContextRag, contextRag } from "./rag.ts";
 import { CallRealtime, type ContextRealtime, type IsPublic } from "./realtime.ts";
 import { CallScheduler, type ContextScheduler, type InternalNames } from "./scheduler.ts";
+import { CallStorage, type ContextStorage } from "./storage.ts";
 import type { Context, ContextAuth, RequestDatabase, SystemDatabase } from "./types.ts";
 
 /** What all calls of a process share. */
@@ -17,6 +19,7 @@ export interface ContextServices {
   systemDatabase: SystemDatabase;
   isPublicQuery: IsPublic;
   internals: InternalNames;
+  storage: Storage;
 }
 
 /** Who calls, and under which id. */
@@ -48,6 +51,7 @@ export class CallContext implements Context {
     log?: Logger;
     realtime?: CallRealtime;
     scheduler?: CallScheduler;
+    storage?: CallStorage;
     usedSystem?: boolean;
   };
 
@@ -94,6 +98,12 @@ export class CallContext implements Context {
     return own.scheduler;
   }
 
+  get storage(): ContextStorage {
+    const own = this[state];
+    own.storage ??= new CallStorage(own.services.storage, own.transaction, own.access);
+    return own.storage;
+  }
+
   get log(): Logger {
     const own = this[state];
     own.log ??= own.services.log.child({ requestId: own.caller.requestId });
@@ -119,6 +129,11 @@ export class CallContext implements Context {
   static async tell(context: CallContext): Promise<void> {
     await context[state].scheduler?.settle();
     await context[state].realtime?.flush(context[state].transaction);
+  }
+
+  /** Lets go of the bytes that the end of the call has made superfluous. Not called when that end is not known. */
+  static async ended(context: CallContext, how: "committed" | "rolledBack"): Promise<void> {
+    await context[state].storage?.[how]();
   }
 
   /** Whether a handler looked past the call's transaction, and so past its snapshot. */

@@ -89,14 +89,20 @@ async function inTransaction<T>(
   const transaction = caller.system
     ? new RequestTransaction(runtime.systemPool, systemIdentity, access, runtime.limits)
     : new RequestTransaction(runtime.requestPool, identityOf(caller.session), access, runtime.limits);
+  const context = createContext(runtime, caller, transaction, access);
+  let isCommitting = false;
   try {
-    const context = createContext(runtime, caller, transaction, access);
     const result = await work(transaction, context);
     await CallContext.tell(context);
+    const isUndone = transaction.isOver;
+    isCommitting = true;
     await transaction.commit();
+    await CallContext.ended(context, isUndone ? "rolledBack" : "committed");
     return result;
   } catch (error) {
     await transaction.rollback();
+    // A COMMIT that failed may have been carried out: what it was about must stay.
+    if (!isCommitting) await CallContext.ended(context, "rolledBack");
     if (error instanceof SvcError) throw error;
     const explained = transaction.explain(error);
     // Express would read a meaning out of some values: an error's `status`, the string "route".

@@ -10,6 +10,7 @@ import type { ContextGrounding } from "./grounding.ts";
 import type { ContextRag } from "./rag.ts";
 import type { ContextRealtime } from "./realtime.ts";
 import type { ContextScheduler } from "./scheduler.ts";
+import type { ContextStorage } from "./storage.ts";
 
 /** A map of Drizzle tables and relations, as `typeof schema`. */
 export type Schema = Record<string, unknown>;
@@ -50,6 +51,8 @@ export interface Context<S extends Schema = Schema> {
   readonly rag: ContextRag;
   /** Looks claims up in them. Optional by its contract, and always there in this version. */
   readonly grounding?: ContextGrounding;
+  /** The caller's files; their rows are part of the call's transaction. */
+  readonly storage: ContextStorage;
   /** Tells subscribers when the call commits. */
   readonly realtime: ContextRealtime;
   /** Runs internal procedures later, if the call commits. */

@@ -12,6 +12,7 @@ export const errorCodes = {
   EMAIL_NOT_VERIFIED: { status: 403, message: "Verify your e-mail address: open the link in the mail, then sign in." },
   TWO_FACTOR_REQUIRED: { status: 403, message: "A second factor is needed to sign in." },
   FORBIDDEN: { status: 403, message: "You may not do this." },
+  PLAN_REQUIRED: { status: 403, message: "The plan of this service does not include this." },
   GRANT_REQUIRED: { status: 403, message: "This list is watched with a grant." },
   NOT_FOUND: { status: 404, message: "There is nothing here." },
   CONFLICT: { status: 409, message: "Someone else changed this at the same time. Try again." },

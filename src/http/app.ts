@@ -22,6 +22,7 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   api: Api;
   authRoutes: Router;
   realtimeRoutes: Router[];
+  storageRoutes: Router;
   origins: OriginPolicy;
   log: Logger;
   metrics: Metrics;
@@ -76,6 +77,7 @@ function expressApp(options: AppOptions) {
   app.use(setCommonHeaders);
   app.use("/api/auth", options.authRoutes);
   app.use(...options.realtimeRoutes);
+  app.use(options.storageRoutes);
   app.use(healthEndpoints(options.readiness, options.metrics));
   app.use(applicationRoutes(api["~svc"].routes, options));
   if (webDir) app.use(staticFiles(webDir, webHeaders));

@@ -8,14 +8,23 @@ import type { Runtime } from "../context/invoke.ts";
 import type { EffectiveConfig } from "../define/config.ts";
 import type { Pools } from "../postgres/pools.ts";
 import { isPublicQuery } from "../realtime/rerun.ts";
+import { createStorage } from "../storage/storage.ts";
 import type { LoadedApp } from "./load-app.ts";
 
-export function createRuntime(app: LoadedApp, pools: Pools, config: EffectiveConfig, log: Logger): Runtime {
+/** @param secrets newest first; they sign read grants, here as in every other process */
+export function createRuntime(
+  app: LoadedApp,
+  pools: Pools,
+  config: EffectiveConfig,
+  secrets: readonly string[],
+  log: Logger,
+): Runtime {
   const { procedures } = app.api["~svc"];
   const internal = [...procedures.values()].filter(({ kind }) => kind === "internal").map(({ name }) => name);
   const known = new Set(internal);
   return {
     log,
+    storage: createStorage({ config, secrets, pool: pools.system, log }),
     requestPool: pools.request,
     systemPool: pools.system,
     limits: config.limits,

@@ -9,6 +9,7 @@ import { createLog } from "../../src/service/log.ts";
 import { startWorker, type Worker, type WorkerOptions } from "../../workers/runner.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import type { Database } from "./database.ts";
+import { secret } from "./service.ts";
 
 const started: Worker[] = [];
 
@@ -16,6 +17,7 @@ const started: Worker[] = [];
 export async function worker(db: Database, api: Api, options: Partial<WorkerOptions> = {}): Promise<Worker> {
   const config = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
   const running = startWorker({
+    secrets: [secret],
     app: { api, auth: defineAuth({}), schema },
     config,
     urls: db.urls,

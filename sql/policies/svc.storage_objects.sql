@@ -1,0 +1,45 @@
+-- Stored files: their owners see and change them; what is public is seen by everybody who has its id.
+--
+-- Whether the bytes leave is decided by svc_private.find_storage_object(), which also knows read grants.
+
+alter table svc.storage_objects enable row level security;
+
+create policy select_owner on svc.storage_objects
+  for select to svc_authenticated
+  using (user_id = (select svc.current_user_id()));
+
+create policy select_public on svc.storage_objects
+  for select to svc_anonymous, svc_authenticated
+  using (visibility = 'public');
+
+create policy insert_owner on svc.storage_objects
+  for insert to svc_authenticated
+  with check (user_id = (select svc.current_user_id()));
+
+-- A form that anyone may send, with a file: it belongs to nobody, and nobody but the system reads it unless it is public.
+create policy insert_anonymous on svc.storage_objects
+  for insert to svc_anonymous
+  with check (user_id is null);
+
+create policy update_owner on svc.storage_objects
+  for update to svc_authenticated
+  using (user_id = (select svc.current_user_id()))
+  with check (user_id = (select svc.current_user_id()));
+
+create policy delete_owner on svc.storage_objects
+  for delete to svc_authenticated
+  using (user_id = (select svc.current_user_id()));
+
+grant select on svc.storage_objects to svc_anonymous, svc_authenticated;
+grant insert on svc.storage_objects to svc_anonymous, svc_authenticated;
+-- The bytes never change, nor does their owner: only who may see them.
+grant update (visibility) on svc.storage_objects to svc_authenticated;
+grant delete on svc.storage_objects to svc_authenticated;
+grant select, insert, update, delete on svc.storage_objects to svc_system;
+
+comment on policy select_owner on svc.storage_objects is 'Users see their own files.';
+comment on policy select_public on svc.storage_objects is 'Everybody sees what is public.';
+comment on policy insert_owner on svc.storage_objects is 'Users store files as their own.';
+comment on policy insert_anonymous on svc.storage_objects is 'Who is not signed in stores files that belong to nobody.';
+comment on policy update_owner on svc.storage_objects is 'Users change the visibility of their own files.';
+comment on policy delete_owner on svc.storage_objects is 'Users delete their own files.';

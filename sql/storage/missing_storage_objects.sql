@@ -1,0 +1,16 @@
+-- Which of these ids no row has: bytes whose transaction rolled back, or whose row was deleted. Called by
+-- src/storage/sweep.ts as svc_system.
+
+create or replace function svc_private.missing_storage_objects(ids uuid[])
+returns setof uuid
+language sql
+stable
+set search_path = ''
+as $$
+  select wanted.id from unnest(ids) as wanted (id)
+   where not exists (select from svc.storage_objects o where o.id = wanted.id)
+$$;
+
+grant execute on function svc_private.missing_storage_objects(uuid[]) to svc_system;
+
+comment on function svc_private.missing_storage_objects(uuid[]) is 'Those of the ids that no stored object has.';

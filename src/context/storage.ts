@@ -1,0 +1,199 @@
+/**
+ * `ctx.storage`: files of the caller. Bytes are written first and the row with the call's transaction: what rolls back
+ * leaves bytes that nobody can reach and that are removed; what commits has all of its bytes. Deleting goes the other way
+ * round.
+ * Next hop: `src/storage/storage.ts`; who may do what: `sql/policies/svc.storage_objects.sql`.
+ */
+import { randomUUID } from "node:crypto";
+import type { Readable } from "node:stream";
+import { SvcError } from "../errors/svc-error.ts";
+import type { Access, RequestTransaction } from "../postgres/transaction.ts";
+import { cleanName, cleanType, isStorageId } from "../storage/names.ts";
+import type { Disposition } from "../storage/read-grants.ts";
+import { objectKey, putBytes, removeBytes, type Storage, type StorageObject } from "../storage/storage.ts";
+
+export interface StoreOptions {
+  /** What it is called. (Default: the file's own name, else "file") */
+  name?: string;
+  /** (Default: "private") */
+  visibility?: StorageObject["visibility"];
+}
+
+export interface ContextStorage {
+  /**
+   * Stores a file as the caller's.
+   *
+   * @param nameOrOptions its name, or `{ name?, visibility? }`
+   * @returns the storage id, a UUID
+   * @throws SvcError QUERY_WROTE in a query
+   */
+  store(file: Blob, nameOrOptions?: string | StoreOptions): Promise<string>;
+  /** Stores bytes as the caller's, private. @returns the storage id */
+  storeBuffer(buffer: Uint8Array | ArrayBuffer, name: string, mediaType: string): Promise<string>;
+  /**
+   * A URL under which a private object can be read for a while by whoever has it. Further parameters are appended with
+   * `&`.
+   *
+   * @param options `ttlSeconds` from 1 to 604800, a week (Default: 300); `disposition` says whether a browser shows or
+   *   saves it (Default: "inline")
+   * @throws SvcError NOT_FOUND for what does not exist or is not the caller's to see
+   */
+  createReadGrant(
+    id: string,
+    options?: { ttlSeconds?: number; disposition?: Disposition },
+  ): Promise<{ url: string; expiresAt: string }>;
+  /** `/api/storage/<id>`, which answers as long as the object is public. */
+  getPublicUrl(id: string): string;
+  /** @throws SvcError NOT_FOUND for what does not exist or is not the caller's */
+  setVisibility(id: string, visibility: StorageObject["visibility"]): Promise<void>;
+  /** @throws SvcError NOT_FOUND for what does not exist or is not the caller's to see */
+  getMeta(id: string): Promise<StorageObject>;
+  /** The bytes. @throws SvcError NOT_FOUND for what does not exist or is not the caller's to see */
+  read(id: string): Promise<Readable>;
+  /** Deletes the object and everything made of it. @throws SvcError NOT_FOUND as `setVisibility` */
+  delete(id: string): Promise<void>;
+}
+
+/** In seconds: a week. */
+const longestGrant = 604_800;
+
+export class CallStorage implements ContextStorage {
+  readonly #storage: Storage;
+  readonly #transaction: RequestTransaction;
+  readonly #access: Access;
+  readonly #stored: string[] = [];
+  readonly #deleted: string[] = [];
+
+  constructor(storage: Storage, transaction: RequestTransaction, access: Access) {
+    this.#storage = storage;
+    this.#transaction = transaction;
+    this.#access = access;
+  }
+
+  async store(file: Blob, nameOrOptions: string | StoreOptions = {}): Promise<string> {
+    if (!(file instanceof Blob)) throw wrong("store takes a File or a Blob; for bytes there is storeBuffer.");
+    const options = typeof nameOrOptions === "string" ? { name: nameOrOptions } : nameOrOptions;
+    const name = options.name ?? (file instanceof File ? file.name : "file");
+    return this.#store(file.stream(), name, file.type, options.visibility);
+  }
+
+  async storeBuffer(buffer: Uint8Array | ArrayBuffer, name: string, mediaType: string): Promise<string> {
+    const bytes = buffer instanceof ArrayBuffer ? new Uint8Array(buffer) : buffer;
+    if (!(bytes instanceof Uint8Array)) throw wrong("storeBuffer takes a Buffer, a Uint8Array or an ArrayBuffer.");
+    return this.#store([bytes], name, mediaType);
+  }
+
+  async createReadGrant(id: string, options: { ttlSeconds?: number; disposition?: Disposition } = {}) {
+    const { ttlSeconds = 300, disposition = "inline" } = options;
+    if (!Number.isFinite(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > longestGrant) {
+      throw wrong(`createReadGrant: ttlSeconds must be a number of seconds from 1 to ${longestGrant}.`);
+    }
+    if (disposition !== "inline" && disposition !== "attachment") {
+      throw wrong('createReadGrant: disposition must be "inline" or "attachment".');
+    }
+    const { id: known } = await this.getMeta(id);
+    const expires = Math.ceil(Date.now() / 1000 + ttlSeconds);
+    const grant = this.#storage.grants.sign(known, { disposition, expires });
+    return { url: `${this.getPublicUrl(known)}?grant=${grant}`, expiresAt: new Date(expires * 1000).toISOString() };
+  }
+
+  getPublicUrl(id: string): string {
+    return `/api/storage/${encodeURIComponent(id)}`;
+  }
+
+  async setVisibility(id: string, visibility: StorageObject["visibility"]): Promise<void> {
+    requireVisibility(visibility);
+    await this.#change(id, "update svc.storage_objects set visibility = $2 where id = $1", [visibility]);
+  }
+
+  async getMeta(id: string): Promise<StorageObject> {
+    const { rows } = isStorageId(id)
+      ? await this.#transaction.query(
+          {
+            name: "svc_storage_meta",
+            text: "select id, name, size::float8 as size, type, visibility from svc.storage_objects where id = $1",
+          },
+          [id],
+        )
+      : { rows: [] };
+    if (!rows[0]) throw unknown();
+    return rows[0];
+  }
+
+  async read(id: string): Promise<Readable> {
+    const { id: known } = await this.getMeta(id);
+    const bytes = await this.#storage.driver.read(objectKey(known));
+    if (!bytes) throw unknown();
+    return bytes;
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#change(id, "delete from svc.storage_objects where id = $1");
+    this.#deleted.push(id.toLowerCase());
+  }
+
+  /** After COMMIT: the bytes of what was deleted go. What fails here the sweep does later. */
+  async committed(): Promise<void> {
+    await this.#remove(this.#deleted);
+  }
+
+  /** After ROLLBACK: the bytes of what was not stored after all go. */
+  async rolledBack(): Promise<void> {
+    await this.#remove(this.#stored);
+  }
+
+  async #store(
+    bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+    name: string,
+    type: string,
+    visibility: StorageObject["visibility"] = "private",
+  ): Promise<string> {
+    this.#requireWrite();
+    requireVisibility(visibility);
+    const id = randomUUID();
+    this.#stored.push(id);
+    const { size, sha256 } = await putBytes(this.#storage.driver, objectKey(id), iterate(bytes));
+    await this.#transaction.query(
+      {
+        name: "svc_storage_add",
+        text:
+          "insert into svc.storage_objects (id, user_id, name, size, type, visibility, sha256) " +
+          "values ($1, svc.current_user_id(), $2, $3, $4, $5, $6)",
+      },
+      [id, cleanName(String(name)), size, cleanType(String(type)), visibility, sha256],
+    );
+    return id;
+  }
+
+  async #change(id: string, text: string, values: unknown[] = []): Promise<void> {
+    this.#requireWrite();
+    const changed = isStorageId(id) && (await this.#transaction.query({ text }, [id, ...values])).rowCount;
+    if (!changed) throw unknown();
+  }
+
+  #requireWrite(): void {
+    if (this.#access !== "read") return;
+    throw new SvcError("QUERY_WROTE", undefined, { hint: "A query cannot change stored files. Make it a mutation." });
+  }
+
+  async #remove(ids: string[]): Promise<void> {
+    for (const id of ids.splice(0)) {
+      await removeBytes(this.#storage, id).catch((err) => {
+        this.#storage.log.warn({ err, storageId: id }, "bytes could not be removed; the sweep will");
+      });
+    }
+  }
+}
+
+async function* iterate(bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
+  yield* bytes;
+}
+
+function requireVisibility(visibility: unknown): void {
+  if (visibility !== "private" && visibility !== "public") throw wrong('visibility must be "private" or "public".');
+}
+
+const unknown = () => new SvcError("NOT_FOUND", "This file does not exist, or you may not see it.");
+
+/** The handler's mistake or its caller's, whose values these often are. */
+const wrong = (message: string) => new SvcError("BAD_REQUEST", message);

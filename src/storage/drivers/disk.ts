@@ -1,0 +1,99 @@
+/**
+ * Bytes in a folder. A file is written under a passing name, flushed, and then takes its place by rename: whoever reads
+ * sees all of it or nothing, and a power cut leaves one of the two.
+ */
+import { randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdir, open, opendir, readdir, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { ByteRange, StorageDriver, StoredBytes } from "./driver.ts";
+
+/** @param folder absolute; made when it is first written to */
+export class DiskDriver implements StorageDriver {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async put(key: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+    const passing = join(this.#folder, "incoming", randomUUID());
+    const path = this.#path(key);
+    await mkdir(dirname(passing), { recursive: true });
+    await mkdir(dirname(path), { recursive: true });
+    try {
+      const file = await open(passing, "wx", 0o600);
+      // Closes the file, also when the source breaks.
+      await pipeline(bytes, file.createWriteStream({ flush: true }));
+      await rename(passing, path);
+    } catch (error) {
+      await rm(passing, { force: true });
+      throw error;
+    }
+    await syncFolder(dirname(path));
+  }
+
+  async read(key: string, range?: ByteRange): Promise<Readable | null> {
+    const file = await open(this.#path(key), "r").catch(orNull);
+    return file && createReadStream("", { fd: file, ...range });
+  }
+
+  async delete(key: string): Promise<void> {
+    await rm(this.#path(key), { force: true });
+  }
+
+  async deleteAll(prefix: string): Promise<void> {
+    await rm(this.#path(prefix), { recursive: true, force: true });
+  }
+
+  async *list(prefix: string): AsyncIterable<StoredBytes> {
+    const folders = await readdir(join(this.#folder, prefix.split("/")[0] ?? "")).catch(orNull);
+    for (const shard of folders ?? []) {
+      const folder = join(this.#folder, prefix.split("/")[0] ?? "", shard);
+      const entries = await opendir(folder, { recursive: true }).catch(orNull);
+      for await (const entry of entries ?? []) {
+        if (!entry.isFile()) continue;
+        const path = join(entry.parentPath, entry.name);
+        const key = `${prefix.split("/")[0]}/${path.slice(folder.length + 1)}`;
+        if (!key.startsWith(prefix)) continue;
+        const known = await stat(path).catch(orNull);
+        if (known) yield { key, size: known.size, modifiedAt: known.mtime };
+      }
+    }
+  }
+
+  async sweepLeftovers(before: Date): Promise<number> {
+    let removed = 0;
+    for (const name of (await readdir(join(this.#folder, "incoming")).catch(orNull)) ?? []) {
+      const path = join(this.#folder, "incoming", name);
+      const known = await stat(path).catch(orNull);
+      if (!known || known.mtime >= before) continue;
+      await rm(path, { force: true });
+      removed++;
+    }
+    return removed;
+  }
+
+  /** `objects/<id>` becomes `objects/<its first two letters>/<id>`: no folder grows beyond reason. */
+  #path(key: string): string {
+    const [area = "", id = "", ...rest] = key.split("/");
+    return join(this.#folder, area, id.slice(0, 2), id, ...rest);
+  }
+}
+
+/** A rename is safe from a power cut once its folder is. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+function orNull(error: NodeJS.ErrnoException): null {
+  if (error.code === "ENOENT" || error.code === "ENOTDIR") return null;
+  throw error;
+}

@@ -1,0 +1,40 @@
+/**
+ * Where bytes lie: the few things that storage asks of a folder or a bucket. What they mean, who may read them and how
+ * long they stay is not known here.
+ * Next hop: `disk.ts`, `s3.ts`. Every driver passes `tests/storage/driver-conformance.ts`.
+ */
+import type { Readable } from "node:stream";
+
+/** Keys are made by storage alone: `objects/<uuid>` and `transforms/<uuid>/<name>`. */
+export interface StorageDriver {
+  /**
+   * Writes the bytes, in one piece or not at all; on its return they outlive a power cut.
+   *
+   * @throws what the source or the store threw; nothing is left behind then that `read` or `list` would show
+   */
+  put(key: string, bytes: AsyncIterable<Uint8Array>): Promise<void>;
+  /**
+   * @param range first and last byte, both included. (Default: everything)
+   * @returns null when there is nothing under the key
+   */
+  read(key: string, range?: ByteRange): Promise<Readable | null>;
+  /** What is not there is deleted already. */
+  delete(key: string): Promise<void>;
+  /** Deletes all keys that begin so. */
+  deleteAll(prefix: string): Promise<void>;
+  /** All keys that begin so, with what the store knows of them. */
+  list(prefix: string): AsyncIterable<StoredBytes>;
+  /** Removes what broken writes left where `list` does not show it. @param before only what is older */
+  sweepLeftovers(before: Date): Promise<number>;
+}
+
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
+export interface StoredBytes {
+  key: string;
+  size: number;
+  modifiedAt: Date;
+}

@@ -1,0 +1,92 @@
+/**
+ * Bytes in a bucket of Amazon S3 or of a store that speaks its protocol. An object appears when all of it has arrived.
+ * Credentials come from the environment, as the S3 client finds them (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, roles).
+ */
+import { Readable } from "node:stream";
+import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
+import type { ByteRange, StorageDriver, StoredBytes } from "./driver.ts";
+
+// Loaded with the first byte: the library is larger than all the rest, and most processes never need it.
+const library = () => import("@aws-sdk/client-s3");
+
+export class S3Driver implements StorageDriver {
+  readonly #options: S3ClientConfig = { requestChecksumCalculation: "WHEN_REQUIRED" }; // few stores know the newer ones
+  readonly #bucket: string;
+  #client: Promise<S3Client> | undefined;
+
+  constructor(bucket: string, { endpoint, region }: { endpoint?: string | undefined; region?: string | undefined }) {
+    if (region) this.#options.region = region;
+    // Other stores know their buckets by path.
+    if (endpoint) Object.assign(this.#options, { endpoint, forcePathStyle: true, region: region ?? "us-east-1" });
+    this.#bucket = bucket;
+  }
+
+  #connect(): Promise<S3Client> {
+    this.#client ??= library().then(({ S3Client }) => new S3Client(this.#options));
+    return this.#client;
+  }
+
+  async put(key: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+    // Parts of 5 MiB, of which four are in memory at most.
+    const { Upload } = await import("@aws-sdk/lib-storage");
+    const upload = new Upload({
+      client: await this.#connect(),
+      params: { Bucket: this.#bucket, Key: key, Body: Readable.from(bytes, { objectMode: false }) },
+    });
+    await upload.done();
+  }
+
+  async read(key: string, range?: ByteRange): Promise<Readable | null> {
+    const { GetObjectCommand } = await library();
+    const Range = range && `bytes=${range.start}-${range.end}`;
+    const command = new GetObjectCommand({ Bucket: this.#bucket, Key: key, ...(Range && { Range }) });
+    try {
+      const { Body } = await (await this.#connect()).send(command);
+      return Body as Readable;
+    } catch (error) {
+      if (error instanceof Error && ["NoSuchKey", "NotFound"].includes(error.name)) return null;
+      throw error;
+    }
+  }
+
+  async delete(key: string): Promise<void> {
+    const { DeleteObjectCommand } = await library();
+    await (await this.#connect()).send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key }));
+  }
+
+  async deleteAll(prefix: string): Promise<void> {
+    for await (const { Contents = [] } of this.#pages(prefix)) {
+      const Objects = Contents.map(({ Key }) => ({ Key }));
+      if (Objects.length > 0) {
+        const { DeleteObjectsCommand } = await library();
+        const command = new DeleteObjectsCommand({ Bucket: this.#bucket, Delete: { Objects, Quiet: true } });
+        await (await this.#connect()).send(command);
+      }
+    }
+  }
+
+  async *list(prefix: string): AsyncIterable<StoredBytes> {
+    for await (const { Contents = [] } of this.#pages(prefix)) {
+      for (const { Key, Size, LastModified } of Contents) {
+        if (Key !== undefined) yield { key: Key, size: Size ?? 0, modifiedAt: LastModified ?? new Date() };
+      }
+    }
+  }
+
+  /** Uploads in parts that were never finished cost as much as objects do, and are not listed among them. */
+  async sweepLeftovers(before: Date): Promise<number> {
+    const { AbortMultipartUploadCommand, ListMultipartUploadsCommand } = await library();
+    const client = await this.#connect();
+    const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: this.#bucket }));
+    const old = Uploads.filter(({ Initiated }) => Initiated && Initiated < before);
+    for (const { Key, UploadId } of old) {
+      await client.send(new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId }));
+    }
+    return old.length;
+  }
+
+  async *#pages(prefix: string) {
+    const { paginateListObjectsV2 } = await library();
+    yield* paginateListObjectsV2({ client: await this.#connect() }, { Bucket: this.#bucket, Prefix: prefix });
+  }
+}

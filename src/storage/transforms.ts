@@ -1,0 +1,144 @@
+/**
+ * Transforms of stored images: made once, kept beside the original's bytes, gone with it.
+ * Next hop: `image-engine.ts` makes them.
+ */
+import { buffer } from "node:stream/consumers";
+import { SvcError } from "../errors/svc-error.ts";
+import type { Image } from "./image-engine.ts";
+import { objectKey, type Storage, type StorageObject, transformPrefix } from "./storage.ts";
+import { type TransformOptions, UnreadableImage } from "./transform-options.ts";
+
+/** In bytes: larger files are not read into memory for their picture's sake. */
+const maxSource = 64 * 1024 * 1024;
+
+/** At once in a process; the rest of it has to go on answering. */
+const maxRunning = 2;
+
+/** Waiting behind these; whoever comes later is told to try again. */
+const maxWaiting = 100;
+
+/** In bytes, of transforms kept in memory. */
+const memory = 64 * 1024 * 1024;
+
+export interface Transforms {
+  /**
+   * @param webp whether it becomes WebP when no format is asked for
+   * @returns null when the object's bytes are gone
+   * @throws UnreadableImage, SvcError UNAVAILABLE when too many wait
+   */
+  get(object: StorageObject, options: TransformOptions, webp: boolean): Promise<Image | null>;
+}
+
+export function createTransforms(storage: Storage): Transforms {
+  const running = new Map<string, Promise<Image | null>>();
+  const slots = new Slots(maxRunning, maxWaiting);
+  const recent = new RecentImages(memory);
+
+  async function find(object: StorageObject, options: TransformOptions, webp: boolean, name: string) {
+    const key = `${transformPrefix(object.id)}${name}`;
+    const kept = await storage.driver.read(key);
+    if (kept) return unpack(await buffer(kept));
+    if (object.size > maxSource) throw new UnreadableImage("This file is too large for an image.");
+    return slots.run(async () => {
+      const source = await storage.driver.read(objectKey(object.id));
+      if (!source) return null;
+      // Loaded with the first image: many processes never see one.
+      const { transformImage } = await import("./image-engine.ts");
+      const image = await transformImage(await buffer(source), options, webp);
+      await storage.driver.put(key, [pack(image)] as unknown as AsyncIterable<Uint8Array>);
+      // Deleted meanwhile? Whoever deletes removes the row first and its transforms then: one of the two sees the other.
+      const { rows } = await storage.pool.query("select svc_private.missing_storage_objects($1) as id", [[object.id]]);
+      if (rows.length > 0) await storage.driver.deleteAll(transformPrefix(object.id));
+      return rows.length > 0 ? null : image;
+    });
+  }
+
+  return {
+    async get(object, options, webp) {
+      const name = nameOf(options, webp);
+      const id = `${object.id}/${name}`;
+      const known = recent.get(id);
+      if (known) return known;
+      // Many ask at once, one makes it.
+      let job = running.get(id);
+      if (!job) {
+        job = find(object, options, webp, name).finally(() => running.delete(id));
+        running.set(id, job);
+      }
+      const image = await job;
+      if (image) recent.set(id, image);
+      return image;
+    },
+  };
+}
+
+/** The same for what comes out the same, whatever the order of the parameters. */
+function nameOf({ w, h, f, q, fit }: TransformOptions, webp: boolean): string {
+  return [w ?? "", h ?? "", f ?? (webp ? "webp" : "own"), q ?? "", fit ?? ""].join("-");
+}
+
+/** A kept transform is its media type, a line break, and its bytes. */
+const pack = ({ type, bytes }: Image) => Buffer.concat([Buffer.from(`${type}\n`), bytes]);
+
+function unpack(kept: Buffer): Image {
+  const end = kept.indexOf("\n");
+  return { type: kept.toString("latin1", 0, end), bytes: kept.subarray(end + 1) };
+}
+
+/** So many at once, so many behind them. */
+class Slots {
+  #free: number;
+  readonly #maxWaiting: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(free: number, maxWaiting: number) {
+    this.#free = free;
+    this.#maxWaiting = maxWaiting;
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else {
+      if (this.#waiting.length >= this.#maxWaiting) throw new SvcError("UNAVAILABLE", undefined, { retryAfter: 2 });
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free++;
+    }
+  }
+}
+
+/** The images that were asked for last, up to so many bytes. Whether they may be sent is asked of the row each time. */
+class RecentImages {
+  readonly #images = new Map<string, Image>();
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get(id: string): Image | undefined {
+    const image = this.#images.get(id);
+    if (image) {
+      this.#images.delete(id);
+      this.#images.set(id, image); // a map keeps its order: the last is the youngest
+    }
+    return image;
+  }
+
+  set(id: string, image: Image): void {
+    if (this.#images.has(id) || image.bytes.length > this.#maxBytes / 8) return;
+    this.#images.set(id, image);
+    this.#bytes += image.bytes.length;
+    for (const [oldest, { bytes }] of this.#images) {
+      if (this.#bytes <= this.#maxBytes) break;
+      this.#images.delete(oldest);
+      this.#bytes -= bytes.length;
+    }
+  }
+}

@@ -1,0 +1,169 @@
+/** `ctx.storage`: what an application can do with files, and what it can never do with those of others. */
+import { readdirSync } from "node:fs";
+import { beforeAll, describe, expect, test } from "vitest";
+import { database } from "../support/database.ts";
+import { bytesFolder, fileProcedures, send, stored } from "../support/files.ts";
+import { apiWith, service, type User } from "../support/service.ts";
+
+const db = database();
+const dir = bytesFolder();
+const svc = service(db, apiWith({ procedures: fileProcedures }), { storage: { driver: "disk", dir } });
+let ann: User;
+let bob: User;
+
+beforeAll(async () => {
+  ann = await svc.signUp("ann");
+  bob = await svc.signUp("bob");
+});
+
+const text = (content: string, name = "note.txt") => new File([content], name, { type: "text/plain" });
+/** Ids of all objects whose bytes are on disk. */
+const onDisk = () =>
+  readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.parentPath.includes("objects"))
+    .map(({ name }) => name);
+
+describe("store", () => {
+  test("makes a private object and returns its id, a UUID", async () => {
+    const id = await stored(svc, ann, text("hello"));
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    const { body } = await svc.query(ann, "files.meta", { id });
+    expect(body.json).toEqual({ id, name: "note.txt", size: 5, type: "text/plain", visibility: "private" });
+  });
+
+  test("makes a public object when it is told to", async () => {
+    const id = await stored(svc, ann, text("hello"), { visibility: "public" });
+    expect((await svc.query(ann, "files.meta", { id })).body.json.visibility).toBe("public");
+    expect(await svc.fetch(`/api/storage/${id}`)).toMatchObject({ status: 200, body: "hello" });
+  });
+
+  test("takes a name as its second argument", async () => {
+    const { body } = await send(svc, ann, "files.storeNamed", text("hello"), { name: "other.txt" });
+    expect((await svc.query(ann, "files.meta", { id: body.json.id })).body.json.name).toBe("other.txt");
+  });
+
+  test("refuses another visibility, and stores nothing", async () => {
+    const before = onDisk().length;
+    const { status, body } = await send(svc, ann, "files.store", text("hello"), { visibility: "secret" });
+    expect([status, body.error]).toEqual([400, 'visibility must be "private" or "public".']);
+    expect(onDisk()).toHaveLength(before);
+  });
+
+  test("leaves neither a row nor bytes when the call fails afterwards", async () => {
+    const before = onDisk().length;
+    const { status } = await send(svc, ann, "files.store", text("never"), { name: "never.txt", fail: true });
+    expect(status).toBe(500);
+    expect(onDisk()).toHaveLength(before);
+    const admin = await db.connect("admin");
+    expect((await admin.query("select from svc.storage_objects where name = 'never.txt'")).rowCount).toBe(0);
+  });
+
+  test("is refused in a query, and writes nothing", async () => {
+    const before = onDisk().length;
+    const { status, body } = await svc.query(ann, "files.storeInQuery");
+    expect([status, body.code]).toEqual([500, "QUERY_WROTE"]);
+    expect(onDisk()).toHaveLength(before);
+  });
+
+  test("of somebody who is not signed in belongs to nobody: they cannot see it again", async () => {
+    const id = await stored(svc, null, text("anonymous"));
+    for (const user of [null, ann]) expect((await svc.query(user, "files.meta", { id })).status).toBe(404);
+  });
+});
+
+test("storeBuffer stores bytes under a name and a media type", async () => {
+  const { body } = await svc.mutate(ann, "files.storeText", { text: "a,b", name: "t.csv", type: "text/csv" });
+  const { id } = body.json;
+  expect((await svc.query(ann, "files.meta", { id })).body.json).toMatchObject({
+    name: "t.csv",
+    size: 3,
+    type: "text/csv",
+  });
+  expect((await svc.query(ann, "files.read", { id })).body.json).toBe("a,b");
+});
+
+test("getPublicUrl gives the bare URL", async () => {
+  const id = await stored(svc, ann, text("x"));
+  expect((await svc.query(ann, "files.publicUrl", { id })).body.json).toBe(`/api/storage/${id}`);
+});
+
+describe("setVisibility", () => {
+  test("makes an object readable by its public URL, and takes that back", async () => {
+    const id = await stored(svc, ann, text("mine"));
+    const status = async () => (await svc.fetch(`/api/storage/${id}`)).status;
+    expect(await status()).toBe(404);
+    await svc.mutate(ann, "files.setVisibility", { id, visibility: "public" });
+    expect(await status()).toBe(200);
+    await svc.mutate(ann, "files.setVisibility", { id, visibility: "private" });
+    expect(await status()).toBe(404);
+  });
+
+  test("of what does not exist is 404", async () => {
+    const args = { id: crypto.randomUUID(), visibility: "public" };
+    expect((await svc.mutate(ann, "files.setVisibility", args)).status).toBe(404);
+  });
+});
+
+describe("delete", () => {
+  test("removes the row, the bytes, and the public URL", async () => {
+    const id = await stored(svc, ann, text("gone"), { visibility: "public" });
+    expect(onDisk()).toContain(id);
+    expect((await svc.mutate(ann, "files.remove", { id })).status).toBe(200);
+    expect(onDisk()).not.toContain(id);
+    expect((await svc.fetch(`/api/storage/${id}`)).status).toBe(404);
+    expect((await svc.mutate(ann, "files.remove", { id })).status).toBe(404);
+  });
+
+  test("that rolls back leaves everything", async () => {
+    const id = await stored(svc, ann, text("stays"), { visibility: "public" });
+    expect((await svc.mutate(ann, "files.remove", { id, fail: true })).status).toBe(500);
+    expect(await svc.fetch(`/api/storage/${id}`)).toMatchObject({ status: 200, body: "stays" });
+  });
+});
+
+describe("another user's private object", () => {
+  const operations = [
+    ["meta", {}],
+    ["grant", {}],
+    ["read", {}],
+    ["setVisibility", { visibility: "public" }],
+    ["remove", {}],
+  ] as const;
+  test.each(operations)("answers %s as one that does not exist does", async (operation, more) => {
+    const id = await stored(svc, ann, text("secret"));
+    const kind = operation === "setVisibility" || operation === "remove" ? "mutate" : "query";
+    const [foreign, unknown, nonsense] = await Promise.all(
+      [id, crypto.randomUUID(), "../../etc/passwd"].map((id) => svc[kind](bob, `files.${operation}`, { id, ...more })),
+    );
+    expect(foreign?.status).toBe(404);
+    for (const other of [unknown, nonsense]) {
+      expect({ ...other?.body, requestId: "" }).toEqual({ ...foreign?.body, requestId: "" });
+    }
+    expect((await svc.query(ann, "files.read", { id })).body.json).toBe("secret");
+    expect((await svc.fetch(`/api/storage/${id}`)).status).toBe(404);
+  });
+});
+
+describe("names", () => {
+  const cases: [string, string, string][] = [
+    ["a path", "../../etc/passwd", "passwd"],
+    ["a Windows path", "C:\\fakepath\\photo.jpg", "photo.jpg"],
+    ["dots alone", "..", "file"],
+    ["nothing", "", "file"],
+    ["NUL and control characters", "a\u0000b\n.txt", "ab.txt"],
+    ["marks that turn the text around", "photo\u202egpj.exe", "photogpj.exe"],
+    ["Korean", "보고서.pdf", "보고서.pdf"],
+    ["4 KB, keeping its extension", `${"x".repeat(4096)}.png`, `${"x".repeat(251)}.png`],
+  ];
+  test.each(cases)("of %s are cleaned", async (_case, given, kept) => {
+    const { body } = await svc.mutate(ann, "files.storeText", { text: "x", name: given, type: "text/plain" });
+    const { name } = (await svc.query(ann, "files.meta", { id: body.json.id })).body.json;
+    if (given.length < 4000) expect(name).toBe(kept);
+    else expect(name).toMatch(/^x{200,251}\.png$/);
+  });
+
+  test("a media type that is none becomes application/octet-stream", async () => {
+    const { body } = await svc.mutate(ann, "files.storeText", { text: "x", name: "x", type: "no type\r\nx: y" });
+    expect((await svc.query(ann, "files.meta", { id: body.json.id })).body.json.type).toBe("application/octet-stream");
+  });
+});

@@ -1,0 +1,183 @@
+/** The storage route: who gets bytes, which of them, and under which headers. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { ReadGrants } from "../../src/storage/read-grants.ts";
+import { database } from "../support/database.ts";
+import { bytesFolder, fileProcedures, stored } from "../support/files.ts";
+import { apiWith, secret, service, type User } from "../support/service.ts";
+
+const svc = service(database(), apiWith({ procedures: fileProcedures }), {
+  storage: { driver: "disk", dir: bytesFolder() },
+});
+let ann: User;
+let mine: string;
+let open: string;
+
+beforeAll(async () => {
+  ann = await svc.signUp("ann");
+  mine = await stored(svc, ann, new File(["0123456789"], "mine.txt", { type: "text/plain" }));
+  open = await stored(svc, ann, new File(["0123456789"], "open.mp4", { type: "video/mp4" }), { visibility: "public" });
+});
+
+const grant = async (id: string, options = {}) => (await svc.query(ann, "files.grant", { id, options })).body.json;
+const get = (path: string, headers: Record<string, string> = {}, method = "GET") =>
+  fetch(`${svc.url}${path}`, { headers, method });
+
+describe("a private object", () => {
+  test("is answered as one that does not exist", async () => {
+    const [found, unknown] = await Promise.all(
+      [mine, crypto.randomUUID()].map((id) => svc.fetch(`/api/storage/${id}`)),
+    );
+    expect(found?.status).toBe(404);
+    const shape = ({ body, headers }: NonNullable<typeof found>) => [
+      { ...body, requestId: "" },
+      [...headers.keys()].sort(),
+      headers.get("content-length"),
+    ];
+    if (!found || !unknown) throw new Error("two answers");
+    expect(shape(found)).toEqual(shape(unknown));
+  });
+
+  test("is sent under a read grant, to whoever has it", async () => {
+    const { url, expiresAt } = await grant(mine);
+    expect(url).toMatch(new RegExp(`^/api/storage/${mine}\\?grant=`));
+    const seconds = (Date.parse(expiresAt) - Date.now()) / 1000;
+    expect(seconds).toBeGreaterThan(290);
+    expect(seconds).toBeLessThanOrEqual(301);
+    const response = await get(url);
+    expect([response.status, await response.text()]).toEqual([200, "0123456789"]);
+    expect(response.headers.get("cache-control")).toMatch(/^private, max-age=\d+$/);
+  });
+
+  test("is not sent to its owner's own token: the route knows grants alone", async () => {
+    const headers = { authorization: `Bearer ${ann.token}` };
+    expect((await get(`/api/storage/${mine}`, headers)).status).toBe(404);
+  });
+});
+
+describe("a grant", () => {
+  test("that was tampered with, for another object, or over, is none", async () => {
+    const { url } = await grant(mine);
+    const given = url.split("grant=")[1] as string;
+    const other = await stored(svc, ann, new File(["x"], "x"));
+    const bad = new Set<string>();
+    const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
+    for (let at = 0; at < given.length; at++) {
+      for (const letter of letters) bad.add(given.slice(0, at) + letter + given.slice(at + 1));
+      bad.add(given.slice(0, at));
+    }
+    bad.delete(given);
+    const over = new ReadGrants([secret]).sign(mine, {
+      disposition: "inline",
+      expires: Math.floor(Date.now() / 1000) - 1,
+    });
+    const forged = new ReadGrants(["another secret of thirty-two characters"]).sign(mine, {
+      disposition: "inline",
+      expires: Math.floor(Date.now() / 1000) + 1000,
+    });
+    // Each spelling is checked as the route checks it; a sample of them, over the wire.
+    const grants = new ReadGrants([secret]);
+    for (const spelling of [...bad, over, forged]) expect(grants.verify(mine, spelling)).toBeNull();
+    for (const spelling of [over, forged, ...[...bad].filter((_, index) => index % 150 === 0)]) {
+      expect((await get(`/api/storage/${mine}?grant=${encodeURIComponent(spelling)}`)).status).toBe(404);
+    }
+    expect((await get(`/api/storage/${other}?grant=${given}`)).status).toBe(404);
+  });
+
+  test("keeps working when a newer secret comes first, and never reaches the log", async () => {
+    const old = new ReadGrants([secret]).sign(mine, { disposition: "inline", expires: Date.now() / 1000 + 60 });
+    expect(
+      new ReadGrants(["a newer secret of at least thirty-two characters", secret]).verify(mine, old),
+    ).toBeDefined();
+    const { url } = await grant(mine);
+    await get(url);
+    await get(url.replace("grant=", "grant=x"));
+    const token = url.split("grant=")[1] as string;
+    expect(svc.logged.join("")).not.toContain(token);
+  });
+
+  test("says how the file is offered", async () => {
+    const image = await stored(svc, ann, new File(["not really"], "photo.png", { type: "image/png" }));
+    const shown = await get((await grant(image)).url);
+    const saved = await get((await grant(image, { disposition: "attachment" })).url);
+    expect(shown.headers.get("content-disposition")).toBe("inline; filename=photo.png");
+    expect(saved.headers.get("content-disposition")).toBe("attachment; filename=photo.png");
+  });
+
+  const wrong = [{ ttlSeconds: 0 }, { ttlSeconds: 604_801 }, { ttlSeconds: "1" }, { disposition: "form-data" }];
+  test.each(wrong)("is refused for %o", async (options) => {
+    expect((await svc.query(ann, "files.grant", { id: mine, options })).status).toBe(400);
+  });
+});
+
+describe("a public object", () => {
+  test("is sent with its size, its ETag and how long it may be kept", async () => {
+    const response = await get(`/api/storage/${open}`);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": "video/mp4",
+      "content-length": "10",
+      "accept-ranges": "bytes",
+      "cache-control": "public, max-age=3600, immutable",
+      "x-content-type-options": "nosniff",
+      "cross-origin-resource-policy": "cross-origin",
+    });
+    expect(response.headers.get("content-security-policy")).toContain("sandbox");
+    expect(await response.text()).toBe("0123456789");
+  });
+
+  test("is not sent again to who has it", async () => {
+    const etag = (await get(`/api/storage/${open}`)).headers.get("etag") as string;
+    const again = await get(`/api/storage/${open}`, { "if-none-match": etag });
+    expect([again.status, await again.text()]).toEqual([304, ""]);
+    expect((await get(`/api/storage/${open}`, { "if-none-match": '"other"' })).status).toBe(200);
+  });
+
+  test("answers HEAD with the headers of GET, and no body", async () => {
+    const head = await get(`/api/storage/${open}`, {}, "HEAD");
+    expect([head.status, head.headers.get("content-length"), await head.text()]).toEqual([200, "10", ""]);
+  });
+
+  const ranges: [string, number, string, string | null][] = [
+    ["bytes=0-3", 206, "0123", "bytes 0-3/10"],
+    ["bytes=4-", 206, "456789", "bytes 4-9/10"],
+    ["bytes=-2", 206, "89", "bytes 8-9/10"],
+    ["bytes=8-99", 206, "89", "bytes 8-9/10"],
+    ["bytes=10-", 416, "", "bytes */10"],
+    ["bytes=5-2", 416, "", "bytes */10"],
+    ["bytes=0-1,5-6", 200, "0123456789", null],
+    ["lines=0-1", 200, "0123456789", null],
+    ["nonsense", 200, "0123456789", null],
+  ];
+  test.each(ranges)("answers Range: %s with %i", async (range, status, body, contentRange) => {
+    const response = await get(`/api/storage/${open}`, { range });
+    expect([response.status, await response.text(), response.headers.get("content-range")]).toEqual([
+      status,
+      body,
+      contentRange,
+    ]);
+  });
+
+  test("ignores a range of another version", async () => {
+    const response = await get(`/api/storage/${open}`, { range: "bytes=0-3", "if-range": '"another"' });
+    expect([response.status, await response.text()]).toEqual([200, "0123456789"]);
+  });
+
+  const pages = ["text/html", "image/svg+xml", "application/xhtml+xml", "text/xml", "application/javascript"];
+  test.each(pages)("of type %s is saved, never shown", async (type) => {
+    const file = new File(["<script>alert(1)</script>"], "page.html", { type });
+    const id = await stored(svc, ann, file, { visibility: "public" });
+    const { headers } = await get(`/api/storage/${id}`, { accept: "image/webp" });
+    expect(headers.get("content-disposition")).toMatch(/^attachment/);
+    expect(headers.get("content-security-policy")).toContain("sandbox");
+  });
+
+  test("that is empty is sent as nothing", async () => {
+    const id = await stored(svc, ann, new File([], "empty"), { visibility: "public" });
+    const response = await get(`/api/storage/${id}`, { range: "bytes=0-" });
+    expect([response.status, await response.text()]).toEqual([416, ""]);
+    expect((await get(`/api/storage/${id}`)).headers.get("content-length")).toBe("0");
+  });
+});
+
+test.each(["nonsense", "..%2f..%2fetc%2fpasswd", "%00", "a".repeat(5000)])("an id such as %s is 404", async (id) => {
+  expect((await get(`/api/storage/${id}`)).status).toBe(404);
+});

@@ -1,0 +1,20 @@
+/**
+ * Removes bytes that no stored object has: of uploads that were never finished, and of calls that rolled back while
+ * their process died. Enqueued by the platform once a day.
+ *
+ * Retries: 3 attempts; the next day's run does the rest.
+ * Idempotency: it looks what is superfluous, and removes that.
+ * Next hop: `src/storage/sweep.ts`.
+ */
+import { z } from "zod";
+import { sweepStorage } from "../../src/storage/sweep.ts";
+import { defineTask } from "../task.ts";
+
+export const sweepStorageTask = defineTask({
+  kind: "sweep-storage",
+  payload: z.object({}),
+  async run(_payload, job, { runtime }) {
+    const removed = await sweepStorage(runtime.storage);
+    job.log.info({ removed }, "storage swept");
+  },
+});
