@@ -1,5 +1,6 @@
 /** Every kind of job, in one list. A new kind is a file in `tasks/` and a line here. */
 import type { Task } from "./task.ts";
 import { procedure } from "./tasks/procedure.ts";
+import { sweepStorageTask } from "./tasks/sweep-storage.ts";
 
-export const tasks: readonly Task[] = [procedure];
+export const tasks: readonly Task[] = [procedure, sweepStorageTask];
