@@ -1,0 +1,82 @@
+/** Every driver does what storage relies on; and what is particular to each. */
+import { randomUUID } from "node:crypto";
+import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { CreateMultipartUploadCommand, ListMultipartUploadsCommand, S3Client } from "@aws-sdk/client-s3";
+import { describe, expect, test } from "vitest";
+import { DiskDriver } from "../../src/storage/drivers/disk.ts";
+import { S3Driver } from "../../src/storage/drivers/s3.ts";
+import { bytesFolder } from "../support/files.ts";
+import { bucket, hasS3Server, s3Server } from "../support/s3-server.ts";
+import { driverConformance } from "./driver-conformance.ts";
+
+const folder = bytesFolder();
+const disk = new DiskDriver(folder);
+
+driverConformance("the disk driver", () => disk);
+
+describe("the disk driver, besides,", () => {
+  test("shows nothing of a file that is being written", async () => {
+    const key = `objects/${randomUUID()}`;
+    const seen: boolean[] = [];
+    const source = async function* () {
+      yield Buffer.from("half");
+      seen.push((await disk.read(key)) !== null);
+      yield Buffer.from("whole");
+    };
+    await disk.put(key, source());
+    expect(seen).toEqual([false]);
+  });
+
+  test("sweeps what a killed process left, once it is old", async () => {
+    const incoming = join(folder, "incoming");
+    await mkdir(incoming, { recursive: true });
+    const [old, young] = [join(incoming, randomUUID()), join(incoming, randomUUID())];
+    for (const path of [old, young]) await writeFile(path, "half of a file");
+    await utimes(old, new Date(0), new Date(0));
+    expect(await disk.sweepLeftovers(new Date(Date.now() - 60_000))).toBe(1);
+    expect(await readdir(incoming)).toEqual([young.slice(incoming.length + 1)]);
+  });
+
+  test("lets nobody else on the machine read what it wrote", async () => {
+    const id = randomUUID();
+    await disk.put(`objects/${id}`, one("secret"));
+    const { stat } = await import("node:fs/promises");
+    const { mode } = await stat(join(folder, "objects", id.slice(0, 2), id));
+    expect(mode & 0o077).toBe(0);
+  });
+});
+
+describe.skipIf(!hasS3Server)("against a store that speaks S3", () => {
+  const server = s3Server();
+  let driver: S3Driver | undefined;
+  const s3 = () => {
+    driver ??= new S3Driver(bucket, server);
+    return driver;
+  };
+
+  driverConformance("the S3 driver", s3);
+
+  test("the S3 driver sweeps uploads in parts that were never finished, once they are old", async () => {
+    const client = new S3Client({ endpoint: server.endpoint, region: "us-east-1", forcePathStyle: true });
+    const unfinished = async () =>
+      (await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }))).Uploads?.length ?? 0;
+    await client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: `objects/${randomUUID()}` }));
+    expect(await unfinished()).toBe(1);
+    expect(await s3().sweepLeftovers(new Date(0))).toBe(0);
+    // The store under test says of each that it began in 2010.
+    expect(await s3().sweepLeftovers(new Date())).toBe(1);
+    expect(await unfinished()).toBe(0);
+    client.destroy();
+  });
+
+  test("the S3 driver says what is wrong when there is no such bucket", async () => {
+    const elsewhere = new S3Driver("no-such-bucket", server);
+    await expect(elsewhere.put(`objects/${randomUUID()}`, one("x"))).rejects.toThrow(/bucket/i);
+    await expect(elsewhere.read(`objects/${randomUUID()}`)).rejects.toThrow(/bucket/i);
+  });
+});
+
+async function* one(text: string) {
+  yield Buffer.from(text);
+}

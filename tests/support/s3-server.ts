@@ -1,0 +1,63 @@
+/**
+ * A store that speaks S3's protocol, for a test file: `moto_server`, a process of its own that keeps all in memory. Where
+ * it is not installed (`pip install "moto[server]"`) the tests skip and say so. Why this one: docs/adr/.
+ */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { type AddressInfo, createServer, Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
+import { afterAll, beforeAll } from "vitest";
+
+export const hasS3Server = spawnSync("moto_server", ["--help"]).status === 0;
+if (!hasS3Server)
+  console.warn('Tests of the S3 driver are skipped: there is no moto_server. pip install "moto[server]"');
+
+export const bucket = "svc-files";
+
+/** Starts it before this file's tests and ends it after them. */
+export function s3Server(): { endpoint: string } {
+  const server = { endpoint: "" };
+  let child: ChildProcess | undefined;
+  beforeAll(async () => {
+    const port = await freePort();
+    // Any credentials will do, but the client wants some.
+    Object.assign(process.env, { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" });
+    child = spawn("moto_server", ["-H", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
+    await listening(port, child);
+    server.endpoint = `http://127.0.0.1:${port}`;
+    const client = new S3Client({ endpoint: server.endpoint, region: "us-east-1", forcePathStyle: true });
+    await client.send(new CreateBucketCommand({ Bucket: bucket }));
+    client.destroy();
+  });
+  afterAll(async () => {
+    if (!child || child.exitCode !== null) return;
+    const gone = once(child, "exit");
+    child.kill();
+    await gone;
+  });
+  return server;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function listening(port: number, child: ChildProcess): Promise<void> {
+  while (child.exitCode === null) {
+    const socket = new Socket();
+    const isOpen = await new Promise((resolve) => {
+      socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
+      socket.connect(port, "127.0.0.1");
+    });
+    socket.destroy();
+    if (isOpen) return;
+    await pause(50);
+  }
+  throw new Error(`moto_server ended with ${child.exitCode} before it listened.`);
+}
