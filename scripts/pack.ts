@@ -24,6 +24,9 @@ interface Manifest {
 interface Package {
   /** Where its package.json and its src/ are. */
   folder: string;
+  /** What is compiled, and the folder that the result lies in. The core's keep their places: they refer to each other. */
+  sources: string[];
+  into: string;
   /** Members of the manifest that are published as they are. */
   keep: string[];
   /** Further files, by their place in the package. */
@@ -34,12 +37,16 @@ interface Package {
 const packages: Package[] = [
   {
     folder: root,
+    sources: ["src", "workers"],
+    into: ".",
     keep: ["engines", "dependencies", "optionalDependencies"],
     files: { sql: "sql", migrations: "migrations", "examples/starter": "starter", "CHANGELOG.md": "CHANGELOG.md" },
-    bin: { svc: "./dist/cli/svc.js" },
+    bin: { svc: "./src/cli/svc.js" },
   },
   ...["sdk", "react"].map((name) => ({
     folder: join(root, "client", name),
+    sources: ["src"],
+    into: "dist",
     keep: ["sideEffects", "dependencies", "peerDependencies", "peerDependenciesMeta"],
     files: {},
   })),
@@ -50,10 +57,15 @@ mkdirSync(out, { recursive: true });
 for (const each of packages) process.stderr.write(`${build(each)}\n`);
 
 /** @returns the archive's path */
-function build({ folder, keep, files, bin: commands }: Package): string {
+function build({ folder, sources, into, keep, files, bin: commands }: Package): string {
   const source = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
   const stage = join(out, basename(source.name));
-  compile(folder, join(stage, "dist"));
+  const base = into === "." ? folder : join(folder, "src");
+  compile(
+    base,
+    sources.map((source) => join(folder, source)),
+    join(stage, into),
+  );
   for (const [from, to] of Object.entries(files)) {
     cpSync(join(folder, from), join(stage, to), { recursive: true, filter: isPublished });
   }
@@ -63,7 +75,7 @@ function build({ folder, keep, files, bin: commands }: Package): string {
   const manifest = {
     ...{ name, version, description, license, type: "module" },
     ...Object.fromEntries(keep.filter((key) => key in source).map((key) => [key, source[key]])),
-    exports: Object.fromEntries(Object.entries(source.exports).map(([path, file]) => [path, compiled(file)])),
+    exports: Object.fromEntries(Object.entries(source.exports).map(([path, file]) => [path, compiled(file, into)])),
     ...(commands && { bin: commands }),
   };
   writeFileSync(join(stage, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
@@ -78,19 +90,19 @@ function isPublished(path: string): boolean {
   return !/[\\/](node_modules|\.svc|dist)$/.test(path);
 }
 
-function compiled(file: string) {
-  const path = file.replace("./src/", "./dist/").replace(/\.ts$/, "");
+function compiled(file: string, into: string) {
+  const path = (into === "." ? file : file.replace("./src/", `./${into}/`)).replace(/\.ts$/, "");
   return { types: `${path}.d.ts`, default: `${path}.js` };
 }
 
-function compile(folder: string, into: string): void {
+function compile(base: string, sources: string[], into: string): void {
   const settings = {
     extends: join(root, "tsconfig.json"),
-    compilerOptions: { noEmit: false, declaration: true, rootDir: join(folder, "src"), outDir: into },
-    include: [join(folder, "src")],
+    compilerOptions: { noEmit: false, declaration: true, rootDir: base, outDir: into },
+    include: sources,
   };
-  const file = `${into}.tsconfig.json`;
   mkdirSync(into, { recursive: true });
+  const file = join(into, "tsconfig.pack.json");
   writeFileSync(
     file,
     JSON.stringify({

@@ -346,6 +346,20 @@ constraint applied_sql_scope_check CHECK ((scope = ANY (ARRAY['platform'::text, 
 grant delete, insert, select, update to svc_system
 comment: Files of sql/ with the text that was applied last. A different text is applied again.
 
+-- Table svc_private.crons owner svc_owner
+column name text not null
+column schedule text not null
+column anchor timestamp with time zone not null
+column last_slot timestamp with time zone not null
+column last_job bigint
+constraint crons_pkey PRIMARY KEY (name)
+grant delete, insert, select, update to svc_system
+comment: Crons, each with the latest of its times that a worker has claimed.
+comment on schedule: The schedule as text. Another one begins anew: what it missed before is not caught up.
+comment on anchor: From when on intervals are counted.
+comment on last_slot: The latest time that was claimed; at first when the cron was registered.
+comment on last_job: The job of that time. Gone from the queue once it is done.
+
 -- Function auth.add_key(text,text,text,text[]) owner svc_owner
 CREATE OR REPLACE FUNCTION auth.add_key(key_id text, public_key text, private_key text, known text[])
  RETURNS boolean
@@ -1539,6 +1553,29 @@ $function$
 grant execute to svc_system
 comment: Removes a job that is not running; false when there is none.
 
+-- Function svc_private.claim_cron(text,text,timestamp with time zone,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.claim_cron(cron text, schedule text, slot timestamp with time zone, procedure text)
+ RETURNS TABLE(job bigint, last_slot timestamp with time zone)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  update svc_private.crons c set last_slot = slot
+   where c.name = claim_cron.cron and c.schedule = claim_cron.schedule and c.last_slot < slot;
+  -- Not in the SET list above: that is worked out before the row is locked, by everybody who then finds it taken.
+  if found then
+    job := svc_private.enqueue_system_job(procedure, null, null, null, 'cron:' || cron);
+    update svc_private.crons c set last_job = job where c.name = claim_cron.cron;
+  end if;
+
+  select c.last_slot into last_slot from svc_private.crons c where c.name = claim_cron.cron;
+  return next;
+end
+$function$
+grant execute to svc_system
+comment: Enqueues a cron's procedure for one of its times, unless that was done; returns the job, or null, and the latest time.
+
 -- Function svc_private.drop_unwritten_crud(text[]) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.drop_unwritten_crud(fingerprints text[])
  RETURNS SETOF text
@@ -1854,6 +1891,25 @@ end
 $function$
 grant execute to svc_system
 comment: Makes [{table, identity: [columns] or "full"}] the tables that realtime follows; none means the primary key.
+
+-- Function svc_private.register_cron(text,text,timestamp with time zone) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.register_cron(cron text, schedule text, now timestamp with time zone)
+ RETURNS TABLE(anchor timestamp with time zone, last_slot timestamp with time zone)
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  insert into svc_private.crons as c (name, schedule, anchor, last_slot)
+  values (register_cron.cron, register_cron.schedule, register_cron.now, register_cron.now)
+  on conflict (name) do update
+     set schedule = excluded.schedule, anchor = excluded.anchor, last_slot = excluded.last_slot
+   where c.schedule <> excluded.schedule;
+
+  return query select c.anchor, c.last_slot from svc_private.crons c where c.name = register_cron.cron;
+end
+$function$
+grant execute to svc_system
+comment: Registers a cron, or a change of its schedule; returns from when on it counts and which of its times was claimed last.
 
 -- Function svc_private.rescue_workers(text[],interval) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.rescue_workers(suspects text[], grace interval)

@@ -6,6 +6,7 @@ export type { Context, RequestDatabase, SystemDatabase } from "./context/types.t
 export { type Api, defineApi } from "./define/api.ts";
 export { type AuthDefinition, defineAuth } from "./define/auth.ts";
 export { defineConfig, type SvcConfig } from "./define/config.ts";
+export { type Cron, cron } from "./define/cron.ts";
 export { createCrudFactory } from "./define/crud.ts";
 export type { CrudFilters } from "./define/crud-filters.ts";
 export type { CrudOptions } from "./define/crud-options.ts";

@@ -10,6 +10,7 @@ import type { EffectiveConfig } from "../src/define/config.ts";
 import { createPools, type Pools, type PoolUrls } from "../src/postgres/pools.ts";
 import type { LoadedApp } from "../src/service/load-app.ts";
 import { createRuntime } from "../src/service/runtime.ts";
+import { startCrontab } from "./crontab.ts";
 import { startRescue } from "./rescue.ts";
 import type { RunningJob, Task, TaskServices } from "./task.ts";
 import { tasks } from "./tasks.ts";
@@ -80,6 +81,9 @@ export function startWorker(options: WorkerOptions): Worker {
     log,
     ...(options.rescueEveryMs && { lookEveryMs: options.rescueEveryMs }),
   });
+  // A worker that takes no calls of procedures leaves the crons to those that do.
+  const takesCrons = chosen.some(({ kind }) => kind === "procedure");
+  const crontab = startCrontab({ crons: takesCrons ? app.api["~svc"].crons : [], pool: pools.system, log });
   rescue.held.then(begin);
   pool.promise.catch((error) => log.error({ err: error }, "the worker ended in disorder"));
 
@@ -99,6 +103,7 @@ export function startWorker(options: WorkerOptions): Worker {
       () => true,
       () => true,
     );
+    await crontab.close();
     begin(); // in case it never began
     if (!(await Promise.race([graceful, after(config.limits.shutdownMs)]))) await giveBack(pools, pool.id, log);
     await rescue.close();

@@ -106,7 +106,7 @@ class Server {
   /** Ends the present one and starts the next; resolves when that serves, or has failed. */
   async replace(): Promise<void> {
     await this.stop();
-    const child = command("start", this.#cwd);
+    const child = command("start", this.#cwd, "--with-worker");
     this.#child = child;
     await Promise.race([new Promise((resolve) => child.once("message", resolve)), exited(child)]);
   }
@@ -119,8 +119,8 @@ class Server {
 }
 
 /** The channel tells the command that it is a part of this one. */
-const command = (name: string, cwd: string) =>
-  spawn(process.execPath, [process.argv[1] ?? "", name, "--cwd", cwd], {
+const command = (name: string, cwd: string, ...flags: string[]) =>
+  spawn(process.execPath, [process.argv[1] ?? "", name, "--cwd", cwd, ...flags], {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
   });
 

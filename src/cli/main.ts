@@ -10,6 +10,7 @@ await runMain(
       init: () => import("./init.ts").then((file) => file.initCommand),
       dev: () => import("./dev.ts").then((file) => file.dev),
       start: () => import("./start.ts").then((file) => file.start),
+      worker: () => import("./worker.ts").then((file) => file.workerCommand),
       migrate: () => import("./migrate.ts").then((file) => file.migrateCommand),
       codegen: () => import("./codegen.ts").then((file) => file.codegenCommand),
       doctor: () => import("./doctor.ts").then((file) => file.doctorCommand),

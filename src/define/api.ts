@@ -2,6 +2,8 @@
  * `defineApi`: the one place where an application says what it offers. Reports every mistake that can be seen without a
  * database; what it returns is all that the server, the workers and the code generator read.
  */
+
+import { type Cron, type CronDefinition, collectCrons } from "./cron.ts";
 import { isCrud } from "./crud.ts";
 import type { CrudDefinition } from "./crud-definition.ts";
 import { DefinitionError } from "./definition-error.ts";
@@ -14,6 +16,7 @@ export type ProcedureBag = Record<string, Procedure | Record<string, Procedure>>
 export interface ApiBags<P extends ProcedureBag> {
   procedures?: P;
   httpRoutes?: Record<string, HttpRoute>;
+  crons?: Record<string, Cron>;
   /** @deprecated Register what `createCrud` returns under `procedures`. */
   crud?: ProcedureBag;
 }
@@ -24,6 +27,7 @@ export interface Api<P extends ProcedureBag = ProcedureBag> {
     readonly procedures: ReadonlyMap<string, ProcedureDefinition>;
     readonly routes: readonly RouteDefinition[];
     readonly crud: readonly CrudDefinition[];
+    readonly crons: readonly CronDefinition[];
     /** Where in the `procedures` bag each procedure stands, by its name: for the generated `api.ts`. */
     readonly paths: ReadonlyMap<string, readonly string[]>;
     readonly types?: P;
@@ -46,8 +50,10 @@ const reserved = [
  */
 export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P> {
   for (const bag of Object.keys(bags)) {
-    if (!["procedures", "httpRoutes", "crud"].includes(bag)) {
-      throw new DefinitionError(`defineApi does not know "${bag}".`, { hint: "It takes procedures and httpRoutes." });
+    if (!["procedures", "httpRoutes", "crons", "crud"].includes(bag)) {
+      throw new DefinitionError(`defineApi does not know "${bag}".`, {
+        hint: "It takes procedures, httpRoutes and crons.",
+      });
     }
   }
   if (bags.crud) {
@@ -81,7 +87,37 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
       if (bags.procedures && key in bags.procedures) paths.set(definition.name, keys);
     }
   }
-  return { "~svc": { procedures, routes: collectRoutes(bags.httpRoutes ?? {}), crud, paths } };
+  const crons = collectCrons(bags.crons ?? {});
+  registerHandlers(crons, procedures);
+  return { "~svc": { procedures, routes: collectRoutes(bags.httpRoutes ?? {}), crud, crons, paths } };
+}
+
+/**
+ * Adds the crons of a legacy `crons.ts` to an application.
+ *
+ * @throws DefinitionError as `defineApi`
+ */
+export function withCrons(api: Api, bag: Readonly<Record<string, unknown>>, place: string): Api {
+  const own = Object.fromEntries(
+    api["~svc"].crons.map((definition) => [definition.name, { "~svc": { cron: definition } }]),
+  );
+  const crons = collectCrons({ ...own, ...bag }, place);
+  const procedures = new Map(api["~svc"].procedures);
+  registerHandlers(crons, procedures);
+  return { "~svc": { ...api["~svc"], crons, procedures } };
+}
+
+/** Jobs find their procedure by its name, so what a cron runs has to be among the procedures. */
+function registerHandlers(crons: readonly CronDefinition[], procedures: Map<string, ProcedureDefinition>): void {
+  for (const { name, procedure } of crons) {
+    const known = procedures.get(procedure.name);
+    if (known && known !== procedure) {
+      throw new DefinitionError(`The cron "${name}" runs another "${procedure.name}" than the one under procedures.`, {
+        hint: "Register the same procedure, or give one of the two another .name().",
+      });
+    }
+    procedures.set(procedure.name, procedure);
+  }
 }
 
 /** PostgreSQL folds the names of the generated functions to lower case. */

@@ -3,7 +3,6 @@
  * `migrate.ts` and as svc_owner, so that the platform's definer functions may enqueue and nobody else may.
  * Next hop: `sql/jobs/` calls it, `workers/runner.ts` works on it.
  */
-import { Logger, runMigrations } from "graphile-worker";
 import type pg from "pg";
 
 /** The library's migrations begin and end transactions of their own: here these are savepoints inside ours. */
@@ -12,6 +11,9 @@ const nested: Record<string, string> = {
   commit: "release savepoint svc_queue",
   rollback: "rollback to savepoint svc_queue",
 };
+
+/** The revision that the installed library brings; another version of it may need another number here. */
+export const wantedQueueRevision = 20;
 
 /** The newest revision that this database has; 0 without a queue. */
 export async function queueRevision(client: pg.Client): Promise<number> {
@@ -28,6 +30,9 @@ export async function queueRevision(client: pg.Client): Promise<number> {
  */
 export async function installQueue(client: pg.Client): Promise<number | null> {
   const before = await queueRevision(client);
+  if (before >= wantedQueueRevision) return null;
+  // Imported only now: it is a large library, and most starts find nothing to do.
+  const { Logger, runMigrations } = await import("graphile-worker");
   await client.query("set local role svc_owner");
   await runMigrations({ pgPool: asPool(client), logger: new Logger(() => () => {}) });
   await client.query("reset role");
@@ -56,6 +61,3 @@ function asPool(client: pg.Client): pg.Pool {
   // Whoever passes a pool handles its errors; the library looks whether somebody does.
   return { connect: async () => inTransaction, listeners: () => [() => {}] } as unknown as pg.Pool;
 }
-
-/** The revision that the installed library needs. Asked of the library by `svc migrate`, and compared by others. */
-export const wantedQueueRevision = 20;

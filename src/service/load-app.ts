@@ -6,7 +6,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Api } from "../define/api.ts";
+import { type Api, withCrons } from "../define/api.ts";
 import { type AuthDefinition, defineAuth } from "../define/auth.ts";
 import type { EffectiveConfig } from "../define/config.ts";
 import { DefinitionError } from "../define/definition-error.ts";
@@ -34,9 +34,27 @@ export async function loadApp(config: EffectiveConfig): Promise<LoadedApp> {
       hint: "Write: export default defineApi({ procedures: { … } });",
     });
   }
-  const app = { api, auth: await loadAuth(config), schema: await loadSchema(config) };
+  const app = {
+    api: await addLegacyCrons(config, api),
+    auth: await loadAuth(config),
+    schema: await loadSchema(config),
+  };
   await audit(config, app);
   return app;
+}
+
+/** Older applications keep their crons in a file of their own: its default export is one, a list or a record of them. */
+async function addLegacyCrons(config: EffectiveConfig, api: Api): Promise<Api> {
+  const file = join(config.rootDir, "crons.ts");
+  if (!existsSync(file)) return api;
+  const crons = await importDefault(file);
+  // A file that happens to have this name, in an application of today.
+  if (typeof crons !== "object" || crons === null) return api;
+  process.emitWarning("crons.ts is read for old applications: move its entries to the crons of defineApi.", {
+    type: "DeprecationWarning",
+    code: "SVC_CRONS_FILE",
+  });
+  return withCrons(api, "~svc" in crons ? { default: crons } : { ...crons }, "crons.ts");
 }
 
 /** Imported only now: a parser is of no use to the commands that load no application. */

@@ -11,23 +11,27 @@ import * as schema from "../fixture/backend/schema.ts";
 import type { Database } from "./database.ts";
 import { secret } from "./service.ts";
 
-const started: Worker[] = [];
-
 /** Starts a worker; it is stopped at the end of the file, if not before. */
-export async function worker(db: Database, api: Api, options: Partial<WorkerOptions> = {}): Promise<Worker> {
-  const config = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
-  const running = startWorker({
-    secrets: [secret],
-    app: { api, auth: defineAuth({}), schema },
-    config,
-    urls: db.urls,
-    log: createLog("silent"),
-    ...options,
-  });
-  if (started.length === 0) afterAll(() => Promise.all(started.map((one) => one.stop())).then(() => {}));
-  started.push(running);
-  await running.ready;
-  return running;
+export type StartWorker = (options?: Partial<WorkerOptions>) => Promise<Worker>;
+
+/** Workers for a test file. Call it at the top of the file, after `database()`. */
+export function workers(db: Database, api: Api): StartWorker {
+  const started: Worker[] = [];
+  afterAll(() => Promise.all(started.map((one) => one.stop())).then(() => {}));
+  return async (options = {}) => {
+    const config = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
+    const running = startWorker({
+      secrets: [secret],
+      app: { api, auth: defineAuth({}), schema },
+      config,
+      urls: db.urls,
+      log: createLog("silent"),
+      ...options,
+    });
+    started.push(running);
+    await running.ready;
+    return running;
+  };
 }
 
 export interface JobRow {

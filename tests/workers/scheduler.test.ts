@@ -7,7 +7,7 @@ import { procedure } from "../fixture/backend/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
-import { jobs, until, worker } from "../support/worker.ts";
+import { jobs, until, workers } from "../support/worker.ts";
 
 const seen: unknown[] = [];
 const note = procedure.internal
@@ -102,6 +102,7 @@ const scheduling = {
 const db = database();
 const api = apiWith({ procedures: { scheduling } });
 const app = service(db, api);
+const worker = workers(db, api);
 let ann: User;
 let bob: User;
 beforeAll(async () => {
@@ -115,7 +116,7 @@ const queued = async (title: string) =>
 
 describe("a scheduled job", () => {
   test("runs as the user who scheduled it, under their row-level security", async () => {
-    await worker(db, api);
+    await worker();
     const { status, body } = await app.mutate(ann, "jobs.run", { name: "jobs.note", args: { title: "as ann" } });
     expect([status, typeof body.json.id]).toEqual([200, "string"]);
     await until(() => seen.length === 1);

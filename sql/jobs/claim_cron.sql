@@ -1,0 +1,29 @@
+-- Claims one of a cron's times and enqueues its procedure, both or neither. Called by every worker when the time has come;
+-- the row lock lets them pass one by one, and the first has moved last_slot.
+--
+-- Times before `slot` that nobody claimed are passed over: after an outage there is one run, not one for each that was
+-- missed. A worker of a version with another schedule claims nothing once the newer one is registered.
+
+create or replace function svc_private.claim_cron(cron text, schedule text, slot timestamptz, procedure text)
+returns table (job bigint, last_slot timestamptz)
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+begin
+  update svc_private.crons c set last_slot = slot
+   where c.name = claim_cron.cron and c.schedule = claim_cron.schedule and c.last_slot < slot;
+  -- Not in the SET list above: that is worked out before the row is locked, by everybody who then finds it taken.
+  if found then
+    job := svc_private.enqueue_system_job(procedure, null, null, null, 'cron:' || cron);
+    update svc_private.crons c set last_job = job where c.name = claim_cron.cron;
+  end if;
+
+  select c.last_slot into last_slot from svc_private.crons c where c.name = claim_cron.cron;
+  return next;
+end
+$$;
+
+comment on function svc_private.claim_cron(text, text, timestamptz, text) is
+  'Enqueues a cron''s procedure for one of its times, unless that was done; returns the job, or null, and the latest time.';

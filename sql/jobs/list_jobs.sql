@@ -1,0 +1,36 @@
+-- What is in the queue, for `svc jobs list` and its kin; state is one word for what several columns say together.
+--
+-- dead: all attempts used up, left for a person to look at. running: held by a worker. failing: will be tried again.
+-- due: could run now. scheduled: its time has not come.
+
+create or replace function svc_private.list_jobs(only_state text, only_id bigint, most integer)
+returns table (
+  id bigint, kind text, name text, state text, caller text, attempts integer, max_attempts integer,
+  run_at timestamptz, created_at timestamptz, locked_by text, locked_at timestamptz, last_error text, payload json
+)
+language sql
+stable
+set search_path = ''
+as $$
+  with known as (
+    select j.id, t.identifier as kind, coalesce(j.payload ->> 'procedure', j.payload ->> 'name') as name,
+           case when j.locked_at is not null then 'running'
+                when j.attempts >= j.max_attempts then 'dead'
+                when j.last_error is not null then 'failing'
+                when j.run_at <= now() then 'due'
+                else 'scheduled' end as state,
+           coalesce(j.payload #>> '{caller,userId}', j.payload #>> '{caller,kind}') as caller,
+           j.attempts::integer, j.max_attempts::integer, j.run_at, j.created_at, j.locked_by, j.locked_at, j.last_error,
+           j.payload
+      from graphile_worker._private_jobs j
+      join graphile_worker._private_tasks t on t.id = j.task_id
+  )
+  select k.*
+    from known k
+   where (only_state is null or k.state = only_state) and (only_id is null or k.id = only_id)
+   order by k.id desc
+   limit most
+$$;
+
+comment on function svc_private.list_jobs(text, bigint, integer) is
+  'Jobs in the queue, newest first, with a state in one word: dead, running, failing, due or scheduled.';

@@ -1,0 +1,24 @@
+-- Makes a cron known, or finds what is known of it. Called by workers when they begin (workers/crontab.ts).
+--
+-- A new cron, and one whose schedule has changed, begins now. With an unchanged one nothing happens: its times go on from
+-- where they were, also those of an interval.
+
+create or replace function svc_private.register_cron(cron text, schedule text, now timestamptz)
+returns table (anchor timestamptz, last_slot timestamptz)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  insert into svc_private.crons as c (name, schedule, anchor, last_slot)
+  values (register_cron.cron, register_cron.schedule, register_cron.now, register_cron.now)
+  on conflict (name) do update
+     set schedule = excluded.schedule, anchor = excluded.anchor, last_slot = excluded.last_slot
+   where c.schedule <> excluded.schedule;
+
+  return query select c.anchor, c.last_slot from svc_private.crons c where c.name = register_cron.cron;
+end
+$$;
+
+comment on function svc_private.register_cron(text, text, timestamptz) is
+  'Registers a cron, or a change of its schedule; returns from when on it counts and which of its times was claimed last.';

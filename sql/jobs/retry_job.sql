@@ -1,0 +1,24 @@
+-- Gives a job its attempts back and runs it now: for one that is dead, or whose next attempt is hours away. Called by
+-- `svc jobs retry`. A running one is left alone. SECURITY DEFINER for the notification.
+
+create or replace function svc_private.retry_job(job_id bigint)
+returns boolean
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+begin
+  update graphile_worker._private_jobs j
+     set attempts = 0, run_at = now(), updated_at = now()
+   where j.id = retry_job.job_id and j.locked_at is null;
+  if found then
+    perform pg_notify('jobs:insert', '{"count":1}');
+    return true;
+  end if;
+  return false;
+end
+$$;
+
+comment on function svc_private.retry_job(bigint) is
+  'Makes a job due now, with all its attempts before it; false when there is none of that id, or it is running.';

@@ -1,0 +1,49 @@
+/**
+ * `svc worker`: runs jobs until it is told to stop. Start as many as there is work for; each takes what the others leave.
+ * Next hop: `workers/runner.ts`.
+ */
+import { defineCommand } from "citty";
+import { startWorker } from "../../workers/runner.ts";
+import { DefinitionError } from "../define/definition-error.ts";
+import { loadApp } from "../service/load-app.ts";
+import { createLog } from "../service/log.ts";
+import { prettyLog } from "../service/pretty-log.ts";
+import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
+import { refusePending } from "./pending.ts";
+import { readSecrets } from "./secrets.ts";
+import { nextSignal } from "./signal.ts";
+
+export const workerCommand = defineCommand({
+  meta: { name: "worker", description: "Run jobs, crons and workflows." },
+  args: {
+    ...cwdArgument,
+    concurrency: { type: "string", description: "Jobs at a time. (Default: 4)", default: "4" },
+    queues: { type: "string", description: "Kinds of jobs to take, joined by commas. (Default: all)" },
+  },
+  run: ({ args }) => run(args.cwd, () => work(args.cwd, readConcurrency(args.concurrency), args.queues?.split(","))),
+});
+
+function readConcurrency(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 1 && value <= 200) return value;
+  throw new DefinitionError(`--concurrency ${text} is no number of jobs.`, { hint: "Pass a number from 1 to 200." });
+}
+
+async function work(cwd: string, concurrency: number, queues: string[] | undefined): Promise<void> {
+  const config = await readConfig(cwd);
+  const app = await loadApp(config);
+  const cluster = await openDatabase(config);
+  try {
+    await refusePending({ adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd });
+    const secrets = await readSecrets(config);
+    const log = createLog(config.logLevel, process.stdout.isTTY ? prettyLog(process.stdout) : undefined);
+    const worker = startWorker({ app, config, urls: cluster.urls, secrets, log, concurrency, ...(queues && { queues }) });
+    await worker.ready;
+    say(`\n  Taking jobs, ${concurrency} at a time.\n`);
+    const signal = await nextSignal();
+    say(`${signal}: finishing the jobs that run`);
+    await worker.stop();
+  } finally {
+    await cluster.stop();
+  }
+}

@@ -1,0 +1,176 @@
+// If this file fails, what should run every night runs twice, or not at all, or an hour off after the change of clocks.
+
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { defineApi } from "../../src/define/api.ts";
+import { cron } from "../../src/define/cron.ts";
+import { DefinitionError } from "../../src/define/definition-error.ts";
+import { createLog } from "../../src/service/log.ts";
+import { type Crontab, startCrontab } from "../../workers/crontab.ts";
+import { procedure } from "../fixture/backend/index.ts";
+import { database } from "../support/database.ts";
+import { jobs, until, workers } from "../support/worker.ts";
+
+const db = database();
+let pool: pg.Pool;
+beforeAll(() => {
+  pool = new pg.Pool({ connectionString: db.url("system"), max: 5 });
+});
+afterAll(() => pool.end());
+const ran: unknown[] = [];
+const tick = procedure.internal.name("crons.tick").handler(({ context, input }) => {
+  ran.push({ input, session: context.auth.getSession() });
+});
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+/** Ten workers' crontabs under one clock. */
+class Workers {
+  now = new Date(0);
+  readonly #tabs: Crontab[];
+
+  constructor(cronTo: ReturnType<typeof cron.name>) {
+    const crons = [cronTo.handler(tick)["~svc"].cron];
+    this.#tabs = Array.from({ length: 10 }, () =>
+      startCrontab({ crons, pool, log: createLog("silent"), now: () => this.now }),
+    );
+  }
+
+  /** All of them look at once, at each step; returns the times at which something was enqueued. */
+  async from(start: string, end: string, step: number): Promise<string[]> {
+    const enqueued: string[] = [];
+    for (let time = Date.parse(start); time <= Date.parse(end); time += step) {
+      this.now = new Date(time);
+      const before = (await jobs(db)).length;
+      await Promise.all(this.#tabs.map((tab) => tab.look()));
+      const added = (await jobs(db)).length - before;
+      enqueued.push(...Array<string>(added).fill(this.now.toISOString().slice(0, 16)));
+    }
+    return enqueued;
+  }
+}
+
+beforeEach(async () => {
+  await db.sql("truncate svc_private.crons, graphile_worker._private_jobs");
+});
+
+describe("ten workers under one clock", () => {
+  test("run a daily cron once a day over both changes of clocks", async () => {
+    const workers = new Workers(cron.name("nightly").daily({ hour: 2, minute: 30, timezone: "Europe/Berlin" }));
+    expect(await workers.from("2026-03-27T12:00Z", "2026-03-31T12:00Z", 30 * minute)).toEqual([
+      "2026-03-28T01:30",
+      "2026-03-29T01:00", // 02:30 does not exist: at the change
+      "2026-03-30T00:30",
+      "2026-03-31T00:30",
+    ]);
+    expect(await workers.from("2026-10-24T12:00Z", "2026-10-27T12:00Z", 30 * minute)).toEqual([
+      "2026-10-24T12:00", // the summer's one catch-up
+      "2026-10-25T00:30", // 02:30 comes twice, and counts once
+      "2026-10-26T01:30",
+      "2026-10-27T01:30",
+    ]);
+  });
+
+  test("run an hourly expression each hour that passes, also in the night of 25 hours", async () => {
+    const workers = new Workers(cron.name("hourly").cron("0 * * * *", { timezone: "Europe/Berlin" }));
+    expect(await workers.from("2026-10-24T22:30Z", "2026-10-25T03:30Z", 15 * minute)).toHaveLength(5);
+  });
+
+  test("run an interval of 45 minutes every 45 minutes", async () => {
+    const workers = new Workers(cron.name("often").interval({ minutes: 45 }));
+    expect(await workers.from("2026-01-01T10:10Z", "2026-01-01T13:40Z", 5 * minute)).toEqual(
+      ["10:55", "11:40", "12:25", "13:10"].map((time) => `2026-01-01T${time}`),
+    );
+  });
+
+  test("catch up an outage of two hours with one run", async () => {
+    const workers = new Workers(cron.name("often").interval({ minutes: 10 }));
+    expect(await workers.from("2026-01-01T10:00Z", "2026-01-01T10:20Z", minute)).toHaveLength(2);
+    expect(await workers.from("2026-01-01T12:23Z", "2026-01-01T12:41Z", minute)).toEqual(
+      ["12:23", "12:30", "12:40"].map((time) => `2026-01-01T${time}`),
+    );
+  });
+
+  test("run a weekly cron on its day", async () => {
+    const workers = new Workers(cron.name("weekly").weekly({ day: "monday", hour: 6 }));
+    expect(await workers.from("2026-01-01T00:00Z", "2026-01-14T00:00Z", hour)).toEqual([
+      "2026-01-05T06:00",
+      "2026-01-12T06:00",
+    ]);
+  });
+
+  test("begin anew with another schedule", async () => {
+    await new Workers(cron.name("changed").interval({ minutes: 10 })).from(
+      "2026-01-01T10:00Z",
+      "2026-01-01T10:05Z",
+      minute,
+    );
+    const changed = new Workers(cron.name("changed").interval({ minutes: 30 }));
+    expect(await changed.from("2026-01-01T11:00Z", "2026-01-01T11:40Z", minute)).toEqual(["2026-01-01T11:30"]);
+  });
+
+  test("that restart go on where they were", async () => {
+    const interval = () => new Workers(cron.name("steady").interval({ hours: 1 }));
+    await interval().from("2026-01-01T10:00Z", "2026-01-01T10:30Z", minute);
+    expect(await interval().from("2026-01-01T10:40Z", "2026-01-01T11:10Z", minute)).toEqual(["2026-01-01T11:00"]);
+  });
+});
+
+const api = defineApi({ crons: { every: cron.name("every").interval({ seconds: 10 }).handler(tick) } });
+const worker = workers(db, api);
+test("a cron's procedure runs as the system, without input", async () => {
+  await worker();
+  await until(async () => (await db.sql("select from svc_private.crons")).length === 1);
+  // Its times are counted from then on: let that have been a while ago.
+  const [row] = await db.sql(
+    "select job from svc_private.claim_cron('every', 'every 10000 ms', now() + interval '1 second', 'crons.tick')",
+  );
+  expect(row?.job).not.toBeNull();
+  await until(() => ran.length > 0);
+  expect(ran[0]).toEqual({ input: undefined, session: null });
+});
+
+describe("what cannot be a cron is refused when it is defined", () => {
+  const named = () => cron.name("x");
+  const other = procedure.query.name("crons.query").handler(() => 1);
+  test.for<[string, () => unknown]>([
+    ["no name", () => cron.name("")],
+    ["an interval below ten seconds", () => named().interval({ seconds: 9 })],
+    ["no interval", () => named().interval({})],
+    ["an unknown unit", () => named().interval({ days: 1 } as never)],
+    ["a negative interval", () => named().interval({ minutes: -1, hours: 1 })],
+    ["hour 24", () => named().daily({ hour: 24 })],
+    ["minute 60", () => named().daily({ hour: 1, minute: 60 })],
+    ["day 7", () => named().weekly({ day: 7, hour: 1 })],
+    ["no day", () => named().weekly({ day: "caturday", hour: 1 })],
+    ["a wrong expression", () => named().cron("61 * * * *")],
+    ["an expression that never comes", () => named().cron("0 0 31 2 *")],
+    ["a time zone that is none", () => named().daily({ hour: 1, timezone: "Mars/Base" })],
+    ["no schedule", () => named().handler(tick)],
+    ["two schedules", () => named().daily({ hour: 1 }).interval({ hours: 1 })],
+    [
+      "a query",
+      () =>
+        named()
+          .daily({ hour: 1 })
+          .handler(other as never),
+    ],
+    ["no handler", () => defineApi({ crons: { x: named().daily({ hour: 1 }) as never } })],
+    [
+      "a name that is taken",
+      () =>
+        defineApi({
+          crons: { a: named().daily({ hour: 1 }).handler(tick), b: named().daily({ hour: 2 }).handler(tick) },
+        }),
+    ],
+    [
+      "another procedure of the same name",
+      () =>
+        defineApi({
+          procedures: { tick: procedure.internal.name("crons.tick").handler(() => 1) },
+          crons: { a: named().daily({ hour: 1 }).handler(tick) },
+        }),
+    ],
+  ])("%s", ([, define]) => expect(define).toThrow(DefinitionError));
+});
