@@ -66,7 +66,13 @@ describe("the packages", () => {
   test("hold what runs, and nothing of the repository's own", async () => {
     const inside = async (name: string) => (await run("tar", ["tzf", join(packages(), name)], folder)).split("\n");
     const core = await inside("svc-core-0.1.0.tgz");
-    for (const path of ["dist/cli/svc.js", "dist/index.d.ts", "sql/roles.sql", "migrations/0001_create_ledger.sql"]) {
+    for (const path of [
+      "src/cli/svc.js",
+      "src/index.d.ts",
+      "workers/runner.js",
+      "sql/roles.sql",
+      "migrations/0001_create_ledger.sql",
+    ]) {
       expect(core).toContain(`package/${path}`);
     }
     expect(core).toContain("package/starter/gitignore");
@@ -95,7 +101,7 @@ describe("the command on a Node that is too old", () => {
     .map(Number);
 
   test.skipIf(major > 22 || (major === 22 && minor >= 18))("says which one it needs, and how to get it", async () => {
-    const old = run("node", [join(folder, "empty/node_modules/@svc/core/dist/cli/svc.js"), "dev"], folder);
+    const old = run("node", [join(folder, "empty/node_modules/@svc/core/src/cli/svc.js"), "dev"], folder);
     await expect(old).rejects.toThrow(/svc needs Node 22\.18 or newer[\s\S]*npm install --save-dev node@24/);
   });
 });
