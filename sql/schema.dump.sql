@@ -1821,6 +1821,35 @@ $function$
 grant execute to svc_system
 comment: Holds the lock that says that this worker lives, until this session ends.
 
+-- Function svc_private.list_jobs(text,bigint,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.list_jobs(only_state text, only_id bigint, most integer)
+ RETURNS TABLE(id bigint, kind text, name text, state text, caller text, attempts integer, max_attempts integer, run_at timestamp with time zone, created_at timestamp with time zone, locked_by text, locked_at timestamp with time zone, last_error text, payload json)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  with known as (
+    select j.id, t.identifier as kind, coalesce(j.payload ->> 'procedure', j.payload ->> 'name') as name,
+           case when j.locked_at is not null then 'running'
+                when j.attempts >= j.max_attempts then 'dead'
+                when j.last_error is not null then 'failing'
+                when j.run_at <= now() then 'due'
+                else 'scheduled' end as state,
+           coalesce(j.payload #>> '{caller,userId}', j.payload #>> '{caller,kind}') as caller,
+           j.attempts::integer, j.max_attempts::integer, j.run_at, j.created_at, j.locked_by, j.locked_at, j.last_error,
+           j.payload
+      from graphile_worker._private_jobs j
+      join graphile_worker._private_tasks t on t.id = j.task_id
+  )
+  select k.*
+    from known k
+   where (only_state is null or k.state = only_state) and (only_id is null or k.id = only_id)
+   order by k.id desc
+   limit most
+$function$
+grant execute to svc_system
+comment: Jobs in the queue, newest first, with a state in one word: dead, running, failing, due or scheduled.
+
 -- Function svc_private.missing_storage_objects(uuid[]) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.missing_storage_objects(ids uuid[])
  RETURNS SETOF uuid
@@ -1892,6 +1921,25 @@ $function$
 grant execute to svc_system
 comment: Makes [{table, identity: [columns] or "full"}] the tables that realtime follows; none means the primary key.
 
+-- Function svc_private.queue_state() owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.queue_state()
+ RETURNS TABLE(due bigint, running bigint, scheduled bigint, failing bigint, dead bigint, oldest_due_seconds double precision)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select count(*) filter (where j.locked_at is null and j.attempts < j.max_attempts and j.run_at <= now()),
+         count(*) filter (where j.locked_at is not null),
+         count(*) filter (where j.locked_at is null and j.attempts < j.max_attempts and j.run_at > now()),
+         count(*) filter (where j.attempts between 1 and j.max_attempts - 1 and j.locked_at is null),
+         count(*) filter (where j.attempts >= j.max_attempts and j.locked_at is null),
+         coalesce(extract(epoch from now() - min(j.run_at) filter (
+           where j.locked_at is null and j.attempts < j.max_attempts and j.run_at <= now())), 0)
+    from graphile_worker._private_jobs j
+$function$
+grant execute to svc_system
+comment: Numbers of jobs by state (failing ones count as due or scheduled too), and for how long the oldest has been due.
+
 -- Function svc_private.register_cron(text,text,timestamp with time zone) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.register_cron(cron text, schedule text, now timestamp with time zone)
  RETURNS TABLE(anchor timestamp with time zone, last_slot timestamp with time zone)
@@ -1962,6 +2010,27 @@ end
 $function$
 grant execute to svc_system
 comment: Drops all policies of a table and the privileges of the request roles, before its policy file is applied.
+
+-- Function svc_private.retry_job(bigint) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.retry_job(job_id bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  update graphile_worker._private_jobs j
+     set attempts = 0, run_at = now(), updated_at = now()
+   where j.id = retry_job.job_id and j.locked_at is null;
+  if found then
+    perform pg_notify('jobs:insert', '{"count":1}');
+    return true;
+  end if;
+  return false;
+end
+$function$
+grant execute to svc_system
+comment: Makes a job due now, with all its attempts before it; false when there is none of that id, or it is running.
 
 -- Function svc_private.return_jobs(text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.return_jobs(worker text)

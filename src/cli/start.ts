@@ -40,7 +40,10 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean): Pro
     const log = createLog(config.logLevel, process.stdout.isTTY ? prettyLog(process.stdout) : undefined);
     const service = await startService({ app, config, urls: cluster.urls, secrets, log, allowDrift });
     // Nobody else would run jobs on a cluster that belongs to this process.
-    const worker = withWorker || !config.database ? await startOwnWorker({ app, config, urls: cluster.urls, secrets, log }) : undefined;
+    const worker =
+      withWorker || !config.database
+        ? await startOwnWorker({ app, config, urls: cluster.urls, secrets, log })
+        : undefined;
     say(`\n  Ready: ${config.auth.url ?? service.url}\n`);
     process.send?.("ready"); // to `svc dev`
 

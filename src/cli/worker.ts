@@ -37,7 +37,15 @@ async function work(cwd: string, concurrency: number, queues: string[] | undefin
     await refusePending({ adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd });
     const secrets = await readSecrets(config);
     const log = createLog(config.logLevel, process.stdout.isTTY ? prettyLog(process.stdout) : undefined);
-    const worker = startWorker({ app, config, urls: cluster.urls, secrets, log, concurrency, ...(queues && { queues }) });
+    const worker = startWorker({
+      app,
+      config,
+      urls: cluster.urls,
+      secrets,
+      log,
+      concurrency,
+      ...(queues && { queues }),
+    });
     await worker.ready;
     say(`\n  Taking jobs, ${concurrency} at a time.\n`);
     const signal = await nextSignal();
