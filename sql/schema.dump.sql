@@ -1224,7 +1224,7 @@ comment: A JSON array of filter values as text, or null when any is not of the c
 CREATE OR REPLACE FUNCTION svc.find_evidence(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer)
  RETURNS TABLE(claim integer, source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[])
  LANGUAGE sql
- STABLE
+ STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
   with scoped as not materialized (
@@ -1232,8 +1232,15 @@ AS $function$
      where c.corpus = find_evidence.corpus
        and c.visibility = find_evidence.visibility
        and (find_evidence.owner_id is null or c.owner_id = find_evidence.owner_id)
+       and (
+         c.visibility = 'public'
+         or (c.visibility = 'shared' and (select svc.current_user_id()) is not null)
+         or c.owner_id = (select svc.current_user_id())
+       )
   ), terms as materialized (
-    select one.claim::integer, lexeme, quote_literal(lexeme)::tsquery as query
+    select one.claim::integer, lexeme, quote_literal(lexeme)::tsquery as query,
+           -- methylated for methylation: the stemmer leaves them apart.
+           (quote_literal(left(lexeme, greatest(4, length(lexeme) - 3))) || ':*')::tsquery as kin
       from unnest(claims) with ordinality as one (text, claim),
            unnest(tsvector_to_array(to_tsvector(stemming, one.text))) as lexeme
   ), total as materialized (
@@ -1244,12 +1251,16 @@ AS $function$
      cross join total t
      cross join lateral (select count(*) as chunks from scoped s where s.words @@ d.query) n
   ), weighed as materialized (
-    select t.claim, array_agg(t.lexeme) as lexemes, array_agg(t.query) as queries, array_agg(w.weight) as weights,
+    select t.claim, array_agg(t.lexeme) as lexemes, array_agg(t.query) as queries, array_agg(t.kin) as kin,
+           array_agg(w.weight) as weights,
            sum(w.weight) as weight, string_agg(t.query::text, '|')::tsquery as any_word
       from terms t join weights w using (lexeme)
      group by t.claim
   ), chunks as materialized (
-    select w.claim, best.*
+    select w.claim, best.*, (
+             select sum(one.weight * case when best.words @@ one.query then 1 when best.words @@ one.kin then 0.8 else 0 end)
+               from unnest(w.queries, w.kin, w.weights) as one (query, kin, weight)
+           ) / nullif(w.weight, 0) as similarity
       from weighed w
      cross join lateral (
        select s.*, (
@@ -1264,7 +1275,7 @@ AS $function$
      ) best
   )
   select w.claim, c.source_id, source.title, c.section_id, section.path, c.id, c.text, c.page_start, best.sentence,
-         best.coverage, c.coverage, best.matched, best.missing
+         best.coverage, c.similarity, best.matched, best.missing
     from weighed w
    cross join lateral (
      select c.id, sentence.text as sentence, covered.*

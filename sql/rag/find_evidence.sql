@@ -2,9 +2,13 @@
 -- judges whether a sentence says what the claim says.
 --
 -- A claim's words are weighed by how rare they are (the idf of BM25); a sentence covers a claim by the weight of the words
--- that it holds. Rarity is counted inside the scope that the caller asks for and under the caller's policies: the
--- weights must not tell how often a word occurs in documents of others. First the best chunks, found by the index, then
+-- that it holds. Rarity is counted among the chunks that the caller may read in the scope: the weights must not tell how
+-- often a word occurs in documents of others. First the best chunks, found by the index, then
 -- the best sentences inside them: lexemes of sentences are not stored, for they are few here and would double the index.
+--
+-- SECURITY DEFINER, for the index's sake: matching words is no leakproof operator, so that under a policy PostgreSQL reads
+-- every chunk of the scope and looks at the words last. `scoped` below therefore says what the policies of svc.rag_chunks
+-- say, and tests/rag/tenants.test.ts compares the two.
 
 create or replace function svc.find_evidence(
   claims text[],
@@ -27,12 +31,13 @@ returns table (
   page_start integer,
   sentence text,
   coverage double precision,          -- share of the claim's weight in the sentence, 0 to 1
-  chunk_coverage double precision,    -- the same in the chunk and its headings
+  chunk_coverage double precision,    -- the same in the chunk and its headings, words of the same stem counting in part
   matched text[],                     -- the claim's lexemes in the sentence
   missing text[]                      -- and those that it lacks
 )
 language sql
 stable
+security definer
 set search_path = ''
 as $$
   with scoped as not materialized (
@@ -40,8 +45,15 @@ as $$
      where c.corpus = find_evidence.corpus
        and c.visibility = find_evidence.visibility
        and (find_evidence.owner_id is null or c.owner_id = find_evidence.owner_id)
+       and (
+         c.visibility = 'public'
+         or (c.visibility = 'shared' and (select svc.current_user_id()) is not null)
+         or c.owner_id = (select svc.current_user_id())
+       )
   ), terms as materialized (
-    select one.claim::integer, lexeme, quote_literal(lexeme)::tsquery as query
+    select one.claim::integer, lexeme, quote_literal(lexeme)::tsquery as query,
+           -- methylated for methylation: the stemmer leaves them apart.
+           (quote_literal(left(lexeme, greatest(4, length(lexeme) - 3))) || ':*')::tsquery as kin
       from unnest(claims) with ordinality as one (text, claim),
            unnest(tsvector_to_array(to_tsvector(stemming, one.text))) as lexeme
   ), total as materialized (
@@ -52,12 +64,16 @@ as $$
      cross join total t
      cross join lateral (select count(*) as chunks from scoped s where s.words @@ d.query) n
   ), weighed as materialized (
-    select t.claim, array_agg(t.lexeme) as lexemes, array_agg(t.query) as queries, array_agg(w.weight) as weights,
+    select t.claim, array_agg(t.lexeme) as lexemes, array_agg(t.query) as queries, array_agg(t.kin) as kin,
+           array_agg(w.weight) as weights,
            sum(w.weight) as weight, string_agg(t.query::text, '|')::tsquery as any_word
       from terms t join weights w using (lexeme)
      group by t.claim
   ), chunks as materialized (
-    select w.claim, best.*
+    select w.claim, best.*, (
+             select sum(one.weight * case when best.words @@ one.query then 1 when best.words @@ one.kin then 0.8 else 0 end)
+               from unnest(w.queries, w.kin, w.weights) as one (query, kin, weight)
+           ) / nullif(w.weight, 0) as similarity
       from weighed w
      cross join lateral (
        select s.*, (
@@ -72,7 +88,7 @@ as $$
      ) best
   )
   select w.claim, c.source_id, source.title, c.section_id, section.path, c.id, c.text, c.page_start, best.sentence,
-         best.coverage, c.coverage, best.matched, best.missing
+         best.coverage, c.similarity, best.matched, best.missing
     from weighed w
    cross join lateral (
      select c.id, sentence.text as sentence, covered.*

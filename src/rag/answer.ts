@@ -3,7 +3,7 @@
  * Next hop: `judge.ts`.
  */
 import type { Conflict } from "./conflicts.ts";
-import { type Evidence, judge } from "./judge.ts";
+import { confidenceOf, type Evidence, judgeSentence } from "./judge.ts";
 
 export interface ClaimInput {
   /** One statement, 1 to 2,000 characters. */
@@ -52,33 +52,37 @@ export interface GroundedClaim {
   conflicts: Conflict[];
 }
 
-/** From which support on a claim is supported, and partially so. */
-export const thresholds = { supported: 0.8, partially: 0.4 };
+/** From which support of a sentence on a claim is supported, and partially so. */
+const thresholds = { supported: 0.8, partially: 0.4 };
 const citationLimit = 3;
 
-/** Judges one claim by all that was found for it. */
+/**
+ * Judges one claim by all that was found for it. Evidence counts when it holds the required terms and nothing in it
+ * speaks against the claim; and not when another sentence, which says more of the claim, does.
+ */
 export function groundClaim({ claimText, requiredTerms = [] }: ClaimInput, found: FoundEvidence[]): GroundedClaim {
   const judged = found
-    .map((evidence) => ({ ...evidence, ...judge(claimText, evidence) }))
+    .filter(({ chunkText }) => requiredTerms.every((term) => holds(chunkText, term)))
+    .map((evidence) => ({ ...evidence, ...judgeSentence(claimText, evidence) }));
+  const against = judged.find(({ conflicts }) => conflicts.length > 0);
+  const counted = judged
+    .filter(
+      ({ support, conflicts, coverage }) =>
+        support >= thresholds.partially && conflicts.length === 0 && coverage >= (against?.coverage ?? 0),
+    )
     .sort((a, b) => b.support - a.support);
-  const counted = judged.filter(
-    ({ support, conflicts, chunkText }) =>
-      support >= thresholds.partially &&
-      conflicts.length === 0 &&
-      requiredTerms.every((term) => holds(chunkText, term)),
-  );
-  const confidence = counted[0]?.support ?? 0;
+  const support = counted[0]?.support ?? 0;
   return {
     claimText,
     status:
-      confidence >= thresholds.supported
+      support >= thresholds.supported
         ? "supported"
-        : confidence >= thresholds.partially
+        : support >= thresholds.partially
           ? "partially_supported"
           : "insufficient_evidence",
-    confidence: round(confidence),
+    confidence: round(confidenceOf(claimText, judged)),
     citations: citationsOf(counted),
-    conflicts: counted.length > 0 ? [] : (judged.find(({ conflicts }) => conflicts.length > 0)?.conflicts ?? []),
+    conflicts: counted.length > 0 ? [] : (against?.conflicts ?? []),
   };
 }
 

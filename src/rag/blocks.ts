@@ -2,8 +2,9 @@
  * Reads Markdown, or plain text, as a row of headings and paragraphs with their places in the document.
  * Next hop: `cut-document.ts` makes sections and chunks of them.
  */
-import type { Nodes, RootContent } from "mdast";
 import { fromMarkdown } from "mdast-util-from-markdown";
+
+type Node = ReturnType<typeof fromMarkdown>["children"][number];
 
 /** A heading (with its level, 1 to 6) or a block of text, from `start` to `end` in UTF-16 units of the document. */
 export interface Block {
@@ -27,7 +28,7 @@ export function textBlocks(text: string): Block[] {
   }));
 }
 
-function blocksOf(node: RootContent): Block[] {
+function blocksOf(node: Node): Block[] {
   if (node.type === "blockquote" || node.type === "list" || node.type === "listItem") {
     return node.children.flatMap(blocksOf);
   }
@@ -40,7 +41,7 @@ function blocksOf(node: RootContent): Block[] {
 }
 
 /** The words of a node without its marks. */
-function plainText(node: Nodes): string {
+function plainText(node: Node): string {
   if (node.type === "html") return "";
   if (node.type === "break") return "\n";
   if (node.type === "image" || node.type === "imageReference") return node.alt ?? "";

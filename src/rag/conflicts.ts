@@ -27,9 +27,16 @@ const failures = /^(?:fail(?:s|ed|ing|ure)?|lack(?:s|ed|ing)?|absen(?:t|ce)|unab
 const isDenied = (words: string[]) =>
   words.filter((word) => denials.has(word) || word.endsWith("n't") || failures.test(word)).length % 2 === 1;
 
-/** A word of one whose opposite stands in the other, which lacks the word itself. */
-const isOpposed = (ours: string[], theirs: string[]) =>
-  ours.some((word) => {
-    const against = opposites.get(word);
-    return against !== undefined && !theirs.includes(word) && theirs.some((other) => against.has(other));
-  });
+/** A word whose opposite stands in the sentence, which lacks the word itself. */
+const isOpposed = (claim: string[], sentence: string[]) =>
+  claim.some((word) => !sentence.includes(word) && sentence.some((other) => opposites.get(word)?.has(other)));
+
+/** Whether a sentence has the direction that the claim has, such as more or less; true where the claim has none. */
+export function confirmsDirection(claim: string, sentence: string): boolean {
+  const directed = wordsOf(claim).filter((word) => opposites.has(word));
+  const theirs = wordsOf(sentence);
+  return directed.length === 0 || directed.some((word) => theirs.some((other) => isSameSide(word, other)));
+}
+
+const isSameSide = (word: string, other: string) =>
+  word === other || [...(opposites.get(word) ?? [])].some((against) => opposites.get(against)?.has(other));

@@ -1,0 +1,120 @@
+// If this file fails, documents are stored twice, half, or cut so that citations point elsewhere.
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { database } from "../support/database.ts";
+import { service, type User } from "../support/service.ts";
+import { api, handbook } from "./application.ts";
+
+const db = database();
+const running = service(db, api);
+const scope = { corpus: "harbour", visibility: "private" };
+let ann: User;
+beforeAll(async () => {
+  ann = await running.signUp("ann");
+});
+beforeEach(() => db.sql("delete from svc.rag_sources"));
+
+async function ingest(more: object = {}) {
+  const input = { title: "Handbook", markdown: handbook, scope, ...more };
+  const { status, body } = await running.mutate(ann, "docs.ingest", input);
+  expect([status, body]).toMatchObject([200, {}]);
+  return body.json;
+}
+
+test("headings make sections, with the way from the top", async () => {
+  expect(await ingest()).toMatchObject({ status: "created", sections: 5, chunks: 5 });
+  expect(await db.sql("select level, title, path from svc.rag_sections order by position")).toEqual([
+    { level: 0, title: "", path: [] },
+    { level: 1, title: "Opening hours", path: ["Opening hours"] },
+    { level: 1, title: "Fees", path: ["Fees"] },
+    { level: 2, title: "Discounts", path: ["Fees", "Discounts"] },
+    { level: 1, title: "Safety", path: ["Safety"] },
+  ]);
+});
+
+test("the same document again changes nothing", async () => {
+  const first = await ingest();
+  const tables = ["svc.rag_sources", "svc.rag_sections", "svc.rag_chunks"];
+  const before = await Promise.all(tables.map((table) => db.snapshot(table)));
+  expect(await ingest()).toEqual({ ...first, status: "unchanged" });
+  expect(await Promise.all(tables.map((table) => db.snapshot(table)))).toEqual(before);
+});
+
+test("another text at the same address replaces all of the first and keeps the source's id", async () => {
+  const first = await ingest({ sourceUri: "https://harbour.example/handbook" });
+  const second = await ingest({ sourceUri: "https://harbour.example/handbook", markdown: "# New\n\nAll is new." });
+  expect(second).toMatchObject({ sourceId: first.sourceId, status: "replaced", sections: 1, chunks: 1 });
+  expect(await db.sql("select text from svc.rag_chunks")).toEqual([{ text: "All is new." }]);
+});
+
+test("twenty callers with one document at once store it once", async () => {
+  const answers = await Promise.all(Array.from({ length: 20 }, () => ingest({ sourceUri: "x" })));
+  expect(new Set(answers.map(({ sourceId }) => sourceId)).size).toBe(1);
+  expect(await db.sql("select count(*)::int from svc.rag_sources")).toEqual([{ count: 1 }]);
+  expect(await db.sql("select count(*)::int from svc.rag_chunks")).toEqual([{ count: 5 }]);
+});
+
+test("what is removed is gone with its sections and chunks", async () => {
+  const { sourceId } = await ingest();
+  expect((await running.mutate(ann, "docs.remove", sourceId)).body.json).toBe(true);
+  expect(await db.sql("select from svc.rag_chunks union all select from svc.rag_sections")).toEqual([]);
+  expect((await running.mutate(ann, "docs.remove", sourceId)).status).toBe(404);
+  expect((await running.mutate(ann, "docs.remove", "not an id")).status).toBe(404);
+});
+
+test("a list shows newest first, a page at a time", async () => {
+  for (const title of ["one", "two", "three"]) await ingest({ title });
+  const list = async (more: object) =>
+    (await running.query(ann, "docs.list", { scope, ...more })).body.json.map(({ title }: { title: string }) => title);
+  expect(await list({})).toEqual(["three", "two", "one"]);
+  expect(await list({ limit: 1, offset: 1 })).toEqual(["two"]);
+});
+
+describe("chunks", () => {
+  const sentence = (number: number) => `Sentence ${number} says something about the harbour — 🚢 included.`;
+  const long = Array.from({ length: 60 }, (_, number) => sentence(number)).join(" ");
+
+  test("hold whole sentences, whose places are right", async () => {
+    await ingest({ markdown: undefined, text: `${long}\n\nLast.` });
+    const chunks = await db.sql(
+      `select text, (select array_agg(substr(text, s, coalesce(e, 9999) - s)) from (
+          select s, lead(s) over (order by s) e from unnest(sentence_starts) s) x) as sentences
+         from svc.rag_chunks order by position`,
+    );
+    expect(chunks.length).toBeGreaterThan(3);
+    for (const { text } of chunks) expect(text.length).toBeLessThanOrEqual(1_100);
+    const all = chunks.flatMap(({ sentences }) => sentences.map((one: string) => one.trim()));
+    expect(all).toEqual([...Array.from({ length: 60 }, (_, number) => sentence(number)), "Last."]);
+  });
+
+  test("say where they stand in the document, in characters and pages", async () => {
+    const pages = ["# One 🚢\n\nFirst page.", "# Two\n\nSecond page.", "Still two, on page three."];
+    const markdown = pages.join("\f");
+    await ingest({ markdown });
+    const rows = await db.sql(
+      "select text, start_offset, end_offset, page_start, page_end from svc.rag_chunks order by position",
+    );
+    const characters = [...markdown.replaceAll("\f", "\n")];
+    expect(rows).toMatchObject([
+      { text: "First page.", page_start: 1, page_end: 1 },
+      { page_start: 2, page_end: 3 },
+    ]);
+    expect(rows.map((row) => characters.slice(row.start_offset, row.end_offset).join(""))).toEqual([
+      "First page.",
+      "Second page.\nStill two, on page three.",
+    ]);
+  });
+
+  test("hold the words of Markdown and not its marks", async () => {
+    await ingest({
+      markdown: "# T\n\n- a **bold** [link](http://x)\n- `code`\n\n> quoted\n\n<!-- no -->\n\n![alt](y.png)",
+    });
+    const [row] = await db.sql("select text from svc.rag_chunks");
+    expect(row?.text).toBe("a bold link\n\ncode\n\nquoted\n\nalt");
+  });
+
+  test("do not part at abbreviations", async () => {
+    await ingest({ markdown: "Dr. Smith measured e.g. the depth, cf. Fig. 3. It was 4 m." });
+    const [row] = await db.sql("select cardinality(sentence_starts) as sentences from svc.rag_chunks");
+    expect(row).toEqual({ sentences: 2 });
+  });
+});
