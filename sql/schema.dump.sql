@@ -360,6 +360,77 @@ comment on anchor: From when on intervals are counted.
 comment on last_slot: The latest time that was claimed; at first when the cron was registered.
 comment on last_job: The job of that time. Gone from the queue once it is done.
 
+-- Table svc_private.search_counters owner svc_owner
+column group_id integer not null
+column term text not null
+column fields integer not null
+column documents bigint not null
+CREATE INDEX search_counters_term ON svc_private.search_counters USING btree (group_id, term) INCLUDE (fields, documents)
+grant delete, insert, select, update to svc_system
+comment: In how many documents of a group a term stands: changes, to be added up.
+comment on fields: The fields in which it stands there, as bits: the count for any choice of fields is a sum over rows that share a bit.
+
+-- Table svc_private.search_documents owner svc_owner
+column id bigint not null
+column group_id integer not null
+column table_id integer not null
+column row_id text not null
+column lengths integer[] not null
+constraint search_documents_group_id_fkey FOREIGN KEY (group_id) REFERENCES svc_private.search_groups(id) ON DELETE CASCADE
+constraint search_documents_pkey PRIMARY KEY (id)
+constraint search_documents_table_id_row_id_key UNIQUE (table_id, row_id)
+CREATE INDEX search_documents_group ON svc_private.search_documents USING btree (group_id)
+grant delete, insert, select, update to svc_system
+comment: Rows of searchable tables.
+comment on row_id: The row's primary key as text.
+comment on lengths: Number of terms in each field, in the order of the definition.
+
+-- Table svc_private.search_groups owner svc_owner
+column id integer not null
+column table_id integer not null
+column corpus text not null
+column visibility text not null
+column owner_id text
+constraint search_groups_pkey PRIMARY KEY (id)
+constraint search_groups_table_id_corpus_visibility_owner_id_key UNIQUE NULLS NOT DISTINCT (table_id, corpus, visibility, owner_id)
+constraint search_groups_table_id_fkey FOREIGN KEY (table_id) REFERENCES svc_private.search_tables(id) ON DELETE CASCADE
+grant delete, insert, select, update to svc_system
+comment: What a search looks through: rows that the same callers may read.
+comment on owner_id: Of private rows only; null where many owners share the group.
+
+-- Table svc_private.search_postings owner svc_owner
+column group_id integer not null
+column term text not null
+column document_id bigint not null
+column frequencies integer[] not null
+constraint search_postings_pkey PRIMARY KEY (group_id, term, document_id) INCLUDE (frequencies)
+CREATE INDEX search_postings_document ON svc_private.search_postings USING btree (document_id)
+grant delete, insert, select, update to svc_system
+comment: Which term stands in which document, and how often in each of its fields.
+
+-- Table svc_private.search_tables owner svc_owner
+column id integer not null
+column name text not null
+column relation oid not null
+column declared_by text not null
+column definition jsonb not null
+constraint search_tables_name_key UNIQUE (name)
+constraint search_tables_pkey PRIMARY KEY (id)
+grant delete, insert, select, update to svc_system
+comment: Tables with a searchable() declaration.
+comment on name: Schema and name, quoted.
+comment on relation: The table when it was indexed: one that was made anew is indexed anew.
+comment on declared_by: platform or application: whose list of tables it stands in.
+comment on definition: {table, id, fields, language, corpus, visibility, owner}: columns by name.
+
+-- Table svc_private.search_totals owner svc_owner
+column group_id integer not null
+column documents bigint not null
+column lengths bigint[] not null
+CREATE INDEX search_totals_group ON svc_private.search_totals USING btree (group_id)
+grant delete, insert, select, update to svc_system
+comment: Documents of a group, and terms in each field: changes, to be added up.
+
 -- Function auth.add_key(text,text,text,text[]) owner svc_owner
 CREATE OR REPLACE FUNCTION auth.add_key(key_id text, public_key text, private_key text, known text[])
  RETURNS boolean
@@ -1303,6 +1374,148 @@ $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: Sentences of a scope that cover the words of claims, best first; weights are counted inside the scope.
 
+-- Function svc.find_matches(text,text[],text,text,text,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_matches(target text, fields text[], query text, corpus text, visibility text, wanted integer)
+ RETURNS TABLE(row_id text, score double precision)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  k1 constant double precision := 0.9;
+  b constant double precision := 0.4;
+  most_terms constant integer := 256;  -- of a query; the rarest count
+  caller constant text := (select svc.current_user_id());
+  indexed svc_private.search_tables;
+  searched integer;
+  places integer[];
+  bits integer;
+  documents double precision;
+  average double precision;
+  terms text[];
+  weights double precision[];
+  counts bigint[];
+  few integer := 0;        -- how many of the rarest terms find candidates
+  least double precision;  -- a score that `wanted` documents reach
+  rest double precision;   -- what the other terms can add
+  scoring text;
+begin
+  select * into indexed from svc_private.search_tables t where t.name = find_matches.target;
+  if indexed.id is null then
+    raise exception '% is not searchable in this database', find_matches.target
+      using errcode = '55000', hint = 'Declare it with searchable(), then run svc codegen and svc migrate.';
+  end if;
+  places := array(
+    select p.place::integer
+      from (select distinct unnest(find_matches.fields) as field) as f
+      left join jsonb_array_elements_text(indexed.definition -> 'fields') with ordinality as p (field, place) using (field)
+  );
+  if cardinality(places) = 0 or array_position(places, null) is not null then
+    raise exception 'unknown field for a search in %', find_matches.target using errcode = '22023';
+  end if;
+  bits := (select bit_or(1 << (p - 1)) from unnest(places) as p);
+
+  if caller is null and find_matches.visibility <> 'public' then
+    return;
+  end if;
+  select g.id into searched from svc_private.search_groups g
+   where g.table_id = indexed.id and g.corpus = find_matches.corpus and g.visibility = find_matches.visibility
+     and g.owner_id is not distinct from case when find_matches.visibility = 'private' then caller end;
+
+  select sum(t.documents), sum((select sum(t.lengths[p]) from unnest(places) as p))
+    into documents, average
+    from svc_private.search_totals t where t.group_id = searched;
+  average := greatest(average / nullif(documents, 0), 1);
+
+  select array_agg(q.term order by q.weight desc, q.term), array_agg(q.weight order by q.weight desc, q.term),
+         array_agg(q.count order by q.weight desc, q.term)
+    into terms, weights, counts
+    from (
+      select w.term, df.count, w.n * ln(1 + (documents - df.count + 0.5) / (df.count + 0.5)) as weight
+        from (
+          select t.term, count(*) as n
+            from svc_private.search_words(find_matches.query) as word
+           cross join lateral svc_private.search_terms(word, (indexed.definition ->> 'language')::regconfig) as t (term)
+           group by 1
+        ) as w
+       cross join lateral (
+         select sum(c.documents) as count from svc_private.search_counters c
+          where c.group_id = searched and c.term = w.term and c.fields & bits <> 0
+       ) as df
+       where df.count > 0
+       order by weight desc
+       limit most_terms
+    ) as q;
+  if terms is null then
+    return;
+  end if;
+
+  -- The score of one posting. Names of columns and numbers only.
+  scoring := (
+    select format('q.weight * (%1$s) / ((%1$s) + %2$s + %3$s * (%4$s) / %5$s::double precision)',
+             string_agg(format('p.frequencies[%s]', place), ' + '), k1 * (1 - b), k1 * b,
+             string_agg(format('d.lengths[%s]', place), ' + '), average)
+      from unnest(places) as place
+  );
+
+  while few < cardinality(terms) loop
+    if least is null then
+      -- Terms enough for some times as many candidates as are wanted, and twice as many each time that they were too few.
+      few := coalesce((
+        select min(n) from (
+          select n, sum(counts[n]) over (order by n) as candidates from generate_series(1, cardinality(terms)) as n
+        ) as c
+        where n > few and candidates >= 4 * wanted + 100
+      ), cardinality(terms));
+    else
+      few := (
+        select min(n) from generate_series(few, cardinality(terms)) as n
+         where coalesce((select sum(w) from unnest(weights[n + 1 :]) as w), 0) < least
+      );
+      exit;
+    end if;
+    exit when few = cardinality(terms);
+
+    execute format($sql$
+      select sum(%s) as score
+        from unnest($1, $2) as q (term, weight)
+        join svc_private.search_postings p on p.group_id = $3 and p.term = q.term
+        join svc_private.search_documents d on d.id = p.document_id
+       group by p.document_id
+       order by score desc
+      offset $4 - 1 limit 1
+    $sql$, scoring) into least using terms[: few], weights[: few], searched, wanted;
+  end loop;
+  rest := coalesce((select sum(w) from unnest(weights[few + 1 :]) as w), 0);
+
+  return query execute format($sql$
+    with candidate as materialized (
+      select p.document_id as id, sum(%1$s) as score
+        from unnest($1, $2) as q (term, weight)
+        join svc_private.search_postings p on p.group_id = $3 and p.term = q.term
+        join svc_private.search_documents d on d.id = p.document_id
+       group by 1
+    )
+    select d.row_id, c.score + coalesce(others.score, 0) as score
+      from candidate c
+      join svc_private.search_documents d on d.id = c.id
+      left join lateral (
+        select sum(%1$s) as score
+          from unnest($4, $5) as q (term, weight)
+          join svc_private.search_postings p on p.group_id = $3 and p.term = q.term and p.document_id = c.id
+      ) as others on $6 > 0
+     where c.score > 0 and c.score + $6 >= $7
+     order by 2 desc, 1
+     limit $8
+  $sql$, scoring)
+  using terms[: few], weights[: few], searched, terms[few + 1 :], weights[few + 1 :], rest, coalesce(least, 0), wanted;
+end
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: Keys of the rows of a corpus and visibility that match a query, with their BM25 scores, best first.
+
 -- Function svc.find_rows(jsonb,jsonb,bigint,bigint) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_rows(resource jsonb, args jsonb, page_size bigint, page bigint)
  RETURNS json
@@ -1517,6 +1730,109 @@ $function$
 grant execute to svc_authenticated, svc_system
 comment: Removes a document of the caller; false when there is none.
 
+-- Function svc.search_condition(jsonb,jsonb,jsonb) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.search_condition(target jsonb, scope jsonb, filters jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  filter jsonb;
+  part text;
+  parts text[] := array[
+    format('t.%I = %L', target ->> 'corpus', scope ->> 'corpus'),
+    format('t.%I = %L', target ->> 'visibility', scope ->> 'visibility')
+  ];
+begin
+  if scope ->> 'owner' is not null then
+    parts := parts || format('t.%I::text = %L', target ->> 'owner', scope ->> 'owner');
+  end if;
+  for filter in select f from jsonb_array_elements(filters) as f loop
+    part := svc.filter_condition(filter -> 'column', jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));
+    if part is null then
+      raise exception 'a filter does not fit its column' using errcode = '22023';
+    end if;
+    parts := parts || part;
+  end loop;
+  return array_to_string(parts, ' and ');
+end
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: The scope and the filters of a search as SQL over t.
+
+-- Function svc.search_hybrid(jsonb,text[],text,text,text,jsonb,jsonb,jsonb,integer,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.search_hybrid(target jsonb, fields text[], query text, vector_field text, vector text, scope jsonb, filters jsonb, tuning jsonb, page_size integer, skipped integer)
+ RETURNS TABLE(id text, fused double precision, keyword double precision, vector_score double precision)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  with keyword as materialized (
+    select k.id, k.score, row_number() over (order by k.score desc, k.id) as rank,
+           (k.score - min(k.score) over ()) / nullif(max(k.score) over () - min(k.score) over (), 0) as share
+      from svc.search_keyword(target, fields, query, scope, filters, (tuning ->> 'keywordCandidateLimit')::integer, 0) as k
+  ), nearest as materialized (
+    select v.id, v.score, row_number() over (order by v.score desc, v.id) as rank,
+           (v.score - min(v.score) over ()) / nullif(max(v.score) over () - min(v.score) over (), 0) as share
+      from svc.search_vector(target, vector_field, vector, scope, filters, (tuning ->> 'vectorCandidateLimit')::integer, 0) as v
+  )
+  select id,
+         case tuning ->> 'mode'
+           when 'rrf' then
+             coalesce((tuning ->> 'keywordWeight')::double precision / ((tuning ->> 'k')::double precision + k.rank), 0)
+             + coalesce((tuning ->> 'vectorWeight')::double precision / ((tuning ->> 'k')::double precision + v.rank), 0)
+           else
+             -- All candidates of a leg alike: each of them is its best.
+             case when k.id is null then 0 else (tuning ->> 'keywordWeight')::double precision * coalesce(k.share, 1) end
+             + case when v.id is null then 0 else (tuning ->> 'vectorWeight')::double precision * coalesce(v.share, 1) end
+         end as fused,
+         k.score, v.score
+    from keyword k full join nearest v using (id)
+   order by fused desc, id
+   limit page_size offset skipped
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: Keys of the rows that keyword and vector search find, with the fused score and those of both, best first.
+
+-- Function svc.search_keyword(jsonb,text[],text,jsonb,jsonb,integer,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.search_keyword(target jsonb, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer)
+ RETURNS TABLE(id text, score double precision)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  wanted integer := page_size + skipped;
+  found integer;
+  ids text[];
+  scores double precision[];
+begin
+  loop
+    execute format($sql$
+      with match as materialized (
+        select m.row_id, m.score, row_number() over () as place from svc.find_matches($1, $2, $3, $4, $5, $6) as m
+      )
+      select (select count(*) from match), array_agg(m.row_id order by m.place), array_agg(m.score order by m.place)
+        from match m join %s as t on t.%I = m.row_id::%s
+       where %s
+    $sql$, target ->> 'table', target ->> 'id', target ->> 'idType', svc.search_condition(target, scope, filters))
+    into found, ids, scores
+    using target ->> 'table', fields, query, scope ->> 'corpus', scope ->> 'visibility', wanted;
+
+    exit when wanted is null or found < wanted or cardinality(ids) >= page_size + skipped;
+    wanted := case when wanted < 5000 then wanted * 8 + 100 end;
+  end loop;
+
+  return query
+    select r.id, r.score from unnest(ids, scores) with ordinality as r (id, score, place)
+     order by r.place offset skipped limit page_size;
+end
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: Keys and BM25 scores of the rows that the caller may read and a query matches, best first.
+
 -- Function svc.search_sql(jsonb,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_sql(columns jsonb, search text)
  RETURNS text
@@ -1532,6 +1848,115 @@ AS $function$
 $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: SQL condition: the text occurs in one of the columns; null when there is no text or no column.
+
+-- Function svc.search_vector(jsonb,text,text,jsonb,jsonb,integer,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.search_vector(target jsonb, vector_field text, vector text, scope jsonb, filters jsonb, page_size integer, skipped integer)
+ RETURNS TABLE(id text, score double precision)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+ SET "hnsw.iterative_scan" TO 'strict_order'
+ SET "hnsw.ef_search" TO '100'
+AS $function$
+begin
+  return query execute format($sql$
+    select t.%1$I::text, 1 - (t.%2$I <=> %3$L)
+      from %4$s as t
+     where %5$s and t.%2$I is not null
+     order by t.%2$I <=> %3$L
+     limit %6$s offset %7$s
+  $sql$, target ->> 'id', vector_field, vector, target ->> 'table', svc.search_condition(target, scope, filters),
+    page_size, skipped);
+end
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: Keys and cosine similarities of the rows that the caller may read and whose vectors are nearest, nearest first.
+
+-- Function svc_private.add_documents(integer,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.add_documents(target integer, source text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  definition constant jsonb := (select t.definition from svc_private.search_tables t where t.id = target);
+  fields constant integer := jsonb_array_length(definition -> 'fields');
+  scoped constant text := format($sql$
+    select s.row_id, s.corpus, s.visibility, case when s.visibility = 'private' then s.owner_id end as owner_id, s.texts
+      from (%s) as s
+     where s.corpus is not null and (s.visibility in ('shared', 'public') or s.visibility = 'private' and s.owner_id is not null)
+  $sql$, source);
+  touched integer[];
+  terms text[];
+begin
+  -- A statement of its own: what it inserts is seen by the next one. In order, so that two writers do not deadlock.
+  execute format($sql$
+    insert into svc_private.search_groups (table_id, corpus, visibility, owner_id)
+    select distinct %s, s.corpus, s.visibility, s.owner_id from (%s) as s
+     where not exists (
+       select from svc_private.search_groups g
+        where g.table_id = %1$s and g.corpus = s.corpus and g.visibility = s.visibility
+          and g.owner_id is not distinct from s.owner_id
+     )
+     order by 2, 3, 4
+    on conflict do nothing
+  $sql$, target, scoped);
+
+  execute format($sql$
+    with document as materialized (
+      select nextval('svc_private.search_documents_id_seq') as id, g.id as group_id, s.row_id, s.texts
+        from (%2$s) as s
+        join svc_private.search_groups g
+          on g.table_id = %1$s and g.corpus = s.corpus and g.visibility = s.visibility
+         and g.owner_id is not distinct from s.owner_id
+    ), word as materialized (
+      select d.id, f.field, w.word, count(*)::integer as n
+        from document d
+       cross join lateral unnest(d.texts) with ordinality as f (content, field)
+       cross join lateral svc_private.search_words(f.content) as w (word)
+       group by 1, 2, 3
+    ), term as materialized (
+      select w.word, t.term
+        from (select distinct word from word) as w
+       cross join lateral svc_private.search_terms(w.word, %3$L::regconfig) as t (term)
+    ), posting as materialized (
+      select w.id, t.term, %4$s as frequencies, bit_or(1 << (w.field::integer - 1)) as fields
+        from word w join term t using (word)
+       group by 1, 2
+    ), length as materialized (
+      select p.id, %5$s as lengths from posting p group by 1
+    ), added as (
+      insert into svc_private.search_documents (id, group_id, table_id, row_id, lengths)
+      overriding system value
+      select d.id, d.group_id, %1$s, d.row_id, coalesce(l.lengths, array_fill(0, array[%6$s]))
+        from document d left join length l using (id)
+      returning id, group_id, lengths
+    ), postings as (
+      insert into svc_private.search_postings (group_id, term, document_id, frequencies)
+      select d.group_id, p.term, d.id, p.frequencies from posting p join document d using (id)
+    ), counters as (
+      insert into svc_private.search_counters (group_id, term, fields, documents)
+      select d.group_id, p.term, p.fields, count(*) from posting p join document d using (id) group by 1, 2, 3
+      returning group_id, term
+    ), totals as (
+      insert into svc_private.search_totals (group_id, documents, lengths)
+      select group_id, count(*), %7$s from added group by 1
+    )
+    select array_agg(c.group_id), array_agg(c.term) from counters c where random() < 0.03
+  $sql$,
+    target, scoped, definition ->> 'language',
+    (select format('array[%s]', string_agg(format('coalesce(sum(w.n) filter (where w.field = %s), 0)::integer', i), ', '))
+       from generate_series(1, fields) i),
+    (select format('array[%s]', string_agg(format('sum(p.frequencies[%s])::integer', i), ', ')) from generate_series(1, fields) i),
+    fields,
+    (select format('array[%s]', string_agg(format('sum(lengths[%s])', i), ', ')) from generate_series(1, fields) i)
+  ) into touched, terms;
+
+  perform svc_private.fold_counters(touched, terms);
+end
+$function$
+grant execute to svc_system
+comment: Indexes the rows that a piece of SQL selects.
 
 -- Function svc_private.add_procedure_job(jsonb,text,json,timestamp with time zone,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.add_procedure_job(caller jsonb, procedure text, args json, due timestamp with time zone, request_id text)
@@ -1586,6 +2011,20 @@ end
 $function$
 grant execute to svc_system
 comment: Enqueues a cron's procedure for one of its times, unless that was done; returns the job, or null, and the latest time.
+
+-- Function svc_private.clear_search(integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.clear_search(target integer)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  delete from svc_private.search_postings where group_id in (select id from svc_private.search_groups where table_id = target);
+  delete from svc_private.search_counters where group_id in (select id from svc_private.search_groups where table_id = target);
+  delete from svc_private.search_totals where group_id in (select id from svc_private.search_groups where table_id = target);
+  delete from svc_private.search_documents where table_id = target;
+$function$
+grant execute to svc_system
+comment: Removes every row of a searchable table from its index.
 
 -- Function svc_private.drop_unwritten_crud(text[]) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.drop_unwritten_crud(fingerprints text[])
@@ -1821,6 +2260,53 @@ $function$
 grant execute to svc_system
 comment: The object that the storage route may send: a public one, or one that a verified read grant names; else null.
 
+-- Function svc_private.fold_counters(integer[],text[]) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.fold_counters(group_ids integer[], terms text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  if group_ids is null or current_setting('transaction_isolation') <> 'read committed' then
+    return;
+  end if;
+
+  with gone as (
+    delete from svc_private.search_counters
+     where ctid = any (array(
+       select c.ctid from svc_private.search_counters c
+         join unnest(group_ids, terms) as t (group_id, term) using (group_id, term)
+        for update of c skip locked
+     ))
+    returning group_id, term, fields, documents
+  )
+  insert into svc_private.search_counters (group_id, term, fields, documents)
+  select group_id, term, fields, sum(documents) from gone group by 1, 2, 3 having sum(documents) <> 0;
+
+  with gone as (
+    delete from svc_private.search_totals
+     where ctid = any (array(
+       select t.ctid from svc_private.search_totals t where t.group_id = any (group_ids) for update skip locked
+     ))
+    returning group_id, documents, lengths
+  )
+  insert into svc_private.search_totals (group_id, documents, lengths)
+  select n.group_id, n.documents, l.lengths
+    from (select group_id, sum(documents) as documents from gone group by 1) as n
+    join (
+      select group_id, array_agg(n order by field) as lengths
+        from (
+          select g.group_id, u.field, sum(u.n)::bigint as n
+            from gone g cross join lateral unnest(g.lengths) with ordinality as u (n, field)
+           group by 1, 2
+        ) as field
+       group by 1
+    ) as l using (group_id);
+end
+$function$
+grant execute to svc_system
+comment: Adds up the counters of terms that have many rows.
+
 -- Function svc_private.hold_worker(text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.hold_worker(worker text)
  RETURNS void
@@ -1831,6 +2317,112 @@ AS $function$
 $function$
 grant execute to svc_system
 comment: Holds the lock that says that this worker lives, until this session ends.
+
+-- Function svc_private.index_rows() owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.index_rows()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  target constant integer := tg_argv[0];
+  columns constant text := svc_private.search_columns(target);
+  row_ids text[];
+begin
+  if tg_op = 'TRUNCATE' then
+    perform svc_private.clear_search(target);
+    return null;
+  end if;
+
+  if tg_op = 'DELETE' then
+    execute format('select array_agg(row_id) from (select %s from old_rows as t) as s', columns) into row_ids;
+  elsif tg_op = 'UPDATE' then
+    execute format('select array_agg(row_id) from (select %1$s from old_rows as t except select %1$s from new_rows as t) as s',
+      columns) into row_ids;
+  end if;
+  if row_ids is not null then
+    perform svc_private.remove_documents(target, row_ids);
+  end if;
+
+  if tg_op = 'INSERT' then
+    perform svc_private.add_documents(target, format('select %s from new_rows as t', columns));
+  elsif tg_op = 'UPDATE' and row_ids is not null then
+    perform svc_private.add_documents(target,
+      format('select %1$s from new_rows as t except select %1$s from old_rows as t', columns));
+  end if;
+  return null;
+end
+$function$
+grant execute to svc_system
+comment: Trigger: carries inserts, updates and deletes over into the inverted index.
+
+-- Function svc_private.install_search(jsonb,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.install_search(wanted jsonb, declarer text DEFAULT 'application'::text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  each record;
+  known svc_private.search_tables;
+  event text;
+  embedding text;
+begin
+  for each in
+    select t.id, t.name from svc_private.search_tables t
+     where t.declared_by = declarer and t.name not in (select w ->> 'table' from jsonb_array_elements(wanted) as w)
+  loop
+    foreach event in array array['insert', 'update', 'delete', 'truncate'] loop
+      if to_regclass(each.name) is not null then
+        execute format('drop trigger if exists svc_search_%s on %s', event, each.name);
+      end if;
+    end loop;
+    perform svc_private.clear_search(each.id);
+    delete from svc_private.search_tables t where t.id = each.id;
+  end loop;
+
+  for each in
+    select w as definition, w ->> 'table' as name, (w ->> 'table')::regclass as relation
+      from jsonb_array_elements(wanted) as w
+  loop
+    -- Nobody may write between the look at the rows and the triggers that watch them.
+    execute format('lock table %s in share row exclusive mode', each.name);
+
+    select * into known from svc_private.search_tables t where t.name = each.name;
+    if known.id is null or known.relation <> each.relation or known.definition <> each.definition then
+      insert into svc_private.search_tables as t (name, relation, declared_by, definition)
+      values (each.name, each.relation, declarer, each.definition)
+      on conflict (name) do update
+        set relation = excluded.relation, declared_by = excluded.declared_by, definition = excluded.definition
+      returning * into known;
+      perform svc_private.clear_search(known.id);
+      perform svc_private.add_documents(known.id, format('select %s from %s as t', svc_private.search_columns(known.id), each.name));
+    end if;
+
+    execute format('create or replace trigger svc_search_insert after insert on %s referencing new table as new_rows
+      for each statement execute function svc_private.index_rows(%s)', each.name, known.id);
+    execute format('create or replace trigger svc_search_update after update on %s referencing old table as old_rows
+      new table as new_rows for each statement execute function svc_private.index_rows(%s)', each.name, known.id);
+    execute format('create or replace trigger svc_search_delete after delete on %s referencing old table as old_rows
+      for each statement execute function svc_private.index_rows(%s)', each.name, known.id);
+    execute format('create or replace trigger svc_search_truncate after truncate on %s
+      for each statement execute function svc_private.index_rows(%s)', each.name, known.id);
+
+    for embedding in
+      select a.attname from pg_catalog.pg_attribute a
+       where a.attrelid = each.relation and not a.attisdropped and a.atttypmod between 1 and 2000
+         and a.atttypid = to_regtype('extensions.vector')
+    loop
+      execute format('create index if not exists %I on %s using hnsw (%I extensions.vector_cosine_ops)',
+        left(format('%s_%s', (select relname from pg_catalog.pg_class where oid = each.relation), embedding), 50) || '_nearest',
+        each.name, embedding);
+    end loop;
+  end loop;
+end
+$function$
+grant execute to svc_system
+comment: Makes [{table, id, fields, language, corpus, visibility, owner}] the searchable tables of the application or the platform.
 
 -- Function svc_private.list_jobs(text,bigint,integer) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_jobs(only_state text, only_id bigint, most integer)
@@ -1970,6 +2562,35 @@ $function$
 grant execute to svc_system
 comment: Registers a cron, or a change of its schedule; returns from when on it counts and which of its times was claimed last.
 
+-- Function svc_private.remove_documents(integer,text[]) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.remove_documents(target integer, row_ids text[])
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  with document as (
+    delete from svc_private.search_documents d
+     where d.table_id = target and d.row_id = any (row_ids)
+    returning d.id, d.group_id, d.lengths
+  ), posting as (
+    delete from svc_private.search_postings p
+     where p.document_id in (select id from document)
+    returning p.group_id, p.term, p.frequencies
+  ), counters as (
+    insert into svc_private.search_counters (group_id, term, fields, documents)
+    select p.group_id, p.term, f.fields, -count(*)
+      from posting p
+     cross join lateral (
+       select bit_or(1 << (i::integer - 1)) as fields from unnest(p.frequencies) with ordinality as u (n, i) where n > 0
+     ) as f
+     group by 1, 2, 3
+  )
+  insert into svc_private.search_totals (group_id, documents, lengths)
+  select d.group_id, -1, array(select -n::bigint from unnest(d.lengths) as n) from document d
+$function$
+grant execute to svc_system
+comment: Removes rows of a searchable table from its index.
+
 -- Function svc_private.rescue_workers(text[],interval) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.rescue_workers(suspects text[], grace interval)
  RETURNS TABLE(worker text, rescued boolean)
@@ -2080,6 +2701,61 @@ AS $function$
 $function$
 grant execute to svc_system
 comment: Name of a grantee in an access list; public for 0.
+
+-- Function svc_private.search_columns(integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_columns(target integer)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select format('t.%I::text as row_id, t.%I::text as corpus, t.%I::text as visibility, t.%I::text as owner_id, array[%s] as texts',
+           definition ->> 'id', definition ->> 'corpus', definition ->> 'visibility', definition ->> 'owner',
+           (select string_agg(format('coalesce(t.%I::text, '''')', field), ', ' order by position)
+              from jsonb_array_elements_text(definition -> 'fields') with ordinality as f (field, position)))
+    from svc_private.search_tables
+   where id = target
+$function$
+grant execute to svc_system
+comment: What indexing selects from a searchable table.
+
+-- Function svc_private.search_terms(text,regconfig) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_terms(word text, language regconfig)
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select term
+    from regexp_matches(word, '[\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]+|[^\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]+', 'g') as run
+   cross join lateral (
+     select substr(run[1], i, 2) as term
+       from generate_series(1, greatest(length(run[1]) - 1, 1)) as i
+      where run[1] ~ '^[\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'
+     union all
+     select unnest(tsvector_to_array(to_tsvector(language, run[1])))
+      where run[1] !~ '^[\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'
+   ) as terms
+$function$
+grant execute to svc_system
+comment: The terms of a word: its stem, or pairs of characters where it is Korean, Japanese or Chinese. None for a stop word.
+
+-- Function svc_private.search_words(text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_words(content text)
+ RETURNS SETOF text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select left(word, 200)  -- longer ones are no words, and an index entry has a limit
+    from regexp_split_to_table(
+      lower(normalize(content, nfkc)),
+      '[\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]+'
+    ) as word
+   where word <> ''
+$function$
+grant execute to svc_system
+comment: The words of a text, in lower case and in order.
 
 -- Function svc_private.secure_tables() owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.secure_tables()

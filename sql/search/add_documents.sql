@@ -1,0 +1,92 @@
+-- Puts rows into the inverted index. Called by the triggers (svc_private.index_rows) and when a table becomes
+-- searchable (svc_private.install_search).
+--
+-- `source` is SQL that selects (row_id, corpus, visibility, owner_id, texts) and is written by those two. All of it is
+-- one statement over all rows: a word that stands in a thousand rows is stemmed once. Rows without a scope are left
+-- out: nobody can name them.
+
+create or replace function svc_private.add_documents(target integer, source text)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  definition constant jsonb := (select t.definition from svc_private.search_tables t where t.id = target);
+  fields constant integer := jsonb_array_length(definition -> 'fields');
+  scoped constant text := format($sql$
+    select s.row_id, s.corpus, s.visibility, case when s.visibility = 'private' then s.owner_id end as owner_id, s.texts
+      from (%s) as s
+     where s.corpus is not null and (s.visibility in ('shared', 'public') or s.visibility = 'private' and s.owner_id is not null)
+  $sql$, source);
+  touched integer[];
+  terms text[];
+begin
+  -- A statement of its own: what it inserts is seen by the next one. In order, so that two writers do not deadlock.
+  execute format($sql$
+    insert into svc_private.search_groups (table_id, corpus, visibility, owner_id)
+    select distinct %s, s.corpus, s.visibility, s.owner_id from (%s) as s
+     where not exists (
+       select from svc_private.search_groups g
+        where g.table_id = %1$s and g.corpus = s.corpus and g.visibility = s.visibility
+          and g.owner_id is not distinct from s.owner_id
+     )
+     order by 2, 3, 4
+    on conflict do nothing
+  $sql$, target, scoped);
+
+  execute format($sql$
+    with document as materialized (
+      select nextval('svc_private.search_documents_id_seq') as id, g.id as group_id, s.row_id, s.texts
+        from (%2$s) as s
+        join svc_private.search_groups g
+          on g.table_id = %1$s and g.corpus = s.corpus and g.visibility = s.visibility
+         and g.owner_id is not distinct from s.owner_id
+    ), word as materialized (
+      select d.id, f.field, w.word, count(*)::integer as n
+        from document d
+       cross join lateral unnest(d.texts) with ordinality as f (content, field)
+       cross join lateral svc_private.search_words(f.content) as w (word)
+       group by 1, 2, 3
+    ), term as materialized (
+      select w.word, t.term
+        from (select distinct word from word) as w
+       cross join lateral svc_private.search_terms(w.word, %3$L::regconfig) as t (term)
+    ), posting as materialized (
+      select w.id, t.term, %4$s as frequencies, bit_or(1 << (w.field::integer - 1)) as fields
+        from word w join term t using (word)
+       group by 1, 2
+    ), length as materialized (
+      select p.id, %5$s as lengths from posting p group by 1
+    ), added as (
+      insert into svc_private.search_documents (id, group_id, table_id, row_id, lengths)
+      overriding system value
+      select d.id, d.group_id, %1$s, d.row_id, coalesce(l.lengths, array_fill(0, array[%6$s]))
+        from document d left join length l using (id)
+      returning id, group_id, lengths
+    ), postings as (
+      insert into svc_private.search_postings (group_id, term, document_id, frequencies)
+      select d.group_id, p.term, d.id, p.frequencies from posting p join document d using (id)
+    ), counters as (
+      insert into svc_private.search_counters (group_id, term, fields, documents)
+      select d.group_id, p.term, p.fields, count(*) from posting p join document d using (id) group by 1, 2, 3
+      returning group_id, term
+    ), totals as (
+      insert into svc_private.search_totals (group_id, documents, lengths)
+      select group_id, count(*), %7$s from added group by 1
+    )
+    select array_agg(c.group_id), array_agg(c.term) from counters c where random() < 0.03
+  $sql$,
+    target, scoped, definition ->> 'language',
+    (select format('array[%s]', string_agg(format('coalesce(sum(w.n) filter (where w.field = %s), 0)::integer', i), ', '))
+       from generate_series(1, fields) i),
+    (select format('array[%s]', string_agg(format('sum(p.frequencies[%s])::integer', i), ', ')) from generate_series(1, fields) i),
+    fields,
+    (select format('array[%s]', string_agg(format('sum(lengths[%s])', i), ', ')) from generate_series(1, fields) i)
+  ) into touched, terms;
+
+  perform svc_private.fold_counters(touched, terms);
+end
+$$;
+
+comment on function svc_private.add_documents(integer, text) is 'Indexes the rows that a piece of SQL selects.';

@@ -1,0 +1,52 @@
+-- Makes one row of many in the counters of some terms, and in the totals of their groups. Called by
+-- svc_private.add_documents() for about one term in thirty that it touches, so that no term has many rows for long.
+--
+-- Rows that somebody else is folding are skipped, and nobody waits. Above READ COMMITTED a row that is gone by now would
+-- be an error instead: there nothing is folded.
+
+create or replace function svc_private.fold_counters(group_ids integer[], terms text[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  if group_ids is null or current_setting('transaction_isolation') <> 'read committed' then
+    return;
+  end if;
+
+  with gone as (
+    delete from svc_private.search_counters
+     where ctid = any (array(
+       select c.ctid from svc_private.search_counters c
+         join unnest(group_ids, terms) as t (group_id, term) using (group_id, term)
+        for update of c skip locked
+     ))
+    returning group_id, term, fields, documents
+  )
+  insert into svc_private.search_counters (group_id, term, fields, documents)
+  select group_id, term, fields, sum(documents) from gone group by 1, 2, 3 having sum(documents) <> 0;
+
+  with gone as (
+    delete from svc_private.search_totals
+     where ctid = any (array(
+       select t.ctid from svc_private.search_totals t where t.group_id = any (group_ids) for update skip locked
+     ))
+    returning group_id, documents, lengths
+  )
+  insert into svc_private.search_totals (group_id, documents, lengths)
+  select n.group_id, n.documents, l.lengths
+    from (select group_id, sum(documents) as documents from gone group by 1) as n
+    join (
+      select group_id, array_agg(n order by field) as lengths
+        from (
+          select g.group_id, u.field, sum(u.n)::bigint as n
+            from gone g cross join lateral unnest(g.lengths) with ordinality as u (n, field)
+           group by 1, 2
+        ) as field
+       group by 1
+    ) as l using (group_id);
+end
+$$;
+
+comment on function svc_private.fold_counters(integer[], text[]) is 'Adds up the counters of terms that have many rows.';

@@ -1,0 +1,44 @@
+-- Keeps the inverted index equal to a searchable table. Trigger after each statement on it; svc_private.install_search()
+-- makes the triggers, with the table's number as their argument.
+--
+-- SECURITY DEFINER: whoever writes a row has no rights on the index. An update that touches neither text nor scope
+-- changes nothing here.
+
+create or replace function svc_private.index_rows()
+returns trigger
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+declare
+  target constant integer := tg_argv[0];
+  columns constant text := svc_private.search_columns(target);
+  row_ids text[];
+begin
+  if tg_op = 'TRUNCATE' then
+    perform svc_private.clear_search(target);
+    return null;
+  end if;
+
+  if tg_op = 'DELETE' then
+    execute format('select array_agg(row_id) from (select %s from old_rows as t) as s', columns) into row_ids;
+  elsif tg_op = 'UPDATE' then
+    execute format('select array_agg(row_id) from (select %1$s from old_rows as t except select %1$s from new_rows as t) as s',
+      columns) into row_ids;
+  end if;
+  if row_ids is not null then
+    perform svc_private.remove_documents(target, row_ids);
+  end if;
+
+  if tg_op = 'INSERT' then
+    perform svc_private.add_documents(target, format('select %s from new_rows as t', columns));
+  elsif tg_op = 'UPDATE' and row_ids is not null then
+    perform svc_private.add_documents(target,
+      format('select %1$s from new_rows as t except select %1$s from old_rows as t', columns));
+  end if;
+  return null;
+end
+$$;
+
+comment on function svc_private.index_rows() is 'Trigger: carries inserts, updates and deletes over into the inverted index.';

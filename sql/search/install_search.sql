@@ -1,0 +1,73 @@
+-- Makes tables searchable: called by the application's generated sql/search.sql as svc_owner, with all of its
+-- declarations; calling it again changes only what differs. A table whose fields, language or scope changed is indexed
+-- anew in the same transaction; one that is not declared any more loses its triggers and its index.
+--
+-- Vector columns get an HNSW index by cosine distance where pgvector can make one (up to 2,000 dimensions).
+
+create or replace function svc_private.install_search(wanted jsonb, declarer text default 'application')
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  each record;
+  known svc_private.search_tables;
+  event text;
+  embedding text;
+begin
+  for each in
+    select t.id, t.name from svc_private.search_tables t
+     where t.declared_by = declarer and t.name not in (select w ->> 'table' from jsonb_array_elements(wanted) as w)
+  loop
+    foreach event in array array['insert', 'update', 'delete', 'truncate'] loop
+      if to_regclass(each.name) is not null then
+        execute format('drop trigger if exists svc_search_%s on %s', event, each.name);
+      end if;
+    end loop;
+    perform svc_private.clear_search(each.id);
+    delete from svc_private.search_tables t where t.id = each.id;
+  end loop;
+
+  for each in
+    select w as definition, w ->> 'table' as name, (w ->> 'table')::regclass as relation
+      from jsonb_array_elements(wanted) as w
+  loop
+    -- Nobody may write between the look at the rows and the triggers that watch them.
+    execute format('lock table %s in share row exclusive mode', each.name);
+
+    select * into known from svc_private.search_tables t where t.name = each.name;
+    if known.id is null or known.relation <> each.relation or known.definition <> each.definition then
+      insert into svc_private.search_tables as t (name, relation, declared_by, definition)
+      values (each.name, each.relation, declarer, each.definition)
+      on conflict (name) do update
+        set relation = excluded.relation, declared_by = excluded.declared_by, definition = excluded.definition
+      returning * into known;
+      perform svc_private.clear_search(known.id);
+      perform svc_private.add_documents(known.id, format('select %s from %s as t', svc_private.search_columns(known.id), each.name));
+    end if;
+
+    execute format('create or replace trigger svc_search_insert after insert on %s referencing new table as new_rows
+      for each statement execute function svc_private.index_rows(%s)', each.name, known.id);
+    execute format('create or replace trigger svc_search_update after update on %s referencing old table as old_rows
+      new table as new_rows for each statement execute function svc_private.index_rows(%s)', each.name, known.id);
+    execute format('create or replace trigger svc_search_delete after delete on %s referencing old table as old_rows
+      for each statement execute function svc_private.index_rows(%s)', each.name, known.id);
+    execute format('create or replace trigger svc_search_truncate after truncate on %s
+      for each statement execute function svc_private.index_rows(%s)', each.name, known.id);
+
+    for embedding in
+      select a.attname from pg_catalog.pg_attribute a
+       where a.attrelid = each.relation and not a.attisdropped and a.atttypmod between 1 and 2000
+         and a.atttypid = to_regtype('extensions.vector')
+    loop
+      execute format('create index if not exists %I on %s using hnsw (%I extensions.vector_cosine_ops)',
+        left(format('%s_%s', (select relname from pg_catalog.pg_class where oid = each.relation), embedding), 50) || '_nearest',
+        each.name, embedding);
+    end loop;
+  end loop;
+end
+$$;
+
+comment on function svc_private.install_search(jsonb, text) is
+  'Makes [{table, id, fields, language, corpus, visibility, owner}] the searchable tables of the application or the platform.';

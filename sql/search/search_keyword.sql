@@ -1,0 +1,52 @@
+-- Keyword search: ctx.search (src/context/search.ts), and a leg of svc.search_hybrid().
+--
+-- Invoker's rights: a match counts when the caller's policies show its row, and when the filters admit it. How many of
+-- the best matches that leaves is known afterwards only, so more of them are asked for until the page is full.
+
+create or replace function svc.search_keyword(
+  target jsonb,       -- {table, id, idType, corpus, visibility, owner}: names, from the table's declaration
+  fields text[],
+  query text,
+  scope jsonb,        -- {corpus, visibility, owner}
+  filters jsonb,      -- [{column, op, value}]: see svc.filter_condition()
+  page_size integer,
+  skipped integer
+)
+returns table (id text, score double precision)
+language plpgsql
+stable
+set search_path = pg_catalog, public, extensions, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  wanted integer := page_size + skipped;
+  found integer;
+  ids text[];
+  scores double precision[];
+begin
+  loop
+    execute format($sql$
+      with match as materialized (
+        select m.row_id, m.score, row_number() over () as place from svc.find_matches($1, $2, $3, $4, $5, $6) as m
+      )
+      select (select count(*) from match), array_agg(m.row_id order by m.place), array_agg(m.score order by m.place)
+        from match m join %s as t on t.%I = m.row_id::%s
+       where %s
+    $sql$, target ->> 'table', target ->> 'id', target ->> 'idType', svc.search_condition(target, scope, filters))
+    into found, ids, scores
+    using target ->> 'table', fields, query, scope ->> 'corpus', scope ->> 'visibility', wanted;
+
+    exit when wanted is null or found < wanted or cardinality(ids) >= page_size + skipped;
+    wanted := case when wanted < 5000 then wanted * 8 + 100 end;
+  end loop;
+
+  return query
+    select r.id, r.score from unnest(ids, scores) with ordinality as r (id, score, place)
+     order by r.place offset skipped limit page_size;
+end
+$$;
+
+comment on function svc.search_keyword(jsonb, text[], text, jsonb, jsonb, integer, integer) is
+  'Keys and BM25 scores of the rows that the caller may read and a query matches, best first.';
+
+grant execute on function svc.search_keyword(jsonb, text[], text, jsonb, jsonb, integer, integer) to svc_anonymous, svc_authenticated;

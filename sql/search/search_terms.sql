@@ -1,0 +1,27 @@
+-- What a word is found by. Called for each distinct word by svc_private.index_rows(), and for those of a query by
+-- svc.find_matches().
+--
+-- Words are stemmed by a text search configuration, whose stop words are no terms. Korean, Japanese and Chinese are
+-- written without spaces between what a reader looks for: their runs become pairs of characters, whatever the
+-- configuration, so that a compound is found by its parts.
+
+create or replace function svc_private.search_terms(word text, language regconfig)
+returns setof text
+language sql
+stable
+set search_path = ''
+as $$
+  select term
+    from regexp_matches(word, '[\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]+|[^\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]+', 'g') as run
+   cross join lateral (
+     select substr(run[1], i, 2) as term
+       from generate_series(1, greatest(length(run[1]) - 1, 1)) as i
+      where run[1] ~ '^[\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'
+     union all
+     select unnest(tsvector_to_array(to_tsvector(language, run[1])))
+      where run[1] !~ '^[\u1100-\u11ff\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]'
+   ) as terms
+$$;
+
+comment on function svc_private.search_terms(text, regconfig) is
+  'The terms of a word: its stem, or pairs of characters where it is Korean, Japanese or Chinese. None for a stop word.';

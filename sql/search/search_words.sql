@@ -1,0 +1,21 @@
+-- The words of a text, in lower case, as indexing and queries split it. Next: svc_private.search_terms().
+--
+-- Split at what is listed, not at what the locale calls no letter: the answer must not depend on how the cluster was
+-- made, and under the locale C PostgreSQL knows letters of ASCII alone. NFKC makes full-width letters and composed
+-- accents equal to plain ones.
+
+create or replace function svc_private.search_words(content text)
+returns setof text
+language sql
+immutable
+set search_path = ''
+as $$
+  select left(word, 200)  -- longer ones are no words, and an index entry has a limit
+    from regexp_split_to_table(
+      lower(normalize(content, nfkc)),
+      '[\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]+'
+    ) as word
+   where word <> ''
+$$;
+
+comment on function svc_private.search_words(text) is 'The words of a text, in lower case and in order.';

@@ -1,0 +1,53 @@
+// If this file fails, keyword search shows worse results than plain BM25 does.
+import { describe, expect, test } from "vitest";
+import { database } from "../support/database.ts";
+import { corporaFolder, judged, ndcg } from "./corpora.ts";
+
+const db = database();
+const folder = corporaFolder();
+if (!folder) console.warn("skipped: there is no shared/corpora above this project");
+
+describe.skipIf(!folder)("nDCG@10 is at least 0.98 of BM25's on", () => {
+  test.for([
+    { set: "cranfield", language: "english", bm25: 0.366 },
+    { set: "scifact-train", language: "english", bm25: 0.696 },
+    { set: "korquad-dev", language: "simple", bm25: 0.957 },
+  ])("$set", { timeout: 300_000 }, async ({ set, language, bm25 }) => {
+    const { docs, queries, relevant } = judged(folder ?? "", set);
+    const table = `"public"."${set}"`;
+    await db.sql(
+      `create table ${table} (id text primary key, title text, body text, corpus text, visibility text, user_id text)`,
+    );
+    await db.sql(
+      `insert into ${table} select d ->> 'id', d ->> 'title', d ->> 'text', 'set', 'public', 'ann'
+         from jsonb_array_elements($1::jsonb) as d`,
+      [JSON.stringify(docs)],
+    );
+    const scope = { corpus: "corpus", visibility: "visibility", owner: "user_id" };
+    const declared = [{ table, id: "id", fields: ["title", "body"], language, ...scope }];
+    const begun = performance.now();
+    await db.sql("select svc_private.install_search($1, $2)", [JSON.stringify(declared), set]);
+    const indexed = performance.now();
+
+    let sum = 0;
+    for (const { id, text } of queries) {
+      const grades = relevant.get(id);
+      if (!grades) continue;
+      const rows = await db.sql<{ row_id: string }>(
+        "select row_id from svc.find_matches($1, '{title,body}', $2, 'set', 'public', 10)",
+        [table, text],
+      );
+      sum += ndcg(
+        rows.map(({ row_id }) => row_id),
+        grades,
+      );
+    }
+    const reached = sum / relevant.size;
+    const searched = performance.now() - indexed;
+    console.info(
+      `${set}: nDCG@10 ${reached.toFixed(4)}, BM25 ${bm25}; ${docs.length} documents indexed in ` +
+        `${(indexed - begun).toFixed(0)} ms, ${(searched / relevant.size).toFixed(1)} ms a query`,
+    );
+    expect(reached).toBeGreaterThanOrEqual(0.98 * bm25);
+  });
+});
