@@ -58,7 +58,15 @@ export function startWorker(options: WorkerOptions): Worker {
   const services: TaskServices = { app, runtime, sessionOf: sessionsOfUsers(pools.system, app.auth) };
 
   const list: TaskList = {};
-  for (const task of chosen) list[task.kind] = (payload, helpers) => runJob(task, payload, helpers, pool.id, services);
+  let abandoned = false;
+  for (const task of chosen) {
+    list[task.kind] = (payload, helpers) =>
+      runJob(task, payload, helpers, pool.id, services).catch((error) => {
+        // Given back, and so nobody's business here: the library is not to look for a pool that is closed.
+        if (abandoned) return new Promise<never>(() => {});
+        throw error;
+      });
+  }
 
   // Nobody could tell that a worker is dead that holds jobs and no lock.
   const { promise: ready, resolve: begin } = Promise.withResolvers<void>();
@@ -105,7 +113,10 @@ export function startWorker(options: WorkerOptions): Worker {
     );
     await crontab.close();
     begin(); // in case it never began
-    if (!(await Promise.race([graceful, after(config.limits.shutdownMs)]))) await giveBack(pools, pool.id, log);
+    if (!(await Promise.race([graceful, after(config.limits.shutdownMs)]))) {
+      abandoned = true;
+      await giveBack(pools, pool.id, log);
+    }
     await rescue.close();
     await pools.close();
     log.info("stopped");

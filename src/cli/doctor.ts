@@ -3,6 +3,7 @@
  * Changes nothing.
  */
 import { defineCommand } from "citty";
+import type pg from "pg";
 import { describeConfig, type EffectiveConfig } from "../define/config.ts";
 import { refuseDrift } from "../postgres/fingerprints.ts";
 import { pendingMigrations } from "../postgres/migrate.ts";
@@ -54,11 +55,25 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
     const pools = createPools(cluster.urls, { ...config.pool, ...config.limits }, createLog("silent"));
     try {
       await report.check("the generated functions", () => refuseDrift(pools.system, app.api["~svc"].crud));
+      await report.check(null, () => examineQueue(pools.system, report));
     } finally {
       await pools.close();
     }
   } finally {
     await cluster.stop();
+  }
+}
+
+/** For how long a job may have been due before somebody should wonder, in seconds. */
+const patience = 60;
+
+async function examineQueue(pool: pg.Pool, report: Report): Promise<void> {
+  const { rows } = await pool.query("select * from svc_private.queue_state()");
+  const { due, running, scheduled, dead, oldest_due_seconds: oldest } = rows[0];
+  report.note("ok", `the queue: ${due} jobs due, ${running} running, ${scheduled} scheduled`);
+  if (dead > 0) report.note("advice", `${dead} jobs have used up their attempts.\n  See svc jobs list --state dead.`);
+  if (oldest > patience) {
+    report.note("advice", `A job has been due for ${Math.round(oldest)} s: does a worker run? Start svc worker.`);
   }
 }
 

@@ -10,6 +10,7 @@ await runMain(
       init: () => import("./init.ts").then((file) => file.initCommand),
       dev: () => import("./dev.ts").then((file) => file.dev),
       start: () => import("./start.ts").then((file) => file.start),
+      jobs: () => import("./jobs.ts").then((file) => file.jobsCommand),
       worker: () => import("./worker.ts").then((file) => file.workerCommand),
       migrate: () => import("./migrate.ts").then((file) => file.migrateCommand),
       codegen: () => import("./codegen.ts").then((file) => file.codegenCommand),

@@ -37,12 +37,36 @@ export function createMetrics(pools: Record<string, pg.Pool>, realtime?: () => R
       }
     },
   });
+  if (pools.system) addQueue(registry, pools.system);
   if (realtime) addRealtime(registry, realtime);
   return {
     registry,
     observe: (operation, method, status, seconds) =>
       duration.labels(operation, method, String(status)).observe(seconds),
   };
+}
+
+/** Asked of the database, once for both; when it does not answer, the last numbers stand. */
+function addQueue(registry: Registry, pool: pg.Pool): void {
+  const registers = [registry];
+  const oldest = new Gauge({
+    name: "svc_jobs_oldest_due_seconds",
+    help: "For how long the oldest job has been due; 0 when none is.",
+    registers,
+  });
+  new Gauge({
+    name: "svc_jobs",
+    help: "Jobs in the queue by state; dead ones have used up their attempts.",
+    labelNames: ["state"],
+    registers,
+    async collect() {
+      const result = await pool.query("select * from svc_private.queue_state()").catch(() => undefined);
+      if (!result) return;
+      const { oldest_due_seconds: seconds, ...states } = result.rows[0];
+      for (const [state, count] of Object.entries(states)) this.set({ state }, Number(count));
+      oldest.set(seconds);
+    },
+  });
 }
 
 function addRealtime(registry: Registry, realtime: () => RealtimeState): void {

@@ -1,0 +1,242 @@
+// If this file fails, a worker that dies loses jobs, leaves them stuck, or has them done twice.
+import { type ChildProcess, fork } from "node:child_process";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { defineApi } from "../../src/define/api.ts";
+import { loadConfig } from "../../src/define/load-config.ts";
+import type { Worker } from "../../workers/runner.ts";
+import { procedure } from "../fixture/backend/index.ts";
+import { notes } from "../fixture/backend/schema.ts";
+import { database } from "../support/database.ts";
+import { secret } from "../support/service.ts";
+import { jobs, type StartWorker, until, workers } from "../support/worker.ts";
+
+/** Kills, and fifty jobs to each; `npm run chaos` raises them. */
+const rounds = Number(process.env.CHAOS_KILLS ?? 10);
+
+const gates = new Map<string, PromiseWithResolvers<void>>();
+const began: string[] = [];
+const gate = (name: string) => gates.get(name) ?? gates.set(name, Promise.withResolvers()).get(name);
+
+/** Writes a row and then waits to be let on, the first time only. */
+const wait = procedure.internal.name("crash.wait").handler(async ({ context, input }) => {
+  const { title } = input as { title: string };
+  const first = !began.includes(title);
+  began.push(title);
+  await context.db.insert(notes).values({ title, userId: context.auth.requireAuth().user.id });
+  if (first) await gate(title)?.promise;
+});
+const fail = procedure.internal.name("crash.fail").handler(() => {
+  throw new Error("This never works.");
+});
+const api = defineApi({ procedures: { wait, fail } });
+
+const db = database();
+const start = workers(db, api);
+const running: Worker[] = [];
+const worker: StartWorker = async (options) => {
+  const one = await start(options);
+  running.push(one);
+  return one;
+};
+// Each test knows who takes its jobs.
+afterEach(() => Promise.all(running.splice(0).map((one) => one.stop())).then(() => {}));
+
+const user = "a user of this file";
+beforeAll(() =>
+  db.sql(`insert into auth."user" (id, name, email, email_verified) values ($1, 'Kim', 'kim@example.com', true)`, [
+    user,
+  ]),
+);
+
+const enqueue = async (name: string, title: string): Promise<string> => {
+  const [row] = await db.sql(
+    `select svc_private.add_procedure_job(jsonb_build_object('kind', 'user', 'userId', $1::text), $2,
+       json_build_object('title', $3::text), null, null) as id`,
+    [user, name, title],
+  );
+  return row?.id;
+};
+const job = async (id: string) => (await jobs(db)).find((one) => one.id === id);
+const rows = async (title: string) => (await db.sql("select from public.notes where title = $1", [title])).length;
+
+describe("workers killed at random points", () => {
+  const children = new Set<ChildProcess>();
+  afterAll(() => {
+    for (const child of children) child.kill("SIGKILL");
+  });
+
+  async function startChild(): Promise<ChildProcess> {
+    const child = fork(join(import.meta.dirname, "../support/worker-child.ts"), [JSON.stringify(db.urls), secret]);
+    children.add(child);
+    child.once("exit", () => children.delete(child));
+    await new Promise((resolve, reject) => child.once("message", resolve).once("exit", reject));
+    return child;
+  }
+
+  test(`lose no job of ${rounds * 50} and do none twice, killed ${rounds} times`, {
+    timeout: rounds * 20_000,
+  }, async () => {
+    const total = rounds * 50;
+    for (let index = 0; index < total; index++) await enqueue("child.record", `job ${index}`);
+    const done = async () =>
+      Number((await db.sql("select count(*) from public.notes where title like 'job %'"))[0]?.count);
+    const running = [await startChild(), await startChild()];
+    for (let kill = 1; kill <= rounds; kill++) {
+      await until(async () => (await done()) >= ((kill - 0.5) * total) / (rounds + 1));
+      const victim = running.shift();
+      victim?.kill("SIGKILL");
+      running.push(await startChild());
+    }
+    await until(async () => (await done()) >= total);
+    await until(async () => (await jobs(db)).every(({ locked_by }) => locked_by === null));
+
+    const titles = await db.sql(
+      "select title, count(*)::integer from public.notes where title like 'job %' group by title",
+    );
+    expect(titles).toHaveLength(total);
+    expect(titles.filter(({ count }) => count !== 1)).toEqual([]);
+    // What a job scheduled is there as often as its row: they are one transaction.
+    const left = await jobs(db);
+    expect(left.map(({ payload }) => (payload.args as { title: string }).title).sort()).toEqual(
+      titles.map(({ title }) => `follows ${title}`).sort(),
+    );
+    expect(left.filter(({ last_error }) => last_error !== null)).toEqual([]);
+    await db.sql("truncate graphile_worker._private_jobs");
+    for (const child of running) child.kill("SIGKILL");
+  });
+});
+
+describe("the rescue", () => {
+  test("gives the jobs of a dead worker to a living one, with one attempt used up", async () => {
+    const id = await enqueue("crash.fail", "of a dead worker");
+    await db.sql(
+      "update graphile_worker._private_jobs set locked_by = 'dead', locked_at = now(), attempts = 1 where id = $1",
+      [id],
+    );
+    await worker({ rescueEveryMs: 50 });
+    await until(async () => (await job(id))?.attempts === 2);
+    await db.sql("select svc_private.cancel_any_job($1)", [id]);
+  });
+
+  test("leaves a living worker's jobs alone, however long they take", async () => {
+    const { id } = await worker();
+    const held = await enqueue("crash.wait", "long");
+    await until(() => began.includes("long"));
+    const holder = (await job(held))?.locked_by;
+    // Two looks in a row, by somebody who suspects everybody.
+    for (let look = 0; look < 2; look++) {
+      const found = await db.sql("select * from svc_private.rescue_workers(array[$1, $2], '0')", [id, holder]);
+      expect(found).toEqual([]);
+    }
+    expect(await job(held)).toMatchObject({ attempts: 1, locked_by: holder });
+    gate("long")?.resolve();
+    await until(async () => !(await job(held)));
+  });
+
+  test("waits at the first look, and for everybody after a restart of PostgreSQL", async () => {
+    const id = await enqueue("crash.unknown", "never begun");
+    await db.sql(
+      "update graphile_worker._private_jobs set locked_by = 'gone', locked_at = now(), run_at = now() + interval '1 hour' where id = $1",
+      [id],
+    );
+    const look = (suspects: string[], grace: string) =>
+      db.sql("select * from svc_private.rescue_workers($1, $2)", [suspects, grace]);
+    expect(await look(["gone"], "1 year")).toEqual([]);
+    expect(await look([], "0")).toEqual([{ worker: "gone", rescued: false }]);
+    expect(await look(["gone"], "0")).toEqual([{ worker: "gone", rescued: true }]);
+    expect(await look(["gone"], "0")).toEqual([]);
+    await db.sql("select svc_private.cancel_any_job($1)", [id]);
+  });
+});
+
+describe("a worker that lost its job and goes on", () => {
+  test("cannot commit what it did for it", async () => {
+    await worker();
+    const id = await enqueue("crash.wait", "fenced");
+    await until(() => began.includes("fenced"));
+    // As the rescue does; another takes the job and finishes it.
+    await db.sql("select graphile_worker.force_unlock_workers(array[$1])", [(await job(id))?.locked_by]);
+    await until(async () => !(await job(id)));
+    gate("fenced")?.resolve();
+    await until(() => began.filter((title) => title === "fenced").length === 2);
+    // The first one's end comes after its gate: let the worker do another job before counting.
+    const next = await enqueue("crash.wait", "after");
+    await until(() => began.includes("after"));
+    gate("after")?.resolve();
+    await until(async () => !(await job(next)));
+    expect(await rows("fenced")).toBe(1);
+  });
+
+  test("is told so by svc.finish_job, which leaves the job alone", async () => {
+    const id = await enqueue("crash.unknown", "mine");
+    await db.sql(
+      "update graphile_worker._private_jobs set locked_by = 'new', locked_at = now(), run_at = now() + interval '1 hour' where id = $1",
+      [id],
+    );
+    await expect(db.sql("select svc.finish_job($1, 'old')", [id])).rejects.toMatchObject({ code: "SV409" });
+    expect(await job(id)).toMatchObject({ locked_by: "new" });
+    await db.sql("select svc.finish_job($1, 'new')", [id]);
+    expect(await job(id)).toBeUndefined();
+  });
+});
+
+describe("a worker that is told to stop", () => {
+  test("lets its jobs end, and takes no more", async () => {
+    await db.sql("truncate graphile_worker._private_jobs");
+    const stopping = await worker({ queues: ["procedure"] });
+    const id = await enqueue("crash.wait", "ends");
+    await until(() => began.includes("ends"));
+    const holder = (await job(id))?.locked_by;
+    const stopped = stopping.stop();
+    gate("ends")?.resolve();
+    await stopped;
+    expect(await job(id)).toBeUndefined();
+    expect(await rows("ends")).toBe(1);
+    expect(holder).toMatch(/^pool-/);
+  });
+
+  test("gives back what does not end in time, without using up an attempt", async () => {
+    const config = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
+    const hasty = await worker({ config: { ...config, limits: { ...config.limits, shutdownMs: 100 } } });
+    await db.sql("truncate graphile_worker._private_jobs");
+    const id = await enqueue("crash.wait", "hangs");
+    await until(() => began.includes("hangs"));
+    await hasty.stop();
+    expect(await job(id)).toMatchObject({ locked_by: null, attempts: 0 });
+    expect(await rows("hangs")).toBe(0);
+    await worker();
+    gate("hangs")?.resolve();
+    await until(async () => !(await job(id)));
+    expect(await rows("hangs")).toBe(1);
+  });
+
+  test("does not begin with a queue that does not exist", async () => {
+    await expect(worker({ queues: ["procedures"] })).rejects.toThrow(/There is no queue "procedures"/);
+  });
+});
+
+describe("a job that cannot be done", () => {
+  test("keeps its error, does not hold up the others, and in the end waits for a person", async () => {
+    await worker();
+    const poison = await enqueue("crash.fail", "poison");
+    const [broken] = await db.sql("select id from graphile_worker.add_job('procedure', '{\"no\": \"payload\"}')");
+    const good = await enqueue("crash.wait", "good");
+    gate("good")?.resolve();
+    await until(async () => !(await job(good)));
+    await until(async () => (await job(poison))?.last_error === "This never works.");
+    await until(async () => /procedure/.test((await job(broken?.id))?.last_error ?? ""));
+
+    await db.sql("update graphile_worker._private_jobs set attempts = max_attempts - 1, run_at = now() where id = $1", [
+      poison,
+    ]);
+    await db.sql('notify "jobs:insert", \'{"count":1}\'');
+    const state = async () =>
+      (await db.sql("select state from svc_private.list_jobs(null, $1, 1)", [poison]))[0]?.state;
+    await until(async () => (await state()) === "dead");
+    expect((await db.sql("select dead from svc_private.queue_state()"))[0]).toEqual({ dead: "1" });
+
+    expect((await db.sql("select svc_private.retry_job($1) as it", [poison]))[0]?.it).toBe(true);
+    await until(async () => (await state()) === "failing");
+  });
+});
