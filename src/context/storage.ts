@@ -36,7 +36,8 @@ export interface ContextStorage {
    *
    * @param options `ttlSeconds` from 1 to 604800, a week (Default: 300); `disposition` says whether a browser shows or
    *   saves it (Default: "inline")
-   * @throws SvcError NOT_FOUND for what does not exist or is not the caller's to see
+   * @throws SvcError NOT_FOUND for what does not exist or is not the caller's, public or not: a grant would outlive the
+   *   owner's change of mind
    */
   createReadGrant(
     id: string,
@@ -91,7 +92,7 @@ export class CallStorage implements ContextStorage {
     if (disposition !== "inline" && disposition !== "attachment") {
       throw wrong('createReadGrant: disposition must be "inline" or "attachment".');
     }
-    const { id: known } = await this.getMeta(id);
+    const known = await this.#requireGrantable(id);
     const expires = Math.ceil(Date.now() / 1000 + ttlSeconds);
     const grant = this.#storage.grants.sign(known, { disposition, expires });
     return { url: `${this.getPublicUrl(known)}?grant=${grant}`, expiresAt: new Date(expires * 1000).toISOString() };
@@ -163,6 +164,16 @@ export class CallStorage implements ContextStorage {
       [id, cleanName(String(name)), size, cleanType(String(type)), visibility, sha256],
     );
     return id;
+  }
+
+  /** Of private objects the policies show a caller their own, and the system all. */
+  async #requireGrantable(id: string): Promise<string> {
+    const text =
+      "select id from svc.storage_objects where id = $1 " +
+      "and (visibility = 'private' or user_id = svc.current_user_id() or current_user = 'svc_system')";
+    const { rows } = isStorageId(id) ? await this.#transaction.query({ text }, [id]) : { rows: [] };
+    if (!rows[0]) throw unknown();
+    return rows[0].id;
   }
 
   async #change(id: string, text: string, values: unknown[] = []): Promise<void> {

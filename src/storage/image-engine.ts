@@ -5,7 +5,7 @@
 import sharp, { type Sharp } from "sharp";
 import { type Format, type TransformOptions, UnreadableImage } from "./transform-options.ts";
 
-/** Decoded pixels of all frames together: 40 megapixels. */
+/** Pixels of all frames together, decoded and made: 40 megapixels. */
 const maxPixels = 40_000_000;
 
 /** In seconds. */
@@ -38,18 +38,17 @@ export interface Image {
  */
 export async function transformImage(source: Buffer, options: TransformOptions, webp: boolean): Promise<Image> {
   try {
-    const frames = await framesOf(source);
+    const known = await sizeOf(source);
+    const format = options.f ?? (webp ? "webp" : outputOf(known.format));
+    const frames = format === "webp" ? known.frames : 1;
+    refuseLargeResult(known, frames, options);
     const input = sharp(source, {
       limitInputPixels: maxPixels,
       failOn: "truncated",
       pages: frames,
-      sequentialRead: true,
+      sequentialRead: frames > 1,
     });
-    const { format: own = "png" } = await input.metadata();
-    const format = options.f ?? (webp ? "webp" : outputOf(own));
-    const animated = frames > 1 && format === "webp";
-    const image = animated ? input : sharp(source, { limitInputPixels: maxPixels, failOn: "truncated" });
-    const { data } = await encode(resize(image.autoOrient(), options), format, options.q)
+    const { data } = await encode(resize(input.autoOrient(), options), format, options.q)
       .timeout({ seconds: maxTime })
       .toBuffer({ resolveWithObject: true });
     return { bytes: data, type: `image/${format}` };
@@ -58,11 +57,28 @@ export async function transformImage(source: Buffer, options: TransformOptions, 
   }
 }
 
+interface Size {
+  format: string;
+  /** In pixels, the right way up. */
+  width: number;
+  height: number;
+  frames: number;
+}
+
 /** All frames count, before any is decoded: a small file can hold many. */
-async function framesOf(source: Buffer): Promise<number> {
-  const { width = 0, height = 0, pages = 1 } = await sharp(source, { limitInputPixels: false }).metadata();
+async function sizeOf(source: Buffer): Promise<Size> {
+  const { format = "png", pages = 1, autoOrient } = await sharp(source, { limitInputPixels: false }).metadata();
+  const { width, height } = autoOrient;
   if (width * height * pages > maxPixels) throw new Error(`${width} by ${height} pixels, ${pages} frames`);
-  return pages;
+  return { format, width, height, frames: pages };
+}
+
+/** One side follows the other: a picture 1 by 200 that is to be 4,096 wide would become 819,200 high. */
+function refuseLargeResult({ width, height }: Size, frames: number, { w, h, fit }: TransformOptions): void {
+  const scale = Math.min((w ?? Number.POSITIVE_INFINITY) / width, (h ?? Number.POSITIVE_INFINITY) / height);
+  const isWhole = w !== undefined && h !== undefined && fit !== "inside";
+  const pixels = isWhole ? w * h : width * height * (Number.isFinite(scale) ? scale ** 2 : 1);
+  if (pixels * frames > maxPixels) throw new Error(`${Math.round(pixels)} pixels to make, ${frames} frames`);
 }
 
 function outputOf(format: string): Format {

@@ -40,7 +40,7 @@ export function storageRoute(storage: Storage, plan: EffectiveConfig["plan"]): R
     if (!answer) throw absent();
     if (readable.has(object.type)) response.vary("Accept");
     response.setHeader("cache-control", caching(object, grant));
-    await sendFile(request, response, answer, grant?.disposition ?? "inline");
+    await sendFile(request, response, answer, grant?.disposition ?? "inline", storage.log);
   });
   return router;
 }

@@ -7,6 +7,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { create as contentDisposition } from "content-disposition";
 import type { Request, Response } from "express";
+import type { Logger } from "pino";
 import { SvcError } from "../errors/svc-error.ts";
 import { exchangeOf } from "../http/exchange.ts";
 import type { ByteRange } from "./drivers/driver.ts";
@@ -28,8 +29,17 @@ const shown = /^(image\/(png|jpeg|gif|webp|avif)|audio\/[a-z0-9.+-]+|video\/[a-z
 /** For the case that something is shown after all: no scripts, no forms, an origin of its own. */
 const policy = "default-src 'none'; style-src 'unsafe-inline'; media-src 'self'; img-src 'self'; sandbox";
 
-/** @throws SvcError NOT_FOUND when the bytes are gone */
-export async function sendFile(request: Request, response: Response, file: FileAnswer, wanted: Disposition) {
+/**
+ * @param log hears of bytes that the store could not give
+ * @throws SvcError NOT_FOUND when the bytes are gone
+ */
+export async function sendFile(
+  request: Request,
+  response: Response,
+  file: FileAnswer,
+  wanted: Disposition,
+  log: Logger,
+): Promise<void> {
   response.set({
     "content-type": file.type,
     "content-disposition": contentDisposition(file.name, { type: shown.test(file.type) ? wanted : "attachment" }),
@@ -47,7 +57,8 @@ export async function sendFile(request: Request, response: Response, file: FileA
     return void response.status(416).end();
   }
   if (range) response.status(206).setHeader("content-range", `bytes ${range.start}-${range.end}/${file.size}`);
-  response.setHeader("content-length", range ? range.end - range.start + 1 : file.size);
+  const length = range ? range.end - range.start + 1 : file.size;
+  response.setHeader("content-length", length);
   if (request.method === "HEAD") return void response.end();
   if (file.bytes) return void response.end(range ? file.bytes.subarray(range.start, range.end + 1) : file.bytes);
 
@@ -58,10 +69,19 @@ export async function sendFile(request: Request, response: Response, file: FileA
     response.status(200);
     throw new SvcError("NOT_FOUND", "This file does not exist, or it is private.");
   }
-  // Whichever side breaks ends the other.
-  await pipeline(bytes, response).catch((error) => {
-    if (!response.writableFinished) exchangeOf(response).error = error;
+  let sent = 0;
+  bytes.on("data", (chunk: Buffer) => {
+    sent += chunk.length;
   });
+  try {
+    await pipeline(bytes, response, { end: false });
+    if (sent !== length) throw new Error(`The store has ${sent} bytes where the row says ${length}.`);
+    response.end();
+  } catch (error) {
+    // The client was told a length: ended short of it, it would take the next answer on this connection for the rest.
+    if (!response.destroyed) log.error({ err: error, requestId: exchangeOf(response).requestId }, "a file broke off");
+    request.socket.destroy();
+  }
 }
 
 /** Whether the client has this version. Express would send it again to who says no-cache, as fetch() does. */

@@ -22,12 +22,11 @@ export class DiskDriver implements StorageDriver {
     const passing = join(this.#folder, "incoming", randomUUID());
     const path = this.#path(key);
     await mkdir(dirname(passing), { recursive: true });
-    await mkdir(dirname(path), { recursive: true });
     try {
       const file = await open(passing, "wx", 0o600);
       // Closes the file, also when the source breaks.
       await pipeline(bytes, file.createWriteStream({ flush: true }));
-      await rename(passing, path);
+      await takePlace(passing, path);
     } catch (error) {
       await rm(passing, { force: true });
       throw error;
@@ -83,13 +82,21 @@ export class DiskDriver implements StorageDriver {
   }
 }
 
-/** A rename is safe from a power cut once its folder is. */
+/** Whoever deletes by prefix removes folders, also one that was made for this file a moment ago: then it is made again. */
+async function takePlace(passing: string, path: string, attempts = 10): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const error = await rename(passing, path).catch((error: NodeJS.ErrnoException) => error);
+  if (error && (error.code !== "ENOENT" || attempts === 1)) throw error;
+  if (error) await takePlace(passing, path, attempts - 1);
+}
+
+/** A rename is safe from a power cut once its folder is. A folder that is gone was deleted with the file. */
 async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
+  const folder = await open(path, "r").catch(orNull);
   try {
-    await folder.sync();
+    await folder?.sync();
   } finally {
-    await folder.close();
+    await folder?.close();
   }
 }
 
