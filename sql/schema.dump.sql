@@ -2453,6 +2453,21 @@ $function$
 grant execute to svc_system
 comment: Jobs in the queue, newest first, with a state in one word: dead, running, failing, due or scheduled.
 
+-- Function svc_private.list_storage_objects(uuid,text,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.list_storage_objects(object_id uuid, owner text, most integer)
+ RETURNS SETOF svc.storage_objects
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select o.* from svc.storage_objects o
+   where (object_id is null or o.id = object_id) and (owner is null or o.user_id = owner)
+   order by o.created_at desc, o.id desc
+   limit most
+$function$
+grant execute to svc_system
+comment: Stored objects, newest first: one, those of a user, or all; at most so many.
+
 -- Function svc_private.missing_storage_objects(uuid[]) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.missing_storage_objects(ids uuid[])
  RETURNS SETOF uuid
@@ -2465,6 +2480,21 @@ AS $function$
 $function$
 grant execute to svc_system
 comment: Those of the ids that no stored object has.
+
+-- Function svc_private.next_storage_objects(uuid,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.next_storage_objects(after uuid, most integer)
+ RETURNS TABLE(id uuid, size bigint, sha256 text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select o.id, o.size, o.sha256 from svc.storage_objects o
+   where after is null or o.id > after
+   order by o.id
+   limit most
+$function$
+grant execute to svc_system
+comment: The objects behind this id, at most so many, with what their bytes must be.
 
 -- Function svc_private.publish_tables(jsonb) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.publish_tables(wanted jsonb)

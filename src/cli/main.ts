@@ -11,6 +11,7 @@ await runMain(
       dev: () => import("./dev.ts").then((file) => file.dev),
       start: () => import("./start.ts").then((file) => file.start),
       jobs: () => import("./jobs.ts").then((file) => file.jobsCommand),
+      storage: () => import("./storage.ts").then((file) => file.storageCommand),
       worker: () => import("./worker.ts").then((file) => file.workerCommand),
       migrate: () => import("./migrate.ts").then((file) => file.migrateCommand),
       codegen: () => import("./codegen.ts").then((file) => file.codegenCommand),

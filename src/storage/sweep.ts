@@ -7,6 +7,8 @@ import { objectKey, removeBytes, type Storage } from "./storage.ts";
 /** In milliseconds. Bytes come before their row; what is younger may still get one. Longer than any upload may take. */
 export const sweepAge = 24 * 60 * 60_000;
 
+type Swept = Pick<Storage, "driver" | "pool" | "log">;
+
 /** Ids that are asked about in one statement. */
 const batch = 500;
 
@@ -14,7 +16,7 @@ const batch = 500;
  * @param before bytes written later are left alone. (Default: a day ago)
  * @returns how many objects' bytes were removed
  */
-export async function sweepStorage(storage: Storage, before = new Date(Date.now() - sweepAge)): Promise<number> {
+export async function sweepStorage(storage: Swept, before = new Date(Date.now() - sweepAge)): Promise<number> {
   await storage.driver.sweepLeftovers(before);
   let removed = 0;
   for (const area of ["objects/", "transforms/"]) {
@@ -32,7 +34,7 @@ export async function sweepStorage(storage: Storage, before = new Date(Date.now(
   return removed;
 }
 
-async function removeMissing(storage: Storage, ids: Set<string>): Promise<number> {
+async function removeMissing(storage: Swept, ids: Set<string>): Promise<number> {
   const { rows } = await storage.pool.query("select svc_private.missing_storage_objects($1) as id", [[...ids]]);
   for (const { id } of rows) {
     await removeBytes(storage, id);

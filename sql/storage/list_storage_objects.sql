@@ -1,0 +1,20 @@
+-- Stored objects, newest first. Called by `svc storage ls` and `svc storage show` as svc_system.
+--
+-- Null means "any": of the id, of the owner's id.
+
+create or replace function svc_private.list_storage_objects(object_id uuid, owner text, most integer)
+returns setof svc.storage_objects
+language sql
+stable
+set search_path = ''
+as $$
+  select o.* from svc.storage_objects o
+   where (object_id is null or o.id = object_id) and (owner is null or o.user_id = owner)
+   order by o.created_at desc, o.id desc
+   limit most
+$$;
+
+grant execute on function svc_private.list_storage_objects(uuid, text, integer) to svc_system;
+
+comment on function svc_private.list_storage_objects(uuid, text, integer) is
+  'Stored objects, newest first: one, those of a user, or all; at most so many.';

@@ -1,0 +1,151 @@
+/**
+ * `svc storage`: what is stored, whether its bytes are whole, and the removal of what no row speaks of.
+ * Next hop: `sql/storage/list_storage_objects.sql`, `src/storage/verify.ts`, `src/storage/sweep.ts`.
+ */
+import { defineCommand } from "citty";
+import pg from "pg";
+import { DefinitionError } from "../define/definition-error.ts";
+import { createLog } from "../service/log.ts";
+import type { StorageDriver } from "../storage/drivers/driver.ts";
+import { isStorageId } from "../storage/names.ts";
+import { createDriver } from "../storage/storage.ts";
+import { sweepStorage } from "../storage/sweep.ts";
+import { verifyStorage } from "../storage/verify.ts";
+import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
+import { paint, table } from "./table.ts";
+
+interface StoredRow {
+  id: string;
+  user_id: string | null;
+  name: string;
+  size: string;
+  type: string;
+  visibility: "private" | "public";
+  sha256: string;
+  created_at: Date;
+}
+
+const ls = defineCommand({
+  meta: { name: "ls", description: "What is stored, newest first." },
+  args: {
+    ...cwdArgument,
+    user: { type: "string", description: "Only what this user, named by id, owns." },
+    limit: { type: "string", description: "Rows at most. (Default: 50)", default: "50" },
+  },
+  run: ({ args }) =>
+    run(args.cwd, () => {
+      const limit = numberOf("limit", args.limit);
+      return withStorage(args.cwd, async (pool) => {
+        const rows = await read(pool, null, args.user ?? null, limit);
+        process.stdout.write(
+          table(["id", "size", "type", "visibility", "owner", "stored (UTC)", "name"], rows.map(line)),
+        );
+      });
+    }),
+});
+
+const show = defineCommand({
+  meta: { name: "show", description: "All about one stored file." },
+  args: { ...cwdArgument, id: { type: "positional", description: "The storage id.", required: true } },
+  run: ({ args }) =>
+    run(args.cwd, () =>
+      withStorage(args.cwd, async (pool) => {
+        if (!isStorageId(args.id)) {
+          throw new DefinitionError(`"${args.id}" is no storage id.`, { hint: "Ids are UUIDs: see `svc storage ls`." });
+        }
+        const [row] = await read(pool, args.id, null, 1);
+        if (!row) throw new DefinitionError(`Nothing is stored under ${args.id}.`);
+        process.stdout.write(details(row));
+      }),
+    ),
+});
+
+const verify = defineCommand({
+  meta: {
+    name: "verify",
+    description: "Read all bytes and compare them with their rows. Exit code 1 on a difference.",
+  },
+  args: cwdArgument,
+  run: ({ args }) =>
+    run(args.cwd, () =>
+      withStorage(args.cwd, async (pool, driver) => {
+        let [files, bytes, damaged] = [0, 0, 0];
+        for await (const { id, size, damage } of verifyStorage(driver, pool)) {
+          files++;
+          bytes += size;
+          if (!damage) continue;
+          damaged++;
+          process.stdout.write(`${id}  ${paint(damage, 31)}\n`);
+        }
+        say(`${files} files, ${bytes} bytes: ${damaged === 0 ? "all are whole" : `${damaged} are damaged`}.`);
+        if (damaged > 0) process.exitCode = 1;
+      }),
+    ),
+});
+
+const gc = defineCommand({
+  meta: { name: "gc", description: "Remove bytes that no stored file has; a job does the same once a day." },
+  args: {
+    ...cwdArgument,
+    hours: {
+      type: "string",
+      description: "Leave what is younger: it may be an upload. (Default: 24)",
+      default: "24",
+    },
+  },
+  run: ({ args }) =>
+    run(args.cwd, () => {
+      const before = new Date(Date.now() - numberOf("hours", args.hours, 0) * 3_600_000);
+      return withStorage(args.cwd, async (pool, driver) => {
+        const removed = await sweepStorage({ driver, pool, log: createLog("warn") }, before);
+        say(removed === 0 ? "Nothing to remove." : `Removed the bytes of ${removed} files.`);
+      });
+    }),
+});
+
+export const storageCommand = defineCommand({
+  meta: { name: "storage", description: "Look at stored files; verify their bytes; remove what is superfluous." },
+  subCommands: { ls, show, verify, gc },
+});
+
+async function withStorage(cwd: string, work: (pool: pg.Pool, driver: StorageDriver) => Promise<void>): Promise<void> {
+  const config = await readConfig(cwd);
+  const cluster = await openDatabase(config);
+  const pool = new pg.Pool({ connectionString: cluster.urls.system, application_name: "svc storage", max: 2 });
+  try {
+    await work(pool, createDriver(config.storage));
+  } finally {
+    await pool.end();
+    await cluster.stop();
+  }
+}
+
+async function read(pool: pg.Pool, id: string | null, owner: string | null, most: number): Promise<StoredRow[]> {
+  const text = "select * from svc_private.list_storage_objects($1, $2, $3)";
+  return (await pool.query<StoredRow>(text, [id, owner, most])).rows;
+}
+
+const line = ({ id, size, type, visibility, user_id, created_at, name }: StoredRow): string[] => [
+  id,
+  size,
+  type,
+  paint(visibility, visibility === "public" ? 33 : 39),
+  user_id ?? "-",
+  time(created_at),
+  name,
+];
+
+function details({ id, name, size, type, visibility, user_id, sha256, created_at }: StoredRow): string {
+  const rows = { id, name, size: `${size} bytes`, type, visibility, owner: user_id ?? "-", sha256 };
+  return Object.entries({ ...rows, stored: `${time(created_at)} UTC` })
+    .map(([label, value]) => `${label.padEnd(10)}  ${value}\n`)
+    .join("");
+}
+
+const time = (value: Date) => value.toISOString().slice(0, 19).replace("T", " ");
+
+function numberOf(option: string, text: string, least = 1): number {
+  const value = Number(text);
+  if (text.trim() !== "" && Number.isInteger(value) && value >= least) return value;
+  throw new DefinitionError(`--${option} ${text} is no whole number from ${least}.`);
+}

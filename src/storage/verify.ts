@@ -1,0 +1,61 @@
+/**
+ * Compares the bytes of every object with its row: are they there, as many, and the same? Reads all of them, one file at a
+ * time.
+ * Next hop: `sql/storage/next_storage_objects.sql`.
+ */
+import { createHash } from "node:crypto";
+import type pg from "pg";
+import type { StorageDriver } from "./drivers/driver.ts";
+import { objectKey } from "./storage.ts";
+
+export type Damage = "missing" | "another size" | "other bytes";
+
+export interface Verified {
+  id: string;
+  /** Of the bytes that are there. */
+  size: number;
+  damage: Damage | null;
+}
+
+/** Rows that are read in one statement. */
+const batch = 500;
+
+/** Every object once, in the order of ids. */
+export async function* verifyStorage(driver: StorageDriver, pool: pg.Pool): AsyncIterable<Verified> {
+  for (let after: string | null = null; ; ) {
+    const text = "select id, size::float8 as size, sha256 from svc_private.next_storage_objects($1, $2)";
+    const { rows }: pg.QueryResult<Row> = await pool.query(text, [after, batch]);
+    for (const row of rows) {
+      const verified = await verifyOne(driver, row);
+      // Deleted since the row was read? Then nothing is missing.
+      if (verified.damage !== "missing" || (await exists(pool, row.id))) yield verified;
+    }
+    const last = rows.at(-1);
+    if (!last || rows.length < batch) return;
+    after = last.id;
+  }
+}
+
+interface Row {
+  id: string;
+  size: number;
+  sha256: string;
+}
+
+async function verifyOne(driver: StorageDriver, { id, size: expected, sha256 }: Row): Promise<Verified> {
+  const bytes = await driver.read(objectKey(id));
+  if (!bytes) return { id, size: 0, damage: "missing" };
+  const hash = createHash("sha256");
+  let size = 0;
+  for await (const chunk of bytes) {
+    hash.update(chunk);
+    size += chunk.length;
+  }
+  if (size !== expected) return { id, size, damage: "another size" };
+  return { id, size, damage: hash.digest("hex") === sha256 ? null : "other bytes" };
+}
+
+async function exists(pool: pg.Pool, id: string): Promise<boolean> {
+  const { rowCount } = await pool.query("select svc_private.missing_storage_objects($1)", [[id]]);
+  return rowCount === 0;
+}
