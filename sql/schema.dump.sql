@@ -1317,14 +1317,17 @@ AS $function$
   ), total as materialized (
     select count(*)::double precision as chunks from scoped
   ), weights as materialized (
-    select lexeme, ln(1 + (t.chunks - n.chunks + 0.5) / (n.chunks + 0.5)) as weight
+    select lexeme, ln(1 + (t.chunks - n.chunks + 0.5) / (n.chunks + 0.5)) as weight,
+           n.chunks > greatest(2000, t.chunks / 50) as is_common
       from (select distinct lexeme, query from terms) d
      cross join total t
      cross join lateral (select count(*) as chunks from scoped s where s.words @@ d.query) n
   ), weighed as materialized (
     select t.claim, array_agg(t.lexeme) as lexemes, array_agg(t.query) as queries, array_agg(t.kin) as kin,
            array_agg(w.weight) as weights,
-           sum(w.weight) as weight, string_agg(t.query::text, '|')::tsquery as any_word
+           sum(w.weight) as weight, coalesce(
+             string_agg(t.query::text, '|') filter (where not w.is_common), string_agg(t.query::text, '|')
+           )::tsquery as any_word
       from terms t join weights w using (lexeme)
      group by t.claim
   ), chunks as materialized (
@@ -1355,7 +1358,8 @@ AS $function$
         select substr(c.text, starts, coalesce(lead(starts) over (order by starts), length(c.text) + 1) - starts) as text
           from unnest(c.sentence_starts) as starts
       ) sentence
-      cross join lateral (select to_tsvector(stemming, sentence.text) as words) said
+      -- offset 0: computed once for a sentence, not once for each word of the claim.
+      cross join lateral (select to_tsvector(stemming, sentence.text) as words offset 0) said
       cross join lateral (
         select coalesce(sum(one.weight) filter (where said.words @@ one.query), 0) / nullif(w.weight, 0) as coverage,
                coalesce(array_agg(one.lexeme) filter (where said.words @@ one.query), '{}') as matched,
