@@ -1,7 +1,7 @@
 -- Puts a call of an internal procedure into the queue. Called by svc.enqueue_job and svc_private.enqueue_system_job, which
 -- say on whose behalf: here nothing is checked, so nobody else may execute it.
 --
--- Ten attempts: the waits between them grow from 3 seconds to 6 hours, 10 hours in all. A job that has used them up stays
+-- Ten attempts: the waits between them grow from 3 seconds to 2¼ hours, 3½ hours in all. A job that has used them up stays
 -- in the queue's table, visible, until someone retries or cancels it.
 
 create or replace function svc_private.add_procedure_job(

@@ -12,6 +12,8 @@ const maxDepth = 64;
 /** A bare session token looks like an id, and so does many a key: there the member's name tells. */
 const secretName =
   /(token|secret|passw(or)?d|passphrase|api_?-?key|private_?-?key|authorization|cookie|credentials?)$/i;
+/** What somebody asks a language model is theirs, not the queue's. */
+const promptName = /^((raw|system|user)_?)?prompts?$/i;
 /** Characters; what is shorter is no secret, or a bad one. */
 const secretLength = 12;
 
@@ -93,8 +95,13 @@ function findInText(text: string, path: (string | number)[]): Found | null {
 function findNamed(name: string, value: unknown, path: (string | number)[]): Found | null {
   const isSecret =
     typeof value === "string" && value.length >= secretLength && !/\s/.test(value) && secretName.test(name);
-  return isSecret ? { path, message: "is named as a secret is" } : null;
+  if (isSecret) return { path, message: "is named as a secret is" };
+  const isPrompt = typeof value === "string" && value.length >= secretLength && promptName.test(name);
+  return isPrompt || isConversation(value) ? { path, message: "looks like a raw prompt" } : null;
 }
+
+const isConversation = (value: unknown): boolean =>
+  Array.isArray(value) && value.some((item) => typeof item?.role === "string" && typeof item?.content === "string");
 
 function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value);

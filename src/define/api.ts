@@ -98,10 +98,15 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
  * @throws DefinitionError as `defineApi`
  */
 export function withCrons(api: Api, bag: Readonly<Record<string, unknown>>, place: string): Api {
-  const own = Object.fromEntries(
-    api["~svc"].crons.map((definition) => [definition.name, { "~svc": { cron: definition } }]),
-  );
-  const crons = collectCrons({ ...own, ...bag }, place);
+  const own = api["~svc"].crons;
+  const legacy = collectCrons(bag, place).filter((cron) => !own.includes(cron));
+  const twin = legacy.find(({ name }) => own.some((other) => other.name === name));
+  if (twin) {
+    throw new DefinitionError(`${place} and the crons of defineApi both name a cron "${twin.name}".`, {
+      hint: "Give one of them another .name(): it is what the database remembers it by.",
+    });
+  }
+  const crons = [...own, ...legacy];
   const procedures = new Map(api["~svc"].procedures);
   registerHandlers(crons, procedures);
   return { "~svc": { ...api["~svc"], crons, procedures } };

@@ -51,6 +51,8 @@ describe("arguments that are refused, with their path", () => {
     ["a database URL", { db: "postgres://me@host/app" }, "args.db looks like a database URL"],
     ["a URL with a password", { db: "https://me:secret@host/" }, "args.db looks like a URL with a password"],
     ["a private key", { pem: "-----BEGIN EC PRIVATE KEY-----" }, "args.pem looks like a private key"],
+    ["a raw prompt", { prompt: "Write a letter to my bank." }, "args.prompt looks like a raw prompt"],
+    ["a conversation", { messages: [{ role: "user", content: "Hi" }] }, "args.messages looks like a raw prompt"],
     ["a secret as a key", { [`ghp_${part(36)}`]: 1 }, "looks like a provider's key"],
   ])("%s", ([, args, says]) => {
     const { code, status, message, issues, hint } = refusal(args);

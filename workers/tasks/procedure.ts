@@ -1,7 +1,7 @@
 /**
  * Calls of internal procedures: what `ctx.scheduler` and crons enqueue.
  *
- * Retries: 10 attempts over about 10 hours (sql/jobs/add_procedure_job.sql).
+ * Retries: 10 attempts over about 3½ hours (sql/jobs/add_procedure_job.sql).
  * Idempotency: what the handler writes through `ctx.db`, what it schedules and the end of the job are one transaction, so
  * they happen once. What it does elsewhere (a mail, another service) happens at least once.
  * Next hop: `src/context/invoke.ts`.

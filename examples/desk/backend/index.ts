@@ -8,8 +8,12 @@ export default defineApi({
     tasks: tasks.tasksCrud,
     openCount: tasks.openCount,
     finishAll: tasks.finishAll,
+    remind: tasks.remind,
+    nag: tasks.nag,
+    digest: tasks.digest,
     posts: board.postsCrud,
     guestbook: board.guestbookCrud,
   },
+  crons: { nightly: tasks.nightly },
   httpRoutes: { boardText: board.boardText, hello: board.hello },
 });

@@ -27,6 +27,7 @@ export const api = {
     remove: mutation<Procedures["tasks"]["remove"]>("tasks.remove", tasksColumns),
     openCount: query<Procedures["openCount"]>("tasks.openCount"),
     finishAll: mutation<Procedures["finishAll"]>("tasks.finishAll"),
+    remind: mutation<Procedures["remind"]>("tasks.remind"),
   },
   posts: {
     list: query<Procedures["posts"]["list"]>("posts.list", postsColumns),
