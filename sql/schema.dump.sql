@@ -1876,92 +1876,6 @@ $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: Keys and cosine similarities of the rows that the caller may read and whose vectors are nearest, nearest first.
 
--- Function svc_private.add_documents(integer,text) owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.add_documents(target integer, source text)
- RETURNS void
- LANGUAGE plpgsql
- SET search_path TO ''
-AS $function$
-declare
-  definition constant jsonb := (select t.definition from svc_private.search_tables t where t.id = target);
-  fields constant integer := jsonb_array_length(definition -> 'fields');
-  scoped constant text := format($sql$
-    select s.row_id, s.corpus, s.visibility, case when s.visibility = 'private' then s.owner_id end as owner_id, s.texts
-      from (%s) as s
-     where s.corpus is not null and (s.visibility in ('shared', 'public') or s.visibility = 'private' and s.owner_id is not null)
-  $sql$, source);
-  touched integer[];
-  terms text[];
-begin
-  -- A statement of its own: what it inserts is seen by the next one. In order, so that two writers do not deadlock.
-  execute format($sql$
-    insert into svc_private.search_groups (table_id, corpus, visibility, owner_id)
-    select distinct %s, s.corpus, s.visibility, s.owner_id from (%s) as s
-     where not exists (
-       select from svc_private.search_groups g
-        where g.table_id = %1$s and g.corpus = s.corpus and g.visibility = s.visibility
-          and g.owner_id is not distinct from s.owner_id
-     )
-     order by 2, 3, 4
-    on conflict do nothing
-  $sql$, target, scoped);
-
-  execute format($sql$
-    with document as materialized (
-      select nextval('svc_private.search_documents_id_seq') as id, g.id as group_id, s.row_id, s.texts
-        from (%2$s) as s
-        join svc_private.search_groups g
-          on g.table_id = %1$s and g.corpus = s.corpus and g.visibility = s.visibility
-         and g.owner_id is not distinct from s.owner_id
-    ), word as materialized (
-      select d.id, f.field, w.word, count(*)::integer as n
-        from document d
-       cross join lateral unnest(d.texts) with ordinality as f (content, field)
-       cross join lateral svc_private.search_words(f.content) as w (word)
-       group by 1, 2, 3
-    ), term as materialized (
-      select w.word, t.term
-        from (select distinct word from word) as w
-       cross join lateral svc_private.search_terms(w.word, %3$L::regconfig) as t (term)
-    ), posting as materialized (
-      select w.id, t.term, %4$s as frequencies, bit_or(1 << (w.field::integer - 1)) as fields
-        from word w join term t using (word)
-       group by 1, 2
-    ), length as materialized (
-      select p.id, %5$s as lengths from posting p group by 1
-    ), added as (
-      insert into svc_private.search_documents (id, group_id, table_id, row_id, lengths)
-      overriding system value
-      select d.id, d.group_id, %1$s, d.row_id, coalesce(l.lengths, array_fill(0, array[%6$s]))
-        from document d left join length l using (id)
-      returning id, group_id, lengths
-    ), postings as (
-      insert into svc_private.search_postings (group_id, term, document_id, frequencies)
-      select d.group_id, p.term, d.id, p.frequencies from posting p join document d using (id)
-    ), counters as (
-      insert into svc_private.search_counters (group_id, term, fields, documents)
-      select d.group_id, p.term, p.fields, count(*) from posting p join document d using (id) group by 1, 2, 3
-      returning group_id, term
-    ), totals as (
-      insert into svc_private.search_totals (group_id, documents, lengths)
-      select group_id, count(*), %7$s from added group by 1
-    )
-    select array_agg(c.group_id), array_agg(c.term) from counters c where random() < 0.03
-  $sql$,
-    target, scoped, definition ->> 'language',
-    (select format('array[%s]', string_agg(format('coalesce(sum(w.n) filter (where w.field = %s), 0)::integer', i), ', '))
-       from generate_series(1, fields) i),
-    (select format('array[%s]', string_agg(format('sum(p.frequencies[%s])::integer', i), ', ')) from generate_series(1, fields) i),
-    fields,
-    (select format('array[%s]', string_agg(format('sum(lengths[%s])', i), ', ')) from generate_series(1, fields) i)
-  ) into touched, terms;
-
-  perform svc_private.fold_counters(touched, terms);
-end
-$function$
-grant execute to svc_system
-comment: Indexes the rows that a piece of SQL selects.
-
 -- Function svc_private.add_procedure_job(jsonb,text,json,timestamp with time zone,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.add_procedure_job(caller jsonb, procedure text, args json, due timestamp with time zone, request_id text)
  RETURNS bigint
@@ -2333,6 +2247,10 @@ declare
   target constant integer := tg_argv[0];
   columns constant text := svc_private.search_columns(target);
   row_ids text[];
+  source text;
+  statements text[];
+  touched integer[];
+  terms text[];
 begin
   if tg_op = 'TRUNCATE' then
     perform svc_private.clear_search(target);
@@ -2350,16 +2268,102 @@ begin
   end if;
 
   if tg_op = 'INSERT' then
-    perform svc_private.add_documents(target, format('select %s from new_rows as t', columns));
+    source := format('select %s from new_rows as t', columns);
   elsif tg_op = 'UPDATE' and row_ids is not null then
-    perform svc_private.add_documents(target,
-      format('select %1$s from new_rows as t except select %1$s from old_rows as t', columns));
+    source := format('select %1$s from new_rows as t except select %1$s from old_rows as t', columns);
+  end if;
+  if source is not null then
+    statements := svc_private.indexing_sql(target, source);
+    execute statements[1];
+    execute statements[2] into touched, terms;
+    perform svc_private.fold_counters(touched, terms);
   end if;
   return null;
 end
 $function$
 grant execute to svc_system
 comment: Trigger: carries inserts, updates and deletes over into the inverted index.
+
+-- Function svc_private.indexing_sql(integer,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.indexing_sql(target integer, source text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  definition constant jsonb := (select t.definition from svc_private.search_tables t where t.id = target);
+  fields constant integer := jsonb_array_length(definition -> 'fields');
+  scoped constant text := format($sql$
+    select s.row_id, s.corpus, s.visibility, case when s.visibility = 'private' then s.owner_id end as owner_id, s.texts
+      from (%s) as s
+     where s.corpus is not null and (s.visibility in ('shared', 'public') or s.visibility = 'private' and s.owner_id is not null)
+  $sql$, source);
+begin
+  -- Groups first: what a statement inserts is seen by the next one. In order, so that two writers do not deadlock.
+  return array[format($sql$
+    insert into svc_private.search_groups (table_id, corpus, visibility, owner_id)
+    select distinct %s, s.corpus, s.visibility, s.owner_id from (%s) as s
+     where not exists (
+       select from svc_private.search_groups g
+        where g.table_id = %1$s and g.corpus = s.corpus and g.visibility = s.visibility
+          and g.owner_id is not distinct from s.owner_id
+     )
+     order by 2, 3, 4
+    on conflict do nothing
+  $sql$, target, scoped), format($sql$
+    with document as materialized (
+      select nextval('svc_private.search_documents_id_seq') as id, g.id as group_id, s.row_id, s.texts
+        from (%2$s) as s
+        join svc_private.search_groups g
+          on g.table_id = %1$s and g.corpus = s.corpus and g.visibility = s.visibility
+         and g.owner_id is not distinct from s.owner_id
+    ), word as materialized (
+      select d.id, f.field, w.word, count(*)::integer as n
+        from document d
+       cross join lateral unnest(d.texts) with ordinality as f (content, field)
+       cross join lateral svc_private.search_words(f.content) as w (word)
+       group by 1, 2, 3
+    ), term as materialized (
+      select w.word, t.term
+        from (select distinct word from word) as w
+       cross join lateral svc_private.search_terms(w.word, %3$L::regconfig) as t (term)
+    ), posting as materialized (
+      select w.id, t.term, %4$s as frequencies, bit_or(1 << (w.field::integer - 1)) as fields
+        from word w join term t using (word)
+       group by 1, 2
+    ), length as materialized (
+      select p.id, %5$s as lengths from posting p group by 1
+    ), added as (
+      insert into svc_private.search_documents (id, group_id, table_id, row_id, lengths)
+      overriding system value
+      select d.id, d.group_id, %1$s, d.row_id, coalesce(l.lengths, array_fill(0, array[%6$s]))
+        from document d left join length l using (id)
+      returning id, group_id, lengths
+    ), postings as (
+      insert into svc_private.search_postings (group_id, term, document_id, frequencies)
+      select d.group_id, p.term, d.id, p.frequencies from posting p join document d using (id)
+    ), counters as (
+      insert into svc_private.search_counters (group_id, term, fields, documents)
+      select d.group_id, p.term, p.fields, count(*) from posting p join document d using (id) group by 1, 2, 3
+      returning group_id, term
+    ), totals as (
+      insert into svc_private.search_totals (group_id, documents, lengths)
+      select group_id, count(*), %7$s from added group by 1
+    )
+    select array_agg(c.group_id), array_agg(c.term) from counters c where random() < 0.03
+  $sql$,
+    target, scoped, definition ->> 'language',
+    (select format('array[%s]', string_agg(format('coalesce(sum(w.n) filter (where w.field = %s), 0)::integer', i), ', '))
+       from generate_series(1, fields) i),
+    (select format('array[%s]', string_agg(format('sum(p.frequencies[%s])::integer', i), ', ')) from generate_series(1, fields) i),
+    fields,
+    (select format('array[%s]', string_agg(format('sum(lengths[%s])', i), ', ')) from generate_series(1, fields) i)
+  )];
+end
+$function$
+grant execute to svc_system
+comment: SQL that indexes the rows which a piece of SQL selects.
 
 -- Function svc_private.install_search(jsonb,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.install_search(wanted jsonb, declarer text DEFAULT 'application'::text)
@@ -2372,6 +2376,7 @@ declare
   known svc_private.search_tables;
   event text;
   embedding text;
+  statements text[];
 begin
   for each in
     select t.id, t.name from svc_private.search_tables t
@@ -2401,7 +2406,10 @@ begin
         set relation = excluded.relation, declared_by = excluded.declared_by, definition = excluded.definition
       returning * into known;
       perform svc_private.clear_search(known.id);
-      perform svc_private.add_documents(known.id, format('select %s from %s as t', svc_private.search_columns(known.id), each.name));
+      statements := svc_private.indexing_sql(
+        known.id, format('select %s from %s as t', svc_private.search_columns(known.id), each.name));
+      execute statements[1];
+      execute statements[2];
     end if;
 
     execute format('create or replace trigger svc_search_insert after insert on %s referencing new table as new_rows

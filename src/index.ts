@@ -2,6 +2,15 @@
 export type { Session, SessionUser } from "./auth/session.ts";
 export type { ContextGrounding, GroundedAnswer, GroundingInput } from "./context/grounding.ts";
 export type { ContextRag, IngestInput, IngestResult, RagSource } from "./context/rag.ts";
+export type {
+  ContextSearch,
+  HybridSearchOptions,
+  SearchItem,
+  SearchOptions,
+  SearchResult,
+  VectorSearchOptions,
+} from "./context/search.ts";
+export type { SearchFilter } from "./context/search-input.ts";
 export type { Context, RequestDatabase, SystemDatabase } from "./context/types.ts";
 export { type Api, defineApi } from "./define/api.ts";
 export { type AuthDefinition, defineAuth } from "./define/auth.ts";
@@ -18,6 +27,7 @@ export type { InputRefusal, Middleware, MiddlewareCall } from "./define/middlewa
 export { createSvcProcedureBuilders, type Procedure } from "./define/procedure.ts";
 export { type RetryOptions, withRetry } from "./define/retry.ts";
 export { type Audience, memberRls, openRls, ownerRls } from "./define/rls.ts";
+export { type SearchableOptions, searchable } from "./define/searchable.ts";
 export { type Infer, v } from "./define/v.ts";
 export { type ErrorCode, errorCodes } from "./errors/codes.ts";
 export { type Issue, SvcError, type SvcErrorOptions } from "./errors/svc-error.ts";

@@ -15,6 +15,10 @@ declare
   target constant integer := tg_argv[0];
   columns constant text := svc_private.search_columns(target);
   row_ids text[];
+  source text;
+  statements text[];
+  touched integer[];
+  terms text[];
 begin
   if tg_op = 'TRUNCATE' then
     perform svc_private.clear_search(target);
@@ -32,10 +36,15 @@ begin
   end if;
 
   if tg_op = 'INSERT' then
-    perform svc_private.add_documents(target, format('select %s from new_rows as t', columns));
+    source := format('select %s from new_rows as t', columns);
   elsif tg_op = 'UPDATE' and row_ids is not null then
-    perform svc_private.add_documents(target,
-      format('select %1$s from new_rows as t except select %1$s from old_rows as t', columns));
+    source := format('select %1$s from new_rows as t except select %1$s from old_rows as t', columns);
+  end if;
+  if source is not null then
+    statements := svc_private.indexing_sql(target, source);
+    execute statements[1];
+    execute statements[2] into touched, terms;
+    perform svc_private.fold_counters(touched, terms);
   end if;
   return null;
 end

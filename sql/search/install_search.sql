@@ -15,6 +15,7 @@ declare
   known svc_private.search_tables;
   event text;
   embedding text;
+  statements text[];
 begin
   for each in
     select t.id, t.name from svc_private.search_tables t
@@ -44,7 +45,10 @@ begin
         set relation = excluded.relation, declared_by = excluded.declared_by, definition = excluded.definition
       returning * into known;
       perform svc_private.clear_search(known.id);
-      perform svc_private.add_documents(known.id, format('select %s from %s as t', svc_private.search_columns(known.id), each.name));
+      statements := svc_private.indexing_sql(
+        known.id, format('select %s from %s as t', svc_private.search_columns(known.id), each.name));
+      execute statements[1];
+      execute statements[2];
     end if;
 
     execute format('create or replace trigger svc_search_insert after insert on %s referencing new table as new_rows

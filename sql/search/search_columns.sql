@@ -1,4 +1,4 @@
--- The select list that svc_private.add_documents() takes its rows from, over the alias `t`. Names come from the
+-- The select list that the trigger function svc_private.index_rows() takes its rows from, over the alias `t`. Names come from the
 -- declaration and are quoted.
 
 create or replace function svc_private.search_columns(target integer)

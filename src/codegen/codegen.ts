@@ -9,6 +9,7 @@ import type { LoadedApp } from "../service/load-app.ts";
 import { clientApi } from "./client-api.ts";
 import { crudFile } from "./crud-sql.ts";
 import { realtimeFile } from "./realtime-sql.ts";
+import { searchFile } from "./search-sql.ts";
 
 /** @returns the files that changed, relative to the application */
 export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<string[]> {
@@ -17,6 +18,7 @@ export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<
   const files = new Map([
     ...app.api["~svc"].crud.map((crud) => [join(crudFolder, `${crud.prefix}.sql`), crudFile(crud)] as const),
     [join(config.cwd, "sql", "realtime.sql"), realtimeFile(app.api["~svc"].crud)],
+    [join(config.cwd, "sql", "search.sql"), searchFile(app.schema)],
     [join(clientOutDir, "api.ts"), clientApi(app.api, clientOutDir, join(config.rootDir, "index.ts"))],
   ]);
   const changed: string[] = [];

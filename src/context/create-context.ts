@@ -1,6 +1,7 @@
 /** Builds the `context` of one call. Members are made when they are first read: most calls use one or two of them. */
 import type { Logger } from "pino";
 import type { Session } from "../auth/session.ts";
+import type { SearchTable } from "../define/searchable.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -9,6 +10,7 @@ import { type ContextGrounding, contextGrounding } from "./grounding.ts";
 import { type ContextRag, contextRag } from "./rag.ts";
 import { CallRealtime, type ContextRealtime, type IsPublic } from "./realtime.ts";
 import { CallScheduler, type ContextScheduler, type InternalNames } from "./scheduler.ts";
+import { type ContextSearch, contextSearch } from "./search.ts";
 import { CallStorage, type ContextStorage } from "./storage.ts";
 import type { Context, ContextAuth, RequestDatabase, SystemDatabase } from "./types.ts";
 
@@ -19,6 +21,8 @@ export interface ContextServices {
   systemDatabase: SystemDatabase;
   isPublicQuery: IsPublic;
   internals: InternalNames;
+  /** By the names of their exports. */
+  searchTables: ReadonlyMap<string, SearchTable>;
   storage: Storage;
 }
 
@@ -68,6 +72,18 @@ export class CallContext implements Context {
   get unsafeDb(): SystemDatabase {
     this[state].usedSystem = true;
     return this[state].services.systemDatabase;
+  }
+
+  get search(): ContextSearch["search"] {
+    return searchOf(this).search;
+  }
+
+  get vectorSearch(): ContextSearch["vectorSearch"] {
+    return searchOf(this).vectorSearch;
+  }
+
+  get hybridSearch(): ContextSearch["hybridSearch"] {
+    return searchOf(this).hybridSearch;
   }
 
   get rag(): ContextRag {
@@ -140,4 +156,9 @@ export class CallContext implements Context {
   static usedSystem(context: CallContext): boolean {
     return context[state].usedSystem === true;
   }
+}
+
+function searchOf(context: CallContext): ContextSearch {
+  const { services, transaction, caller } = context[state];
+  return contextSearch(services.searchTables, transaction, () => context.db, caller.session?.user.id ?? null);
 }

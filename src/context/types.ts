@@ -10,6 +10,7 @@ import type { ContextGrounding } from "./grounding.ts";
 import type { ContextRag } from "./rag.ts";
 import type { ContextRealtime } from "./realtime.ts";
 import type { ContextScheduler } from "./scheduler.ts";
+import type { ContextSearch } from "./search.ts";
 import type { ContextStorage } from "./storage.ts";
 
 /** A map of Drizzle tables and relations, as `typeof schema`. */
@@ -47,6 +48,12 @@ export interface Context<S extends Schema = Schema> {
   /** Past RLS, as `svc_system`. For audited administration only; not part of the call's transaction. */
   readonly unsafeDb: SystemDatabase<S>;
   readonly auth: ContextAuth;
+  /** Finds rows of a searchable table by keyword. */
+  readonly search: ContextSearch["search"];
+  /** Finds rows of a searchable table by their vectors. */
+  readonly vectorSearch: ContextSearch["vectorSearch"];
+  /** Finds rows of a searchable table by both. */
+  readonly hybridSearch: ContextSearch["hybridSearch"];
   /** Documents that answers are grounded on. */
   readonly rag: ContextRag;
   /** Looks claims up in them. Optional by its contract, and always there in this version. */

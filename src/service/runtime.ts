@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import { requestDatabases, systemDatabase } from "../context/database.ts";
 import type { Runtime } from "../context/invoke.ts";
 import type { EffectiveConfig } from "../define/config.ts";
+import { searchTables } from "../define/searchable.ts";
 import type { Pools } from "../postgres/pools.ts";
 import { isPublicQuery } from "../realtime/rerun.ts";
 import { createStorage } from "../storage/storage.ts";
@@ -31,6 +32,7 @@ export function createRuntime(
     requestDatabase: requestDatabases(app.schema),
     systemDatabase: systemDatabase(pools.system, app.schema),
     isPublicQuery: (name) => isPublicQuery(procedures.get(name)),
+    searchTables: searchTables(app.schema),
     internals: { has: (name) => known.has(name), list: () => internal },
   };
 }

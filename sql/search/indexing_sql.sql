@@ -1,14 +1,15 @@
--- Puts rows into the inverted index. Called by the triggers (svc_private.index_rows) and when a table becomes
--- searchable (svc_private.install_search).
+-- The two statements that put rows into the inverted index, as text. Executed by the triggers (svc_private.index_rows)
+-- and when a table becomes searchable (svc_private.install_search): text, because the rows of a trigger's statement are
+-- seen by the trigger function alone and not by functions that it calls.
 --
--- `source` is SQL that selects (row_id, corpus, visibility, owner_id, texts) and is written by those two. All of it is
--- one statement over all rows: a word that stands in a thousand rows is stemmed once. Rows without a scope are left
--- out: nobody can name them.
+-- `source` is SQL that selects (row_id, corpus, visibility, owner_id, texts) and is written by those two. All rows are
+-- indexed at once: a word that stands in a thousand of them is stemmed once. Rows without a scope are left out: nobody
+-- can name them.
 
-create or replace function svc_private.add_documents(target integer, source text)
-returns void
+create or replace function svc_private.indexing_sql(target integer, source text)
+returns text[]  -- the second gives a sample of what it touched, for svc_private.fold_counters()
 language plpgsql
-volatile
+stable
 set search_path = ''
 as $$
 declare
@@ -19,11 +20,9 @@ declare
       from (%s) as s
      where s.corpus is not null and (s.visibility in ('shared', 'public') or s.visibility = 'private' and s.owner_id is not null)
   $sql$, source);
-  touched integer[];
-  terms text[];
 begin
-  -- A statement of its own: what it inserts is seen by the next one. In order, so that two writers do not deadlock.
-  execute format($sql$
+  -- Groups first: what a statement inserts is seen by the next one. In order, so that two writers do not deadlock.
+  return array[format($sql$
     insert into svc_private.search_groups (table_id, corpus, visibility, owner_id)
     select distinct %s, s.corpus, s.visibility, s.owner_id from (%s) as s
      where not exists (
@@ -33,9 +32,7 @@ begin
      )
      order by 2, 3, 4
     on conflict do nothing
-  $sql$, target, scoped);
-
-  execute format($sql$
+  $sql$, target, scoped), format($sql$
     with document as materialized (
       select nextval('svc_private.search_documents_id_seq') as id, g.id as group_id, s.row_id, s.texts
         from (%2$s) as s
@@ -83,10 +80,8 @@ begin
     (select format('array[%s]', string_agg(format('sum(p.frequencies[%s])::integer', i), ', ')) from generate_series(1, fields) i),
     fields,
     (select format('array[%s]', string_agg(format('sum(lengths[%s])', i), ', ')) from generate_series(1, fields) i)
-  ) into touched, terms;
-
-  perform svc_private.fold_counters(touched, terms);
+  )];
 end
 $$;
 
-comment on function svc_private.add_documents(integer, text) is 'Indexes the rows that a piece of SQL selects.';
+comment on function svc_private.indexing_sql(integer, text) is 'SQL that indexes the rows which a piece of SQL selects.';

@@ -1,0 +1,213 @@
+// If this file fails, searches miss rows, show wrong ones, or answer mistakes with something unclear.
+import { beforeAll, describe, expect, inject, test } from "vitest";
+import { database } from "../support/database.ts";
+import { service, type User } from "../support/service.ts";
+import { addPages, api } from "./application.ts";
+
+const db = database();
+const running = service(db, api);
+const scope = { corpus: "default", visibility: "private" };
+const hasVectors = inject("vector") !== null;
+let ann: User;
+let bob: User;
+
+beforeAll(async () => {
+  ann = await running.signUp("ann");
+  bob = await running.signUp("bob");
+  const vectors = ["[1,0,0]", "[0.9,0.1,0]", "[0,1,0]", "[0,0,1]"];
+  const texts = [
+    { title: "Mooring fees", body: "Every boat pays twelve euros a night.", rank: 1 },
+    { title: "Opening hours", body: "The office opens at eight. Boats may come and go.", rank: 2 },
+    { title: "Boat house", body: "The boats of members stay in the boat house.", rank: 3 },
+    { title: "항구 안내", body: "서울특별시의 항구", rank: 4 },
+  ];
+  await addPages(
+    db,
+    texts.map((text, place) => ({ userId: ann.id, ...text, ...(hasVectors && { embedding: vectors[place] ?? "" }) })),
+  );
+  await addPages(db, [
+    { userId: bob.id, title: "Boats of Bob", body: "boat boat boat" },
+    { userId: bob.id, title: "Shared boats", visibility: "shared" },
+    { userId: ann.id, title: "Shared boat house", visibility: "shared" },
+    { userId: bob.id, title: "Public boats", visibility: "public" },
+    { userId: ann.id, title: "Another corpus of boats", corpus: "other" },
+  ]);
+});
+
+const search = async (query: string, more: object = {}, user: User | null = ann) => {
+  const { status, body } = await running.query(user, "pages.search", { query, scope, ...more });
+  expect([status, body.error]).toEqual([200, undefined]);
+  return body.json;
+};
+const titles = async (query: string, more: object = {}, user: User | null = ann): Promise<string[]> =>
+  (await search(query, more, user)).items.map(({ row }: { row: { title: string } }) => row.title);
+
+test("a search ranks the caller's rows by their words, whatever their form", async () => {
+  const { items, meta } = await search("boat houses");
+  expect(items.map(({ row }: { row: { title: string } }) => row.title)).toEqual([
+    "Boat house",
+    expect.any(String),
+    expect.any(String),
+  ]);
+  expect(items[0]).toEqual({
+    id: items[0].row.id,
+    row: expect.objectContaining({ userId: ann.id, title: "Boat house", rank: 3 }),
+    score: items[0].scores.fused,
+    scores: { keyword: items[0].score, fused: items[0].score },
+    matchedBy: ["keyword"],
+  });
+  expect(items[0].row).not.toHaveProperty("embedding");
+  expect(meta).toEqual({ mode: "keyword", ...scope, limit: 10, offset: 0 });
+});
+
+test("only the named fields are searched", async () => {
+  expect(await titles("boat", { fields: ["title"] })).toEqual(["Boat house"]);
+  expect((await titles("boat", { fields: ["body"] })).toSorted()).toEqual([
+    "Boat house",
+    "Mooring fees",
+    "Opening hours",
+  ]);
+});
+
+test("limit and offset part the same order", async () => {
+  const all = await titles("boat");
+  expect(all).toHaveLength(3);
+  expect(await titles("boat", { limit: 1 })).toEqual(all.slice(0, 1));
+  expect(await titles("boat", { limit: 2, offset: 1 })).toEqual(all.slice(1));
+});
+
+test("Korean is found by a part of a compound", async () => {
+  expect(await titles("서울")).toEqual(["항구 안내"]);
+});
+
+describe("a filter admits rows by", () => {
+  test.for([
+    ["value", { rank: 3 }, ["Boat house"]],
+    ["eq", { rank: { eq: 1 } }, ["Mooring fees"]],
+    ["in", { rank: { in: [1, 2] } }, ["Mooring fees", "Opening hours"]],
+    ["range", { rank: { range: { gt: 1, lte: 3 } } }, ["Boat house", "Opening hours"]],
+    ["two columns", { rank: { range: { gte: 2 } }, title: "Boat house" }, ["Boat house"]],
+  ] as const)("%s", async ([, filters, expected]) => {
+    expect((await titles("boat", { filters })).toSorted()).toEqual(expected);
+  });
+});
+
+describe("a scope", () => {
+  test("private means the caller, with and without the caller's own id", async () => {
+    const scoped = { scope: { ...scope, ownerUserId: bob.id } };
+    expect(await titles("boat", {}, bob)).toEqual(["Boats of Bob"]);
+    expect(await titles("boat", scoped, bob)).toEqual(["Boats of Bob"]);
+  });
+  test("shared is found by whoever is signed in, public by anyone", async () => {
+    const shared = { scope: { corpus: "default", visibility: "shared" } };
+    const open = { scope: { corpus: "default", visibility: "public" } };
+    expect((await titles("boat", shared)).toSorted()).toEqual(["Shared boat house", "Shared boats"]);
+    expect(await titles("boat", { scope: { ...shared.scope, ownerUserId: ann.id } })).toEqual(["Shared boat house"]);
+    expect(await titles("boat", open, null)).toEqual(["Public boats"]);
+  });
+  test.for([
+    ["without a corpus", { visibility: "private" }, 400, "scope.corpus"],
+    ["without a visibility", { corpus: "default" }, 400, "scope.visibility"],
+    ["with an unknown visibility", { corpus: "default", visibility: "secret" }, 400, "scope.visibility"],
+    ["that is missing", undefined, 400, "scope.corpus"],
+    ["of another owner", { ...scope, ownerUserId: "somebody else" }, 403, "another user"],
+  ] as const)("%s is refused", async ([, given, expected, named]) => {
+    const { status, body } = await running.query(ann, "pages.search", { query: "boat", scope: given });
+    expect([status, body.error]).toEqual([expected, expect.stringContaining(named)]);
+  });
+  test("private or shared needs a session", async () => {
+    for (const visibility of ["private", "shared"]) {
+      const answer = await running.query(null, "pages.search", { query: "boat", scope: { ...scope, visibility } });
+      expect(answer.status).toBe(401);
+    }
+  });
+});
+
+describe("a mistake is a 400 that says what to give:", () => {
+  test.for([
+    ["search", "table", { table: "page" }],
+    ["search", "table", { table: "notes" }],
+    ["search", "fields", { fields: ["rank"] }],
+    ["search", "fields", { fields: [] }],
+    ["search", "limit", { limit: 0 }],
+    ["search", "limit", { limit: 101 }],
+    ["search", "offset", { offset: -1 }],
+    ["search", "query", { query: "" }],
+    ["search", "query", { query: "x".repeat(100_000) }],
+    ["search", "query", { query: "a\0b" }],
+    ["search", "filters.nothing", { filters: { nothing: 1 } }],
+    ["search", "filters.rank", { filters: { rank: { like: 1 } } }],
+    ["search", "does not fit", { filters: { rank: "many" } }],
+    ["vectorSearch", "vector", { vector: [1, 0] }],
+    ["vectorSearch", "vector", { vector: [] }],
+    ["vectorSearch", "vector", { vector: [0, 0, 0] }],
+    ["vectorSearch", "vector", { vector: [1, null, 0] }],
+    ["vectorSearch", "vector", { vector: [1e300, 0, 0] }],
+    ["vectorSearch", "vector", { vector: "[1,0,0]" }],
+    ["vectorSearch", "vectorField", { vector: [1, 0, 0], vectorField: "title" }],
+    ["hybridSearch", "tuning.fusion.mode", { vector: [1, 0, 0], tuning: { fusion: { mode: "best" } } }],
+    ["hybridSearch", "tuning.keywordCandidateLimit", { vector: [1, 0, 0], tuning: { keywordCandidateLimit: 0 } }],
+    [
+      "hybridSearch",
+      "tuning.fusion.weights",
+      { vector: [1, 0, 0], tuning: { fusion: { weights: { keyword: 0, vector: 0 } } } },
+    ],
+  ] as const)("%s: %s", async ([name, named, given]) => {
+    const { status, body } = await running.query(ann, `pages.${name}`, { query: "boat", scope, ...given });
+    expect([status, body.error]).toEqual([400, expect.stringContaining(named)]);
+  });
+});
+
+describe.skipIf(!hasVectors)("with vectors", () => {
+  const call = async (name: string, options: object) => {
+    const { status, body } = await running.query(ann, `pages.${name}`, { scope, ...options });
+    expect([status, body.error]).toEqual([200, undefined]);
+    return body.json.items;
+  };
+
+  test("the nearest rows come first, with their similarity", async () => {
+    const items = await call("vectorSearch", { vector: [1, 0, 0], vectorField: "embedding", limit: 2 });
+    expect(items).toMatchObject([
+      { row: { title: "Mooring fees" }, score: 1, scores: { vector: 1, fused: 1 }, matchedBy: ["vector"] },
+      { row: { title: "Opening hours" }, score: expect.closeTo(0.9939, 3) },
+    ]);
+    expect(items[0].scores).not.toHaveProperty("keyword");
+  });
+
+  test("a filter leaves no fewer rows than there are", async () => {
+    const items = await call("vectorSearch", { vector: [1, 0, 0], filters: { rank: { range: { gte: 3 } } } });
+    expect(items.map(({ row }: { row: { rank: number } }) => row.rank).toSorted()).toEqual([3, 4]);
+  });
+
+  test("rrf adds up the reciprocal ranks of both legs", async () => {
+    const keyword = await call("search", { query: "boat house" });
+    const nearest = await call("vectorSearch", { vector: [0.2, 1, 0.1] });
+    const rank = (items: { id: string }[], id: string) => items.findIndex((item) => item.id === id) + 1;
+    const fused = await call("hybridSearch", { query: "boat house", vector: [0.2, 1, 0.1] });
+    expect(fused).toHaveLength(4);
+    for (const { id, score, matchedBy } of fused) {
+      const legs = [rank(keyword, id), rank(nearest, id)].filter((one) => one > 0);
+      expect(score).toBeCloseTo(
+        legs.reduce((sum, one) => sum + 1 / (60 + one), 0),
+        12,
+      );
+      expect(matchedBy).toHaveLength(legs.length);
+    }
+  });
+
+  test("convex keeps the distances, and a weight of zero silences a leg", async () => {
+    const tuning = { fusion: { mode: "convex", weights: { keyword: 0 } } };
+    const items = await call("hybridSearch", { query: "boat house", vector: [1, 0, 0], tuning });
+    expect(items[0]).toMatchObject({ row: { title: "Mooring fees" }, score: 1 });
+    expect(items[1].score).toBeCloseTo(0.9939, 3);
+  });
+
+  test("candidate limits bound each leg", async () => {
+    const tuning = { keywordCandidateLimit: 1, vectorCandidateLimit: 1 };
+    const items = await call("hybridSearch", { query: "boat house", vector: [0, 0, 1], tuning });
+    expect(items.map(({ matchedBy }: { matchedBy: string[] }) => matchedBy[0]).toSorted()).toEqual([
+      "keyword",
+      "vector",
+    ]);
+  });
+});
