@@ -1769,7 +1769,6 @@ comment: The scope and the filters of a search as SQL over t.
 CREATE OR REPLACE FUNCTION svc.search_hybrid(target jsonb, fields text[], query text, vector_field text, vector text, scope jsonb, filters jsonb, tuning jsonb, page_size integer, skipped integer)
  RETURNS TABLE(id text, fused double precision, keyword double precision, vector_score double precision)
  LANGUAGE sql
- STABLE
  SET search_path TO ''
 AS $function$
   with keyword as materialized (
@@ -1857,12 +1856,15 @@ comment: SQL condition: the text occurs in one of the columns; null when there i
 CREATE OR REPLACE FUNCTION svc.search_vector(target jsonb, vector_field text, vector text, scope jsonb, filters jsonb, page_size integer, skipped integer)
  RETURNS TABLE(id text, score double precision)
  LANGUAGE plpgsql
- STABLE
  SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
- SET "hnsw.iterative_scan" TO 'strict_order'
- SET "hnsw.ef_search" TO '100'
 AS $function$
 begin
+  begin
+    set local hnsw.ef_search = 100;
+    set local hnsw.iterative_scan = 'strict_order';
+  exception when invalid_name or undefined_object then
+    null;
+  end;
   return query execute format($sql$
     select t.%1$I::text, 1 - (t.%2$I <=> %3$L)
       from %4$s as t

@@ -18,7 +18,7 @@ create or replace function svc.search_hybrid(
 )
 returns table (id text, fused double precision, keyword double precision, vector_score double precision)
 language sql
-stable
+volatile  -- as svc.search_vector() is
 set search_path = ''
 as $$
   with keyword as materialized (

@@ -2,7 +2,10 @@
 -- similarity, -1 to 1.
 --
 -- Invoker's rights. The index knows nothing of scopes, filters and policies: pgvector walks on (iterative scan) until
--- enough of what it finds passes them. pgvector 0.8 is needed for that.
+-- enough of what it finds passes them. pgvector 0.8 is needed for that; an older one may give fewer rows than there are.
+--
+-- Volatile only because it sets those two parameters, until the transaction ends. They cannot stand in the function's
+-- own SET clauses: a session in which pgvector has not been loaded yet refuses to store them there.
 
 create or replace function svc.search_vector(
   target jsonb,
@@ -15,12 +18,16 @@ create or replace function svc.search_vector(
 )
 returns table (id text, score double precision)
 language plpgsql
-stable
+volatile
 set search_path = pg_catalog, public, extensions, pg_temp
-set hnsw.iterative_scan = 'strict_order'
-set hnsw.ef_search = 100
 as $$
 begin
+  begin
+    set local hnsw.ef_search = 100;
+    set local hnsw.iterative_scan = 'strict_order';
+  exception when invalid_name or undefined_object then
+    null;
+  end;
   return query execute format($sql$
     select t.%1$I::text, 1 - (t.%2$I <=> %3$L)
       from %4$s as t
