@@ -1718,6 +1718,28 @@ $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: The documents of a scope that the caller may read, newest first.
 
+-- Function svc.read_section(uuid) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.read_section(id uuid)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select jsonb_build_object(
+           'id', section.id, 'sourceId', source.id, 'sourceTitle', source.title, 'sourceUri', source.uri,
+           'title', section.title, 'path', section.path,
+           'pageStart', (select min(c.page_start) from svc.rag_chunks c where c.section_id = section.id),
+           'text', coalesce((
+             select string_agg(c.text, E'\n\n' order by c.position) from svc.rag_chunks c where c.section_id = section.id
+           ), '')
+         )
+    from svc.rag_sections section
+    join svc.rag_sources source on source.id = section.source_id
+   where section.id = read_section.id
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: A section that the caller may read, with its text; null when there is none.
+
 -- Function svc.remove_source(uuid) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.remove_source(id uuid)
  RETURNS boolean

@@ -1,7 +1,7 @@
 /** The public surface of @svc/core. What is not exported here is internal. */
 export type { Session, SessionUser } from "./auth/session.ts";
 export type { ContextGrounding, GroundedAnswer, GroundingInput } from "./context/grounding.ts";
-export type { ContextRag, IngestInput, IngestResult, RagSource } from "./context/rag.ts";
+export type { ContextRag, IngestInput, IngestResult, RagSection, RagSource } from "./context/rag.ts";
 export type {
   ContextSearch,
   HybridSearchOptions,

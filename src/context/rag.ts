@@ -42,6 +42,20 @@ export interface RagSource {
   chunks: number;
 }
 
+/** What a citation points to. */
+export interface RagSection {
+  id: string;
+  sourceId: string;
+  sourceTitle: string;
+  sourceUri: string | null;
+  /** Of its heading; empty before the first one. */
+  title: string;
+  path: string[];
+  /** From 1; null in a section without text. */
+  pageStart: number | null;
+  text: string;
+}
+
 /** The `rag` of a context. */
 export interface ContextRag {
   /**
@@ -56,6 +70,8 @@ export interface ContextRag {
   remove(sourceId: string): Promise<void>;
   /** The documents of a scope that the caller may read, newest first. 1 to 100 at a time (Default: 50). */
   list(input: { scope: RagScope; limit?: number; offset?: number }): Promise<RagSource[]>;
+  /** The section that a citation names, with its text; null when there is none that the caller may read. */
+  section(sectionId: string): Promise<RagSection | null>;
 }
 
 const largest = 5 * 1024 * 1024;
@@ -119,6 +135,15 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
         [corpus, visibility, owner, clamp(limit, 1, 100), clamp(offset, 0, 1_000_000)],
       );
       return rows[0].sources;
+    },
+
+    async section(sectionId) {
+      if (typeof sectionId !== "string" || !uuid.test(sectionId)) return null;
+      const { rows } = await transaction.query(
+        { name: "svc_read_section", text: "select svc.read_section($1) as section" },
+        [sectionId],
+      );
+      return rows[0].section;
     },
   };
 }

@@ -22,7 +22,7 @@ export function markdownBlocks(markdown: string): Block[] {
 /** Paragraphs: what empty lines part. */
 export function textBlocks(text: string): Block[] {
   return [...text.matchAll(/\S[\s\S]*?(?=\n[^\S\n]*\n|\s*$(?![\s\S]))/g)].map(({ 0: found, index }) => ({
-    text: found,
+    text: unwrap(found),
     start: index,
     end: index + found.length,
   }));
@@ -33,12 +33,19 @@ function blocksOf(node: Node): Block[] {
     return node.children.flatMap(blocksOf);
   }
   if (node.type === "html" || node.type === "definition" || node.type === "thematicBreak") return [];
-  const text = plainText(node).trim();
+  const words = plainText(node).trim();
+  const text = node.type === "code" ? words : unwrap(words);
   const start = node.position?.start.offset ?? 0;
   const end = node.position?.end.offset ?? start;
   if (node.type === "heading") return [{ level: node.depth, text, start, end }];
   return text === "" ? [] : [{ text, start, end }];
 }
+
+/**
+ * Puts the lines of a paragraph together, for a sentence does not end where its line does. Those of a table or a list stay
+ * lines: each is a statement of its own.
+ */
+const unwrap = (text: string) => text.replaceAll(/[^\S\n]*\n(?!\s*(?:[-*•|]|\d+[.)]\s))\s*/g, " ");
 
 /** The words of a node without its marks. */
 function plainText(node: Node): string {

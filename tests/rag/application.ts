@@ -30,6 +30,11 @@ export const api = apiWith({
       .allowAnonymous()
       .input(input)
       .handler(({ context, input }) => context.rag.list(input)),
+    section: procedure.query
+      .name("docs.section")
+      .allowAnonymous()
+      .input(input)
+      .handler(({ context, input }) => context.rag.section(input)),
     answer: procedure.query
       .name("docs.answer")
       .allowAnonymous()

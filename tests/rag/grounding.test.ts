@@ -53,6 +53,16 @@ test("a supported claim is cited with its source, section and chunk", async () =
   expect(chunks).toMatchObject([{ section_id: citation.sectionId, text: expect.stringContaining(citation.snippet) }]);
 });
 
+test("a citation opens the section that it names", async () => {
+  const { claims } = await answer(["The crane lifts boats of at most 8 tonnes."]);
+  const [{ sectionId }] = claims[0].citations;
+  const { body } = await running.query(ann, "docs.section", sectionId);
+  expect(body.json).toMatchObject({ id: sectionId, sourceId, sourceTitle: "Handbook", path: ["Safety"], pageStart: 1 });
+  expect(body.json.text).toBe(
+    "Diesel must not be stored in the boat house. The crane lifts boats of at most 8 tonnes.",
+  );
+});
+
 describe("what the document says in other words is supported", () => {
   test.for([
     "Boats pay 12 euros per night for mooring.",

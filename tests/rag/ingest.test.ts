@@ -112,6 +112,20 @@ describe("chunks", () => {
     expect(row?.text).toBe("a bold link\n\ncode\n\nquoted\n\nalt");
   });
 
+  const wrapped = "A sentence that\ngoes on, and\nends here. Another.\n\n| a | 1 |\n| b | 2 |\n";
+  const wholes = ["A sentence that goes on, and ends here.", "Another.", "| a | 1 |", "| b | 2 |"];
+  test.for([{ markdown: wrapped }, { markdown: undefined, text: wrapped }])(
+    "hold sentences that go over lines, and the rows of tables: %j",
+    async (more) => {
+      await ingest(more);
+      const rows = await db.sql(
+        `select trim(e'\\n ' from substr(text, s, coalesce(lead(s) over (order by s), 9999) - s)) as sentence
+           from svc.rag_chunks, unnest(sentence_starts) s order by s`,
+      );
+      expect(rows.map(({ sentence }) => sentence)).toEqual(wholes);
+    },
+  );
+
   test("do not part at abbreviations", async () => {
     await ingest({ markdown: "Dr. Smith measured e.g. the depth, cf. Fig. 3. It was 4 m." });
     const [row] = await db.sql("select cardinality(sentence_starts) as sentences from svc.rag_chunks");

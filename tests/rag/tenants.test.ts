@@ -111,6 +111,16 @@ test("a corpus says nothing of another one", async () => {
   expect(body.json).toMatchObject({ grounded: false, meta: { sentences: 0 } });
 });
 
+test.for(visibilities)("a section of a %s document opens for whoever may read it", async (visibility) => {
+  await ingest("bob", visibility);
+  const [section] = await db.sql("select id from svc.rag_sections");
+  for (const who of people) {
+    const { status, body } = await running.query(as(who), "docs.section", section?.id);
+    const may = visibility === "public" || who === "bob" || (visibility === "shared" && who !== null);
+    expect([who, status, body.json?.text]).toEqual([who, 200, may ? secret("bob", visibility) : undefined]);
+  }
+});
+
 test("naming the id of a foreign source shows nothing of it", async () => {
   const id = await ingest("bob", "private");
   const { body } = await ask(

@@ -1,6 +1,7 @@
 /** What the desk offers. The procedures' names, not these keys, are what clients call. */
 import { defineApi } from "@svc/core";
 import * as board from "./board.ts";
+import * as docs from "./docs.ts";
 import * as tasks from "./tasks.ts";
 
 export default defineApi({
@@ -13,6 +14,9 @@ export default defineApi({
     digest: tasks.digest,
     posts: board.postsCrud,
     guestbook: board.guestbookCrud,
+    prepareDocs: docs.prepare,
+    checkDocs: docs.check,
+    docsSection: docs.section,
   },
   crons: { nightly: tasks.nightly },
   httpRoutes: { boardText: board.boardText, hello: board.hello },

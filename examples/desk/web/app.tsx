@@ -1,10 +1,11 @@
 /**
- * Who sees what: the board is everybody's, tasks are for whoever is signed in. Wide screens show both, narrow ones the
- * one that the address names.
- * Next hop: `tasks/tasks-panel.tsx`, `board/board-panel.tsx`, `entrance.tsx`.
+ * Who sees what: board and documentation are everybody's, tasks are for whoever is signed in. Wide screens show all,
+ * narrow ones the one that the address names.
+ * Next hop: `tasks/tasks-panel.tsx`, `board/board-panel.tsx`, `docs/docs-panel.tsx`, `entrance.tsx`.
  */
 import { useAuth } from "@svc/react";
 import { BoardPanel } from "./board/board-panel.tsx";
+import { DocsPanel } from "./docs/docs-panel.tsx";
 import { Entrance } from "./entrance.tsx";
 import { Header } from "./header.tsx";
 import { TasksPanel } from "./tasks/tasks-panel.tsx";
@@ -20,6 +21,7 @@ export function App() {
       <main data-view={view}>
         {user ? <TasksPanel key={`tasks of ${user.id}`} user={user} /> : <Entrance />}
         <BoardPanel key={`board of ${user?.id}`} user={user} />
+        <DocsPanel key={`docs of ${user?.id}`} user={user} />
       </main>
     </>
   );

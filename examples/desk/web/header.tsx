@@ -27,6 +27,9 @@ export function Header({ view }: { view: View }) {
         <a href="#/board" aria-current={here("board")}>
           Board
         </a>
+        <a href="#/docs" aria-current={here("docs")}>
+          Docs
+        </a>
       </nav>
       {user && (
         <p className="account">

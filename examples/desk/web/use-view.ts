@@ -1,9 +1,12 @@
-/** Which of the two sections a narrow screen shows, kept in the address: reload and the back button work. */
+/** Which of the three sections a narrow screen shows, kept in the address: reload and the back button work. */
 import { useSyncExternalStore } from "react";
 
-export type View = "mine" | "board";
+export type View = "mine" | "board" | "docs";
 
-const read = (): View => (location.hash === "#/board" ? "board" : "mine");
+function read(): View {
+  if (location.hash === "#/board") return "board";
+  return location.hash === "#/docs" ? "docs" : "mine";
+}
 
 function subscribe(listener: () => void) {
   addEventListener("hashchange", listener);

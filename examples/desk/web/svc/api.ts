@@ -43,4 +43,9 @@ export const api = {
     update: mutation<Procedures["guestbook"]["update"]>("guestbook.update", guestbookColumns),
     remove: mutation<Procedures["guestbook"]["remove"]>("guestbook.remove", guestbookColumns),
   },
+  docs: {
+    prepare: mutation<Procedures["prepareDocs"]>("docs.prepare"),
+    check: query<Procedures["checkDocs"]>("docs.check"),
+    section: query<Procedures["docsSection"]>("docs.section"),
+  },
 } as const;
