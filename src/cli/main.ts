@@ -15,6 +15,7 @@ await runMain(
       worker: () => import("./worker.ts").then((file) => file.workerCommand),
       migrate: () => import("./migrate.ts").then((file) => file.migrateCommand),
       codegen: () => import("./codegen.ts").then((file) => file.codegenCommand),
+      convert: () => import("./convert.ts").then((file) => file.convertCommand),
       doctor: () => import("./doctor.ts").then((file) => file.doctorCommand),
       prepare: () => import("./prepare.ts").then((file) => file.prepareCommand),
     },

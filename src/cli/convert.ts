@@ -1,0 +1,30 @@
+/**
+ * `svc convert`: prints a document as Markdown, by local providers alone.
+ * Next hop: `src/documents/convert.ts`.
+ */
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { defineCommand } from "citty";
+import { convertDocument } from "../documents/convert.ts";
+import { SvcError } from "../errors/svc-error.ts";
+import { run, say } from "./command.ts";
+
+export const convertCommand = defineCommand({
+  meta: { name: "convert", description: "Print a document (PDF, HWP, DOCX, XLSX, HTML, CSV, text) as Markdown." },
+  args: {
+    file: { type: "positional", description: "The document.", required: true },
+    json: { type: "boolean", description: "Print the whole result as JSON. (Default: Markdown alone)", default: false },
+  },
+  run: ({ args }) =>
+    run(".", async () => {
+      try {
+        const result = await convertDocument(await readFile(args.file), { filename: basename(args.file) });
+        process.stdout.write(args.json ? `${JSON.stringify(result, null, 2)}\n` : `${result.markdown}\n`);
+        for (const warning of result.warnings) say(warning);
+      } catch (error) {
+        if (!(error instanceof SvcError)) throw error;
+        say([error.message, error.hint && `  ${error.hint}`].filter(Boolean).join("\n"));
+        process.exitCode = 1;
+      }
+    }),
+});

@@ -1,0 +1,28 @@
+/**
+ * The process in which a document is taken apart. It gets one line of JSON and the bytes on its standard input, answers
+ * one JSON on its standard output, and ends. It may read the program's own files, and nothing else.
+ * Next hop: the engine of its task; `sandbox.ts` is the other end.
+ */
+import "./no-network.ts";
+import { buffer } from "node:stream/consumers";
+import { SvcError } from "../errors/svc-error.ts";
+import { runEngine, type Task } from "./engines/run.ts";
+
+// Libraries print; standard output belongs to the answer.
+globalThis.console.log = console.info = console.warn = console.debug = console.error;
+
+const input = await buffer(process.stdin);
+const end = input.indexOf(10);
+const task: Task = JSON.parse(input.toString("utf8", 0, end));
+const answer = await runEngine(task, input.subarray(end + 1)).then(
+  (result) => ({ result }),
+  (error) => ({ error: describe(error) }),
+);
+process.stdout.write(JSON.stringify(answer), () => process.exit(0));
+
+/** Our own errors cross as they are. A library's say only that it failed: they may quote the document. */
+function describe(error: unknown) {
+  if (error instanceof SvcError) return { code: error.code, message: error.message, hint: error.hint };
+  process.stderr.write(String(error instanceof Error ? error.stack : error));
+  return { code: null, message: error instanceof RangeError ? "It is nested too deeply." : "It could not be read." };
+}

@@ -1,0 +1,193 @@
+/**
+ * Converts a document to Markdown: finds out what it is, asks the providers of its route one after the other until one
+ * does well, and says which were asked. Hosted ones are paid for: credits are reserved before they are called.
+ * Next hop: `routing.ts` decides who is asked, `sandbox.ts`, `ocr.ts` and `hosted.ts` do it.
+ */
+import { SvcError } from "../errors/svc-error.ts";
+import { convertHosted, type HostedEndpoint } from "./hosted.ts";
+import { hasOcr, recognise } from "./ocr.ts";
+import { unsupported } from "./refusals.ts";
+import { type HostedProvider, isHosted, type Refusal, route } from "./routing.ts";
+import { EngineFailure, runSandboxed, type SandboxLimits } from "./sandbox.ts";
+import { cutSections, plainText } from "./sections.ts";
+import { sniff } from "./sniff.ts";
+import type {
+  ConvertedDocument,
+  ConvertOptions,
+  DocumentKind,
+  DocumentPage,
+  DocumentProvider,
+  EngineResult,
+  ProviderStep,
+} from "./types.ts";
+
+/** Holds back what a paid call may cost, so that concurrent calls cannot spend the same credits. */
+export interface Credits {
+  /** @returns what settle and release take @throws SvcError when there are not that many */
+  reserve(amount: number): Promise<string>;
+  /** Charges what it did cost, and gives back the rest. */
+  settle(reservation: string, amount: number): Promise<void>;
+  /** Gives all of it back. */
+  release(reservation: string): Promise<void>;
+}
+
+/** What the platform configured. */
+export interface Platform {
+  /** Endpoints of hosted providers. (Default: none) */
+  hosted?: Partial<Record<HostedProvider, HostedEndpoint>>;
+  /** The cap of a conversion that names none, in credits. (Default: 100) */
+  defaultCap?: number;
+  /** Where hosted providers are paid from. (Default: nothing is kept) */
+  credits?: Credits;
+  limits?: SandboxLimits;
+  /** The largest document, in bytes. (Default: 52428800, 50 MiB) */
+  largest?: number;
+}
+
+const free: Credits = { reserve: async () => "", settle: async () => {}, release: async () => {} };
+
+/**
+ * @throws SvcError UNSUPPORTED_MEDIA_TYPE, DOCUMENT_UNREADABLE, DOCUMENT_ENCRYPTED, DOCUMENT_PAID_FALLBACK_REQUIRED,
+ *   DOCUMENT_COST_ABOVE_CAP, PAYLOAD_TOO_LARGE, UNAVAILABLE when the provider asked for by name is not there or failed
+ *
+ * @example
+ * const { markdown } = await convertDocument(await readFile("report.hwp"), { filename: "report.hwp" });
+ */
+export async function convertDocument(
+  bytes: Buffer,
+  options: ConvertOptions = {},
+  platform: Platform = {},
+): Promise<ConvertedDocument> {
+  const { largest = 50 * 1024 * 1024, defaultCap = 100 } = platform;
+  if (bytes.length > largest) throw new SvcError("PAYLOAD_TOO_LARGE", "The document is larger than is converted here.");
+  const kind = sniff(bytes, options);
+  const conversion = new Conversion(bytes, kind, options, platform);
+  const { provider = "auto", mode, paidFallback = false, maxServiceCredits: cap = defaultCap } = options;
+  const mayPay = paidFallback || (provider !== "auto" && isHosted(provider));
+  if (kind === "pdf" && (mayPay || mode === "force-ocr")) await conversion.lookInside();
+  const { steps, otherwise } = route({
+    kind,
+    scanned: conversion.isScanned,
+    provider,
+    mode,
+    paidFallback,
+    cap,
+    estimate: (name) => conversion.estimate(name),
+    isAvailable: (name) => (isHosted(name) ? platform.hosted?.[name] !== undefined : name !== "ocr" || hasOcr()),
+  });
+  for (const step of steps) {
+    const result = await conversion.ask(step);
+    if (result) return result;
+  }
+  throw conversion.refuse(otherwise);
+}
+
+/** One document on its way from provider to provider. */
+class Conversion {
+  readonly #bytes: Buffer;
+  readonly #kind: DocumentKind;
+  readonly #options: ConvertOptions;
+  readonly #platform: Platform;
+  readonly #trace: ProviderStep[] = [];
+  #pages: number;
+  isScanned = false;
+
+  constructor(bytes: Buffer, kind: DocumentKind, options: ConvertOptions, platform: Platform) {
+    this.#bytes = bytes;
+    this.#kind = kind;
+    this.#options = options;
+    this.#platform = platform;
+    // Until somebody counted them: 50 KiB a page is little for what is scanned, and much for what is written.
+    this.#pages = Math.ceil(bytes.length / 51_200);
+  }
+
+  /** Counts the pages of a PDF, and sees whether they are pictures. */
+  async lookInside(): Promise<void> {
+    try {
+      const { pages, poor } = await this.#runLocal("parser_b");
+      this.#pages = Math.max(pages.length, 1);
+      this.isScanned = poor !== null;
+    } catch (error) {
+      if (!(error instanceof EngineFailure)) throw error;
+    }
+  }
+
+  estimate = (provider: HostedProvider) => this.#pages * (this.#platform.hosted?.[provider]?.creditsPerPage ?? 0);
+
+  /** @returns null when it did not do, and another one may */
+  async ask(provider: DocumentProvider): Promise<ConvertedDocument | null> {
+    const started = performance.now();
+    const note = (outcome: ProviderStep["outcome"], reason?: string) =>
+      this.#trace.push({
+        provider,
+        outcome,
+        ...(reason ? { reason } : {}),
+        milliseconds: Math.round(performance.now() - started),
+      });
+    try {
+      const [result, creditsCharged] = isHosted(provider)
+        ? await this.#runHosted(provider)
+        : [provider === "ocr" ? await recognise(this.#bytes) : await this.#runLocal(provider), 0];
+      const isChosen = (this.#options.provider ?? "auto") !== "auto";
+      // Plain text is what it is, and who names a provider takes what it finds.
+      if (result.poor && !isChosen && provider !== "local_text") {
+        note("poor", result.poor);
+        return null;
+      }
+      note("used");
+      return this.#finish(result, creditsCharged);
+    } catch (error) {
+      if (!(error instanceof EngineFailure)) throw error;
+      note("failed", error.message);
+      return null;
+    }
+  }
+
+  refuse(code: Refusal): SvcError {
+    const tried = this.#trace.map(({ provider, reason }) => `${provider}: ${reason}`).join(" ");
+    if (code === "UNSUPPORTED") return unsupported(`${this.#kind} with this provider`, 'Use provider "auto".');
+    if (code === "UNAVAILABLE") return new SvcError(code, tried || "This provider is not set up here.");
+    if (code === "DOCUMENT_COST_ABOVE_CAP") {
+      return new SvcError(code, undefined, { hint: "Raise maxServiceCredits, or part the document." });
+    }
+    return new SvcError(code, tried ? `No local provider could convert this document. ${tried}` : undefined, {
+      hint: "Allow hosted providers with paidFallback, or save the document in another format.",
+    });
+  }
+
+  #runLocal(engine: "local_text" | "parser_a" | "parser_b"): Promise<EngineResult> {
+    return runSandboxed({ engine, kind: this.#kind }, this.#bytes, this.#platform.limits);
+  }
+
+  async #runHosted(provider: HostedProvider): Promise<[EngineResult, number]> {
+    const endpoint = this.#platform.hosted?.[provider];
+    if (!endpoint) throw new EngineFailure("It is not set up here.");
+    const { credits = free } = this.#platform;
+    const amount = this.estimate(provider);
+    const reservation = await credits.reserve(amount);
+    let markdown: string;
+    try {
+      markdown = await convertHosted(endpoint, this.#bytes, this.#kind, this.#options.filename);
+    } catch (error) {
+      await credits.release(reservation);
+      throw error;
+    }
+    await credits.settle(reservation, amount);
+    // What a model wrote is no safer than what a document holds.
+    const cleaned = await runSandboxed({ engine: "clean", kind: "md" }, Buffer.from(markdown), this.#platform.limits);
+    return [cleaned, amount];
+  }
+
+  #finish({ markdown, pages, warnings, poor }: EngineResult, creditsCharged: number): ConvertedDocument {
+    return {
+      kind: this.#kind,
+      markdown,
+      text: plainText(markdown),
+      pages: pages.map((text, at): DocumentPage => ({ number: at + 1, markdown: text })),
+      sections: cutSections(markdown),
+      warnings: poor ? [...warnings, poor] : warnings,
+      providerTrace: this.#trace,
+      creditsCharged,
+    };
+  }
+}

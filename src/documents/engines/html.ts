@@ -1,0 +1,90 @@
+/**
+ * HTML to Markdown by turndown, with what turndown leaves out: tables, notes, and angle brackets as text.
+ * Next hop: `text.ts` and `docx.ts` call it; `../neutralise.ts` has the last word on what is harmless.
+ */
+import TurndownService from "turndown";
+import { pipeTable } from "../html-tables.ts";
+
+/** Deeper than this, no person wrote it, and the tree would be walked past the stack's end. */
+const deepest = 500;
+
+export function htmlToMarkdown(html: string): string {
+  refuseDepth(html);
+  const service = new TurndownService({
+    headingStyle: "atx",
+    codeBlockStyle: "fenced",
+    bulletListMarker: "-",
+    emDelimiter: "*",
+  });
+  service.remove(["script", "style", "noscript", "template", "iframe", "object", "head"] as never);
+  service.addRule("table", {
+    filter: "table",
+    replacement: (_, node) => `\n\n${writeTable(node as unknown as Element, service)}\n\n`,
+  });
+  // Pictures are not part of the result; what they show in words is.
+  service.addRule("image", {
+    filter: "img",
+    replacement: (_, node) => (node as unknown as Element).getAttribute("alt") ?? "",
+  });
+  service.addRule("noteReference", {
+    filter: (node) => node.nodeName === "A" && /^#(foot|end)note-\d+$/.test(node.getAttribute("href") ?? ""),
+    replacement: (_, node) => `[^${(node as unknown as Element).getAttribute("href")?.slice(1)}]`,
+  });
+  service.addRule("noteBack", {
+    filter: (node) => node.nodeName === "A" && /^#(foot|end)note-ref-/.test(node.getAttribute("href") ?? ""),
+    replacement: () => "",
+  });
+  service.addRule("note", {
+    filter: (node) => node.nodeName === "LI" && /^(foot|end)note-\d+$/.test(node.getAttribute("id") ?? ""),
+    replacement: (content, node) =>
+      `\n\n[^${(node as unknown as Element).getAttribute("id")}]: ${content.trim().replace(/\n+/g, "\n    ")}\n\n`,
+  });
+  const escapeText = service.escape.bind(service);
+  service.escape = (text) => escapeText(text).replace(/<(?=[A-Za-z/!?])/g, "\\<");
+  return service.turndown(html).trim();
+}
+
+/** A linear look at the tags; an upper bound that closing tags lower. */
+function refuseDepth(html: string): void {
+  let depth = 0;
+  for (const [, slash, name = ""] of html.matchAll(/<(\/?)([a-zA-Z][\w-]*)[^>]*>/g)) {
+    if (
+      /^(br|img|hr|meta|link|input|p|li|td|tr|th|option|col|wbr|source|area|base|embed|param|track|dt|dd)$/i.test(name)
+    )
+      continue;
+    depth = slash ? Math.max(0, depth - 1) : depth + 1;
+    if (depth > deepest) throw new RangeError("too deep");
+  }
+}
+
+/** Cells that span stand in every place they cover, as in `../html-tables.ts`. */
+function writeTable(table: Element, service: TurndownService): string {
+  const rows = Array.from(table.querySelectorAll("tr")).filter((row) => closest(row, "TABLE") === table);
+  const grid: string[][] = [];
+  rows.forEach((row, y) => {
+    grid[y] ??= [];
+    let x = 0;
+    for (const cell of Array.from(row.childNodes) as Element[]) {
+      if (!/^T[DH]$/.test(cell.nodeName)) continue;
+      while (grid[y]?.[x] !== undefined) x++;
+      const content = service.turndown(cell.innerHTML || " ").replace(/^\s*\|[\s:|-]+\|\s*$/gm, "");
+      const [wide, high] = [span(cell, "colspan"), Math.min(span(cell, "rowspan"), rows.length - y)];
+      for (let down = 0; down < high; down++) {
+        grid[y + down] ??= [];
+        for (let right = 0; right < wide; right++) (grid[y + down] as string[])[x + right] = content;
+      }
+      x += wide;
+    }
+  });
+  const caption = table.querySelector("caption");
+  const text = pipeTable(grid.map((row) => Array.from(row, (cell) => cell ?? "")));
+  return caption ? `${service.turndown(caption.innerHTML)}\n\n${text}` : text;
+}
+
+const span = (cell: Element, name: string) => Math.min(Math.max(Number(cell.getAttribute(name)) || 1, 1), 200);
+
+function closest(node: Element, name: string): Element | null {
+  let parent = node.parentNode as Element | null;
+  while (parent && parent.nodeName !== name) parent = parent.parentNode as Element | null;
+  return parent;
+}

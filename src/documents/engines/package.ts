@@ -1,0 +1,27 @@
+/**
+ * What is checked of an Office package before a parser sees it: every part unpacks to what it says, and no XML declares
+ * a document type, which is where entity bombs and external entities live. Office never writes one.
+ * Next hop: `../zip.ts`.
+ */
+import { encrypted, unreadable } from "../refusals.ts";
+import { listZip, readZip } from "../zip.ts";
+
+const declarations = ["<!DOCTYPE", "<!ENTITY"].flatMap((text) => [Buffer.from(text), Buffer.from(text, "utf16le")]);
+
+/** @throws SvcError DOCUMENT_UNREADABLE, DOCUMENT_ENCRYPTED */
+export function scanPackage(bytes: Buffer): void {
+  for (const entry of listZip(bytes)) {
+    const content = readZip(bytes, entry);
+    if (entry.name === "META-INF/manifest.xml" && content.includes("encryption-data")) throw encrypted();
+    if (!/\.(xml|rels|hpf|vml)$/i.test(entry.name)) continue;
+    if (declarations.some((declaration) => content.includes(declaration))) {
+      throw unreadable("A part of the package declares a document type.");
+    }
+  }
+}
+
+/** One part as text, "" when the package has none by this name. */
+export function readPart(bytes: Buffer, name: string): string {
+  const entry = listZip(bytes).find((one) => one.name === name);
+  return entry ? readZip(bytes, entry).toString("utf8") : "";
+}

@@ -1,0 +1,92 @@
+/**
+ * The text layer of a PDF by pdf.js: lines in the order in which the file draws them, with the character maps that
+ * Chinese, Japanese and Korean fonts need.
+ * Next hop: `pdf.ts` makes Markdown of it; `../quality.ts` holds the other parser's result against it.
+ */
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import type { PDFDocumentProxy } from "pdfjs-dist";
+
+export interface PdfLine {
+  text: string;
+  /** Where it stands, from the lower left, and how high its letters are; in points. */
+  x: number;
+  y: number;
+  height: number;
+  /** Its parts, where wide gaps lie between them, as in tables. */
+  parts: { text: string; x: number }[];
+}
+
+const root = dirname(createRequire(import.meta.url).resolve("pdfjs-dist/package.json"));
+
+export async function openPdf(bytes: Buffer): Promise<PDFDocumentProxy> {
+  const pdfjs = await import("pdfjs-dist/legacy/build/pdf.mjs");
+  // Another version of pdf.js, the first parser's, may have left its worker here; each takes what it finds.
+  const shared = globalThis as { pdfjsWorker?: unknown };
+  const theirs = shared.pdfjsWorker;
+  shared.pdfjsWorker = await import("pdfjs-dist/legacy/build/pdf.worker.mjs" as string);
+  const document = await pdfjs
+    .getDocument({
+      data: new Uint8Array(bytes),
+      cMapUrl: join(root, "cmaps/"),
+      cMapPacked: true,
+      standardFontDataUrl: join(root, "standard_fonts/"),
+      useSystemFonts: false,
+      isOffscreenCanvasSupported: false,
+      stopAtErrors: false,
+      verbosity: 0,
+    })
+    .promise.finally(() => {
+      shared.pdfjsWorker = theirs;
+    });
+  return document;
+}
+
+/** The lines of every page. A page that cannot be read has none. */
+export async function readPages(bytes: Buffer): Promise<PdfLine[][]> {
+  const document = await openPdf(bytes);
+  const pages: PdfLine[][] = [];
+  try {
+    for (let number = 1; number <= document.numPages; number++) pages.push(await readPage(document, number));
+  } finally {
+    await document.loadingTask.destroy();
+  }
+  return pages;
+}
+
+async function readPage(document: PDFDocumentProxy, number: number): Promise<PdfLine[]> {
+  const page = await document.getPage(number);
+  const { items } = await page.getTextContent();
+  page.cleanup();
+  const lines: PdfLine[] = [];
+  let line: PdfLine | null = null;
+  let right = 0;
+  for (const item of items) {
+    if (!("str" in item)) continue;
+    const [, , , , x = 0, y = 0] = item.transform as number[];
+    const height = item.height || Math.hypot(item.transform[2], item.transform[3]) || 10;
+    if (line && item.str !== "" && Math.abs(y - line.y) > Math.max(height, line.height) * 0.8) line = null;
+    if (item.str !== "") {
+      if (!line) {
+        line = { text: "", x, y, height: 0, parts: [] };
+        lines.push(line);
+      }
+      const isBlank = item.str.trim() === "";
+      const gap = x - right;
+      if (!isBlank && (line.parts.length === 0 || gap > height * 1.2)) {
+        if (line.text !== "" && !line.text.endsWith(" ")) line.text += " ";
+        line.parts.push({ text: item.str, x });
+      } else {
+        const part = line.parts.at(-1);
+        if (part) part.text += item.str;
+      }
+      line.text += item.str;
+      if (!isBlank) {
+        line.height = Math.max(line.height, height);
+        right = x + item.width;
+      }
+    }
+    if (item.hasEOL) line = null;
+  }
+  return lines.filter((one) => one.text.trim() !== "");
+}

@@ -1,0 +1,75 @@
+/**
+ * The engines by provider and kind, each loaded when it is asked for.
+ * Next hop: the engine's file; `../neutralise.ts` cleans what every one of them returns.
+ */
+
+import { neutralise } from "../neutralise.ts";
+import { encrypted, unreadable } from "../refusals.ts";
+import type { DocumentKind, EngineResult } from "../types.ts";
+import { scanPackage } from "./package.ts";
+
+export interface Task {
+  engine: "local_text" | "parser_a" | "parser_b" | "clean";
+  kind: DocumentKind;
+}
+
+/** What an engine returns; `poor` is null unless it says otherwise. */
+export interface Converted {
+  markdown: string;
+  pages?: string[];
+  warnings?: string[];
+  poor?: string | null;
+}
+
+type Engine = (bytes: Buffer, kind: DocumentKind) => Promise<Converted>;
+
+const parserB: Partial<Record<DocumentKind, () => Promise<Engine>>> = {
+  pdf: () => import("./pdf.ts").then((file) => file.convertPdf),
+  docx: () => import("./docx.ts").then((file) => file.convertDocx),
+  xlsx: () => import("./xlsx.ts").then((file) => file.convertXlsx),
+};
+
+async function load({ engine, kind }: Task): Promise<Engine> {
+  if (engine === "local_text") return (await import("./text.ts")).convertText;
+  if (engine === "parser_a") return (await import("./parser-a.ts")).convertWithParserA;
+  if (engine === "clean") return async (bytes) => ({ markdown: bytes.toString("utf8") });
+  const second = parserB[kind];
+  if (!second) throw new Error(`No second parser for ${kind}.`);
+  return second();
+}
+
+export async function runEngine(task: Task, bytes: Buffer): Promise<EngineResult> {
+  if (task.engine !== "clean") {
+    if (["docx", "xlsx", "hwpx"].includes(task.kind)) scanPackage(bytes);
+    if (task.kind === "hwpml" && /<!(DOCTYPE|ENTITY)/i.test(bytes.toString("latin1").replaceAll("\0", ""))) {
+      throw unreadable("The XML declares entities.");
+    }
+    if (task.kind === "pdf" && /\/Encrypt\s+\d+\s+\d+\s+R/.test(bytes.toString("latin1"))) await refuseLocked(bytes);
+  }
+  const engine = await load(task);
+  const { markdown, pages = [], warnings = [], poor = null } = await engine(bytes, task.kind);
+  return {
+    markdown: neutralise(markdown),
+    pages: pages.map(neutralise),
+    warnings,
+    poor: poor ?? poorText(markdown),
+  };
+}
+
+/** Most encrypted PDF opens without a password; only what does not is refused. */
+async function refuseLocked(bytes: Buffer): Promise<void> {
+  const { openPdf } = await import("./pdf-text.ts");
+  try {
+    await (await openPdf(bytes)).loadingTask.destroy();
+  } catch (error) {
+    if (error instanceof Error && error.name === "PasswordException") throw encrypted();
+  }
+}
+
+/** Text that no person wrote: signs of fonts without a map, control characters, or nothing at all. */
+function poorText(markdown: string): string | null {
+  const text = markdown.replace(/\s/g, "");
+  if (text === "") return "It found no text.";
+  const odd = text.match(/[\p{Cc}\p{Co}\ufffd]/gu)?.length ?? 0;
+  return odd > text.length / 20 ? "Its text is not readable." : null;
+}

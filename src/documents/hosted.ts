@@ -1,0 +1,89 @@
+/**
+ * Hosted providers: an endpoint that speaks OpenAI's chat completions and takes files. Address, key, model and prompt are
+ * the platform's; none of them is in an error.
+ */
+import { setTimeout as wait } from "node:timers/promises";
+import { EngineFailure } from "./sandbox.ts";
+import type { DocumentKind } from "./types.ts";
+
+export interface HostedEndpoint {
+  /** Such as https://ai.example.com/v1. */
+  baseUrl: string;
+  apiKey?: string;
+  model: string;
+  /** What a page costs, in credits. */
+  creditsPerPage: number;
+  /** (Default: asks for all of the text as Markdown) */
+  prompt?: string;
+  /** Milliseconds for one call. (Default: 120000) */
+  timeMs?: number;
+}
+
+const mimeTypes: Record<DocumentKind, string> = {
+  pdf: "application/pdf",
+  hwp: "application/x-hwp",
+  hwpx: "application/hwp+zip",
+  hwpml: "application/xml",
+  docx: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+  txt: "text/plain",
+  md: "text/markdown",
+  html: "text/html",
+  csv: "text/csv",
+};
+const ask = "Write the whole document as Markdown: headings, lists, tables, notes. Leave nothing out and add nothing.";
+const attempts = 3;
+const longestPause = 30;
+
+/** @throws EngineFailure when it did not answer with text; 429 and 5xx are tried three times */
+export async function convertHosted(
+  endpoint: HostedEndpoint,
+  bytes: Buffer,
+  kind: DocumentKind,
+  filename = `document.${kind}`,
+): Promise<string> {
+  const file = { filename, file_data: `data:${mimeTypes[kind]};base64,${bytes.toString("base64")}` };
+  const content = [
+    { type: "text", text: endpoint.prompt ?? ask },
+    { type: "file", file },
+  ];
+  const body = JSON.stringify({ model: endpoint.model, messages: [{ role: "user", content }] });
+  for (let attempt = 1; ; attempt++) {
+    const response = await send(endpoint, body);
+    if (response.ok) return readAnswer(response);
+    await response.body?.cancel();
+    const isBusy = response.status === 429 || response.status >= 500;
+    const pause = Number(response.headers.get("retry-after") ?? attempt);
+    if (!isBusy || attempt === attempts || !(pause <= longestPause)) {
+      throw new EngineFailure(`It answered with status ${response.status}.`);
+    }
+    await wait(pause * 1000);
+  }
+}
+
+async function send({ baseUrl, apiKey, timeMs = 120_000 }: HostedEndpoint, body: string): Promise<Response> {
+  const headers: Record<string, string> = { "content-type": "application/json" };
+  if (apiKey) headers.authorization = `Bearer ${apiKey}`;
+  try {
+    return await fetch(`${baseUrl.replace(/\/$/, "")}/chat/completions`, {
+      method: "POST",
+      headers,
+      body,
+      redirect: "error",
+      signal: AbortSignal.timeout(timeMs),
+    });
+  } catch {
+    throw new EngineFailure("It could not be reached, or took too long.");
+  }
+}
+
+async function readAnswer(response: Response): Promise<string> {
+  const answer = (await response.json().catch(() => null)) as {
+    choices?: { message?: { content?: unknown }; finish_reason?: unknown }[];
+  } | null;
+  const choice = answer?.choices?.[0];
+  if (choice?.finish_reason === "length") throw new EngineFailure("Its answer was cut off.");
+  const text = choice?.message?.content;
+  if (typeof text !== "string" || text.trim() === "") throw new EngineFailure("Its answer holds no text.");
+  return text.replace(/^```(?:markdown|md)?\n([\s\S]*)\n```\s*$/, "$1");
+}

@@ -1,0 +1,82 @@
+/**
+ * Tables written as HTML, for the sake of merged cells, become Markdown tables in which a short merged cell stands in
+ * every place it covers: each row can then be read, cited and searched alone.
+ */
+
+const largestSpan = 200;
+/** Longer cells are no labels but the text of a form: once is enough. */
+const longestRepeated = 24;
+/** Wider tables are forms on a fine grid, whose merged cells say nothing. */
+const widestRepeated = 12;
+
+export function flattenTables(markdown: string): string {
+  let text = markdown.replace(/<img\b[^>]*>/g, "");
+  // The innermost first: a table in a cell becomes lines of that cell.
+  for (let depth = 0; depth < 8 && text.includes("<table>"); depth++) {
+    text = text.replace(/<table>((?:(?!<table>)[\s\S])*?)<\/table>/g, (_, body: string, at: number, all: string) => {
+      const before = all.slice(0, at);
+      const isNested = before.split("<table>").length > before.split("</table>").length;
+      return isNested ? lines(place(body, false)) : `\n${pipeTable(withoutBlanks(place(body, true)))}\n`;
+    });
+  }
+  return text;
+}
+
+const lines = (grid: string[][]) =>
+  grid
+    .map((row) => row.filter((cell) => cell.trim() !== "").join(", "))
+    .filter(Boolean)
+    .join("<br>");
+
+/** The cells where they stand. */
+function place(body: string, repeats: boolean): string[][] {
+  const grid: string[][] = [];
+  const rows = [...body.matchAll(/<tr>([\s\S]*?)<\/tr>/g)];
+  const columns = rows.map(([, row = ""]) =>
+    [...row.matchAll(/<t[hd]([^>]*)>/g)].reduce((sum, [, attributes = ""]) => sum + span(attributes, "col"), 0),
+  );
+  const isForm = Math.max(0, ...columns) > widestRepeated;
+  rows.forEach(([, row = ""], y) => {
+    let x = 0;
+    for (const [, attributes = "", content = ""] of row.matchAll(/<t[hd]([^>]*)>([\s\S]*?)<\/t[hd]>/g)) {
+      while (grid[y]?.[x] !== undefined) x++;
+      const [wide, high] = [span(attributes, "col"), Math.min(span(attributes, "row"), rows.length - y)];
+      const again = repeats && !isForm && content.length <= longestRepeated ? content : "";
+      for (let down = 0; down < high; down++) {
+        grid[y + down] ??= [];
+        for (let right = 0; right < wide; right++) {
+          (grid[y + down] as string[])[x + right] = down === 0 && right === 0 ? content : again;
+        }
+      }
+      x += wide;
+    }
+  });
+  return Array.from(grid, (row) => Array.from(row ?? [], (cell) => cell ?? ""));
+}
+
+/** Columns that hold nothing are how forms are drawn. */
+function withoutBlanks(grid: string[][]): string[][] {
+  const width = Math.max(0, ...grid.map((row) => row.length));
+  if (width <= widestRepeated) return grid;
+  const kept = Array.from({ length: width }, (_, at) => at).filter((at) => grid.some((row) => row[at]?.trim()));
+  return grid.map((row) => kept.map((at) => row[at] ?? "")).filter((row) => row.some((cell) => cell.trim()));
+}
+
+const span = (attributes: string, name: string) =>
+  Math.min(Math.max(Number(new RegExp(`${name}span="(\\d+)"`).exec(attributes)?.[1] ?? 1), 1), largestSpan);
+
+/** A Markdown table. The first row is its head. */
+export function pipeTable(rows: string[][]): string {
+  const width = Math.max(0, ...rows.map((row) => row.length));
+  if (width === 0) return "";
+  const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
+  const [head = [], ...rest] = rows.map((row) => Array.from({ length: width }, (_, at) => cellText(row[at] ?? "")));
+  return [line(head), line(head.map(() => "---")), ...rest.map(line)].join("\n");
+}
+
+/** One line in which no sign ends the cell. */
+const cellText = (text: string) =>
+  text
+    .trim()
+    .replace(/(?<!\\)\|/g, "\\|")
+    .replace(/\s*\n\s*/g, "<br>");

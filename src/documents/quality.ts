@@ -1,0 +1,62 @@
+/**
+ * Decides whether a parser kept what the file holds. Null: it did. A sentence: the next provider is asked.
+ */
+import { readPart } from "./engines/package.ts";
+import type { DocumentKind } from "./types.ts";
+
+/** The share of the file's word pairs that a result has to hold in their order. */
+const leastRecall = 0.97;
+
+export async function judge(bytes: Buffer, kind: DocumentKind, markdown: string): Promise<string | null> {
+  if (kind === "docx") return judgeNotes(bytes, markdown);
+  if (kind === "xlsx") return judgeSheets(bytes, markdown);
+  if (kind !== "pdf") return null;
+  const { readPages } = await import("./engines/pdf-text.ts");
+  const source = (await readPages(bytes)).flat().map((line) => line.text);
+  const recall = pairRecall(source.join(" "), markdown);
+  return recall < leastRecall ? `It kept ${Math.round(recall * 100)}% of the text in its order.` : null;
+}
+
+/** How many of the source's pairs of neighbouring words the result has, from 0 to 1. */
+export function pairRecall(source: string, result: string): number {
+  const wanted = pairs(source);
+  const have = new Map<string, number>();
+  for (const pair of pairs(result)) have.set(pair, (have.get(pair) ?? 0) + 1);
+  let kept = 0;
+  for (const pair of wanted) {
+    const left = have.get(pair) ?? 0;
+    if (left > 0) kept++;
+    have.set(pair, left - 1);
+  }
+  return wanted.length === 0 ? 1 : kept / wanted.length;
+}
+
+function pairs(text: string): string[] {
+  const words =
+    text
+      .normalize("NFKC")
+      .replaceAll("<br>", " ")
+      .match(/[\p{L}\p{N}]+/gu) ?? [];
+  return words.slice(1).map((word, at) => `${words[at]} ${word}`);
+}
+
+const plain = (text: string) => text.normalize("NFKC").replace(/[^\p{L}\p{N}]/gu, "");
+
+function judgeNotes(bytes: Buffer, markdown: string): string | null {
+  const text = plain(markdown);
+  for (const part of ["word/footnotes.xml", "word/endnotes.xml"]) {
+    for (const [, note = ""] of readPart(bytes, part).matchAll(
+      /<w:(?:foot|end)note\b([\s\S]*?)<\/w:(?:foot|end)note>/g,
+    )) {
+      const words = [...note.matchAll(/<w:t(?:\s[^>]*)?>([^<]*)<\/w:t>/g)].map(([, run]) => run).join("");
+      if (!text.includes(plain(words.replace(/&(\w+|#\w+);/g, "")))) return "It dropped a note.";
+    }
+  }
+  return null;
+}
+
+function judgeSheets(bytes: Buffer, markdown: string): string | null {
+  if (bytes.includes("xl/comments")) return "It drops comments.";
+  // An empty row inside a table: it is several, one below the other.
+  return /^\|[\s|]+\|\n(?=\|[^\n]*[^\s|])/m.test(markdown) ? "It took several tables for one." : null;
+}

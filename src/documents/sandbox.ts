@@ -1,0 +1,94 @@
+/**
+ * Runs one engine over one document in a process of its own, with limits on time, memory, answer, files and network.
+ * Whatever the document does to that process, this one goes on.
+ * Next hop: `child.ts`.
+ */
+import { spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { ErrorCode } from "../errors/codes.ts";
+import { SvcError } from "../errors/svc-error.ts";
+import type { Task } from "./engines/run.ts";
+import type { EngineResult } from "./types.ts";
+
+export interface SandboxLimits {
+  /** Milliseconds for one engine. (Default: 30000) */
+  timeMs?: number;
+  /** Bytes of resident memory. Watched on Linux; elsewhere the heap's limit holds. (Default: 402653184, 384 MiB) */
+  memoryBytes?: number;
+}
+
+/** An engine that could not do it. The next provider may. */
+export class EngineFailure extends Error {}
+
+const largestAnswer = 64 * 1024 * 1024;
+const child = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "child.ts" : "child.js", import.meta.url));
+
+/** What the process may read: this package, and the folders of installed packages above it. */
+function readable(): string[] {
+  const here = fileURLToPath(new URL("../..", import.meta.url));
+  const parser = createRequire(import.meta.url).resolve("kordoc");
+  const packages = parser.slice(0, parser.indexOf(`${sep}node_modules${sep}`) + `${sep}node_modules${sep}`.length);
+  return [here, packages].map((folder) => `--allow-fs-read=${folder}*`);
+}
+
+/** @throws SvcError what the document is at fault for @throws EngineFailure what the engine is */
+export async function runSandboxed(task: Task, bytes: Buffer, limits: SandboxLimits = {}): Promise<EngineResult> {
+  const { timeMs = 30_000, memoryBytes = 384 * 1024 * 1024 } = limits;
+  const heap = Math.floor(memoryBytes / 1024 / 1024 / 1.5);
+  // No environment: nothing that the platform was configured with is within reach of a document.
+  const process = spawn(
+    globalThis.process.execPath,
+    ["--permission", ...readable(), `--max-old-space-size=${heap}`, "--no-warnings", child],
+    { env: { PATH: "" }, stdio: ["pipe", "pipe", "pipe"] },
+  );
+  let reason = "It broke off.";
+  const stop = (why: string) => {
+    reason = why;
+    process.kill("SIGKILL");
+  };
+  const clock = setTimeout(() => stop("It took too long."), timeMs);
+  const watch = setInterval(async () => {
+    if ((await residentBytes(process.pid)) > memoryBytes) stop("It took too much memory.");
+  }, 50);
+  try {
+    return await new Promise<EngineResult>((resolve, reject) => {
+      const answer: Buffer[] = [];
+      let size = 0;
+      let log = "";
+      process.stdout.on("data", (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > largestAnswer) return stop("Its text is larger than is kept here.");
+        answer.push(chunk);
+      });
+      process.stderr.on("data", (chunk: Buffer) => {
+        log = (log + chunk).slice(-4_000);
+      });
+      // A process that ended early does not read on: its end says why.
+      process.stdin.on("error", () => {});
+      process.on("error", reject);
+      process.on("close", (code) => {
+        if (code !== 0) return reject(new EngineFailure(reason, { cause: log }));
+        const { result, error } = JSON.parse(Buffer.concat(answer).toString("utf8"));
+        if (result) return resolve(result);
+        reject(error.code ? toError(error) : new EngineFailure(error.message, { cause: log }));
+      });
+      process.stdin.write(`${JSON.stringify(task)}\n`);
+      process.stdin.end(bytes);
+    });
+  } finally {
+    clearTimeout(clock);
+    clearInterval(watch);
+  }
+}
+
+const toError = ({ code, message, hint }: { code: ErrorCode; message: string; hint?: string }) =>
+  new SvcError(code, message, hint === undefined ? {} : { hint });
+
+async function residentBytes(pid: number | undefined): Promise<number> {
+  if (globalThis.process.platform !== "linux" || pid === undefined) return 0;
+  const pages = await readFile(`/proc/${pid}/statm`, "utf8").catch(() => "0 0");
+  return Number(pages.split(" ")[1]) * 4096;
+}

@@ -1,0 +1,32 @@
+/** The headings of a Markdown text, and the text without Markdown's signs. */
+import type { DocumentSection } from "./types.ts";
+
+const fence = /^ {0,3}(```|~~~)/;
+
+export function cutSections(markdown: string): DocumentSection[] {
+  const sections: DocumentSection[] = [];
+  let offset = 0;
+  let isCode = false;
+  for (const line of markdown.split("\n")) {
+    if (fence.test(line)) isCode = !isCode;
+    const [, signs = "", title = ""] = (!isCode && /^ {0,3}(#{1,6})\s+(.+?)\s*#*\s*$/.exec(line)) || [];
+    if (signs) sections.push({ level: signs.length, title: plainText(title), offset });
+    offset += line.length + 1;
+  }
+  return sections;
+}
+
+/** For search and for people; not meant to be read as Markdown again. */
+export function plainText(markdown: string): string {
+  return markdown
+    .replace(/^ {0,3}#{1,6}\s+/gm, "")
+    .replace(/^\|(\s*:?-+:?\s*\|)+\s*$\n?/gm, "")
+    .replace(/^\|\s*|\s*\|$/gm, "")
+    .replace(/\s*(?<!\\)\|\s*/g, "\t")
+    .replaceAll("<br>", " ")
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replace(/(\*\*|__|~~)(?=\S)(.+?)(?<=\S)\1/g, "$2")
+    .replace(/&lt;/g, "<")
+    .replace(/\\([!-/:-@[-`{-~])/g, "$1")
+    .trim();
+}

@@ -1,0 +1,78 @@
+/**
+ * Finds out what a file is: by its content, and by its name where the content does not say (text formats).
+ * Next hop: `routing.ts` knows who reads it.
+ */
+import { encrypted, unreadable, unsupported } from "./refusals.ts";
+import type { ConvertOptions, DocumentKind } from "./types.ts";
+import { listZip } from "./zip.ts";
+
+const byExtension: Record<string, DocumentKind> = {
+  csv: "csv",
+  tsv: "csv",
+  htm: "html",
+  html: "html",
+  xhtml: "html",
+  md: "md",
+  markdown: "md",
+};
+const byMimeType: Record<string, DocumentKind> = {
+  "text/csv": "csv",
+  "text/tab-separated-values": "csv",
+  "text/html": "html",
+  "application/xhtml+xml": "html",
+  "text/markdown": "md",
+};
+const images = ["89504e47", "ffd8ff", "47494638", "424d", "49492a00", "4d4d002a"];
+const legacy = {
+  WordDocument: ["A legacy Word document (.doc)", "Save it as .docx."],
+  Workbook: ["A legacy Excel workbook (.xls)", "Save it as .xlsx."],
+  "PowerPoint Document": ["A legacy presentation (.ppt)", "Export it as PDF."],
+} as const;
+
+/** @throws SvcError UNSUPPORTED_MEDIA_TYPE, DOCUMENT_ENCRYPTED, DOCUMENT_UNREADABLE */
+export function sniff(bytes: Buffer, { filename = "", mimeType = "" }: ConvertOptions): DocumentKind {
+  if (bytes.length === 0) throw unreadable("The file is empty.");
+  const head = bytes.subarray(0, 1024).toString("latin1");
+  if (head.includes("%PDF-")) return "pdf";
+  if (head.startsWith("HWP Document File")) return "hwp";
+  if (head.startsWith("PK")) return packageKind(bytes);
+  if (head.startsWith("\u00d0\u00cf\u0011\u00e0")) return compoundKind(bytes);
+  const hex = bytes.subarray(0, 12).toString("hex");
+  if (images.some((magic) => hex.startsWith(magic)) || (head.startsWith("RIFF") && head.slice(8, 12) === "WEBP")) {
+    throw unsupported("An image", "Use ai.vision.extractText, or an image part in ai.chat.");
+  }
+  return textKind(head, filename, mimeType);
+}
+
+function packageKind(bytes: Buffer): DocumentKind {
+  const entries = listZip(bytes);
+  const names = new Set(entries.map((entry) => entry.name));
+  if (entries.some((entry) => entry.isEncrypted)) throw encrypted();
+  if (names.has("word/document.xml")) return "docx";
+  if (names.has("xl/workbook.xml")) return "xlsx";
+  if ([...names].some((name) => /^Contents\/section\d+\.xml$/i.test(name))) return "hwpx";
+  if (names.has("ppt/presentation.xml")) throw unsupported("A presentation (.pptx)", "Export it as PDF.");
+  if ([...names].some((name) => /(^|\/)document\d*\.xml$/.test(name))) return "docx";
+  throw unsupported("This kind of zip", "Convert the documents in it one by one.");
+}
+
+/** Compound files are directories of streams; their names are in UTF-16. */
+function compoundKind(bytes: Buffer): DocumentKind {
+  const has = (name: string) => bytes.includes(Buffer.from(name, "utf16le"));
+  if (has("EncryptedPackage")) throw encrypted();
+  if (has("FileHeader") || has("HwpSummaryInformation")) return "hwp";
+  for (const [stream, [what, instead]] of Object.entries(legacy)) if (has(stream)) throw unsupported(what, instead);
+  throw unsupported("This kind of compound file", "Save it as .docx, .xlsx or PDF.");
+}
+
+function textKind(head: string, filename: string, mimeType: string): DocumentKind {
+  const plain = head
+    .replaceAll("\0", "")
+    .replace(/^(\u00ef\u00bb\u00bf|\u00ff\u00fe|\u00fe\u00ff)/, "")
+    .trimStart();
+  if (/<HWPML[\s>]/i.test(plain)) return "hwpml";
+  const named = byMimeType[mimeType.split(";")[0]?.trim().toLowerCase() ?? ""];
+  const kind = byExtension[/\.([^.]+)$/.exec(filename.toLowerCase())?.[1] ?? ""] ?? named;
+  if (kind) return kind;
+  return /^(<\?xml[^>]*>\s*)?(<!--[\s\S]*?-->\s*)*<(!doctype html|html|head|body)[\s>]/i.test(plain) ? "html" : "txt";
+}
