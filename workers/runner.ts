@@ -19,6 +19,8 @@ import { tasks } from "./tasks.ts";
 export const defaultConcurrency = 4;
 /** In milliseconds: jobs that come due are found by looking; new ones announce themselves. */
 const pollInterval = 1_000;
+/** In milliseconds: before a worker that lost the database begins anew. */
+const restartAfter = 500;
 
 export interface WorkerOptions {
   app: LoadedApp;
@@ -36,8 +38,8 @@ export interface WorkerOptions {
 }
 
 export interface Worker {
-  /** The name under which it holds jobs. */
-  id: string;
+  /** The name under which it holds jobs. Another one after it lost the database. */
+  readonly id: string;
   /** Resolves when it takes jobs. */
   ready: Promise<void>;
   /** Takes no more jobs and lets those that run end; after `limits.shutdownMs` they are given back. */
@@ -57,47 +59,19 @@ export function startWorker(options: WorkerOptions): Worker {
   const runtime = createRuntime(app, pools, config, options.secrets, log);
   const services: TaskServices = { app, runtime, sessionOf: sessionsOfUsers(pools.system, app.auth) };
 
-  const list: TaskList = {};
-  let abandoned = false;
-  for (const task of chosen) {
-    list[task.kind] = (payload, helpers) =>
-      runJob(task, payload, helpers, pool.id, services).catch((error) => {
-        // Given back, and so nobody's business here: the library is not to look for a pool that is closed.
-        if (abandoned) return new Promise<never>(() => {});
-        throw error;
-      });
-  }
-
-  // Nobody could tell that a worker is dead that holds jobs and no lock.
-  const { promise: ready, resolve: begin } = Promise.withResolvers<void>();
-  const pool = runTaskList(
-    {
-      concurrency,
-      pollInterval,
-      noHandleSignals: true,
-      logger: new QueueLogger(() => toPino(log)),
-      gracefulShutdownAbortTimeout: Math.max(1, config.limits.shutdownMs / 2),
-      preset: { plugins: [beforeFirstJob(() => ready)] },
-    },
-    list,
-    pools.system,
-  );
-  const rescue = startRescue({
-    url: options.urls.system,
-    worker: pool.id,
-    pool: pools.system,
-    log,
-    ...(options.rescueEveryMs && { lookEveryMs: options.rescueEveryMs }),
-  });
+  const { promise: ready, resolve: nowReady } = Promise.withResolvers<void>();
   // A worker that takes no calls of procedures leaves the crons to those that do.
   const takesCrons = chosen.some(({ kind }) => kind === "procedure");
   const crontab = startCrontab({ crons: takesCrons ? app.api["~svc"].crons : [], pool: pools.system, log });
-  rescue.held.then(begin);
-  pool.promise.catch((error) => log.error({ err: error }, "the worker ended in disorder"));
 
+  let abandoned = false;
+  let life = begin();
+  let again: NodeJS.Timeout | undefined;
   let stopping: Promise<void> | undefined;
   return {
-    id: pool.id,
+    get id() {
+      return life.pool.id;
+    },
     ready,
     stop() {
       stopping ??= stop();
@@ -105,17 +79,72 @@ export function startWorker(options: WorkerOptions): Worker {
     },
   };
 
+  /** The library's pool of workers, with the lock that says that it lives. */
+  function begin() {
+    const list: TaskList = {};
+    for (const task of chosen) {
+      list[task.kind] = (payload, helpers) =>
+        runJob(task, payload, helpers, pool.id, services).catch((error) => {
+          // Given back, and so nobody's business here: the library is not to look for a pool that is closed.
+          if (abandoned) return new Promise<never>(() => {});
+          throw error;
+        });
+    }
+    // Nobody could tell that a worker is dead that holds jobs and no lock.
+    const { promise: held, resolve: hold } = Promise.withResolvers<void>();
+    const pool = runTaskList(
+      {
+        concurrency,
+        pollInterval,
+        noHandleSignals: true,
+        logger: new QueueLogger(() => toPino(log)),
+        gracefulShutdownAbortTimeout: Math.max(1, config.limits.shutdownMs / 2),
+        preset: {
+          plugins: [beforeFirstJob(() => held)],
+          // Otherwise the library does not handle the rejection when the database is away at the end of a job.
+          worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 },
+        },
+      },
+      list,
+      pools.system,
+    );
+    const rescue = startRescue({
+      url: options.urls.system,
+      worker: pool.id,
+      pool: pools.system,
+      log,
+      ...(options.rescueEveryMs && { lookEveryMs: options.rescueEveryMs }),
+    });
+    rescue.held.then(hold).then(nowReady);
+    pool.promise.then(
+      () => stopping || replace("it ended"),
+      (error) => stopping || replace(error),
+    );
+    return { pool, rescue, hold };
+  }
+
+  /** A pool that could not say how a job ended, as when PostgreSQL restarts, gives up. What it still holds is rescued. */
+  function replace(reason: unknown): void {
+    log.warn({ reason: String(reason) }, "the worker lost the database; starting anew");
+    again = setTimeout(async () => {
+      await life.rescue.close();
+      if (!stopping) life = begin();
+    }, restartAfter);
+  }
+
   async function stop(): Promise<void> {
     log.info("stopping: finishing jobs that run");
+    clearTimeout(again);
+    const { pool, rescue, hold } = life;
     const graceful = Promise.resolve(pool.gracefulShutdown()).then(
       () => true,
       () => true,
     );
     await crontab.close();
-    begin(); // in case it never began
+    hold(); // in case it never began
     if (!(await Promise.race([graceful, after(config.limits.shutdownMs)]))) {
       abandoned = true;
-      await giveBack(pools, pool.id, log);
+      await giveBack(pools, pool.id, log).catch((error) => log.warn({ err: error }, "jobs are left to the rescue"));
     }
     await rescue.close();
     await pools.close();

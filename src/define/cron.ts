@@ -3,7 +3,7 @@
  * Next hop: `workers/crontab.ts` finds out when, `src/define/schedule.ts` says what a schedule is.
  */
 import { DefinitionError } from "./definition-error.ts";
-import type { Procedure, ProcedureDefinition } from "./procedure.ts";
+import type { Procedure, ProcedureDefinition, ProcedureTypes } from "./procedure.ts";
 import {
   cronSchedule,
   dailySchedule,
@@ -25,7 +25,7 @@ export interface Cron {
   readonly "~svc": { readonly cron: CronDefinition };
 }
 
-type Internal = Procedure<{ name: string; kind: "internal"; input: never; output: unknown }>;
+type Internal = ProcedureTypes & { kind: "internal" };
 
 export interface ClockTime {
   /** 0 to 23. */
@@ -67,7 +67,7 @@ export class CronBuilder {
   }
 
   /** Finishes the cron. @param procedure an internal one; it runs as the system, and its input is undefined */
-  handler(procedure: Internal | Procedure): Cron {
+  handler<T extends Internal>(procedure: Procedure<T>): Cron {
     const definition = procedure?.["~svc"]?.procedure;
     if (definition?.kind !== "internal") {
       throw new DefinitionError(`The handler of the cron "${this.#name}" is no internal procedure.`, {

@@ -150,6 +150,39 @@ describe("the rescue", () => {
   });
 });
 
+describe("a worker whose connections are cut, again and again", () => {
+  test("does every job once, and its process lives on", { timeout: 120_000 }, async () => {
+    await worker({ rescueEveryMs: 50 });
+    const total = 200;
+    for (let index = 0; index < total; index++) {
+      gate(`cut ${index}`)?.resolve();
+      await enqueue("crash.wait", `cut ${index}`);
+    }
+    const count = async () =>
+      Number((await db.sql("select count(*) from public.notes where title like 'cut %'"))[0]?.count);
+    for (let cut = 1; cut <= 4; cut++) {
+      await until(async () => (await count()) >= (cut * total) / 6);
+      // All but the test's own: as a restart of PostgreSQL, which would disturb other files.
+      await db.sql(
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+           and usename in ('svc_request', 'svc_system')`,
+      );
+    }
+    // A handler whose answer was lost has failed: its next attempt is seconds away.
+    await until(async () => {
+      await db.sql(
+        "update graphile_worker._private_jobs set run_at = now() where locked_at is null and run_at > now()",
+      );
+      return (await jobs(db)).length === 0;
+    });
+    const titles = await db.sql(
+      "select title, count(*)::integer from public.notes where title like 'cut %' group by title",
+    );
+    expect(titles).toHaveLength(total);
+    expect(titles.filter((row) => row.count !== 1)).toEqual([]);
+  });
+});
+
 describe("a worker that lost its job and goes on", () => {
   test("cannot commit what it did for it", async () => {
     await worker();

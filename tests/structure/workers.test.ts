@@ -1,0 +1,22 @@
+// If this file fails, an operator can no longer see in workers/tasks/ what runs in the background, and what a retry does.
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { tasks } from "../../workers/tasks.ts";
+import { root } from "../support/global-setup.ts";
+
+const folder = join(root, "workers/tasks");
+
+test("every kind of job is a file of workers/tasks/, and every file is in the list", async () => {
+  const files = await readdir(folder);
+  expect(files.every((file) => file.endsWith(".ts"))).toBe(true);
+  expect(files.map((file) => file.replace(/\.ts$/, "")).sort()).toEqual(tasks.map(({ kind }) => kind).sort());
+});
+
+test("every one says how often it is tried, and what happens when it runs again", async () => {
+  for (const file of await readdir(folder)) {
+    const text = await readFile(join(folder, file), "utf8");
+    expect(text, file).toMatch(/^ \* Retries: .{10,}/m);
+    expect(text, file).toMatch(/^ \* Idempotency: .{10,}/m);
+  }
+});

@@ -1,0 +1,41 @@
+/** If these fail, a cron takes what clients may call, or something is scheduled that could never run. */
+import { describe, expectTypeOf, it } from "vitest";
+import { type Context, createSvcProcedureBuilders, cron, defineApi } from "../../src/index.ts";
+
+const procedure = createSvcProcedureBuilders();
+
+describe("a cron", () => {
+  it("takes internal procedures alone", () => {
+    const digest = procedure.internal.name("a.digest").handler(() => 1);
+    const nightly = cron.name("nightly").daily({ hour: 3 }).handler(digest);
+    defineApi({ procedures: { digest }, crons: { nightly } });
+    const query = procedure.query.name("a.q").handler(() => 1);
+    // @ts-expect-error a query is for clients
+    expectTypeOf(() => cron.name("x").daily({ hour: 3 }).handler(query));
+  });
+
+  it("knows its schedules", () => {
+    // @ts-expect-error there is no such unit
+    expectTypeOf(() => cron.name("x").interval({ days: 1 }));
+    // @ts-expect-error an hour is missing
+    expectTypeOf(() => cron.name("x").daily({}));
+  });
+});
+
+describe("an internal procedure", () => {
+  it("runs as the system, and as nobody else", () => {
+    procedure.internal.name("a.b").runAs("system");
+    // @ts-expect-error only the system
+    expectTypeOf(() => procedure.internal.name("a.b").runAs("admin"));
+    // @ts-expect-error mutations run as their caller
+    expectTypeOf(() => procedure.mutation.name("a.b").runAs("system"));
+  });
+});
+
+describe("context.scheduler", () => {
+  it("gives the job's id and takes times in three forms", () => {
+    expectTypeOf<Context["scheduler"]["runAfter"]>().returns.resolves.toBeString();
+    expectTypeOf<Context["scheduler"]["runAt"]>().parameter(0).toEqualTypeOf<Date | number | string>();
+    expectTypeOf<Context["scheduler"]["cancel"]>().returns.resolves.toBeBoolean();
+  });
+});
