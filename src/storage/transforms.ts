@@ -3,6 +3,7 @@
  * Next hop: `image-engine.ts` makes them.
  */
 import { buffer } from "node:stream/consumers";
+import { crc32 } from "node:zlib";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Image } from "./image-engine.ts";
 import { objectKey, type Storage, type StorageObject, transformPrefix } from "./storage.ts";
@@ -37,7 +38,8 @@ export function createTransforms(storage: Storage): Transforms {
   async function find(object: StorageObject, options: TransformOptions, webp: boolean, name: string) {
     const key = `${transformPrefix(object.id)}${name}`;
     const kept = await storage.driver.read(key);
-    if (kept) return unpack(await buffer(kept));
+    const whole = kept && unpack(await buffer(kept));
+    if (whole) return whole;
     if (object.size > maxSource) throw new UnreadableImage("This file is too large for an image.");
     return slots.run(async () => {
       const source = await storage.driver.read(objectKey(object.id));
@@ -45,11 +47,19 @@ export function createTransforms(storage: Storage): Transforms {
       // Loaded with the first image: many processes never see one.
       const { transformImage } = await import("./image-engine.ts");
       const image = await transformImage(await buffer(source), options, webp);
-      await storage.driver.put(key, [pack(image)] as unknown as AsyncIterable<Uint8Array>);
+      await keep(key, image);
       // Deleted meanwhile? Whoever deletes removes the row first and its transforms then: one of the two sees the other.
       const { rows } = await storage.pool.query("select svc_private.missing_storage_objects($1) as id", [[object.id]]);
       if (rows.length > 0) await storage.driver.deleteAll(transformPrefix(object.id));
       return rows.length > 0 ? null : image;
+    });
+  }
+
+  /** What cannot be kept, on a full disk for example, is sent all the same and made again. */
+  async function keep(key: string, image: Image): Promise<void> {
+    const bytes = [pack(image)] as unknown as AsyncIterable<Uint8Array>;
+    await storage.driver.put(key, bytes, { durable: false }).catch((err) => {
+      storage.log.warn({ err, key }, "a transform could not be kept");
     });
   }
 
@@ -77,12 +87,15 @@ function nameOf({ w, h, f, q, fit }: TransformOptions, webp: boolean): string {
   return [w ?? "", h ?? "", f ?? (webp ? "webp" : "own"), q ?? "", fit ?? ""].join("-");
 }
 
-/** A kept transform is its media type, a line break, and its bytes. */
-const pack = ({ type, bytes }: Image) => Buffer.concat([Buffer.from(`${type}\n`), bytes]);
+/** A kept transform is its media type and its bytes' checksum, a line break, and the bytes. */
+const pack = ({ type, bytes }: Image) => Buffer.concat([Buffer.from(`${type} ${crc32(bytes)}\n`), bytes]);
 
-function unpack(kept: Buffer): Image {
+/** @returns null for what a power cut left of one: they are not flushed, since they can be made again */
+function unpack(kept: Buffer): Image | null {
   const end = kept.indexOf("\n");
-  return { type: kept.toString("latin1", 0, end), bytes: kept.subarray(end + 1) };
+  const [type = "", checksum] = kept.toString("latin1", 0, Math.max(0, end)).split(" ");
+  const bytes = kept.subarray(end + 1);
+  return String(crc32(bytes)) === checksum ? { type, bytes } : null;
 }
 
 /** So many at once, so many behind them. */

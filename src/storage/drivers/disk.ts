@@ -10,6 +10,9 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ByteRange, StorageDriver, StoredBytes } from "./driver.ts";
 
+/** In bytes: what is read at once. Node's own 64 KiB cost a third of the speed of a large download. */
+const chunk = 256 * 1024;
+
 /** @param folder absolute; made when it is first written to */
 export class DiskDriver implements StorageDriver {
   readonly #folder: string;
@@ -18,25 +21,25 @@ export class DiskDriver implements StorageDriver {
     this.#folder = folder;
   }
 
-  async put(key: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  async put(key: string, bytes: AsyncIterable<Uint8Array>, { durable = true } = {}): Promise<void> {
     const passing = join(this.#folder, "incoming", randomUUID());
     const path = this.#path(key);
     await mkdir(dirname(passing), { recursive: true });
     try {
       const file = await open(passing, "wx", 0o600);
       // Closes the file, also when the source breaks.
-      await pipeline(bytes, file.createWriteStream({ flush: true }));
+      await pipeline(bytes, file.createWriteStream({ flush: durable }));
       await takePlace(passing, path);
     } catch (error) {
       await rm(passing, { force: true });
       throw error;
     }
-    await syncFolder(dirname(path));
+    if (durable) await syncFolder(dirname(path));
   }
 
   async read(key: string, range?: ByteRange): Promise<Readable | null> {
     const file = await open(this.#path(key), "r").catch(orNull);
-    return file && createReadStream("", { fd: file, ...range });
+    return file && createReadStream("", { fd: file, highWaterMark: chunk, ...range });
   }
 
   async delete(key: string): Promise<void> {
