@@ -10,8 +10,8 @@ export interface Runner {
   process: Contestant;
   path: string;
   headers: Record<string, string>;
-  /** The next request's body. */
-  body(): string;
+  /** The next request's body; without it, it is a GET. */
+  body?(): string;
 }
 
 export interface Result {
@@ -62,13 +62,14 @@ async function slice(
   const before = runner.process.cpu();
   const start = performance.now();
   let end = start;
+  const { body } = runner;
   const options: autocannon.Options = {
     url: `${runner.process.url}${runner.path}`,
-    method: "POST",
+    method: body ? "POST" : "GET",
     headers: { "content-type": "application/json", ...runner.headers },
     connections,
     ...(amount ? { amount } : { duration: seconds }),
-    requests: [{ setupRequest: (request) => ({ ...request, body: runner.body() }) }],
+    ...(body && { requests: [{ setupRequest: (request) => ({ ...request, body: body() }) }] }),
   };
   const result = await new Promise<autocannon.Result>((resolve, reject) => {
     const instance = autocannon(options, (error, finished) => (error ? reject(error) : resolve(finished)));

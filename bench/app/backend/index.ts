@@ -16,6 +16,12 @@ const echoToAnyone = procedure.query
   .allowAnonymous()
   .handler(({ input }) => input.text);
 
+/** What bench/storage.ts reads back. */
+const storeFile = procedure.mutation
+  .name("storeFile")
+  .input(v.object({ file: v.file() }))
+  .handler(({ context, input }) => context.storage.store(input.file, { visibility: "public" }));
+
 const found = { searchFields: ["title"], allowedFilters: ["title", "done", "priority", "createdAt"] } as const;
 
 export default defineApi({
@@ -30,5 +36,6 @@ export default defineApi({
     deepItems: createCrud(schema.deepItems, { ...found, count: "none", methods: ["list"] }),
     echo,
     echoToAnyone,
+    storeFile,
   },
 });

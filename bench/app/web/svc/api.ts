@@ -87,4 +87,5 @@ export const api = {
   },
   echo: query<Procedures["echo"]>("echo"),
   echoToAnyone: query<Procedures["echoToAnyone"]>("echoToAnyone"),
+  storeFile: mutation<Procedures["storeFile"]>("storeFile"),
 } as const;

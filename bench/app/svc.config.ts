@@ -1,0 +1,6 @@
+import { defineConfig } from "@svc/core";
+
+export default defineConfig({
+  // bench/storage.ts: 100 MiB in one call.
+  limits: { multipartBytes: 128 * 1024 * 1024 },
+});
