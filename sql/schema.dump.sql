@@ -1313,7 +1313,7 @@ AS $function$
            -- methylated for methylation: the stemmer leaves them apart.
            (quote_literal(left(lexeme, greatest(4, length(lexeme) - 3))) || ':*')::tsquery as kin
       from unnest(claims) with ordinality as one (text, claim),
-           unnest(tsvector_to_array(to_tsvector(stemming, one.text))) as lexeme
+           unnest(tsvector_to_array(svc.words_of(one.text, stemming))) as lexeme
   ), total as materialized (
     select count(*)::double precision as chunks from scoped
   ), weights as materialized (
@@ -1359,7 +1359,7 @@ AS $function$
           from unnest(c.sentence_starts) as starts
       ) sentence
       -- offset 0: computed once for a sentence, not once for each word of the claim.
-      cross join lateral (select to_tsvector(stemming, sentence.text) as words offset 0) said
+      cross join lateral (select svc.words_of(sentence.text, stemming) as words offset 0) said
       cross join lateral (
         select coalesce(sum(one.weight) filter (where said.words @@ one.query), 0) / nullif(w.weight, 0) as coverage,
                coalesce(array_agg(one.lexeme) filter (where said.words @@ one.query), '{}') as matched,
@@ -1677,9 +1677,9 @@ begin
            row_number() over (order by section_position, chunk_position), c ->> 'text',
            array(select jsonb_array_elements_text(c -> 'sentenceStarts')::integer), (c ->> 'start')::integer,
            (c ->> 'end')::integer, (c ->> 'pageStart')::integer, (c ->> 'pageEnd')::integer,
-           setweight(to_tsvector(stemming, concat_ws(' ', source.title, (
+           svc.words_of(concat_ws(' ', source.title, (
              select string_agg(heading, ' ') from jsonb_array_elements_text(s -> 'section' -> 'path') heading
-           ))), 'B') || to_tsvector(stemming, c ->> 'text')
+           ), c ->> 'text'), stemming)
       from jsonb_array_elements(document) with ordinality as sections (s, section_position),
            jsonb_array_elements(s -> 'section' -> 'chunks') with ordinality as chunks (c, chunk_position);
   end if;
@@ -1899,6 +1899,27 @@ end
 $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: Keys and cosine similarities of the rows that the caller may read and whose vectors are nearest, nearest first.
+
+-- Function svc.words_of(text,regconfig) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.words_of(content text, stemming regconfig)
+ RETURNS tsvector
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select case
+    when content !~ '[\u1100-\u11ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7ff]' then to_tsvector(stemming, content)
+    else to_tsvector(
+      stemming, regexp_replace(content, '[\u1100-\u11ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7ff]+', ' ', 'g')
+    ) || array_to_tsvector(array(
+      select distinct substr(run[1], i, 2)
+        from regexp_matches(content, '[\u1100-\u11ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7ff]+', 'g') as run
+       cross join generate_series(1, greatest(length(run[1]) - 1, 1)) as i
+    ))
+  end
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: The words of a text, stemmed; runs of Korean, Japanese and Chinese as pairs of characters.
 
 -- Function svc_private.add_procedure_job(jsonb,text,json,timestamp with time zone,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.add_procedure_job(caller jsonb, procedure text, args json, due timestamp with time zone, request_id text)

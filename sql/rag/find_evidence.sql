@@ -56,7 +56,7 @@ as $$
            -- methylated for methylation: the stemmer leaves them apart.
            (quote_literal(left(lexeme, greatest(4, length(lexeme) - 3))) || ':*')::tsquery as kin
       from unnest(claims) with ordinality as one (text, claim),
-           unnest(tsvector_to_array(to_tsvector(stemming, one.text))) as lexeme
+           unnest(tsvector_to_array(svc.words_of(one.text, stemming))) as lexeme
   ), total as materialized (
     select count(*)::double precision as chunks from scoped
   ), weights as materialized (
@@ -102,7 +102,7 @@ as $$
           from unnest(c.sentence_starts) as starts
       ) sentence
       -- offset 0: computed once for a sentence, not once for each word of the claim.
-      cross join lateral (select to_tsvector(stemming, sentence.text) as words offset 0) said
+      cross join lateral (select svc.words_of(sentence.text, stemming) as words offset 0) said
       cross join lateral (
         select coalesce(sum(one.weight) filter (where said.words @@ one.query), 0) / nullif(w.weight, 0) as coverage,
                coalesce(array_agg(one.lexeme) filter (where said.words @@ one.query), '{}') as matched,

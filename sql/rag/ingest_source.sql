@@ -56,9 +56,9 @@ begin
            row_number() over (order by section_position, chunk_position), c ->> 'text',
            array(select jsonb_array_elements_text(c -> 'sentenceStarts')::integer), (c ->> 'start')::integer,
            (c ->> 'end')::integer, (c ->> 'pageStart')::integer, (c ->> 'pageEnd')::integer,
-           setweight(to_tsvector(stemming, concat_ws(' ', source.title, (
+           svc.words_of(concat_ws(' ', source.title, (
              select string_agg(heading, ' ') from jsonb_array_elements_text(s -> 'section' -> 'path') heading
-           ))), 'B') || to_tsvector(stemming, c ->> 'text')
+           ), c ->> 'text'), stemming)
       from jsonb_array_elements(document) with ordinality as sections (s, section_position),
            jsonb_array_elements(s -> 'section' -> 'chunks') with ordinality as chunks (c, chunk_position);
   end if;

@@ -22,10 +22,15 @@ export function conflictsBetween(claim: string, sentence: string): Conflict[] {
 
 const denials = new Set(["no", "not", "never", "none", "neither", "nor", "cannot", "without", "nobody", "nothing"]);
 const failures = /^(?:fail(?:s|ed|ing|ure)?|lack(?:s|ed|ing)?|absen(?:t|ce)|unable|unlikely)$/;
+/** In Korean a denial is a part of the verb. */
+const koreanDenial = /않|없|못|아니|^안$/;
 
 /** Two denials make none: "not without" is "with". */
 const isDenied = (words: string[]) =>
-  words.filter((word) => denials.has(word) || word.endsWith("n't") || failures.test(word)).length % 2 === 1;
+  words.filter((word) => denials.has(word) || word.endsWith("n't") || failures.test(word) || koreanDenial.test(word))
+    .length %
+    2 ===
+  1;
 
 /** A word whose opposite stands in the sentence, which lacks the word itself. */
 const isOpposed = (claim: string[], sentence: string[]) =>

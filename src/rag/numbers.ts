@@ -2,7 +2,7 @@
  * Numbers and what they count.
  * Next hop: `conflicts.ts`.
  */
-import { isNumber } from "./words.ts";
+import { isNumber, isUnspaced } from "./words.ts";
 
 /**
  * Whether a claim's number is missing where the sentence has numbers, or counts there what another one counts in the
@@ -46,7 +46,9 @@ const placesOf = (words: string[]): Place[] =>
     return [{ number: word, unit, near: near.map(singular) }];
   });
 
-const singular = (word: string) => (word.length > 3 && word.endsWith("s") ? word.slice(0, -1) : word);
+/** Without the plural's s, or what another script hangs on it. */
+const singular = (word: string) =>
+  isUnspaced(word) ? word.slice(0, 1) : word.length > 3 && word.endsWith("s") ? word.slice(0, -1) : word;
 
 const common = new Set(
   "a an the of in on at to by for from with and or as is are was were be been it its this that than per up out who".split(

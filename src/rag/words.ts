@@ -3,6 +3,16 @@
  * Next hop: `conflicts.ts`.
  */
 
+const unspaced = String.raw`[\p{sc=Hangul}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]`;
+
+/** Scripts that hang units and particles on numbers and words, or write without spaces. */
+export const isUnspaced = (word: string) => new RegExp(`^${unspaced}`, "u").test(word);
+
+const word = new RegExp(
+  String.raw`\d+(?:[.,:]\d+)*(?=${unspaced}|(?![\p{L}\p{N}-]))|[\p{L}\p{N}]+(?:['-][\p{L}\p{N}]+)*|%`,
+  "gu",
+);
+
 /** Words keep their apostrophes and hyphens, numbers lose the separators of thousands; `%` is a word. */
 export const wordsOf = (text: string): string[] =>
   text
@@ -10,6 +20,6 @@ export const wordsOf = (text: string): string[] =>
     .replaceAll("’", "'")
     .replaceAll(/(?<=\d),(?=\d{3}(?!\d))/g, "")
     .replaceAll(/per ?cent\b/g, "%")
-    .match(/\d+(?:[.,:]\d+)*(?![\p{L}\p{N}-])|[\p{L}\p{N}]+(?:['-][\p{L}\p{N}]+)*|%/gu) ?? [];
+    .match(word) ?? [];
 
 export const isNumber = (word: string | undefined) => word !== undefined && /^\d+(?:[.,:]\d+)*$/.test(word);

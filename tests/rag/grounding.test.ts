@@ -93,6 +93,23 @@ describe("what overlaps and says something else is not supported", () => {
   });
 });
 
+describe("Korean, by pairs of characters", () => {
+  const korean = "사무실은 8시에 문을 연다. 모든 배는 하룻밤에 12유로를 낸다. 디젤은 창고에 보관하면 안 된다.";
+  test.for([
+    ["사무실은 8시에 문을 연다", "supported"],
+    ["모든 배는 하룻밤에 12유로를 낸다", "supported"],
+    ["모든 배는 하룻밤에 15유로를 낸다", "insufficient_evidence"],
+    ["모든 배는 하룻밤에 12달러를 낸다", "insufficient_evidence"],
+    ["사무실은 8시에 문을 열지 않는다", "insufficient_evidence"],
+    ["항구는 십구 세기에 건설되었다", "insufficient_evidence"],
+  ])("%s: %s", async ([claim, status]) => {
+    const korea = { corpus: "korean", visibility: "private" };
+    await running.mutate(ann, "docs.ingest", { title: "안내", text: korean, scope: korea });
+    const { claims } = await answer([claim as string], { scope: korea });
+    expect(claims[0].status).toBe(status);
+  });
+});
+
 test("one claim without support makes the answer ungrounded, and leaves it out of the text", async () => {
   const {
     grounded,
