@@ -1,0 +1,134 @@
+// If this file fails, the index has drifted from its table: rows are missed, or scored by numbers that are not so.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { database } from "../support/database.ts";
+import { addPages } from "./application.ts";
+
+const db = database();
+const words = ["boat", "house", "harbour", "fee", "night", "crane", "diesel", "winter"];
+const runs = Number(process.env.FUZZ_RUNS ?? 0) > 0 ? 400 : 40;
+
+interface Row {
+  id: string;
+  title: string;
+  body: string;
+}
+
+/** BM25 as it is defined, over all rows: no index, no shortcuts. Words of the test are their own stems. */
+function reference(rows: Row[], fields: ("title" | "body")[], query: string[]): Map<string, number> {
+  const texts = rows.map((row) => fields.flatMap((field) => row[field].split(" ").filter((word) => word !== "")));
+  const average = Math.max(texts.reduce((sum, text) => sum + text.length, 0) / Math.max(rows.length, 1), 1);
+  const scores = new Map<string, number>();
+  for (const term of query) {
+    const holding = texts.filter((text) => text.includes(term)).length;
+    const weight = Math.log(1 + (rows.length - holding + 0.5) / (holding + 0.5));
+    for (const [place, text] of texts.entries()) {
+      const tf = text.filter((word) => word === term).length;
+      if (tf === 0) continue;
+      const score = (weight * tf) / (tf + 0.9 * (0.6 + (0.4 * text.length) / average));
+      const { id } = rows[place] as Row;
+      scores.set(id, (scores.get(id) ?? 0) + score);
+    }
+  }
+  return scores;
+}
+
+const text = (maxLength: number) => fc.array(fc.constantFrom(...words), { maxLength }).map((all) => all.join(" "));
+const step = fc.oneof(
+  fc.record({ kind: fc.constant("insert" as const), title: text(4), body: text(12) }),
+  fc.record({ kind: fc.constant("update" as const), place: fc.nat(), title: text(4), body: text(12) }),
+  fc.record({ kind: fc.constant("move" as const), place: fc.nat() }),
+  fc.record({ kind: fc.constant("delete" as const), place: fc.nat() }),
+);
+
+test("after any writes, every search scores as BM25 over the rows that are there", { timeout: 120_000 }, async () => {
+  const query = fc.array(fc.constantFrom(...words), { minLength: 1, maxLength: 5 });
+  const fields = fc.constantFrom<("title" | "body")[]>(["title"], ["body"], ["title", "body"]);
+  const steps = fc.array(step, { minLength: 1, maxLength: 25 });
+  await fc.assert(
+    fc.asyncProperty(steps, query, fields, fc.integer({ min: 1, max: 8 }), async (todo, asked, chosen, wanted) => {
+      await db.sql("delete from pages");
+      for (const one of todo) {
+        const rows = await db.sql<Row>("select id from pages order by id");
+        const id = "place" in one ? rows[one.place % Math.max(rows.length, 1)]?.id : undefined;
+        if (one.kind === "insert") {
+          await addPages(db, [{ userId: "ann", title: one.title, body: one.body, visibility: "public" }]);
+        } else if (one.kind === "update") {
+          await db.sql("update pages set title = $2, body = $3 where id = $1", [id, one.title, one.body]);
+        } else if (one.kind === "move") {
+          await db.sql(
+            "update pages set corpus = case corpus when 'default' then 'other' else 'default' end where id = $1",
+            [id],
+          );
+        } else await db.sql("delete from pages where id = $1", [id]);
+      }
+      const rows = await db.sql<Row>("select id, title, body from pages where corpus = 'default'");
+      const expected = reference(rows, chosen, asked);
+      const found = await db.sql<{ row_id: string; score: number }>(
+        `select row_id, score from svc.find_matches('"public"."pages"', $1, $2, 'default', 'public', $3)`,
+        [chosen, asked.join(" "), wanted],
+      );
+      const best = [...expected.values()].sort((a, b) => b - a).slice(0, wanted);
+      expect(found.map(({ score }) => score.toFixed(9))).toEqual(best.map((score) => score.toFixed(9)));
+      for (const { row_id, score } of found) expect(score).toBeCloseTo(expected.get(row_id) ?? -1, 9);
+    }),
+    { numRuns: runs },
+  );
+});
+
+test("writers at the same time neither wait for each other nor miscount", async () => {
+  await db.sql("delete from pages");
+  const clients = await Promise.all(Array.from({ length: 6 }, () => db.connect("admin")));
+  const insert = "insert into pages (user_id, title, visibility) values ('ann', $1, 'public')";
+  await clients[0]?.query(insert, ["boat"]);
+  // All of them hold their transactions open over the same words: whoever waited for another would wait for ever.
+  for (const client of clients) await client.query("begin");
+  for (let round = 0; round < 40; round++) {
+    for (const client of clients) await client.query(insert, ["boat house"]);
+  }
+  await clients[0]?.query("rollback");
+  for (const client of clients.slice(1)) await client.query("commit");
+
+  const count = async (table: string, condition: string) =>
+    (await db.sql<{ n: string }>(`select sum(documents) as n from svc_private.${table} where ${condition}`))[0]?.n;
+  expect(await count("search_counters", "term = 'hous'")).toBe("200");
+  expect(await count("search_counters", "term = 'boat'")).toBe("201");
+  expect(await count("search_totals", "true")).toBe("201");
+});
+
+test("a truncated table is not found any more", async () => {
+  await addPages(db, [{ userId: "ann", title: "boat", visibility: "public" }]);
+  await db.sql("truncate pages");
+  expect(await db.sql("select from svc_private.search_documents")).toEqual([]);
+  expect(await db.sql("select from svc_private.search_postings")).toEqual([]);
+});
+
+test("the best ten are the first ten of all, although most matches are never looked at", async () => {
+  await db.sql("truncate pages");
+  // Word n stands in about every n-th page: common words and rare ones.
+  await db.sql(`
+    insert into pages (user_id, title, body, visibility)
+    select 'ann', 'page', (
+             select coalesce(string_agg(repeat('w' || n || ' ', 1 + (p * n) % 3), ' '), '')
+               from unnest(array[1, 2, 3, 7, 31, 101, 499, 997]) as n where hashint4(p * 1000 + n) % n = 0
+           ) || repeat('filler ', abs(hashint4(p)) % 40), 'public'
+      from generate_series(1, 4000) as p`);
+  const find = (query: string, wanted: number | null) =>
+    db.sql<{ row_id: string; score: number }>(
+      `select row_id, score from svc.find_matches('"public"."pages"', '{title,body}', $1, 'default', 'public', $2)`,
+      [query, wanted],
+    );
+  for (const query of [
+    "w1 w997",
+    "w2 w3 w101",
+    "w1 w2 w3 w7 w31 w101 w499 w997",
+    "w499 w1",
+    "w31 page filler",
+    "w2 w3",
+  ]) {
+    const all = await find(query, null);
+    expect(all.length).toBeGreaterThan(1_000);
+    const scores = (rows: { score: number }[]) => rows.map(({ score }) => score.toFixed(9));
+    for (const wanted of [1, 10, 50]) expect(scores(await find(query, wanted))).toEqual(scores(all.slice(0, wanted)));
+  }
+});
