@@ -1,0 +1,76 @@
+/** The collection of real documents that lies beside the project, and how conversions of them are scored. */
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+export interface Sample {
+  path: string;
+  kind: string;
+  class: "good" | "bad";
+  must_contain?: string[];
+  any_of?: string[][];
+  reference?: string;
+  expect?: string;
+}
+
+/** The nearest shared/corpora/documents above this file, or null. */
+export const folder = find(import.meta.dirname);
+
+function find(from: string): string | null {
+  const here = join(from, "shared/corpora/documents");
+  if (existsSync(join(here, "manifest.jsonl"))) return here;
+  return dirname(from) === from ? null : find(dirname(from));
+}
+
+export const samples: Sample[] = folder
+  ? readFileSync(join(folder, "manifest.jsonl"), "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line))
+  : [];
+
+export const read = (path: string) => readFileSync(join(folder as string, path));
+
+/** Letters and figures as a reader sees them: neither Markdown nor HTML, one space between words. */
+export function normalise(text: string): string {
+  return text
+    .normalize("NFKC")
+    .replace(/<[^>]{1,200}>/g, " ")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&nbsp;", " ")
+    .replaceAll("&amp;", "&")
+    .replace(/[\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g, "")
+    .replace(/[\\*_#`|>~[\]]/g, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+/** Twice the longest common subsequence over both lengths: 1 when they are equal, 0 when they share nothing. */
+export function similarity(one: string, other: string): number {
+  if (one === "" && other === "") return 1;
+  const [a, b] = [[...one], [...other]];
+  const places = new Map<string, bigint>();
+  a.forEach((sign, at) => {
+    places.set(sign, (places.get(sign) ?? 0n) | (1n << BigInt(at)));
+  });
+  const all = (1n << BigInt(a.length)) - 1n;
+  let row = all;
+  for (const sign of b) {
+    const common = row & (places.get(sign) ?? 0n);
+    row = ((row + common) | (row - common)) & all;
+  }
+  const left = row.toString(2).replaceAll("0", "").length;
+  return (2 * (a.length - left)) / (a.length + b.length);
+}
+
+/** Runs them two at a time, as many as this machine has cores. */
+export async function inPairs<T, R>(items: T[], run: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const queue = items.entries();
+  const work = async () => {
+    for (const [at, item] of queue) results[at] = await run(item);
+  };
+  await Promise.all([work(), work()]);
+  return results;
+}

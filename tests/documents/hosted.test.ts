@@ -1,0 +1,143 @@
+// If this file fails, a hosted provider is called that was not allowed, costs more than its cap, or leaves a fault or a key
+// where its caller sees it.
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Credits, convertDocument } from "../../src/documents/convert.ts";
+
+interface Answer {
+  status?: number;
+  headers?: Record<string, string>;
+  body: string;
+}
+
+const key = "key-that-nobody-sees";
+const answers: Answer[] = [];
+const requests: { authorization: string | undefined; body: string }[] = [];
+let server: Server;
+let baseUrl: string;
+
+beforeAll(async () => {
+  server = createServer(async (request, response) => {
+    requests.push({ authorization: request.headers.authorization, body: await text(request) });
+    const { status = 200, headers = {}, body } = answers.shift() ?? { body: "" };
+    response.writeHead(status, headers).end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+});
+afterAll(() => new Promise((resolve) => server.close(resolve)));
+beforeEach(() => {
+  answers.length = 0;
+  requests.length = 0;
+});
+
+const says = (content: string, finish = "stop"): Answer => ({
+  body: JSON.stringify({ choices: [{ message: { content }, finish_reason: finish }] }),
+});
+const document = Buffer.from("a,b\n1,2\n");
+const platform = (creditsPerPage = 3, credits?: Credits) => ({
+  hosted: { hosted_ai_a: { baseUrl, apiKey: key, model: "m", creditsPerPage } },
+  defaultCap: 10,
+  ...(credits ? { credits } : {}),
+});
+const external = { mode: "force-external", paidFallback: true } as const;
+
+/** Credits in memory, as a caller of its own would keep them. */
+function purse(total: number) {
+  const held = new Map<string, number>();
+  const state = { left: total, charged: 0 };
+  const credits: Credits = {
+    async reserve(amount) {
+      state.left -= amount;
+      const id = String(held.size);
+      held.set(id, amount);
+      return id;
+    },
+    async settle(id, amount) {
+      state.left += (held.get(id) ?? 0) - amount;
+      state.charged += amount;
+    },
+    async release(id) {
+      state.left += held.get(id) ?? 0;
+    },
+  };
+  return { credits, state };
+}
+
+test("a hosted provider gets the file with the platform's key, and is paid", async () => {
+  answers.push(says("# Title\n\n<script>x</script>"));
+  const { credits, state } = purse(10);
+  const result = await convertDocument(document, external, platform(3, credits));
+  expect(requests).toHaveLength(1);
+  expect(requests[0]?.authorization).toBe(`Bearer ${key}`);
+  expect(requests[0]?.body).toContain(document.toString("base64"));
+  expect(result).toMatchObject({
+    markdown: "# Title\n\n&lt;script>x&lt;/script>",
+    creditsCharged: 3,
+    providerTrace: [{ provider: "hosted_ai_a", outcome: "used" }],
+  });
+  expect(state).toEqual({ left: 7, charged: 3 });
+});
+
+describe("nobody is called", () => {
+  test.each([
+    ["past the caller's cap", { ...external, maxServiceCredits: 2.99 }, 3],
+    ["past the platform's cap", external, 10.01],
+    ["past the cap, by name", { provider: "hosted_ai_a", maxServiceCredits: 1 } as const, 3],
+  ])("%s", async (_, options, price) => {
+    const { credits, state } = purse(100);
+    await expect(convertDocument(document, options, platform(price, credits))).rejects.toMatchObject({
+      code: "DOCUMENT_COST_ABOVE_CAP",
+    });
+    expect(requests).toEqual([]);
+    expect(state).toEqual({ left: 100, charged: 0 });
+  });
+
+  test("without paidFallback", async () => {
+    await expect(convertDocument(document, { mode: "force-external" }, platform())).rejects.toMatchObject({
+      code: "DOCUMENT_PAID_FALLBACK_REQUIRED",
+    });
+    expect(requests).toEqual([]);
+  });
+
+  test("while a local provider does", async () => {
+    const result = await convertDocument(document, { filename: "a.csv", paidFallback: true }, platform());
+    expect(result.markdown).toBe("| a | b |\n| --- | --- |\n| 1 | 2 |");
+    expect(requests).toEqual([]);
+  });
+});
+
+test("a provider by name needs no paidFallback", async () => {
+  answers.push(says("text"));
+  const result = await convertDocument(document, { provider: "hosted_ai_a" }, platform());
+  expect(result.markdown).toBe("text");
+});
+
+test("429 and 500 are tried again, as often as three times", async () => {
+  const busy = { status: 429, headers: { "retry-after": "0" }, body: "" };
+  answers.push(busy, { ...busy, status: 500 }, says("text"));
+  expect((await convertDocument(document, external, platform())).markdown).toBe("text");
+  answers.push(busy, busy, busy, says("too late"));
+  await expect(convertDocument(document, external, platform())).rejects.toMatchObject({
+    code: "DOCUMENT_PAID_FALLBACK_REQUIRED",
+  });
+  expect(requests).toHaveLength(6);
+});
+
+test.each([
+  ["malformed JSON", { body: '{"choices": [' }],
+  ["an answer without text", { body: "{}" }],
+  ["an answer that was cut off", says("half", "length")],
+  ["a pause of an hour", { status: 429, headers: { "retry-after": "3600" }, body: "" }],
+  ["a refusal that quotes the key", { status: 401, body: key }],
+])("%s ends in an error that holds no key and costs nothing", async (_, answer) => {
+  answers.push(answer);
+  const { credits, state } = purse(10);
+  const error = await convertDocument(document, external, platform(3, credits)).catch((thrown) => thrown);
+  expect(error).toMatchObject({ code: "DOCUMENT_PAID_FALLBACK_REQUIRED" });
+  expect(`${error.message} ${error.hint} ${error.stack}`).not.toContain(key);
+  expect(requests).toHaveLength(1);
+  expect(state).toEqual({ left: 10, charged: 0 });
+});

@@ -1,0 +1,140 @@
+// If this file fails, text arrives as mojibake, something that acts in a browser survives, or a person who sends a kind of
+// file that is not converted does not learn what to do instead.
+import iconv from "iconv-lite";
+import { describe, expect, test } from "vitest";
+import { decodeText } from "../../src/documents/charset.ts";
+import { convertDocument } from "../../src/documents/convert.ts";
+import { parseCsv } from "../../src/documents/engines/csv.ts";
+import { neutralise } from "../../src/documents/neutralise.ts";
+import { cutSections, plainText } from "../../src/documents/sections.ts";
+
+const korean = "국회 내 폭력행사 방지를 위한 법 제정도 논의됐다. 똠방각하의 이야기는 끝나지 않았다.";
+const japanese = "名前と年齢を書いてください。カタカナも漢字も読めます。";
+
+describe("text", () => {
+  test.each([
+    ["utf8", korean],
+    ["utf16le", "Latin letters with a few others: 名前"],
+    ["cp949", korean],
+    ["euc-kr", korean.replace("똠", "")],
+    ["shift_jis", japanese],
+    ["windows-1252", "Café à Málaga, naïve façade: a text of Western Europe with some accents in it"],
+  ])("in %s comes out as it was", (encoding, text) => {
+    expect(decodeText(iconv.encode(text, encoding))).toBe(text);
+  });
+
+  test.each(["utf8", "utf16le", "utf16be"])("in %s with a mark comes out without it", (encoding) => {
+    expect(decodeText(iconv.encode(korean, encoding, { addBOM: true }))).toBe(korean);
+  });
+
+  test("in Johab is refused", async () => {
+    await expect(convertDocument(johab(korean), { filename: "a.txt" })).rejects.toMatchObject({
+      code: "DOCUMENT_UNREADABLE",
+    });
+  });
+
+  test("a binary file is no text", async () => {
+    const bytes = Buffer.from(Array.from({ length: 2000 }, (_, at) => (at * 37) % 32));
+    await expect(convertDocument(bytes)).rejects.toMatchObject({ code: "DOCUMENT_UNREADABLE" });
+  });
+});
+
+/** Syllables by the parts they are composed of: five bits each for initial, vowel and final. */
+function johab(text: string): Buffer {
+  const vowels = [3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 18, 19, 20, 21, 22, 23, 26, 27, 28, 29];
+  const bytes = [...text].flatMap((sign) => {
+    const at = sign.charCodeAt(0) - 0xac00;
+    if (at < 0 || at > 11_171) return [sign.charCodeAt(0)];
+    const final = at % 28;
+    const vowel = vowels[Math.floor(at / 28) % 21] as number;
+    const code = 0x8000 | ((Math.floor(at / 588) + 2) << 10) | (vowel << 5) | (final + (final > 16 ? 2 : 1));
+    return [code >> 8, code & 255];
+  });
+  return Buffer.from(bytes);
+}
+
+describe("what is not converted says what to use instead", () => {
+  const compound = (stream: string) =>
+    Buffer.concat([Buffer.from("d0cf11e0a1b11ae1", "hex"), Buffer.alloc(512), Buffer.from(stream, "utf16le")]);
+  test.each([
+    ["PNG", Buffer.from("89504e470d0a1a0a", "hex"), "ai.vision.extractText"],
+    ["JPEG", Buffer.from("ffd8ffe000104a46", "hex"), "ai.vision.extractText"],
+    ["GIF", Buffer.from("GIF89a\u0001\u0000"), "ai.vision.extractText"],
+    ["WebP", Buffer.from("RIFF\u0000\u0000\u0000\u0000WEBPVP8 "), "ai.vision.extractText"],
+    ["DOC", compound("WordDocument"), ".docx"],
+    ["XLS", compound("Workbook"), ".xlsx"],
+    ["PPT", compound("PowerPoint Document"), "PDF"],
+  ])("%s", async (_, bytes, instead) => {
+    await expect(convertDocument(bytes)).rejects.toMatchObject({
+      code: "UNSUPPORTED_MEDIA_TYPE",
+      hint: expect.stringContaining(instead),
+    });
+  });
+
+  test("PPTX", async () => {
+    const { default: JsZip } = await import("jszip");
+    const zip = new JsZip().file("ppt/presentation.xml", "<p:presentation/>");
+    await expect(convertDocument(await zip.generateAsync({ type: "nodebuffer" }))).rejects.toMatchObject({
+      code: "UNSUPPORTED_MEDIA_TYPE",
+      hint: "Export it as PDF.",
+    });
+  });
+});
+
+describe("what a browser would act on", () => {
+  test.each([
+    ["<script>alert(1)</script>", "script"],
+    ["a <img src=x onerror=alert(1)> b", "tag"],
+    ["> <div\n> onclick=alert(1)>", "tag in a quote"],
+    ["[a](javascript:alert(1))", "link"],
+    ["[a](<JaVa\tScript:alert(1)>)", "spaced scheme"],
+    ["[a](java&#115;cript:alert(1))", "encoded scheme"],
+    ["![a](data:text/html;base64,PHNjcmlwdD4=)", "image"],
+    ["[a]\n\n[a]: vbscript:x", "definition"],
+    ["<javascript:alert(1)>", "automatic link"],
+    ["<div>\n[a](javascript:alert(1))\n</div>", "link in HTML"],
+  ])("%j is neutralised (%s)", (markdown) => {
+    const clean = neutralise(markdown);
+    expect(clean).not.toMatch(/<[a-z/!]/i);
+    expect(clean).not.toMatch(/\]\(\s*<?(java|data|vb)|\]:\s*(java|data|vb)/i);
+    expect(neutralise(clean)).toBe(clean);
+  });
+
+  test.each(["[a](https://example.com/?q=1)", "[b](#part)", "| a<br>b |", "`<b>` in code", "1 < 2 and 3 > 2"])(
+    "%s stays",
+    (markdown) => expect(neutralise(markdown)).toBe(markdown),
+  );
+
+  test("HTML loses its scripts, styles and frames, and keeps its words", async () => {
+    const html = `<!doctype html><style>p{}</style><h1 onclick="x()">Title</h1><script>alert(1)</script>
+      <p>Words &lt;b&gt; <a href="javascript:alert(1)">link</a></p><iframe src="https://example.com"></iframe>
+      <table><tr><th>a</th><th>b</th></tr><tr><td colspan="2">wide</td></tr></table>`;
+    const { markdown } = await convertDocument(Buffer.from(html));
+    expect(markdown).toContain("# Title");
+    expect(markdown).toContain("| a | b |\n| --- | --- |\n| wide | wide |");
+    expect(markdown).toContain("link");
+    expect(markdown).not.toMatch(/alert|javascript|(?<!\\)<[a-z]/i);
+  });
+});
+
+test("CSV keeps separators in quotes, and takes the one that its lines use", () => {
+  expect(parseCsv('a,b\n"1,5","x ""y"""\n')).toEqual([
+    ["a", "b"],
+    ["1,5", 'x "y"'],
+  ]);
+  expect(parseCsv("a;b\n1,5;2\n")).toEqual([
+    ["a", "b"],
+    ["1,5", "2"],
+  ]);
+});
+
+test("sections are the headings outside code, with their places", () => {
+  const markdown = "# One\n\n```\n# no\n```\n\n## **Two**\n";
+  expect(cutSections(markdown)).toEqual([
+    { level: 1, title: "One", offset: 0 },
+    { level: 2, title: "Two", offset: markdown.indexOf("## ") },
+  ]);
+  expect(plainText("## **Bold** \\* [a](https://x)\n\n| a | b |\n| --- | --- |\n| 1 | 2 |")).toBe(
+    "Bold * a\n\na\tb\n1\t2",
+  );
+});

@@ -1,0 +1,57 @@
+// If this file fails, a document that takes too long or too much takes the service with it, or reaches the network.
+import { execFile } from "node:child_process";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { EngineFailure, runSandboxed } from "../../src/documents/sandbox.ts";
+import { root } from "../support/global-setup.ts";
+
+const run = promisify(execFile);
+const task = { engine: "local_text", kind: "html" } as const;
+
+test("an engine that is not ready in time is ended", async () => {
+  const ended = runSandboxed(task, Buffer.from("<p>text</p>"), { timeMs: 1 });
+  await expect(ended).rejects.toEqual(new EngineFailure("It took too long."));
+});
+
+test("an engine that takes more memory than it has is ended", async () => {
+  const large = Buffer.from(`<p>${"<i>word</i> ".repeat(400_000)}</p>`);
+  await expect(runSandboxed(task, large, { memoryBytes: 96 * 1024 * 1024 })).rejects.toBeInstanceOf(EngineFailure);
+});
+
+test("no kind of socket is opened", async () => {
+  let asked = 0;
+  const server = createServer((_, response) => {
+    asked++;
+    response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const attempts = `
+    const url = "http://127.0.0.1:${port}/";
+    const tries = [
+      () => fetch(url),
+      () => new Promise((done, fail) => require("http").get(url, done).on("error", fail)),
+      () => new Promise((done, fail) => require("net").connect(${port}, "127.0.0.1", done).on("error", fail)),
+    ];
+    (async () => {
+      for (const attempt of tries) {
+        try { await attempt(); console.log("opened"); } catch (error) { console.log(error.message); }
+      }
+      process.exit();
+    })();`;
+  try {
+    const open = await run(process.execPath, ["-e", attempts]);
+    expect(open.stdout.trim().split("\n")).toEqual(["opened", "opened", "opened"]);
+    expect(asked).toBe(2);
+    const guard = join(root, "src/documents/no-network.ts");
+    const { stdout } = await run(process.execPath, ["--import", guard, "-e", attempts]);
+    expect(stdout.trim().split("\n")).toEqual(Array(3).fill("A conversion has no network."));
+    expect(asked).toBe(2);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});
