@@ -2,5 +2,6 @@
 import type { Task } from "./task.ts";
 import { procedure } from "./tasks/procedure.ts";
 import { sweepStorageTask } from "./tasks/sweep-storage.ts";
+import { transcribe } from "./tasks/transcribe.ts";
 
-export const tasks: readonly Task[] = [procedure, sweepStorageTask];
+export const tasks: readonly Task[] = [procedure, sweepStorageTask, transcribe];

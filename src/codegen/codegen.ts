@@ -6,6 +6,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import type { EffectiveConfig } from "../define/config.ts";
 import type { LoadedApp } from "../service/load-app.ts";
+import { aiModule } from "./ai-module.ts";
 import { clientApi } from "./client-api.ts";
 import { crudFile } from "./crud-sql.ts";
 import { realtimeFile } from "./realtime-sql.ts";
@@ -19,6 +20,7 @@ export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<
     ...app.api["~svc"].crud.map((crud) => [join(crudFolder, `${crud.prefix}.sql`), crudFile(crud)] as const),
     [join(config.cwd, "sql", "realtime.sql"), realtimeFile(app.api["~svc"].crud)],
     [join(config.cwd, "sql", "search.sql"), searchFile(app.schema)],
+    [join(config.rootDir, "generated", "ai.ts"), aiModule()],
     [join(clientOutDir, "api.ts"), clientApi(app.api, clientOutDir, join(config.rootDir, "index.ts"))],
   ]);
   const changed: string[] = [];

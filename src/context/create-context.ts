@@ -1,5 +1,7 @@
 /** Builds the `context` of one call. Members are made when they are first read: most calls use one or two of them. */
 import type { Logger } from "pino";
+import { type AiCall, withAiCall } from "../ai/call.ts";
+import type { AiServices } from "../ai/services.ts";
 import type { Session } from "../auth/session.ts";
 import type { SearchTable } from "../define/searchable.ts";
 import { SvcError } from "../errors/svc-error.ts";
@@ -24,6 +26,7 @@ export interface ContextServices {
   /** By the names of their exports. */
   searchTables: ReadonlyMap<string, SearchTable>;
   storage: Storage;
+  ai: AiServices;
 }
 
 /** Who calls, and under which id. */
@@ -139,6 +142,18 @@ export class CallContext implements Context {
 
   get requestId(): string {
     return this[state].caller.requestId;
+  }
+
+  /** Runs the handler so that the AI module, which is imported and not passed, knows for whom it works. */
+  static within<T>(context: CallContext, work: () => T): T {
+    const { services, caller, transaction } = context[state];
+    const call = (): AiCall => ({
+      services: services.ai,
+      userId: caller.session?.user.id ?? null,
+      storage: context.storage,
+      transaction,
+    });
+    return withAiCall(call, work);
   }
 
   /** Waits for what the handler scheduled and sends what it told subscribers. Called just before COMMIT. */

@@ -92,7 +92,7 @@ async function inTransaction<T>(
   const context = createContext(runtime, caller, transaction, access);
   let isCommitting = false;
   try {
-    const result = await work(transaction, context);
+    const result = await CallContext.within(context, () => work(transaction, context));
     await CallContext.tell(context);
     const isUndone = transaction.isOver;
     isCommitting = true;

@@ -28,6 +28,11 @@ const attempts = (count: number) => {
   const be = `a whole number of attempts from 1 to 1000000, for example ${count}, or false for no limit`;
   return z.union([z.literal(false), integer(1, 1_000_000, be)], must(be)).default(count);
 };
+const model = (name: string) =>
+  z
+    .string(must(`a model's name, such as "${name}"`))
+    .min(1, must("a model's name"))
+    .default(name);
 const folder = () => z.string(must('a folder, relative to this file, such as "./backend"')).min(1, must("a folder"));
 const texts = (be: string) => z.array(z.string(must(be)), must(`a list in which each entry is ${be}`));
 const portNumber = "a port number from 0 (any free one) to 65535, for example 4000";
@@ -108,6 +113,36 @@ export const fileSchema = z.strictObject({
     .default({}),
   /** Proxies in front whose X-Forwarded-* is believed: how many, all (true) or none (false). (Default: false) */
   trustProxy: z.union([z.boolean(), integer(0, 100, proxies)], must(proxies)).default(false),
+  /** Which models answer, and what they may cost. Those called local-… run here; others at AI_BASE_URL. */
+  ai: z
+    .strictObject({
+      /** For chat and stream. (Default: "gpt-4o-mini") */
+      chatModel: model("gpt-4o-mini"),
+      /** (Default: "local-hash", which compares words, not meaning) */
+      embeddingModel: model("local-hash"),
+      /** How many numbers an embedding has. (Default: 384, those of local-hash) */
+      embeddingDimensions: whole(1, 16_000, "numbers", 384).default(384),
+      /** (Default: "local-hash") */
+      rerankModel: model("local-hash"),
+      /** (Default: "local-tesseract") */
+      visionModel: model("local-tesseract"),
+      /** (Default: "local-espeak") */
+      speechModel: model("local-espeak"),
+      /** (Default: "local-pocketsphinx") */
+      transcriptionModel: model("local-pocketsphinx"),
+      /** How long one attempt at a provider may take, in milliseconds. (Default: 60000) */
+      timeoutMs: milliseconds().default(60_000),
+      /** The most one request may cost, in credits. (Default: 100) */
+      creditsPerRequest: z
+        .number(must("a number of credits"))
+        .positive(must("a number of credits above 0"))
+        .default(100),
+      /** The most a user may spend in 24 hours, in credits; false: no limit. (Default: false) */
+      creditsPerUserPerDay: z
+        .union([z.literal(false), z.number().positive()], must("a number of credits above 0, or false for no limit"))
+        .default(false),
+    })
+    .prefault({}),
   /** The most a request may take. */
   limits: z
     .strictObject({
@@ -208,7 +243,7 @@ type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> 
 
 /** The configuration in effect, deeply frozen. Folders are absolute; customDomains are origins. */
 export type EffectiveConfig = Frozen<
-  Omit<z.output<typeof fileSchema>, "schema" | "webDir"> & {
+  Omit<z.output<typeof fileSchema>, "schema" | "webDir" | "ai"> & {
     /** The application's folder. */
     cwd: string;
     /** The file that was read, or null when there is none. */
@@ -226,7 +261,7 @@ export type EffectiveConfig = Frozen<
       secrets: string[];
       google: null | { clientId: string; clientSecret: string; issuer: string };
     };
-    ai: { baseUrl: string | null; apiKey: string | null };
+    ai: z.output<typeof fileSchema>["ai"] & { baseUrl: string | null; apiKey: string | null };
     logLevel: z.output<typeof environmentSchema>["LOG_LEVEL"];
     /** The OTEL_* variables, as they are. */
     otel: Record<string, string>;

@@ -16,7 +16,7 @@ export interface RouteResult<Body = unknown> {
   /** (Default: 200) A status of 400 or more also rolls the call's transaction back. */
   status?: number;
   headers?: Record<string, string>;
-  /** Objects go out as JSON, strings as text, `Uint8Array` and `ReadableStream` as they are. (Default: empty) */
+  /** Objects go out as JSON, strings as text, `Uint8Array`, `ReadableStream` and async iterables as they are. (Default: empty) */
   body?: Body;
 }
 

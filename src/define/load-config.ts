@@ -161,7 +161,7 @@ function merge(written: FileSettings, set: Environment, cwd: string) {
       secrets: set.AUTHLIB_SECRET,
       google: clientId && clientSecret ? { clientId, clientSecret, issuer } : null,
     },
-    ai: { baseUrl: set.AI_BASE_URL ?? null, apiKey: set.AI_API_KEY ?? null },
+    ai: { ...written.ai, baseUrl: set.AI_BASE_URL ?? null, apiKey: set.AI_API_KEY ?? null },
     logLevel: set.LOG_LEVEL,
   };
 }

@@ -7,6 +7,7 @@ export const errorCodes = {
   BAD_REQUEST: { status: 400, message: "The request is malformed." },
   INVALID_JSON: { status: 400, message: "Invalid JSON body" },
   VALIDATION_FAILED: { status: 400, message: "The input does not match what this operation takes." },
+  CREDIT_LIMIT_EXCEEDED: { status: 402, message: "This costs more credits than are allowed." },
   UNAUTHORIZED: { status: 401, message: "Sign in to do this." },
   INVALID_CREDENTIALS: { status: 401, message: "Invalid credentials" },
   DOCUMENT_PAID_FALLBACK_REQUIRED: { status: 402, message: "No local provider could convert this document." },
@@ -28,6 +29,8 @@ export const errorCodes = {
   OUTPUT_INVALID: { status: 500, message: "Something went wrong on our side." },
   QUERY_WROTE: { status: 500, message: "This operation is declared as reading, but it tried to write." },
   MIDDLEWARE_REENTERED: { status: 500, message: "Something went wrong on our side." },
+  AI_NOT_CONFIGURED: { status: 501, message: "No AI provider is configured for this." },
+  PROVIDER_FAILED: { status: 502, message: "The AI provider did not answer as it should." },
   UNAVAILABLE: { status: 503, message: "The service is busy or starting. Try again shortly." },
   TIMEOUT: { status: 504, message: "The operation took longer than this service allows." },
 } as const satisfies Record<string, { status: number; message: string }>;

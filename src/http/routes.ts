@@ -76,11 +76,21 @@ async function encode(route: RouteDefinition, result: unknown): Promise<Answer> 
   if (checked instanceof Uint8Array || checked instanceof ReadableStream) {
     return withType("application/octet-stream", checked);
   }
+  if (isAsyncIterable(checked)) return withType("text/plain; charset=utf-8", asStream(checked));
   return withType("application/json; charset=utf-8", JSON.stringify(checked));
 
   function withType(type: string, body: Answer["body"]): Answer {
     return { status, headers: { "content-type": type, ...lower }, body };
   }
+}
+
+const isAsyncIterable = (body: unknown): body is AsyncIterable<string | Uint8Array> =>
+  typeof body === "object" && body !== null && Symbol.asyncIterator in body;
+
+/** Text and bytes as they come, such as the answer of a language model. */
+function asStream(parts: AsyncIterable<string | Uint8Array>): ReadableStream {
+  const stream = Readable.from(parts, { objectMode: false });
+  return Readable.toWeb(stream) as unknown as ReadableStream;
 }
 
 async function send(response: Response, { status, headers, body }: Answer): Promise<void> {

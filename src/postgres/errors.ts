@@ -55,6 +55,7 @@ export const sqlStates: Record<string, Mapping> = {
     message: "This cursor does not belong to this list.",
     hint: "Pass a nextCursor of the same resource, order, filter, search and user. Start with cursor: null.",
   },
+  SV402: { code: "CREDIT_LIMIT_EXCEEDED" },
   SV404: { code: "NOT_FOUND" },
   SV409: { code: "CONFLICT" },
   SV413: { code: "PAYLOAD_TOO_LARGE", message: "A message to subscribers is larger than 64 KiB." },

@@ -3,6 +3,7 @@
  * Next hop: `src/context/invoke.ts`.
  */
 import type { Logger } from "pino";
+import { createAiServices } from "../ai/services.ts";
 import { requestDatabases, systemDatabase } from "../context/database.ts";
 import type { Runtime } from "../context/invoke.ts";
 import type { EffectiveConfig } from "../define/config.ts";
@@ -26,6 +27,7 @@ export function createRuntime(
   return {
     log,
     storage: createStorage({ config, secrets, pool: pools.system, log }),
+    ai: createAiServices(config.ai, pools.system, log),
     requestPool: pools.request,
     systemPool: pools.system,
     limits: config.limits,

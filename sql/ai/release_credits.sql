@@ -1,0 +1,16 @@
+-- Gives a reservation back: the call was not made, or failed before anything was used. Called by src/ai/credits.ts as
+-- svc_system.
+
+create or replace function svc_private.release_credits(reservation bigint)
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  update svc.ai_ledger l set state = 'released', settled_at = clock_timestamp()
+   where l.id = release_credits.reservation and l.state = 'reserved'
+$$;
+
+grant execute on function svc_private.release_credits(bigint) to svc_system;
+
+comment on function svc_private.release_credits(bigint) is 'Gives a reservation back; nothing is charged.';

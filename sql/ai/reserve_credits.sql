@@ -1,0 +1,47 @@
+-- Reserves credits for a call that is about to be made, or refuses it. Called by src/ai/credits.ts as svc_system, in a
+-- transaction of its own: a reservation must be seen by others before the call that it pays for begins.
+--
+-- Callers of one user wait for each other here, for as long as this statement takes: the sum that the cap is compared
+-- with holds what all of them have reserved. What was reserved and never settled (the process died) counts until it
+-- expires, which errs on the side of the cap.
+
+create or replace function svc_private.reserve_credits(
+  user_id text, operation text, model text, amount numeric, request_cap numeric, user_cap numeric
+)
+returns bigint
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  spent numeric;
+  reservation bigint;
+begin
+  if amount > request_cap then
+    raise exception 'a call of % credits is above the cap of % for one request', amount, request_cap
+      using errcode = 'SV402', hint = 'Ask for less at once.';
+  end if;
+  if user_cap is not null and amount > 0 then
+    perform pg_advisory_xact_lock(hashtextextended('svc.ai_ledger ' || coalesce(reserve_credits.user_id, ''), 0));
+    select coalesce(sum(case when l.state = 'settled' then l.charged else l.reserved end), 0) into spent
+      from svc.ai_ledger l
+     where l.user_id is not distinct from reserve_credits.user_id
+       and l.created_at > clock_timestamp() - interval '24 hours'
+       and (l.state = 'settled' or (l.state = 'reserved' and l.expires_at > clock_timestamp()));
+    if spent + amount > user_cap then
+      raise exception 'a call of % credits after % is above the cap of % in 24 hours', amount, spent, user_cap
+        using errcode = 'SV402', hint = 'The cap is for the last 24 hours.';
+    end if;
+  end if;
+  insert into svc.ai_ledger (user_id, operation, model, reserved, expires_at)
+  values (reserve_credits.user_id, reserve_credits.operation, reserve_credits.model, amount,
+          clock_timestamp() + interval '15 minutes')
+  returning id into reservation;
+  return reservation;
+end
+$$;
+
+grant execute on function svc_private.reserve_credits(text, text, text, numeric, numeric, numeric) to svc_system;
+
+comment on function svc_private.reserve_credits(text, text, text, numeric, numeric, numeric) is
+  'Reserves credits for one call and returns the line of the ledger; SV402 above the cap of the request or of the user.';

@@ -1,0 +1,39 @@
+-- Begins to turn a stored recording into text: a row, and the job that fills it, in the caller's transaction. Called by
+-- ai.speech.transcribe (src/ai/speech.ts).
+--
+-- SECURITY DEFINER, since the queue answers no request. It acts for the transaction's user alone, and takes only
+-- recordings that this user may see.
+
+create or replace function svc.start_transcription(recording uuid, model text)
+returns uuid
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+declare
+  caller constant text := svc.current_user_id();
+  transcription uuid;
+begin
+  if current_setting('transaction_read_only')::boolean then
+    raise exception 'a query cannot enqueue' using errcode = '25006';
+  end if;
+  if not exists (
+    select from svc.storage_objects o
+     where o.id = recording and (o.user_id = caller or o.visibility = 'public' or session_user = 'svc_system')
+  ) then
+    raise exception 'no such recording' using errcode = 'SV404';
+  end if;
+  insert into svc.ai_transcriptions (user_id, storage_id, model)
+  values (caller, recording, start_transcription.model)
+  returning id into transcription;
+  perform graphile_worker.add_job(
+    identifier => 'transcribe', payload => json_build_object('id', transcription), max_attempts => 5);
+  return transcription;
+end
+$$;
+
+grant execute on function svc.start_transcription(uuid, text) to svc_authenticated, svc_system;
+
+comment on function svc.start_transcription(uuid, text) is
+  'Begins the transcription of a stored recording that the current user may see, and returns its id.';

@@ -1,0 +1,13 @@
+-- The ledger of AI calls: users read their own lines. Lines are written by sql/ai/ alone, as svc_system: who could write
+-- here would set their own limit.
+
+alter table svc.ai_ledger enable row level security;
+
+create policy select_owner on svc.ai_ledger
+  for select to svc_authenticated
+  using (user_id = (select svc.current_user_id()));
+
+grant select on svc.ai_ledger to svc_authenticated;
+grant select, insert, update, delete on svc.ai_ledger to svc_system;
+
+comment on policy select_owner on svc.ai_ledger is 'Users see what their own calls cost.';

@@ -1,0 +1,12 @@
+-- Transcriptions: users read their own. They are begun by svc.start_transcription() and ended by the worker.
+
+alter table svc.ai_transcriptions enable row level security;
+
+create policy select_owner on svc.ai_transcriptions
+  for select to svc_authenticated
+  using (user_id = (select svc.current_user_id()));
+
+grant select on svc.ai_transcriptions to svc_authenticated;
+grant select, insert, update, delete on svc.ai_transcriptions to svc_system;
+
+comment on policy select_owner on svc.ai_transcriptions is 'Users see their own transcriptions.';

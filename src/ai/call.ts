@@ -1,0 +1,34 @@
+/**
+ * For whom the AI module works. `ai` is imported, not passed: which call it is used in is known from here, wherever in
+ * the handler, its middleware or its workflow step that happens.
+ * Next hop: `create-ai.ts`.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { ContextStorage } from "../context/storage.ts";
+import type { RequestTransaction } from "../postgres/transaction.ts";
+import type { AiServices } from "./services.ts";
+
+/** The call that is running. */
+export interface AiCall {
+  services: AiServices;
+  /** Null for the system, and for callers that nobody is signed in to. */
+  userId: string | null;
+  /** Whose files are read and written. */
+  storage: ContextStorage;
+  /** What commits with the call. */
+  transaction: RequestTransaction;
+}
+
+const calls = new AsyncLocalStorage<() => AiCall>();
+
+/** Runs `work` as the given call. The call is put together when AI is used, which most calls do not. */
+export const withAiCall = <T>(call: () => AiCall, work: () => T): T => calls.run(call, work);
+
+/** @throws Error outside of a handler */
+export function currentAiCall(): AiCall {
+  const call = calls.getStore();
+  if (call) return call();
+  throw new Error(
+    "The AI module was used outside of a handler: it needs to know for whom it works, and what that may cost.",
+  );
+}

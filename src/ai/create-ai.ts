@@ -1,0 +1,193 @@
+/**
+ * The `ai` module of an application: what `svc codegen` writes into `backend/generated/ai.ts` calls this. Each operation
+ * reserves its credits, calls the provider of its model, and settles.
+ * Next hop: `paid.ts` for the credits, `provider.ts` for the providers, `speech.ts` for what has to do with files.
+ */
+import { SvcError } from "../errors/svc-error.ts";
+import { type AiCall, currentAiCall } from "./call.ts";
+import type { Usage } from "./credits.ts";
+import { paid, signalFor, tokensOf, tokensOfMessages, totalled } from "./paid.ts";
+import { type ContentPart, type Message, type Provider, providerFailed } from "./provider.ts";
+import { type Speech, speech } from "./speech.ts";
+
+export interface CallOptions {
+  /** (Default: that of svc.config.ts) */
+  model?: string;
+  /** Ends the call. */
+  signal?: AbortSignal;
+}
+
+export interface ChatOptions extends CallOptions {
+  /** What the model is told about its role. */
+  system?: string;
+  /** The conversation so far; the last message is the user's. Content is text, or parts of text and images. */
+  messages: { role: "user" | "assistant"; content: string | ContentPart[] }[];
+  /** The most that it may answer, in tokens. (Default: 1024) */
+  maxTokens?: number;
+  /** 0 to 2. (Default: the provider's) */
+  temperature?: number;
+}
+
+/** What every answer says about what it took. */
+export interface Billing {
+  usage: Usage;
+  creditsCharged: number;
+  model: string;
+}
+
+export interface Ai {
+  /** Answers a conversation. @throws SvcError CREDIT_LIMIT_EXCEEDED, AI_NOT_CONFIGURED, PROVIDER_FAILED, as all of them */
+  chat(options: ChatOptions): Promise<{ text: string } & Billing>;
+  /** The same, piece by piece. Ending the iteration early ends the call. */
+  stream(options: ChatOptions): AsyncIterable<string>;
+  /** The embedding of a text, as many numbers as its model has. */
+  embed(text: string, options?: CallOptions): Promise<number[]>;
+  /** Orders documents by how well they answer a query, best first. @param options `topK` (Default: all of them) */
+  rerank(
+    options: { query: string; documents: string[]; topK?: number } & CallOptions,
+  ): Promise<{ index: number; document: string; score: number }[]>;
+  vision: {
+    /** The text in an image. `markdown` where the model writes it. */
+    extractText(
+      options: { image: Uint8Array | ArrayBuffer | Blob; mediaType: string } & CallOptions,
+    ): Promise<{ text: string; markdown?: string } & Billing>;
+  };
+  speech: Speech;
+}
+
+/** @example export const ai = createAi(); */
+export function createAi(): Ai {
+  return {
+    async chat({ model: given, maxTokens = 1024, signal, ...options }) {
+      const call = currentAiCall();
+      const model = given ?? call.services.config.chatModel;
+      const chat = able(call, model, "chat");
+      const messages = checkMessages(options.messages);
+      const estimate = { inputTokens: tokensOfMessages(options.system, messages), outputTokens: maxTokens };
+      return paid(call, { operation: "chat", model, estimate }, async (reservation) => {
+        const { text, usage } = await chat({ ...options, messages, model, maxTokens, signal: signalFor(call, signal) });
+        return { text, ...totalled(usage), creditsCharged: await reservation.settle(usage), model };
+      });
+    },
+
+    stream({ model: given, maxTokens = 1024, signal, ...options }) {
+      const call = currentAiCall(); // now: where it is iterated, the handler may have returned
+      const model = given ?? call.services.config.chatModel;
+      const stream = able(call, model, "stream");
+      const messages = checkMessages(options.messages);
+      return streamed();
+
+      async function* streamed() {
+        const estimate = { inputTokens: tokensOfMessages(options.system, messages), outputTokens: maxTokens };
+        const { userId, services } = call;
+        const reservation = await services.credits.reserve({ userId, operation: "stream", model, estimate });
+        const left = new AbortController();
+        const both = AbortSignal.any([left.signal, signalFor(call, signal)]);
+        let outputTokens = 0;
+        let ended = false;
+        try {
+          const { text, usage } = stream({ ...options, messages, model, maxTokens, signal: both });
+          for await (const part of text) {
+            outputTokens += tokensOf(part);
+            yield part;
+          }
+          ended = true;
+          await reservation.settle(await usage);
+        } finally {
+          left.abort(new Error("nobody reads the stream any more"));
+          // What had been said is charged by estimate: the provider did not get to count it.
+          if (!ended) {
+            const used = { inputTokens: estimate.inputTokens, outputTokens };
+            await (outputTokens > 0 ? reservation.settle(used) : reservation.release());
+          }
+        }
+      }
+    },
+
+    async embed(text, { model: given, signal } = {}) {
+      const call = currentAiCall();
+      if (typeof text !== "string" || text.trim() === "") throw wrong("ai.embed takes a text that is not empty.");
+      const model = given ?? call.services.config.embeddingModel;
+      const embed = able(call, model, "embed");
+      const estimate = { inputTokens: tokensOf(text), outputTokens: 0 };
+      return paid(call, { operation: "embed", model, estimate }, async (reservation) => {
+        const { embedding, usage } = await embed(model, text, signalFor(call, signal));
+        const { embeddingDimensions: wanted } = call.services.config;
+        if (embedding.length !== wanted || !embedding.every(Number.isFinite)) {
+          throw providerFailed(
+            `its embedding has ${embedding.length} dimensions, ai.embeddingDimensions says ${wanted}`,
+          );
+        }
+        await reservation.settle(usage);
+        return embedding;
+      });
+    },
+
+    async rerank({ query, documents, topK, model: given, signal }) {
+      const call = currentAiCall();
+      if (!Array.isArray(documents) || documents.some((document) => typeof document !== "string")) {
+        throw wrong("ai.rerank takes documents as a list of texts.");
+      }
+      if (documents.length === 0) return [];
+      const model = given ?? call.services.config.rerankModel;
+      const rerank = able(call, model, "rerank");
+      const usage = { inputTokens: tokensOf(query + documents.join("")), outputTokens: 0 };
+      return paid(call, { operation: "rerank", model, estimate: usage }, async (reservation) => {
+        const scores = await rerank(model, query, documents, signalFor(call, signal));
+        await reservation.settle(usage);
+        return documents
+          .map((document, index) => ({ index, document, score: scores[index] ?? Number.NEGATIVE_INFINITY }))
+          .sort((a, b) => b.score - a.score)
+          .slice(0, topK ?? documents.length);
+      });
+    },
+
+    vision: {
+      async extractText({ image, mediaType, model: given, signal }) {
+        const call = currentAiCall();
+        const model = given ?? call.services.config.visionModel;
+        const extract = able(call, model, "extractText");
+        const bytes = await bytesOf(image);
+        const estimate = { inputTokens: 2000, outputTokens: 4096 };
+        return paid(call, { operation: "vision.extractText", model, estimate }, async (reservation) => {
+          const { text, usage } = await extract(model, bytes, mediaType, signalFor(call, signal));
+          const creditsCharged = await reservation.settle(usage);
+          const markdown = model.startsWith("local-") ? {} : { markdown: text };
+          return { text, ...markdown, ...totalled(usage), creditsCharged, model };
+        });
+      },
+    },
+
+    speech,
+  };
+}
+
+/** @throws SvcError AI_NOT_CONFIGURED when the model's provider cannot do that */
+function able<K extends keyof Provider>(call: AiCall, model: string, what: K): NonNullable<Provider[K]> {
+  const can = call.services.providerOf(model)[what];
+  if (can) return can as NonNullable<Provider[K]>;
+  throw new SvcError("AI_NOT_CONFIGURED", undefined, {
+    hint: `The model "${model}" cannot ${what}. Name another one.`,
+  });
+}
+
+function checkMessages(messages: unknown): Message[] {
+  const isPart = (part: ContentPart) =>
+    (part?.type === "text" && typeof part.text === "string") ||
+    (part?.type === "image" && part.image instanceof Uint8Array && typeof part.mediaType === "string");
+  const isMessage = ({ role, content }: Message) =>
+    (role === "user" || role === "assistant") &&
+    (typeof content === "string" || (Array.isArray(content) && content.every(isPart)));
+  if (Array.isArray(messages) && messages.length > 0 && messages.every((one) => isMessage(Object(one))))
+    return messages;
+  throw wrong('messages must be a list of { role: "user" | "assistant", content }, with at least one of them.');
+}
+
+async function bytesOf(image: Uint8Array | ArrayBuffer | Blob): Promise<Uint8Array> {
+  if (image instanceof Uint8Array) return image;
+  if (image instanceof ArrayBuffer) return new Uint8Array(image);
+  if (image instanceof Blob) return new Uint8Array(await image.arrayBuffer());
+  throw wrong("image must be a Uint8Array, an ArrayBuffer or a Blob.");
+}
+
+const wrong = (message: string) => new SvcError("BAD_REQUEST", message);

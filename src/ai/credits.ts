@@ -1,0 +1,88 @@
+/**
+ * Credits: reserved before a paid call, settled after it. In SQL, in statements of their own: of calls that run at the
+ * same time none can spend what another has reserved, and a call that rolls back has still cost what it cost.
+ * Next hop: `sql/ai/reserve_credits.sql`.
+ */
+import type pg from "pg";
+import type { EffectiveConfig } from "../define/config.ts";
+import { SvcError } from "../errors/svc-error.ts";
+import { sqlState } from "../postgres/errors.ts";
+
+/** Tokens, as providers count them. */
+export interface Usage {
+  inputTokens: number;
+  outputTokens: number;
+  totalTokens: number;
+}
+
+export interface Reservation {
+  /** Charges what was used. @returns the credits */
+  settle(usage: Pick<Usage, "inputTokens" | "outputTokens">): Promise<number>;
+  /** Charges an amount that the provider named. @returns the credits */
+  settleAmount(amount: number): Promise<number>;
+  /** Nothing was used. */
+  release(): Promise<void>;
+}
+
+export interface CreditRequest {
+  /** Null for the system. */
+  userId: string | null;
+  /** Such as `chat`. */
+  operation: string;
+  model: string;
+  /** The most that the call can cost: in tokens, or in credits. */
+  estimate: { inputTokens: number; outputTokens: number } | { credits: number };
+  /** A narrower cap of this request, in credits. (Default: `ai.creditsPerRequest` of the configuration) */
+  cap?: number;
+}
+
+export interface Credits {
+  /** @throws SvcError CREDIT_LIMIT_EXCEEDED, before anything is called or charged */
+  reserve(request: CreditRequest): Promise<Reservation>;
+}
+
+export function createCredits(pool: pg.Pool, config: EffectiveConfig["ai"]): Credits {
+  const price = async (model: string, { inputTokens, outputTokens }: Pick<Usage, "inputTokens" | "outputTokens">) => {
+    const text = "select svc_private.price_of($1, $2, $3)::float8 as it";
+    return Number((await pool.query({ name: "svc_price_of", text }, [model, inputTokens, outputTokens])).rows[0].it);
+  };
+  return {
+    async reserve({ userId, operation, model, estimate, cap = config.creditsPerRequest }) {
+      const amount = "credits" in estimate ? estimate.credits : await price(model, estimate);
+      const userCap = config.creditsPerUserPerDay === false ? null : config.creditsPerUserPerDay;
+      const id = await reserve(pool, [
+        userId,
+        operation,
+        model,
+        amount,
+        Math.min(cap, config.creditsPerRequest),
+        userCap,
+      ]);
+      const settle = async (credits: number, input: number | null, output: number | null) => {
+        const text = "select svc_private.settle_credits($1, $2, $3, $4)";
+        await pool.query({ name: "svc_settle_credits", text }, [id, credits, input, output]);
+        return credits;
+      };
+      return {
+        settle: async (usage) => settle(await price(model, usage), usage.inputTokens, usage.outputTokens),
+        settleAmount: (credits) => settle(credits, null, null),
+        async release() {
+          await pool.query({ name: "svc_release_credits", text: "select svc_private.release_credits($1)" }, [id]);
+        },
+      };
+    },
+  };
+}
+
+async function reserve(pool: pg.Pool, values: unknown[]): Promise<string> {
+  const text = "select svc_private.reserve_credits($1, $2, $3, $4, $5, $6) as id";
+  try {
+    return (await pool.query({ name: "svc_reserve_credits", text }, values)).rows[0].id;
+  } catch (error) {
+    if (sqlState(error) !== "SV402") throw error;
+    throw new SvcError("CREDIT_LIMIT_EXCEEDED", undefined, {
+      hint: `${(error as Error).message}.`,
+      cause: error,
+    });
+  }
+}

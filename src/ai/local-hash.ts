@@ -1,0 +1,32 @@
+/**
+ * `local-hash`: embeddings without a model, for development and tests. Words and their three-letter pieces are hashed into
+ * 384 places. Texts that share words are near each other; texts that mean the same in other words are not. This is no
+ * semantic embedding, and nothing should call it one.
+ */
+import { createHash } from "node:crypto";
+
+export const dimensions = 384;
+
+/** @returns a vector of length 1, or of nothing but zeros for a text without letters and digits */
+export function hashEmbedding(text: string): number[] {
+  const vector = new Array<number>(dimensions).fill(0);
+  const words =
+    text
+      .normalize("NFKC")
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? [];
+  for (const word of words) {
+    add(vector, word, 1);
+    const letters = [...` ${word} `];
+    for (let at = 0; at + 3 <= letters.length; at++) add(vector, letters.slice(at, at + 3).join(""), 0.3);
+  }
+  const length = Math.hypot(...vector);
+  return length === 0 ? vector : vector.map((value) => value / length);
+}
+
+/** The hash says where, and with which sign: so pieces that meet in one place cancel out on average. */
+function add(vector: number[], piece: string, weight: number): void {
+  const hash = createHash("md5").update(piece).digest();
+  const place = hash.readUInt16LE(0) % dimensions;
+  vector[place] = (vector[place] ?? 0) + (hash.readUInt8(2) & 1 ? weight : -weight);
+}

@@ -1,0 +1,193 @@
+/**
+ * A provider that speaks OpenAI's protocol, which most servers of models do. Chat and embeddings go through the AI SDK;
+ * reranking, speech and transcription, which it does not have for such servers, are plain requests.
+ * Source: https://platform.openai.com/docs/api-reference; rerank as https://docs.cohere.com/reference/rerank has it.
+ */
+import type { OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
+import type { ModelMessage } from "ai";
+import { z } from "zod";
+import type { EffectiveConfig } from "../define/config.ts";
+import { SvcError } from "../errors/svc-error.ts";
+import { patientFetch } from "./patient-fetch.ts";
+import { type ChatRequest, type Message, type Provider, providerFailed, type TokenCount } from "./provider.ts";
+
+// Loaded with the first call: most processes never make one.
+const library = () => {
+  // Its warnings would go to the console, past the log.
+  (globalThis as { AI_SDK_LOG_WARNINGS?: boolean }).AI_SDK_LOG_WARNINGS = false;
+  return import("ai");
+};
+
+const extractionPrompt =
+  "Write down all text in this image, in reading order, as Markdown. Write nothing else, and nothing that is not in it.";
+
+export function openAiCompatible({ baseUrl, apiKey, timeoutMs }: EffectiveConfig["ai"]): Provider {
+  const base = baseUrl?.replace(/\/+$/, "") ?? "";
+  const fetch = patientFetch(timeoutMs);
+  const requireBase = () => {
+    if (base === "") throw new SvcError("AI_NOT_CONFIGURED");
+  };
+  let made: Promise<OpenAICompatibleProvider> | undefined;
+  const models = () => {
+    made ??= import("@ai-sdk/openai-compatible").then(({ createOpenAICompatible }) =>
+      createOpenAICompatible({
+        name: "svc",
+        baseURL: base,
+        fetch,
+        includeUsage: true,
+        ...(apiKey !== null && { apiKey }),
+      }),
+    );
+    return made;
+  };
+
+  async function post(path: string, body: string | FormData, signal: AbortSignal): Promise<Response> {
+    requireBase();
+    const headers = {
+      ...(apiKey !== null && { authorization: `Bearer ${apiKey}` }),
+      ...(typeof body === "string" && { "content-type": "application/json" }),
+    };
+    const response = await fetch(`${base}${path}`, { method: "POST", headers, body, signal });
+    if (response.ok) return response;
+    await response.body?.cancel();
+    throw providerFailed(`it answered ${response.status} to ${path}`);
+  }
+
+  const generate = async ({ model, system, messages, maxTokens, temperature, signal }: ChatRequest) => ({
+    model: (await models()).chatModel(model),
+    ...(system !== undefined && { system }),
+    messages: messages.map(toSdk),
+    maxOutputTokens: maxTokens,
+    ...(temperature !== undefined && { temperature }),
+    abortSignal: signal,
+    maxRetries: 0, // fetch is patient already
+  });
+
+  const provider: Provider = {
+    async chat(request) {
+      requireBase();
+      return explained(request.signal, async () => {
+        const { generateText } = await library();
+        const { text, usage } = await generateText(await generate(request));
+        return { text, usage: count(usage) };
+      });
+    },
+
+    stream(request) {
+      requireBase();
+      let failure: unknown;
+      const started = (async () => {
+        const { streamText } = await library();
+        const onError = ({ error }: { error: unknown }) => {
+          failure = error;
+        };
+        return { result: streamText({ ...(await generate(request)), onError }) };
+      })();
+      async function* text() {
+        try {
+          const { result } = await started;
+          for await (const part of result.textStream) yield part;
+          if (failure === undefined && (await result.finishReason) === "error") failure = new Error("cut short");
+        } catch (error) {
+          failure ??= error;
+        }
+        if (failure !== undefined) throw reason(failure, request.signal);
+      }
+      const usage = started.then(({ result }) => result.usage).then(count);
+      usage.catch(() => {}); // asked for where the stream has ended well
+      return { text: text(), usage };
+    },
+
+    async embed(model, value, signal) {
+      requireBase();
+      return explained(signal, async () => {
+        const { embed } = await library();
+        const { embedding, usage } = await embed({
+          model: (await models()).embeddingModel(model),
+          value,
+          abortSignal: signal,
+          maxRetries: 0,
+        });
+        return { embedding, usage: { inputTokens: usage.tokens || 0, outputTokens: 0 } };
+      });
+    },
+
+    async rerank(model, query, documents, signal) {
+      const body = JSON.stringify({ model, query, documents, top_n: documents.length });
+      const { results } = await read(await post("/rerank", body, signal), rerankAnswer);
+      const scores = documents.map(() => Number.NEGATIVE_INFINITY);
+      for (const { index, relevance_score } of results) if (index < scores.length) scores[index] = relevance_score;
+      return scores;
+    },
+
+    async extractText(model, image, mediaType, signal) {
+      const messages: Message[] = [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: extractionPrompt },
+            { type: "image", image, mediaType },
+          ],
+        },
+      ];
+      if (!provider.chat) throw new SvcError("AI_NOT_CONFIGURED");
+      return provider.chat({ model, messages, maxTokens: 4096, temperature: 0, signal });
+    },
+
+    async synthesize(model, input, voice, signal) {
+      const body = JSON.stringify({ model, input, voice: voice ?? "alloy", response_format: "mp3" });
+      const response = await post("/audio/speech", body, signal);
+      const audio = new Uint8Array(await response.arrayBuffer());
+      if (audio.length === 0) throw providerFailed("it sent no audio");
+      return { audio, mediaType: response.headers.get("content-type")?.split(";", 1)[0] ?? "audio/mpeg" };
+    },
+
+    async transcribe(model, audio, mediaType, signal) {
+      const form = new FormData();
+      form.append("model", model);
+      form.append("file", new File([new Uint8Array(audio)], "audio", { type: mediaType }));
+      return (await read(await post("/audio/transcriptions", form, signal), z.object({ text: z.string() }))).text;
+    },
+  };
+  return provider;
+}
+
+const rerankAnswer = z.object({
+  results: z.array(z.object({ index: z.int().nonnegative(), relevance_score: z.number() })),
+});
+
+async function read<T>(response: Response, shape: z.ZodType<T>): Promise<T> {
+  const parsed = shape.safeParse(await response.json().catch(() => undefined));
+  if (!parsed.success) throw providerFailed("its answer is not what was asked for");
+  return parsed.data;
+}
+
+async function explained<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw reason(error, signal);
+  }
+}
+
+/** What the SDK throws holds the request, and with it the prompt: none of it is passed on. */
+function reason(error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason;
+  for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof SvcError) return cause;
+  const status = (error as { statusCode?: number }).statusCode;
+  if (status !== undefined && status >= 400) return providerFailed(`it answered ${status}`);
+  return providerFailed("its answer was cut short, or is not what was asked for", error);
+}
+
+function toSdk({ role, content }: Message): ModelMessage {
+  if (typeof content === "string") return { role, content };
+  const parts = content.map((part) =>
+    part.type === "text" ? part : { type: "file" as const, data: part.image, mediaType: part.mediaType },
+  );
+  return { role, content: parts } as ModelMessage;
+}
+
+const count = (usage: { inputTokens?: number | undefined; outputTokens?: number | undefined }): TokenCount => ({
+  inputTokens: usage.inputTokens ?? 0,
+  outputTokens: usage.outputTokens ?? 0,
+});

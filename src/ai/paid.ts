@@ -1,0 +1,41 @@
+/** A call that costs something, from its reservation to its settlement. Next hop: `credits.ts`. */
+import type { AiCall } from "./call.ts";
+import type { CreditRequest, Reservation, Usage } from "./credits.ts";
+import type { Message, TokenCount } from "./provider.ts";
+
+/** Reserves, works, and gives back what was reserved when the work fails. */
+export async function paid<T>(
+  call: AiCall,
+  request: Omit<CreditRequest, "userId">,
+  work: (reservation: Reservation) => Promise<T>,
+): Promise<T> {
+  const reservation = await call.services.credits.reserve({ userId: call.userId, ...request });
+  try {
+    return await work(reservation);
+  } catch (error) {
+    await reservation.release();
+    throw error;
+  }
+}
+
+/** The caller's signal, and a time in which everything has to be over: three attempts and the waits between them. */
+export function signalFor({ services }: AiCall, given: AbortSignal | undefined): AbortSignal {
+  const limit = AbortSignal.timeout(services.config.timeoutMs * 3 + 60_000);
+  return given ? AbortSignal.any([given, limit]) : limit;
+}
+
+/** A token is four bytes of most texts; three errs on the side of the cap. */
+export const tokensOf = (text: string) => Math.ceil(Buffer.byteLength(text) / 3);
+
+export function tokensOfMessages(system: string | undefined, messages: Message[]): number {
+  let tokens = tokensOf(system ?? "") + 8 * (messages.length + 1);
+  for (const { content } of messages) {
+    const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
+    for (const part of parts) tokens += part.type === "text" ? tokensOf(part.text) : 2000;
+  }
+  return tokens;
+}
+
+export function totalled({ inputTokens, outputTokens }: TokenCount): { usage: Usage } {
+  return { usage: { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens } };
+}

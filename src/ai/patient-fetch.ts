@@ -1,0 +1,61 @@
+/**
+ * `fetch` for providers: a time limit, and another try where the provider says that it is busy, or is not reached.
+ * A wait that it asks for (Retry-After) is kept, up to half a minute.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { withRetry } from "../define/retry.ts";
+import { providerFailed } from "./provider.ts";
+
+const maxAttempts = 3;
+/** In milliseconds. */
+const longestWait = 30_000;
+
+const worthAnother = (status: number) => status === 408 || status === 429 || status >= 500;
+
+/** Whether the provider could not be reached, or was busy: then the call may be made again. */
+class Busy extends Error {
+  override readonly name = "Busy";
+}
+
+/**
+ * @param timeoutMs of each attempt, in milliseconds
+ * @throws SvcError PROVIDER_FAILED when all attempts failed; the signal's reason when aborted
+ */
+export function patientFetch(timeoutMs: number): typeof globalThis.fetch {
+  return async (url, init = {}) => {
+    const outer = init.signal ?? undefined;
+    let asked = 0;
+    const attempt = async () => {
+      if (asked > 0) await sleep(Math.min(asked, longestWait), undefined, { signal: outer });
+      const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(outer ? [outer] : [])]);
+      const response = await fetch(url, { ...init, signal }).catch((error) => {
+        if (outer?.aborted) throw outer.reason;
+        throw new Busy(error.name === "TimeoutError" ? "it did not answer in time" : "it could not be reached");
+      });
+      if (!worthAnother(response.status)) return response;
+      await response.body?.cancel();
+      asked = waitOf(response.headers.get("retry-after"));
+      throw new Busy(`it answered ${response.status}`);
+    };
+    try {
+      const shouldRetry = (error: unknown) => error instanceof Busy;
+      return await withRetry(attempt, {
+        maxAttempts,
+        initialBackoffMs: 250,
+        shouldRetry,
+        ...(outer && { signal: outer }),
+      });
+    } catch (error) {
+      if (error instanceof Busy) throw providerFailed(`${error.message}, after ${maxAttempts} attempts`);
+      throw error;
+    }
+  };
+}
+
+/** Seconds or a date (RFC 9110, section 10.2.3). @returns milliseconds, 0 for none */
+function waitOf(header: string | null): number {
+  if (header === null) return 0;
+  const seconds = Number(header);
+  const wait = Number.isNaN(seconds) ? Date.parse(header) - Date.now() : seconds * 1000;
+  return Number.isFinite(wait) ? Math.max(0, wait) : 0;
+}

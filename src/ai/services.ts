@@ -1,0 +1,23 @@
+/** What the AI module needs of a process. Next hop: `create-ai.ts` uses it, `provider.ts` says what a provider is. */
+import type pg from "pg";
+import type { Logger } from "pino";
+import type { EffectiveConfig } from "../define/config.ts";
+import { type Credits, createCredits } from "./credits.ts";
+import { localProvider } from "./local.ts";
+import { openAiCompatible } from "./openai-compatible.ts";
+import type { Provider } from "./provider.ts";
+
+export interface AiServices {
+  config: EffectiveConfig["ai"];
+  credits: Credits;
+  /** The provider of a model. @throws SvcError AI_NOT_CONFIGURED when a remote one is asked for and there is none */
+  providerOf(model: string): Provider;
+  log: Logger;
+}
+
+export function createAiServices(config: EffectiveConfig["ai"], pool: pg.Pool, log: Logger): AiServices {
+  const local = localProvider();
+  const remote = openAiCompatible(config);
+  const providerOf = (model: string) => (model.startsWith("local-") ? local : remote);
+  return { config, credits: createCredits(pool, config), providerOf, log };
+}

@@ -1,0 +1,79 @@
+/**
+ * `ai.speech`: recordings are stored objects, and transcribing them is a job: it takes longer than a request may.
+ * Next hop: `workers/tasks/transcribe.ts`, `sql/ai/start_transcription.sql`.
+ */
+import { SvcError } from "../errors/svc-error.ts";
+import { isStorageId } from "../storage/names.ts";
+import type { StorageObject } from "../storage/storage.ts";
+import { type AiCall, currentAiCall } from "./call.ts";
+import { paid, signalFor, tokensOf } from "./paid.ts";
+
+export interface Transcription {
+  id: string;
+  status: "pending" | "completed" | "failed";
+  /** When it is completed. */
+  text: string | null;
+  /** Why it failed. */
+  error: string | null;
+  model: string;
+}
+
+export interface Speech {
+  /**
+   * Begins to turn a stored recording into text; the job exists when the call commits.
+   *
+   * @throws SvcError NOT_FOUND for a recording that does not exist or is not the caller's to see
+   */
+  transcribe(options: { storageId: string; model?: string }): Promise<Transcription>;
+  /** How a transcription of the caller's is doing. @throws SvcError NOT_FOUND */
+  transcription(id: string): Promise<Transcription>;
+  /** Speaks a text; the audio is stored as a private object of the caller's. @param options `input` of at most 4096 characters */
+  synthesize(options: {
+    input: string;
+    model?: string;
+    voice?: string;
+    signal?: AbortSignal;
+  }): Promise<StorageObject & { creditsCharged: number; model: string }>;
+}
+
+const columns = "id, status, text, error, model";
+
+export const speech: Speech = {
+  async transcribe({ storageId, model: given }) {
+    const call = currentAiCall();
+    const model = given ?? call.services.config.transcriptionModel;
+    if (!call.services.providerOf(model).transcribe) throw new SvcError("AI_NOT_CONFIGURED");
+    const { id: recording } = await call.storage.getMeta(storageId);
+    const statement = { name: "svc_start_transcription", text: "select svc.start_transcription($1, $2) as id" };
+    const { rows } = await call.transaction.query(statement, [recording, model]);
+    return find(call, rows[0].id);
+  },
+
+  transcription: (id) => find(currentAiCall(), id),
+
+  async synthesize({ input, model: given, voice, signal }) {
+    const call = currentAiCall();
+    const model = given ?? call.services.config.speechModel;
+    const synthesize = call.services.providerOf(model).synthesize;
+    if (!synthesize) throw new SvcError("AI_NOT_CONFIGURED");
+    if (typeof input !== "string" || input.trim() === "" || input.length > 4096) {
+      throw new SvcError("BAD_REQUEST", "input must be a text of 1 to 4096 characters.");
+    }
+    const usage = { inputTokens: tokensOf(input), outputTokens: 0 };
+    return paid(call, { operation: "speech.synthesize", model, estimate: usage }, async (reservation) => {
+      const { audio, mediaType } = await synthesize(model, input, voice, signalFor(call, signal));
+      const creditsCharged = await reservation.settle(usage);
+      const name = `speech.${mediaType === "audio/wav" ? "wav" : "mp3"}`;
+      const id = await call.storage.storeBuffer(audio, name, mediaType);
+      return { id, name, size: audio.length, type: mediaType, visibility: "private", creditsCharged, model };
+    });
+  },
+};
+
+/** Row-level security: others' are not there. */
+async function find({ transaction }: AiCall, id: string): Promise<Transcription> {
+  const text = `select ${columns} from svc.ai_transcriptions where id = $1`;
+  const rows = isStorageId(id) ? (await transaction.query({ text }, [id])).rows : [];
+  if (!rows[0]) throw new SvcError("NOT_FOUND", "This transcription does not exist, or it is not yours.");
+  return rows[0];
+}

@@ -1,0 +1,295 @@
+/** The AI module against a provider that speaks OpenAI's protocol: what comes back, what it costs, and what goes wrong. */
+
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { loadConfig } from "../../src/define/load-config.ts";
+import { createAi, createSvcHttpRouteBuilders, createSvcProcedureBuilders, v } from "../../src/index.ts";
+import { aiProvider } from "../support/ai-provider.ts";
+import { database } from "../support/database.ts";
+import { bytesFolder, fileProcedures } from "../support/files.ts";
+import { apiWith, bearer, TestService, type User } from "../support/service.ts";
+import { workers } from "../support/worker.ts";
+
+const key = "sk-the-provider-key-0123456789";
+const ai = createAi();
+const procedure = createSvcProcedureBuilders();
+const httpRoute = createSvcHttpRouteBuilders();
+const ask = v.object({ text: v.string() });
+const messages = (text: string) => [{ role: "user" as const, content: text }];
+
+const procedures = {
+  ...fileProcedures,
+  chat: procedure.query
+    .name("ai.chat")
+    .input(ask)
+    .handler(({ input }) => ai.chat({ system: "Be brief.", messages: messages(input.text) })),
+  badChat: procedure.query.name("ai.badChat").handler(() => ai.chat({ messages: [] })),
+  collect: procedure.query
+    .name("ai.collect")
+    .input(ask)
+    .handler(async ({ input }) => {
+      const parts: string[] = [];
+      for await (const part of ai.stream({ messages: messages(input.text) })) parts.push(part);
+      return parts;
+    }),
+  embed: procedure.query
+    .name("ai.embed")
+    .input(ask)
+    .handler(({ input }) => ai.embed(input.text, { model: "remote-embed" })),
+  embedHere: procedure.query
+    .name("ai.embedHere")
+    .input(ask)
+    .handler(({ input }) => ai.embed(input.text)),
+  rerank: procedure.query
+    .name("ai.rerank")
+    .input(v.object({ model: v.optional(v.string()) }))
+    .handler(({ input }) =>
+      ai.rerank({
+        query: "long",
+        documents: ["a", "a long one", "long"],
+        topK: 2,
+        ...(input.model && { model: input.model }),
+      }),
+    ),
+  extract: procedure.query
+    .name("ai.extract")
+    .handler(() =>
+      ai.vision.extractText({ image: Buffer.from("an image"), mediaType: "image/png", model: "gpt-vision" }),
+    ),
+  speak: procedure.mutation
+    .name("ai.speak")
+    .input(ask)
+    .handler(({ input }) => ai.speech.synthesize({ input: input.text, model: "tts", voice: "nova" })),
+  transcribe: procedure.mutation
+    .name("ai.transcribe")
+    .input(v.object({ storageId: v.string() }))
+    .handler(({ input }) => ai.speech.transcribe({ storageId: input.storageId, model: "whisper" })),
+  transcription: procedure.query
+    .name("ai.transcription")
+    .input(v.object({ id: v.string() }))
+    .handler(({ input }) => ai.speech.transcription(input.id)),
+};
+const streamed = httpRoute.get.path("/api/streamed").handler(() => ({
+  body: ai.stream({ messages: messages("hello") }),
+}));
+
+const db = database();
+const provider = aiProvider();
+const api = apiWith({ procedures, httpRoutes: { streamed } });
+const dir = bytesFolder();
+const startWorker = workers(db, api);
+let svc: TestService;
+let ann: User;
+let bob: User;
+const settings = { chatModel: "gpt-test", timeoutMs: 2_000, creditsPerRequest: 50, creditsPerUserPerDay: 20 };
+
+beforeAll(async () => {
+  const base = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
+  const config = {
+    storage: { driver: "disk" as const, dir },
+    ai: { ...base.ai, ...settings, baseUrl: provider.url, apiKey: key },
+  };
+  svc = new TestService(db, api, config as object);
+  await svc.start();
+});
+afterAll(() => svc.stop());
+beforeEach(async () => {
+  ann = await svc.signUp("ann");
+});
+
+const ledger = async (user: User) => {
+  const admin = await db.connect("admin");
+  const { rows } = await admin.query(
+    "select operation, model, state, charged::float8, input_tokens, output_tokens from svc.ai_ledger where user_id = $1 order by id",
+    [user.id],
+  );
+  return rows;
+};
+
+describe("chat", () => {
+  test("returns the text, the usage, what it cost, and the model", async () => {
+    const { status, body } = await svc.query(ann, "ai.chat", { text: "hello" });
+    expect([status, body.json]).toEqual([
+      200,
+      {
+        text: 'echo: "hello"',
+        usage: { inputTokens: 1000, outputTokens: 500, totalTokens: 1500 },
+        creditsCharged: 2.5,
+        model: "gpt-test",
+      },
+    ]);
+    expect(provider.asked[0]?.headers.authorization).toBe(`Bearer ${key}`);
+    expect(provider.asked[0]?.body.messages[0]).toEqual({ role: "system", content: "Be brief." });
+    expect(await ledger(ann)).toEqual([
+      { operation: "chat", model: "gpt-test", state: "settled", charged: 2.5, input_tokens: 1000, output_tokens: 500 },
+    ]);
+  });
+
+  test("without messages is refused before anything is called", async () => {
+    expect((await svc.query(ann, "ai.badChat")).status).toBe(400);
+    expect(provider.asked).toEqual([]);
+  });
+});
+
+describe("stream", () => {
+  test("gives the text piece by piece, and is charged at its end", async () => {
+    const { body } = await svc.query(ann, "ai.collect", { text: "hello" });
+    expect(body.json).toEqual(["one ", "two ", "three"]);
+    expect(await ledger(ann)).toMatchObject([{ operation: "stream", state: "settled", charged: 2.5 }]);
+  });
+
+  test("can be sent on by a route", async () => {
+    expect(await svc.fetch("/api/streamed", { headers: bearer(ann) })).toMatchObject({
+      status: 200,
+      body: "one two three",
+    });
+    await expect.poll(() => ledger(ann)).toMatchObject([{ state: "settled" }]);
+  });
+
+  test("that breaks off is an error, not a short answer", async () => {
+    provider.fault = (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(`data: ${JSON.stringify({ id: "1", choices: [{ index: 0, delta: { content: "half" } }] })}\n\n`);
+      setImmediate(() => response.destroy());
+      return true;
+    };
+    expect((await svc.query(ann, "ai.collect", { text: "hello" })).body).toMatchObject({ code: "PROVIDER_FAILED" });
+  });
+});
+
+describe("embed", () => {
+  test("gives numbers", async () => {
+    const { body } = await svc.query(ann, "ai.embed", { text: "hello" });
+    expect(body.json).toHaveLength(384);
+    expect(body.json[1]).toBeCloseTo(1 / 384);
+  });
+
+  test("of another length than configured is an error", async () => {
+    provider.dimensions = 3;
+    const { status, body } = await svc.query(ann, "ai.embed", { text: "hello" });
+    expect([status, body.code, body.hint]).toEqual([502, "PROVIDER_FAILED", expect.stringContaining("3 dimensions")]);
+  });
+
+  test("by local-hash needs no provider, costs nothing, and brings texts with the same words together", async () => {
+    const of = async (text: string): Promise<number[]> => (await svc.query(ann, "ai.embedHere", { text })).body.json;
+    const [cat, cats, tax] = await Promise.all(["the cat sat", "cats that sat", "tax law"].map(of));
+    const near = (a: number[] = [], b: number[] = []) => a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
+    expect(near(cat, cat)).toBeCloseTo(1);
+    expect(near(cat, cats)).toBeGreaterThan(near(cat, tax));
+    expect(provider.asked).toEqual([]);
+    expect((await ledger(ann)).every(({ charged }) => charged === 0)).toBe(true);
+  });
+});
+
+test.each([undefined, "rank-model"])("rerank orders documents, the best first (model: %s)", async (model) => {
+  const { body } = await svc.query(ann, "ai.rerank", model ? { model } : {});
+  expect(body.json).toHaveLength(2);
+  expect(body.json[0]).toMatchObject(
+    model ? { index: 1, document: "a long one", score: 10 } : { index: 2, document: "long" },
+  );
+  expect(body.json[0].score).toBeGreaterThanOrEqual(body.json[1].score);
+});
+
+test("vision.extractText sends the image and gives its text", async () => {
+  const { body } = await svc.query(ann, "ai.extract");
+  expect(body.json).toMatchObject({
+    text: expect.stringContaining("echo"),
+    markdown: expect.any(String),
+    model: "gpt-vision",
+    creditsCharged: 2.5,
+  });
+  const [, image] = provider.asked[0]?.body.messages[0].content ?? [];
+  expect(image.image_url.url).toBe(`data:image/png;base64,${Buffer.from("an image").toString("base64")}`);
+});
+
+describe("speech", () => {
+  test("synthesize stores the audio as a private object of the caller's", async () => {
+    const { body } = await svc.mutate(ann, "ai.speak", { text: "hello" });
+    expect(body.json).toMatchObject({
+      name: "speech.mp3",
+      type: "audio/mpeg",
+      size: 14,
+      visibility: "private",
+      model: "tts",
+    });
+    expect((await svc.query(ann, "files.read", { id: body.json.id })).body.json).toBe("audio of hello");
+    expect((await svc.fetch(`/api/storage/${body.json.id}`)).status).toBe(404);
+  });
+
+  test("transcribe starts a job, and a worker ends it; others do not see it", async () => {
+    bob = await svc.signUp("bob");
+    const { body: audio } = await svc.mutate(ann, "ai.speak", { text: "hello" });
+    const { status, body } = await svc.mutate(ann, "ai.transcribe", { storageId: audio.json.id });
+    expect([status, body.json]).toMatchObject([200, { status: "pending", text: null, model: "whisper" }]);
+    expect((await svc.mutate(bob, "ai.transcribe", { storageId: audio.json.id })).status).toBe(404);
+    const base = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
+    const ai = { ...base.ai, ...settings, baseUrl: provider.url, apiKey: key };
+    await startWorker({ config: { ...base, ai, storage: { driver: "disk", dir } } });
+    const look = async (user: User) => await svc.query(user, "ai.transcription", { id: body.json.id });
+    await expect.poll(async () => (await look(ann)).body.json.status, { timeout: 15_000 }).toBe("completed");
+    expect((await look(ann)).body.json.text).toBe("what was said");
+    expect((await look(bob)).status).toBe(404);
+  });
+});
+
+describe("credits", () => {
+  test("above the cap of one request, nothing is called", async () => {
+    const { status, body } = await svc.query(ann, "ai.chat", { text: "x".repeat(200_000) });
+    expect([status, body.code]).toEqual([402, "CREDIT_LIMIT_EXCEEDED"]);
+    expect(provider.asked).toEqual([]);
+    expect(await ledger(ann)).toEqual([]);
+  });
+
+  test("near a user's cap, calls at the same time do not overspend", async () => {
+    const answers = await Promise.all(Array.from({ length: 60 }, () => svc.query(ann, "ai.chat", { text: "hello" })));
+    const lines = await ledger(ann);
+    const spent = lines.reduce((sum, { charged }) => sum + (charged ?? 0), 0);
+    expect(spent).toBeLessThanOrEqual(settings.creditsPerUserPerDay);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(lines.length);
+    expect(answers.filter(({ status }) => status === 402).length).toBeGreaterThan(0);
+    expect(provider.asked).toHaveLength(lines.length);
+  });
+});
+
+describe("a provider that fails", () => {
+  test("with 429 and Retry-After is asked again", async () => {
+    provider.fault = (response, attempt) => {
+      if (attempt === 1) response.writeHead(429, { "retry-after": "0" }).end();
+      return attempt === 1;
+    };
+    expect((await svc.query(ann, "ai.chat", { text: "hello" })).status).toBe(200);
+    expect(provider.asked).toHaveLength(2);
+  });
+
+  const faults: [string, (response: import("node:http").ServerResponse) => unknown, number][] = [
+    ["with 500", (response) => response.writeHead(500).end("Traceback: the secret prompt"), 3],
+    ["with 400", (response) => response.writeHead(400).end('{"error":{"message":"the secret prompt"}}'), 1],
+    [
+      "with JSON that is none",
+      (response) => response.writeHead(200, { "content-type": "application/json" }).end("{"),
+      1,
+    ],
+    ["with something else", (response) => response.writeHead(200, { "content-type": "application/json" }).end("{}"), 1],
+    ["by breaking the connection", (response) => response.destroy(), 3],
+  ];
+  test.each(faults)("%s ends in a clear error, and costs nothing", async (_case, fault, attempts) => {
+    provider.fault = (response) => {
+      fault(response);
+      return true;
+    };
+    const { status, body } = await svc.query(ann, "ai.chat", { text: "the secret prompt" });
+    expect([status, body.code]).toEqual([502, "PROVIDER_FAILED"]);
+    expect(provider.asked).toHaveLength(attempts);
+    expect(await ledger(ann)).toMatchObject([{ state: "released", charged: null }]);
+    expect(JSON.stringify(body) + svc.logged.join("")).not.toMatch(/secret prompt|sk-the-provider-key/);
+  });
+
+  test("by saying nothing ends after the time limit", async () => {
+    provider.fault = () => true;
+    expect((await svc.query(ann, "ai.chat", { text: "hello" })).body.code).toBe("PROVIDER_FAILED");
+  }, 20_000);
+});
+
+test("outside of a handler the module says where it works", async () => {
+  await expect(ai.chat({ messages: messages("hello") })).rejects.toThrow("outside of a handler");
+});

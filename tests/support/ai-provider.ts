@@ -1,0 +1,106 @@
+/** A server that speaks OpenAI's protocol, with the faults that providers have. It keeps what it was asked. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { afterAll, beforeAll, beforeEach } from "vitest";
+
+export interface Asked {
+  path: string;
+  headers: IncomingMessage["headers"];
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
+  body: any;
+}
+
+/** Answers one request instead of the usual answer. @returns false to leave it to the usual one */
+type Fault = (response: ServerResponse, attempt: number) => boolean | undefined;
+
+export class AiProvider {
+  readonly asked: Asked[] = [];
+  /** What happens instead, until the next test. */
+  fault: Fault | undefined;
+  /** How many numbers its embeddings have. */
+  dimensions = 384;
+  readonly #server = createServer((request, response) => void this.#answer(request, response));
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
+  }
+
+  listen(): Promise<void> {
+    return new Promise((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const bytes = await buffer(request);
+    const isJson = request.headers["content-type"]?.startsWith("application/json");
+    const body = isJson ? JSON.parse(bytes.toString()) : bytes.toString("latin1");
+    const path = request.url ?? "";
+    this.asked.push({ path, headers: request.headers, body });
+    if (this.fault?.(response, this.asked.length)) return;
+    const json = (answer: object) =>
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+    const usage = { prompt_tokens: 1000, completion_tokens: 500, total_tokens: 1500 };
+    if (path.endsWith("/chat/completions") && body.stream) return stream(response, usage);
+    if (path.endsWith("/chat/completions")) {
+      const content = `echo: ${JSON.stringify(body.messages.at(-1).content)}`;
+      return void json({
+        id: "1",
+        object: "chat.completion",
+        created: 1,
+        model: body.model,
+        usage,
+        choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content } }],
+      });
+    }
+    if (path.endsWith("/embeddings")) {
+      const embedding = Array.from({ length: this.dimensions }, (_, at) => at / this.dimensions);
+      return void json({
+        object: "list",
+        model: body.model,
+        usage,
+        data: [{ object: "embedding", index: 0, embedding }],
+      });
+    }
+    if (path.endsWith("/rerank")) {
+      const results = body.documents.map((document: string, index: number) => ({
+        index,
+        relevance_score: document.length,
+      }));
+      return void json({ results });
+    }
+    if (path.endsWith("/audio/speech")) {
+      return void response.writeHead(200, { "content-type": "audio/mpeg" }).end(Buffer.from(`audio of ${body.input}`));
+    }
+    if (path.endsWith("/audio/transcriptions")) return void json({ text: "what was said" });
+    response.writeHead(404).end();
+  }
+}
+
+function stream(response: ServerResponse, usage: object): void {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  const send = (choice: object, more: object = {}) =>
+    response.write(
+      `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, ...choice }], ...more })}\n\n`,
+    );
+  for (const content of ["one ", "two ", "three"]) send({ delta: { role: "assistant", content } });
+  send({ delta: {}, finish_reason: "stop" }, { usage });
+  response.end("data: [DONE]\n\n");
+}
+
+/** Starts one for a test file. */
+export function aiProvider(): AiProvider {
+  const provider = new AiProvider();
+  beforeAll(() => provider.listen());
+  afterAll(() => provider.close());
+  beforeEach(() => {
+    provider.asked.length = 0;
+    provider.fault = undefined;
+    provider.dimensions = 384;
+  });
+  return provider;
+}

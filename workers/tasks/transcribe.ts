@@ -1,0 +1,63 @@
+/**
+ * Turns a stored recording into text: what `ai.speech.transcribe` enqueues.
+ *
+ * Retries: 5 attempts; then the transcription says that it failed.
+ * Idempotency: the row is written once, while it is pending. A worker that dies after the provider answered asks again,
+ * and that is paid for twice.
+ * Next hop: `src/ai/provider.ts`.
+ */
+import { buffer } from "node:stream/consumers";
+import { z } from "zod";
+import { SvcError } from "../../src/errors/svc-error.ts";
+import { objectKey } from "../../src/storage/storage.ts";
+import { defineTask } from "../task.ts";
+
+/** In bytes: what providers take. */
+const maxRecording = 25 * 1024 * 1024;
+
+/** One minute of speech is about so many tokens; a recording of this format lasts so long at least. */
+const tokensPerMegabyte = 400;
+
+export const transcribe = defineTask({
+  kind: "transcribe",
+  payload: z.object({ id: z.uuid() }),
+  async run({ id }, job, { runtime }) {
+    const { systemPool: pool, ai, storage } = runtime;
+    const { rows } = await pool.query(
+      `select t.user_id, t.model, t.storage_id, o.size::float8 as size, o.type
+         from svc.ai_transcriptions t join svc.storage_objects o on o.id = t.storage_id
+        where t.id = $1 and t.status = 'pending'`,
+      [id],
+    );
+    const found = rows[0];
+    if (!found) return; // done before, or deleted
+    const end = (status: string, text: string | null, error: string | null, credits: number | null) =>
+      pool.query(
+        `update svc.ai_transcriptions set status = $2, text = $3, error = $4, credits_charged = $5, finished_at = now()
+          where id = $1 and status = 'pending'`,
+        [id, status, text, error, credits],
+      );
+    const usage = { inputTokens: Math.ceil((found.size / 2 ** 20) * tokensPerMegabyte), outputTokens: 0 };
+    const request = { userId: found.user_id, operation: "speech.transcribe", model: found.model, estimate: usage };
+    try {
+      if (found.size > maxRecording) throw new SvcError("PAYLOAD_TOO_LARGE", "The recording is larger than 25 MiB.");
+      const bytes = await storage.driver.read(objectKey(found.storage_id));
+      if (!bytes) throw new SvcError("NOT_FOUND", "The recording is gone.");
+      const reservation = await ai.credits.reserve(request);
+      try {
+        const listen = ai.providerOf(found.model).transcribe;
+        if (!listen) throw new SvcError("AI_NOT_CONFIGURED");
+        const text = await listen(found.model, await buffer(bytes), found.type, job.signal);
+        await end("completed", text, null, await reservation.settle(usage));
+      } catch (error) {
+        await reservation.release();
+        throw error;
+      }
+    } catch (error) {
+      const isFinal = error instanceof SvcError && error.status < 500;
+      if (!isFinal && job.attempt < job.maxAttempts) throw error;
+      await end("failed", null, error instanceof SvcError ? error.message : "Something went wrong on our side.", null);
+      job.log.warn({ err: error, transcription: id }, "transcription failed");
+    }
+  },
+});
