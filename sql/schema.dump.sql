@@ -184,6 +184,56 @@ grant delete, insert, select, update to svc_system
 comment: One-time values: e-mail verification, password reset, OAuth state.
 comment on identifier: What the value is for, and whose; how the library finds it.
 
+-- Table svc.ai_ledger owner svc_owner
+column id bigint not null
+column user_id text
+column operation text not null
+column model text not null
+column state text not null default 'reserved'::text
+column reserved numeric not null
+column charged numeric
+column input_tokens integer
+column output_tokens integer
+column created_at timestamp with time zone not null default clock_timestamp()
+column expires_at timestamp with time zone not null
+column settled_at timestamp with time zone
+constraint ai_ledger_charged_check CHECK ((charged >= (0)::numeric))
+constraint ai_ledger_pkey PRIMARY KEY (id)
+constraint ai_ledger_reserved_check CHECK ((reserved >= (0)::numeric))
+constraint ai_ledger_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'settled'::text, 'released'::text])))
+constraint ai_ledger_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE SET NULL
+CREATE INDEX ai_ledger_user_id_created_at ON svc.ai_ledger USING btree (user_id, created_at DESC)
+policy select_owner for select to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
+grant select to svc_authenticated
+grant delete, insert, select, update to svc_system
+comment: Every paid call: what was reserved for it before, and what it cost. A reservation whose process died counts until it expires.
+comment on user_id: Who called. Null: the system, or a user who is gone.
+comment on operation: Such as chat, embed, document.convert.
+comment on charged: In credits, once settled.
+
+-- Table svc.ai_transcriptions owner svc_owner
+column id uuid not null default gen_random_uuid()
+column user_id text
+column storage_id uuid not null
+column model text not null
+column status text not null default 'pending'::text
+column text text
+column error text
+column credits_charged numeric
+column created_at timestamp with time zone not null default now()
+column finished_at timestamp with time zone
+constraint ai_transcriptions_pkey PRIMARY KEY (id)
+constraint ai_transcriptions_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'completed'::text, 'failed'::text])))
+constraint ai_transcriptions_storage_id_fkey FOREIGN KEY (storage_id) REFERENCES svc.storage_objects(id) ON DELETE CASCADE
+constraint ai_transcriptions_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
+CREATE INDEX ai_transcriptions_storage_id ON svc.ai_transcriptions USING btree (storage_id)
+CREATE INDEX ai_transcriptions_user_id_created_at ON svc.ai_transcriptions USING btree (user_id, created_at DESC)
+policy select_owner for select to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
+grant select to svc_authenticated
+grant delete, insert, select, update to svc_system
+comment: Speech to be turned into text, by jobs of the kind transcribe.
+comment on error: Why it failed, in a sentence for its owner.
+
 -- Table svc.rag_chunks owner svc_owner
 column id uuid not null default gen_random_uuid()
 column section_id uuid not null
@@ -325,6 +375,21 @@ comment on name: What the uploader called it, cleaned. Never part of a path.
 comment on size: In bytes.
 comment on type: The media type that the uploader stated; nothing here trusts it.
 comment on sha256: Of the bytes, in hex: the ETag, and what svc storage verify compares.
+
+-- Table svc_private.ai_prices owner svc_owner
+column model text not null
+column input_per_1000 numeric not null
+column output_per_1000 numeric not null
+column per_call numeric not null default 0
+constraint ai_prices_input_per_1000_check CHECK ((input_per_1000 >= (0)::numeric))
+constraint ai_prices_output_per_1000_check CHECK ((output_per_1000 >= (0)::numeric))
+constraint ai_prices_per_call_check CHECK ((per_call >= (0)::numeric))
+constraint ai_prices_pkey PRIMARY KEY (model)
+grant delete, insert, select, update to svc_system
+comment: Credits by model. The row * is for models without one of their own; models that run here (local-…) cost nothing.
+comment on input_per_1000: Credits for 1,000 tokens that go in.
+comment on output_per_1000: Credits for 1,000 tokens that come out.
+comment on per_call: Credits for the call itself: images, audio, pages.
 
 -- Table svc_private.applied_migrations owner svc_owner
 column scope text not null
@@ -1900,6 +1965,37 @@ $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: Keys and cosine similarities of the rows that the caller may read and whose vectors are nearest, nearest first.
 
+-- Function svc.start_transcription(uuid,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.start_transcription(recording uuid, model text)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  caller constant text := svc.current_user_id();
+  transcription uuid;
+begin
+  if current_setting('transaction_read_only')::boolean then
+    raise exception 'a query cannot enqueue' using errcode = '25006';
+  end if;
+  if not exists (
+    select from svc.storage_objects o
+     where o.id = recording and (o.user_id = caller or o.visibility = 'public' or session_user = 'svc_system')
+  ) then
+    raise exception 'no such recording' using errcode = 'SV404';
+  end if;
+  insert into svc.ai_transcriptions (user_id, storage_id, model)
+  values (caller, recording, start_transcription.model)
+  returning id into transcription;
+  perform graphile_worker.add_job(
+    identifier => 'transcribe', payload => json_build_object('id', transcription), max_attempts => 5);
+  return transcription;
+end
+$function$
+grant execute to svc_authenticated, svc_system
+comment: Begins the transcription of a stored recording that the current user may see, and returns its id.
+
 -- Function svc.words_of(text,regconfig) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.words_of(content text, stemming regconfig)
  RETURNS tsvector
@@ -2553,6 +2649,24 @@ $function$
 grant execute to svc_system
 comment: The objects behind this id, at most so many, with what their bytes must be.
 
+-- Function svc_private.price_of(text,integer,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.price_of(model text, input_tokens integer, output_tokens integer)
+ RETURNS numeric
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select case when price_of.model like 'local-%' then 0 else round(
+           p.per_call + p.input_per_1000 * price_of.input_tokens / 1000 + p.output_per_1000 * price_of.output_tokens / 1000,
+           6) end
+    from svc_private.ai_prices p
+   where p.model in (price_of.model, '*')
+   order by p.model = '*'
+   limit 1
+$function$
+grant execute to svc_system
+comment: Credits for a call of a model with so many tokens.
+
 -- Function svc_private.publish_tables(jsonb) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.publish_tables(wanted jsonb)
  RETURNS void
@@ -2649,6 +2763,18 @@ $function$
 grant execute to svc_system
 comment: Registers a cron, or a change of its schedule; returns from when on it counts and which of its times was claimed last.
 
+-- Function svc_private.release_credits(bigint) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.release_credits(reservation bigint)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  update svc.ai_ledger l set state = 'released', settled_at = clock_timestamp()
+   where l.id = release_credits.reservation and l.state = 'reserved'
+$function$
+grant execute to svc_system
+comment: Gives a reservation back; nothing is charged.
+
 -- Function svc_private.remove_documents(integer,text[]) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.remove_documents(target integer, row_ids text[])
  RETURNS void
@@ -2710,6 +2836,42 @@ end
 $function$
 grant execute to svc_system
 comment: Workers that hold jobs and whose lock is free; those among them that were suspects already have lost their jobs.
+
+-- Function svc_private.reserve_credits(text,text,text,numeric,numeric,numeric) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.reserve_credits(user_id text, operation text, model text, amount numeric, request_cap numeric, user_cap numeric)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  spent numeric;
+  reservation bigint;
+begin
+  if amount > request_cap then
+    raise exception 'a call of % credits is above the cap of % for one request', amount, request_cap
+      using errcode = 'SV402', hint = 'Ask for less at once.';
+  end if;
+  if user_cap is not null and amount > 0 then
+    perform pg_advisory_xact_lock(hashtextextended('svc.ai_ledger ' || coalesce(reserve_credits.user_id, ''), 0));
+    select coalesce(sum(case when l.state = 'settled' then l.charged else l.reserved end), 0) into spent
+      from svc.ai_ledger l
+     where l.user_id is not distinct from reserve_credits.user_id
+       and l.created_at > clock_timestamp() - interval '24 hours'
+       and (l.state = 'settled' or (l.state = 'reserved' and l.expires_at > clock_timestamp()));
+    if spent + amount > user_cap then
+      raise exception 'a call of % credits after % is above the cap of % in 24 hours', amount, spent, user_cap
+        using errcode = 'SV402', hint = 'The cap is for the last 24 hours.';
+    end if;
+  end if;
+  insert into svc.ai_ledger (user_id, operation, model, reserved, expires_at)
+  values (reserve_credits.user_id, reserve_credits.operation, reserve_credits.model, amount,
+          clock_timestamp() + interval '15 minutes')
+  returning id into reservation;
+  return reservation;
+end
+$function$
+grant execute to svc_system
+comment: Reserves credits for one call and returns the line of the ledger; SV402 above the cap of the request or of the user.
 
 -- Function svc_private.reset_policies(regclass) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reset_policies(target regclass)
@@ -2878,3 +3040,18 @@ end
 $function$
 grant execute to svc_system
 comment: Enables row-level security on every table of the owner role that lacks it and returns those tables.
+
+-- Function svc_private.settle_credits(bigint,numeric,integer,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.settle_credits(reservation bigint, amount numeric, used_input integer, used_output integer)
+ RETURNS numeric
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  update svc.ai_ledger l
+     set state = 'settled', charged = settle_credits.amount, settled_at = clock_timestamp(),
+         input_tokens = settle_credits.used_input, output_tokens = settle_credits.used_output
+   where l.id = settle_credits.reservation and l.state = 'reserved'
+  returning l.charged
+$function$
+grant execute to svc_system
+comment: Charges a reservation, once: null when it was settled or released before.
