@@ -376,6 +376,107 @@ comment on size: In bytes.
 comment on type: The media type that the uploader stated; nothing here trusts it.
 comment on sha256: Of the bytes, in hex: the ETag, and what svc storage verify compares.
 
+-- Table svc.workflow_events owner svc_owner
+column id bigint not null
+column run_id uuid not null
+column name text not null
+column payload json not null
+column user_id text
+column taken_by text
+column created_at timestamp with time zone not null default clock_timestamp()
+constraint workflow_events_pkey PRIMARY KEY (id)
+constraint workflow_events_run_id_fkey FOREIGN KEY (run_id) REFERENCES svc.workflow_runs(id) ON DELETE CASCADE
+constraint workflow_events_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
+CREATE INDEX workflow_events_free ON svc.workflow_events USING btree (run_id, name, id) WHERE (taken_by IS NULL)
+CREATE INDEX workflow_events_owner ON svc.workflow_events USING btree (user_id)
+CREATE INDEX workflow_events_run ON svc.workflow_events USING btree (run_id)
+policy select_owner for select to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
+grant delete, insert, select, update to svc_system
+grant select (id, run_id, name, payload, user_id, taken_by, created_at) to svc_authenticated
+comment: What was signalled to runs. Each event ends at most one wait.
+comment on taken_by: Position of the wait that it ended; null: none so far.
+
+-- Table svc.workflow_runs owner svc_owner
+column id uuid not null default gen_random_uuid()
+column name text not null
+column version integer not null
+column args json not null
+column status text not null default 'pending'::text
+column wait_marker text
+column result json
+column error json
+column error_detail text
+column user_id text
+column is_system boolean not null default false
+column idempotency_key text
+column fence bigint not null default 0
+column attempts integer not null default 0
+column claims integer not null default 0
+column max_running integer
+column max_duration interval
+column deadline timestamp with time zone
+column wake_at timestamp with time zone
+column created_at timestamp with time zone not null default now()
+column updated_at timestamp with time zone not null default now()
+column started_at timestamp with time zone
+column finished_at timestamp with time zone
+constraint workflow_runs_check CHECK (((NOT is_system) OR (user_id IS NULL)))
+constraint workflow_runs_check1 CHECK (((status = 'pending'::text) OR (wait_marker IS NULL)))
+constraint workflow_runs_max_running_check CHECK ((max_running > 0))
+constraint workflow_runs_name_check CHECK ((name <> ''::text))
+constraint workflow_runs_pkey PRIMARY KEY (id)
+constraint workflow_runs_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'running'::text, 'completed'::text, 'failed'::text, 'cancelled'::text])))
+constraint workflow_runs_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
+constraint workflow_runs_version_check CHECK ((version > 0))
+CREATE INDEX workflow_runs_active ON svc.workflow_runs USING btree (name, status) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]))
+CREATE INDEX workflow_runs_owner ON svc.workflow_runs USING btree (user_id, created_at DESC, id DESC)
+CREATE INDEX workflow_runs_recent ON svc.workflow_runs USING btree (created_at DESC, id DESC)
+CREATE UNIQUE INDEX workflow_runs_idempotency ON svc.workflow_runs USING btree (name, idempotency_key, user_id) NULLS NOT DISTINCT WHERE (idempotency_key IS NOT NULL)
+policy select_owner for select to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
+grant delete, insert, select, update to svc_system
+grant select (id, name, version, args, status, wait_marker, result, error, user_id, attempts, deadline, wake_at, created_at, updated_at, started_at, finished_at) to svc_authenticated
+comment: Runs of workflows: one row from the start to the end and after it.
+comment on version: Of the code that started it; no other version goes on with it.
+comment on args: As procedure arguments travel: {"json": …, "meta": […]}. Likewise the results.
+comment on wait_marker: Why a pending run is not queued: wait:EVENT, sleep#POSITION, retry (after an error), slot (others of its name run).
+comment on error: What its user may learn: {"code", "message", "step"?}.
+comment on error_detail: What operators may learn; not granted to request roles.
+comment on user_id: As whom it runs; null: nobody, or the system.
+comment on fence: Counts claims for ever. A worker writes with the number that its claim got.
+comment on attempts: Errors since the last checkpoint.
+comment on claims: Claims since the last checkpoint that ended in no answer: its workers died.
+comment on max_running: How many runs of this name may run at a time; null: any number.
+comment on wake_at: When a waiting run is looked at again at the latest.
+
+-- Table svc.workflow_steps owner svc_owner
+column seq bigint not null
+column run_id uuid not null
+column position text not null
+column kind text not null
+column name text not null
+column is_done boolean not null
+column result json
+column error json
+column timed_out boolean not null default false
+column user_id text
+column due_at timestamp with time zone
+column started_at timestamp with time zone not null default clock_timestamp()
+column finished_at timestamp with time zone
+constraint workflow_steps_kind_check CHECK ((kind = ANY (ARRAY['step'::text, 'wait'::text, 'sleep'::text])))
+constraint workflow_steps_pkey PRIMARY KEY (seq)
+constraint workflow_steps_run_id_fkey FOREIGN KEY (run_id) REFERENCES svc.workflow_runs(id) ON DELETE CASCADE
+constraint workflow_steps_run_id_position_key UNIQUE (run_id, "position")
+constraint workflow_steps_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
+CREATE INDEX workflow_steps_owner ON svc.workflow_steps USING btree (user_id)
+policy select_owner for select to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
+grant delete, insert, select, update to svc_system
+grant select (seq, run_id, position, kind, name, is_done, result, error, timed_out, user_id, due_at, started_at, finished_at) to svc_authenticated
+comment: Checkpoints of runs: steps that are done, waits and sleeps that have begun or ended.
+comment on seq: In the order in which they were recorded.
+comment on position: Where in the handler: "0", "1", …; in a branch of a parallel at "2": "2.BRANCH.0", "2.BRANCH.1", ….
+comment on error: Of a step that failed for good: {"code", "message"}, thrown to the handler again at every replay.
+comment on due_at: When a sleep ends, or a wait gives up; null: never.
+
 -- Table svc_private.ai_prices owner svc_owner
 column model text not null
 column input_per_1000 numeric not null
@@ -850,6 +951,29 @@ $function$
 grant execute to svc_request
 comment: Removes a job of the current user that has not begun; false when there is none of that id.
 
+-- Function svc.cancel_workflow(uuid) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.cancel_workflow(run_id uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if current_setting('transaction_read_only')::boolean then
+    raise exception 'a query cannot cancel a workflow' using errcode = '25006';
+  end if;
+  -- Without a user nothing matches: whoever is anonymous owns nothing.
+  if not exists (
+    select from svc.workflow_runs r where r.id = cancel_workflow.run_id and r.user_id = svc.current_user_id()
+  ) then
+    return 'unknown';
+  end if;
+  return svc_private.cancel_any_workflow(run_id);
+end
+$function$
+grant execute to svc_request
+comment: Cancels a run of the current user: accepted, ended or unknown.
+
 -- Function svc.count_rows(text,text,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.count_rows(target text, condition text, mode text)
  RETURNS bigint
@@ -932,6 +1056,26 @@ end
 $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: SQL condition for the rows behind a cursor; SV400 when the cursor is not one of this list.
+
+-- Function svc.describe_run(uuid) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.describe_run(run_id uuid)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select json_build_object(
+      'id', r.id, 'name', r.name, 'version', r.version, 'status', r.status, 'waitMarker', r.wait_marker,
+      'args', r.args, 'result', r.result, 'error', r.error, 'attempts', r.attempts, 'wakeAt', r.wake_at,
+      'deadline', r.deadline, 'createdAt', r.created_at, 'updatedAt', r.updated_at, 'startedAt', r.started_at,
+      'finishedAt', r.finished_at)
+      from svc.workflow_runs r where r.id = describe_run.run_id);
+end
+$function$
+grant execute to svc_authenticated, svc_system
+comment: A run that the caller may see, as JSON; null otherwise.
 
 -- Function svc.emit_message(jsonb) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.emit_message(message jsonb)
@@ -1692,6 +1836,36 @@ $function$
 grant execute to svc_request, svc_system
 comment: Removes a job that this worker has done; raises SV409 when it no longer holds it.
 
+-- Function svc.get_workflow(uuid) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.get_workflow(run_id uuid)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  run constant json := svc.describe_run(run_id);
+begin
+  if run is null then
+    return null;
+  end if;
+  return json_build_object(
+    'run', run,
+    'steps', (
+      select coalesce(json_agg(json_build_object(
+        'position', s.position, 'kind', s.kind, 'name', s.name, 'done', s.is_done, 'timedOut', s.timed_out,
+        'result', s.result, 'error', s.error, 'dueAt', s.due_at, 'startedAt', s.started_at,
+        'finishedAt', s.finished_at) order by s.seq), '[]')
+        from svc.workflow_steps s where s.run_id = get_workflow.run_id),
+    'events', (
+      select coalesce(json_agg(json_build_object(
+        'name', e.name, 'payload', e.payload, 'takenBy', e.taken_by, 'createdAt', e.created_at) order by e.id), '[]')
+        from svc.workflow_events e where e.run_id = get_workflow.run_id));
+end
+$function$
+grant execute to svc_authenticated, svc_system
+comment: A run that the caller may see, with its steps and events; null otherwise.
+
 -- Function svc.ingest_source(jsonb) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.ingest_source(document jsonb)
  RETURNS jsonb
@@ -1783,6 +1957,38 @@ $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: The documents of a scope that the caller may read, newest first.
 
+-- Function svc.list_workflows(text,text,integer,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.list_workflows(wanted_status text, wanted_name text, most integer, after text)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  after_time constant timestamptz := split_part(after, '|', 1);
+  after_id constant uuid := nullif(split_part(after, '|', 2), '');
+  ids uuid[];
+  last text;
+begin
+  select array_agg(p.id order by p.created_at desc, p.id desc),
+         (array_agg(p.created_at || '|' || p.id order by p.created_at, p.id))[1]
+    into ids, last
+    from (
+      select r.id, r.created_at from svc.workflow_runs r
+       where (wanted_status is null or r.status = wanted_status)
+         and (wanted_name is null or r.name = wanted_name)
+         and (after is null or (r.created_at, r.id) < (after_time, after_id))
+       order by r.created_at desc, r.id desc limit most) p;
+  return json_build_object(
+    'items', (
+      select coalesce(json_agg(svc.describe_run(i.id) order by i.place), '[]')
+        from unnest(ids) with ordinality i (id, place)),
+    'nextCursor', case when cardinality(ids) = most then last end);
+end
+$function$
+grant execute to svc_authenticated, svc_system
+comment: A page of the runs that the caller may see, newest first, and the cursor of the next.
+
 -- Function svc.read_section(uuid) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.read_section(id uuid)
  RETURNS jsonb
@@ -1805,6 +2011,25 @@ $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: A section that the caller may read, with its text; null when there is none.
 
+-- Function svc.record_step(uuid,bigint,text,text,json,json,timestamp with time zone) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.record_step(run_id uuid, held bigint, place text, step text, outcome json, failure json, began timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  run constant svc.workflow_runs := svc_private.lock_run(run_id, held);
+begin
+  insert into svc.workflow_steps (run_id, position, kind, name, is_done, result, error, user_id, started_at, finished_at)
+    values (run.id, place, 'step', step, true, outcome, failure, run.user_id, began, clock_timestamp());
+  update svc.workflow_runs r set attempts = 0, claims = 0, updated_at = clock_timestamp() where r.id = run.id;
+  perform svc_private.announce_run(run.id, run.user_id);
+end
+$function$
+grant execute to svc_request, svc_system
+comment: Writes the checkpoint of a step; raises SV409 when the run is no longer held with this fence.
+
 -- Function svc.remove_source(uuid) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.remove_source(id uuid)
  RETURNS boolean
@@ -1820,6 +2045,29 @@ AS $function$
 $function$
 grant execute to svc_authenticated, svc_system
 comment: Removes a document of the caller; false when there is none.
+
+-- Function svc.retry_workflow(uuid,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.retry_workflow(run_id uuid, from_step text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if current_setting('transaction_read_only')::boolean then
+    raise exception 'a query cannot retry a workflow' using errcode = '25006';
+  end if;
+  -- Without a user nothing matches: whoever is anonymous owns nothing.
+  if not exists (
+    select from svc.workflow_runs r where r.id = retry_workflow.run_id and r.user_id = svc.current_user_id()
+  ) then
+    return 'unknown';
+  end if;
+  return svc_private.retry_any_workflow(run_id, from_step);
+end
+$function$
+grant execute to svc_request
+comment: Takes up a run of the current user: accepted, active, no_step or unknown.
 
 -- Function svc.search_condition(jsonb,jsonb,jsonb) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_condition(target jsonb, scope jsonb, filters jsonb)
@@ -1965,6 +2213,29 @@ $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: Keys and cosine similarities of the rows that the caller may read and whose vectors are nearest, nearest first.
 
+-- Function svc.signal_workflow(uuid,text,json) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.signal_workflow(run_id uuid, event text, content json)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if current_setting('transaction_read_only')::boolean then
+    raise exception 'a query cannot signal a workflow' using errcode = '25006';
+  end if;
+  -- Without a user nothing matches: whoever is anonymous owns nothing.
+  if not exists (
+    select from svc.workflow_runs r where r.id = signal_workflow.run_id and r.user_id = svc.current_user_id()
+  ) then
+    return 'unknown';
+  end if;
+  return svc_private.signal_any_workflow(run_id, event, content);
+end
+$function$
+grant execute to svc_request
+comment: Sends an event to a run of the current user: accepted, ended or unknown.
+
 -- Function svc.start_transcription(uuid,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.start_transcription(recording uuid, model text)
  RETURNS uuid
@@ -1995,6 +2266,24 @@ end
 $function$
 grant execute to svc_authenticated, svc_system
 comment: Begins the transcription of a stored recording that the current user may see, and returns its id.
+
+-- Function svc.start_workflow(text,integer,json,text,interval,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.start_workflow(workflow text, code_version integer, run_args json, run_key text, longest interval, most_running integer)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if current_setting('transaction_read_only')::boolean then
+    raise exception 'a query cannot start a workflow' using errcode = '25006';
+  end if;
+  return svc_private.add_run(
+    svc.current_user_id(), false, workflow, code_version, run_args, run_key, longest, most_running);
+end
+$function$
+grant execute to svc_request
+comment: Starts a workflow as the current user; returns the id of its run.
 
 -- Function svc.words_of(text,regconfig) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.words_of(content text, stemming regconfig)
@@ -2033,6 +2322,77 @@ AS $function$
 $function$
 comment: Enqueues a call of an internal procedure on behalf of the caller that is given, and returns the id of the job.
 
+-- Function svc_private.add_run(text,boolean,text,integer,json,text,interval,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.add_run(owner text, as_system boolean, workflow text, code_version integer, run_args json, run_key text, longest interval, most_running integer)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  made uuid;
+begin
+  insert into svc.workflow_runs
+      (name, version, args, user_id, is_system, idempotency_key, max_running, max_duration, deadline)
+    values (workflow, code_version, run_args, owner, as_system, run_key, most_running, longest,
+      clock_timestamp() + longest)
+    on conflict (name, idempotency_key, user_id) where idempotency_key is not null do nothing
+    returning id into made;
+  if made is null then
+    select r.id into strict made from svc.workflow_runs r
+     where r.name = workflow and r.idempotency_key = run_key and r.user_id is not distinct from owner;
+    return made;
+  end if;
+  perform svc_private.wake_run(made, clock_timestamp());
+  perform svc_private.announce_run(made, owner);
+  return made;
+end
+$function$
+comment: Makes a run and its job, and returns its id; that of an earlier one with the same idempotency key.
+
+-- Function svc_private.announce_run(uuid,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.announce_run(run_id uuid, user_id text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  if announce_run.user_id is not null then
+    perform pg_catalog.pg_logical_emit_message(true, 'svc', jsonb_build_object(
+      'workflow', announce_run.run_id, 'user', announce_run.user_id)::text);
+  end if;
+end
+$function$
+comment: Tells the user's subscribers on commit that a run changed.
+
+-- Function svc_private.begin_wait(uuid,bigint,text,text,text,interval) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.begin_wait(run_id uuid, held bigint, place text, what text, event text, patience interval)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  run constant svc.workflow_runs := svc_private.lock_run(run_id, held);
+  early svc.workflow_events;
+begin
+  if what = 'wait' then
+    update svc.workflow_events e set taken_by = place
+     where e.id = (
+       select f.id from svc.workflow_events f
+        where f.run_id = run.id and f.name = event and f.taken_by is null order by f.id limit 1)
+    returning * into early;
+  end if;
+  insert into svc.workflow_steps (run_id, position, kind, name, is_done, result, user_id, due_at, finished_at)
+    values (run.id, place, what, event, early.id is not null, early.payload, run.user_id,
+      clock_timestamp() + patience, case when early.id is not null then clock_timestamp() end);
+  update svc.workflow_runs r set attempts = 0, claims = 0, updated_at = clock_timestamp() where r.id = run.id;
+  perform svc_private.announce_run(run.id, run.user_id);
+  return json_build_object('done', early.id is not null, 'result', early.payload);
+end
+$function$
+grant execute to svc_system
+comment: Begins a wait or sleep of a held run; answers whether an event that came early has ended it.
+
 -- Function svc_private.cancel_any_job(bigint) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.cancel_any_job(job_id bigint)
  RETURNS boolean
@@ -2047,6 +2407,29 @@ end
 $function$
 grant execute to svc_system
 comment: Removes a job that is not running; false when there is none.
+
+-- Function svc_private.cancel_any_workflow(uuid) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.cancel_any_workflow(run_id uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  run svc.workflow_runs;
+begin
+  select * into run from svc.workflow_runs r where r.id = cancel_any_workflow.run_id for no key update;
+  if not found then
+    return 'unknown';
+  elsif run.status not in ('pending', 'running') then
+    return 'ended';
+  end if;
+  perform svc_private.close_run(run, 'cancelled', null, null, null);
+  return 'accepted';
+end
+$function$
+grant execute to svc_system
+comment: Ends a run as cancelled: accepted, ended or unknown.
 
 -- Function svc_private.claim_cron(text,text,timestamp with time zone,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_cron(cron text, schedule text, slot timestamp with time zone, procedure text)
@@ -2071,6 +2454,63 @@ $function$
 grant execute to svc_system
 comment: Enqueues a cron's procedure for one of its times, unless that was done; returns the job, or null, and the latest time.
 
+-- Function svc_private.claim_run(uuid) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.claim_run(run_id uuid)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  run svc.workflow_runs;
+begin
+  select * into run from svc.workflow_runs r where r.id = claim_run.run_id for no key update;
+  if not found or run.status not in ('pending', 'running') then
+    return null;
+  end if;
+  if run.deadline <= clock_timestamp() then
+    perform svc_private.close_run(run, 'failed', null,
+      json_build_object('code', 'TIMEOUT', 'message', 'The workflow took longer than its maxDuration.'),
+      'maxDuration was ' || run.max_duration);
+    return null;
+  end if;
+  if run.claims >= 10 then
+    perform svc_private.close_run(run, 'failed', null,
+      json_build_object('code', 'INTERNAL', 'message', 'The workflow ended its worker again and again.'),
+      'claimed 10 times without reaching a checkpoint');
+    return null;
+  end if;
+  if run.max_running is not null and run.status = 'pending' then
+    perform pg_advisory_xact_lock(726502187, hashtext(run.name));
+    if (select count(*) from svc.workflow_runs r where r.name = run.name and r.status = 'running') >= run.max_running then
+      update svc.workflow_runs r set wait_marker = 'slot', wake_at = null where r.id = run.id;
+      if run.deadline is not null then
+        perform svc_private.wake_run(run.id, run.deadline);
+      end if;
+      return null;
+    end if;
+  end if;
+  perform svc_private.settle_waits(run.id);
+  update svc.workflow_runs r
+     set status = 'running', wait_marker = null, wake_at = null, fence = r.fence + 1, claims = r.claims + 1,
+         started_at = coalesce(r.started_at, clock_timestamp()), updated_at = clock_timestamp()
+   where r.id = run.id
+  returning * into run;
+  perform svc_private.announce_run(run.id, run.user_id);
+  return json_build_object(
+    'name', run.name, 'version', run.version, 'args', run.args, 'fence', run.fence, 'attempts', run.attempts,
+    'userId', run.user_id, 'system', run.is_system,
+    'msLeft', extract(epoch from run.deadline - clock_timestamp()) * 1000,
+    'steps', (
+      select coalesce(json_agg(json_build_object(
+        'position', s.position, 'kind', s.kind, 'name', s.name, 'done', s.is_done, 'result', s.result,
+        'error', s.error) order by s.seq), '[]')
+        from svc.workflow_steps s where s.run_id = run.id));
+end
+$function$
+grant execute to svc_system
+comment: Gives a run to the caller, with a new fence and all its checkpoints.
+
 -- Function svc_private.clear_search(integer) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.clear_search(target integer)
  RETURNS void
@@ -2084,6 +2524,26 @@ AS $function$
 $function$
 grant execute to svc_system
 comment: Removes every row of a searchable table from its index.
+
+-- Function svc_private.close_run(svc.workflow_runs,text,json,json,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.close_run(run svc.workflow_runs, how text, outcome json, failure json, detail text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  update svc.workflow_runs r
+     set status = how, wait_marker = null, wake_at = null, result = outcome, error = failure, error_detail = detail,
+         finished_at = clock_timestamp(), updated_at = clock_timestamp()
+   where r.id = run.id;
+  if run.status = 'pending' then
+    delete from graphile_worker._private_jobs j where j.key = 'workflow:' || run.id and j.locked_at is null;
+  end if;
+  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.free_slot(run);
+end
+$function$
+comment: Ends a locked run as completed, failed or cancelled.
 
 -- Function svc_private.drop_unwritten_crud(text[]) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.drop_unwritten_crud(fingerprints text[])
@@ -2290,6 +2750,20 @@ $function$
 grant execute to svc_system
 comment: The platform's schema as text, for sql/schema.dump.sql.
 
+-- Function svc_private.end_run(uuid,bigint,text,json,json,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.end_run(run_id uuid, held bigint, how text, outcome json, failure json, detail text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform svc_private.close_run(svc_private.lock_run(run_id, held), how, outcome, failure, detail);
+end
+$function$
+grant execute to svc_system
+comment: Ends a run that is held with this fence.
+
 -- Function svc_private.enqueue_system_job(text,json,interval,timestamp with time zone,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.enqueue_system_job(procedure text, args json, delay interval, due timestamp with time zone, request_id text)
  RETURNS bigint
@@ -2365,6 +2839,32 @@ end
 $function$
 grant execute to svc_system
 comment: Adds up the counters of terms that have many rows.
+
+-- Function svc_private.free_slot(svc.workflow_runs) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.free_slot(run svc.workflow_runs)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  next uuid;
+begin
+  if run.max_running is null then
+    return;
+  end if;
+  perform pg_advisory_xact_lock(726502187, hashtext(run.name));
+  update svc.workflow_runs r set wait_marker = null
+   where r.id = (
+     select w.id from svc.workflow_runs w
+      where w.name = run.name and w.status = 'pending' and w.wait_marker = 'slot'
+      order by w.created_at, w.id limit 1 for no key update skip locked)
+  returning r.id into next;
+  if next is not null then
+    perform svc_private.wake_run(next, clock_timestamp());
+  end if;
+end
+$function$
+comment: Wakes the next run that waits for one of its name to stop.
 
 -- Function svc_private.hold_worker(text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.hold_worker(worker text)
@@ -2620,6 +3120,27 @@ AS $function$
 $function$
 grant execute to svc_system
 comment: Stored objects, newest first: one, those of a user, or all; at most so many.
+
+-- Function svc_private.lock_run(uuid,bigint) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.lock_run(run_id uuid, held bigint)
+ RETURNS svc.workflow_runs
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  run svc.workflow_runs;
+begin
+  select * into run from svc.workflow_runs r
+   where r.id = lock_run.run_id and r.status = 'running' and r.fence = lock_run.held
+     for no key update;
+  if not found then
+    raise exception 'the run % is no longer held with %', run_id, held
+      using errcode = 'SV409', hint = 'It was cancelled, or given to another worker. What this one did is undone.';
+  end if;
+  return run;
+end
+$function$
+comment: Locks a run that is held with this fence; raises SV409 otherwise.
 
 -- Function svc_private.missing_storage_objects(uuid[]) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.missing_storage_objects(ids uuid[])
@@ -2892,6 +3413,47 @@ $function$
 grant execute to svc_system
 comment: Drops all policies of a table and the privileges of the request roles, before its policy file is applied.
 
+-- Function svc_private.retry_any_workflow(uuid,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.retry_any_workflow(run_id uuid, from_step text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  run svc.workflow_runs;
+  first bigint;
+begin
+  select * into run from svc.workflow_runs r where r.id = retry_any_workflow.run_id for no key update;
+  if not found then
+    return 'unknown';
+  elsif run.status not in ('failed', 'cancelled') then
+    return 'active';
+  end if;
+  if from_step is not null then
+    select min(s.seq) into first from svc.workflow_steps s
+     where s.run_id = run.id and (s.name = from_step or s.position = from_step);
+    if first is null then
+      return 'no_step';
+    end if;
+  else
+    select max(s.seq) into first from svc.workflow_steps s where s.run_id = run.id and s.error is not null;
+  end if;
+  delete from svc.workflow_steps s where s.run_id = run.id and s.seq >= first;
+  -- A wait that had not ended begins anew, with its whole time.
+  delete from svc.workflow_steps s where s.run_id = run.id and not s.is_done;
+  update svc.workflow_runs r
+     set status = 'pending', wait_marker = null, error = null, error_detail = null, attempts = 0, claims = 0,
+         finished_at = null, deadline = clock_timestamp() + r.max_duration, updated_at = clock_timestamp()
+   where r.id = run.id;
+  perform svc_private.wake_run(run.id, clock_timestamp());
+  perform svc_private.announce_run(run.id, run.user_id);
+  return 'accepted';
+end
+$function$
+grant execute to svc_system
+comment: Takes up a run that failed or was cancelled: accepted, active, no_step or unknown.
+
 -- Function svc_private.retry_job(bigint) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.retry_job(job_id bigint)
  RETURNS boolean
@@ -2912,6 +3474,29 @@ end
 $function$
 grant execute to svc_system
 comment: Makes a job due now, with all its attempts before it; false when there is none of that id, or it is running.
+
+-- Function svc_private.retry_run_later(uuid,bigint,json,text,interval) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.retry_run_later(run_id uuid, held bigint, failure json, detail text, delay interval)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  run constant svc.workflow_runs := svc_private.lock_run(run_id, held);
+  due constant timestamptz := least(clock_timestamp() + delay, run.deadline);
+begin
+  update svc.workflow_runs r
+     set status = 'pending', wait_marker = 'retry', wake_at = due, error = failure, error_detail = detail,
+         attempts = r.attempts + 1, claims = 0, updated_at = clock_timestamp()
+   where r.id = run.id;
+  perform svc_private.wake_run(run.id, due);
+  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.free_slot(run);
+end
+$function$
+grant execute to svc_system
+comment: Lets go of a held run after an error, to be tried again after a delay.
 
 -- Function svc_private.return_jobs(text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.return_jobs(worker text)
@@ -3055,3 +3640,127 @@ AS $function$
 $function$
 grant execute to svc_system
 comment: Charges a reservation, once: null when it was settled or released before.
+
+-- Function svc_private.settle_waits(uuid) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.settle_waits(run_id uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  update svc.workflow_steps s
+     set is_done = true, timed_out = s.kind = 'wait', finished_at = clock_timestamp()
+   where s.run_id = settle_waits.run_id and not s.is_done and s.due_at <= clock_timestamp();
+end
+$function$
+comment: Ends the waits and sleeps of a locked run whose time has come.
+
+-- Function svc_private.signal_any_workflow(uuid,text,json) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.signal_any_workflow(run_id uuid, event text, content json)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  run svc.workflow_runs;
+  ended text;
+begin
+  select * into run from svc.workflow_runs r where r.id = signal_any_workflow.run_id for no key update;
+  if not found then
+    return 'unknown';
+  elsif run.status not in ('pending', 'running') then
+    return 'ended';
+  elsif (select count(*) from svc.workflow_events e where e.run_id = run.id and e.taken_by is null) >= 1000 then
+    raise exception 'a run keeps at most 1000 events that nobody waits for' using errcode = 'SV409';
+  end if;
+  perform svc_private.settle_waits(run.id);
+  update svc.workflow_steps s
+     set is_done = true, result = content, finished_at = clock_timestamp()
+   where s.seq = (
+     select w.seq from svc.workflow_steps w
+      where w.run_id = run.id and w.kind = 'wait' and w.name = event and not w.is_done order by w.seq limit 1)
+  returning s.position into ended;
+  insert into svc.workflow_events (run_id, name, payload, user_id, taken_by)
+    values (run.id, event, content, run.user_id, ended);
+  -- A worker that has the run sees it when it comes to let go; one that is to be tried again later sees it then.
+  if ended is not null and (run.wait_marker like 'wait:%' or run.wait_marker like 'sleep#%') then
+    update svc.workflow_runs r set wait_marker = null, wake_at = clock_timestamp(), updated_at = clock_timestamp()
+     where r.id = run.id;
+    perform svc_private.wake_run(run.id, clock_timestamp());
+  end if;
+  perform svc_private.announce_run(run.id, run.user_id);
+  return 'accepted';
+end
+$function$
+grant execute to svc_system
+comment: Sends an event to a run: accepted, ended or unknown.
+
+-- Function svc_private.start_system_workflow(text,integer,json,text,interval,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.start_system_workflow(workflow text, code_version integer, run_args json, run_key text, longest interval, most_running integer)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return svc_private.add_run(null, true, workflow, code_version, run_args, run_key, longest, most_running);
+end
+$function$
+grant execute to svc_system
+comment: Starts a workflow as the system; returns the id of its run.
+
+-- Function svc_private.suspend_run(uuid,bigint,text[]) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.suspend_run(run_id uuid, held bigint, stuck text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  run constant svc.workflow_runs := svc_private.lock_run(run_id, held);
+  marker text;
+  due timestamptz;
+  waiting integer;
+begin
+  perform svc_private.settle_waits(run.id);
+  select count(*), min(s.due_at),
+         coalesce(min('wait:' || s.name) filter (where s.kind = 'wait'), min('sleep#' || s.position))
+    into waiting, due, marker
+    from svc.workflow_steps s
+   where s.run_id = run.id and not s.is_done and s.position = any (stuck);
+  if waiting = 0 or waiting < cardinality(stuck) then
+    due := clock_timestamp();
+    marker := null;
+  end if;
+  due := least(due, run.deadline);
+  update svc.workflow_runs r
+     set status = 'pending', wait_marker = marker, wake_at = due, claims = 0, updated_at = clock_timestamp()
+   where r.id = run.id;
+  if due is not null then
+    perform svc_private.wake_run(run.id, due);
+  end if;
+  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.free_slot(run);
+end
+$function$
+grant execute to svc_system
+comment: Lets go of a held run until an event ends one of these waits, or time does.
+
+-- Function svc_private.wake_run(uuid,timestamp with time zone) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.wake_run(run_id uuid, due timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  perform graphile_worker.add_job(
+    identifier => 'workflow',
+    payload => json_build_object('runId', wake_run.run_id),
+    run_at => due,
+    max_attempts => 1000,
+    job_key => 'workflow:' || wake_run.run_id
+  );
+end
+$function$
+comment: Makes or moves the one job of a run.

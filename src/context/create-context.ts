@@ -4,6 +4,7 @@ import { type AiCall, withAiCall } from "../ai/call.ts";
 import type { AiServices } from "../ai/services.ts";
 import type { Session } from "../auth/session.ts";
 import type { SearchTable } from "../define/searchable.ts";
+import type { Workflows } from "../define/workflow.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -15,6 +16,7 @@ import { CallScheduler, type ContextScheduler, type InternalNames } from "./sche
 import { type ContextSearch, contextSearch } from "./search.ts";
 import { CallStorage, type ContextStorage } from "./storage.ts";
 import type { Context, ContextAuth, RequestDatabase, SystemDatabase } from "./types.ts";
+import { CallWorkflows, type ContextWorkflows } from "./workflows.ts";
 
 /** What all calls of a process share. */
 export interface ContextServices {
@@ -25,6 +27,7 @@ export interface ContextServices {
   internals: InternalNames;
   /** By the names of their exports. */
   searchTables: ReadonlyMap<string, SearchTable>;
+  workflows: Workflows;
   storage: Storage;
   ai: AiServices;
 }
@@ -58,6 +61,7 @@ export class CallContext implements Context {
     log?: Logger;
     realtime?: CallRealtime;
     scheduler?: CallScheduler;
+    workflows?: CallWorkflows;
     storage?: CallStorage;
     usedSystem?: boolean;
   };
@@ -123,6 +127,17 @@ export class CallContext implements Context {
     return own.storage;
   }
 
+  get workflows(): ContextWorkflows {
+    const own = this[state];
+    own.workflows ??= new CallWorkflows({
+      transaction: own.transaction,
+      access: own.access,
+      workflows: own.services.workflows,
+      system: own.caller.system === true,
+    });
+    return own.workflows;
+  }
+
   get log(): Logger {
     const own = this[state];
     own.log ??= own.services.log.child({ requestId: own.caller.requestId });
@@ -159,6 +174,7 @@ export class CallContext implements Context {
   /** Waits for what the handler scheduled and sends what it told subscribers. Called just before COMMIT. */
   static async tell(context: CallContext): Promise<void> {
     await context[state].scheduler?.settle();
+    await context[state].workflows?.settle();
     await context[state].realtime?.flush(context[state].transaction);
   }
 

@@ -12,6 +12,7 @@ import type { ContextRealtime } from "./realtime.ts";
 import type { ContextScheduler } from "./scheduler.ts";
 import type { ContextSearch } from "./search.ts";
 import type { ContextStorage } from "./storage.ts";
+import type { ContextWorkflows } from "./workflows.ts";
 
 /** A map of Drizzle tables and relations, as `typeof schema`. */
 export type Schema = Record<string, unknown>;
@@ -64,6 +65,8 @@ export interface Context<S extends Schema = Schema> {
   readonly realtime: ContextRealtime;
   /** Runs internal procedures later, if the call commits. */
   readonly scheduler: ContextScheduler;
+  /** Starts, looks at and steers the caller's runs of workflows. */
+  readonly workflows: ContextWorkflows;
   /** pino, with the request id on every line. */
   readonly log: Logger;
   /** The id that the caller and every log line of this call carry. */

@@ -3,12 +3,14 @@
  * database; what it returns is all that the server, the workers and the code generator read.
  */
 
+import { type WorkflowProcedures, workflowProcedures } from "../workflows/procedures.ts";
 import { type Cron, type CronDefinition, collectCrons } from "./cron.ts";
 import { isCrud } from "./crud.ts";
 import type { CrudDefinition } from "./crud-definition.ts";
 import { DefinitionError } from "./definition-error.ts";
 import { type HttpRoute, HttpRouteBuilder, type RouteDefinition } from "./http-route.ts";
 import { type Procedure, ProcedureBuilder, type ProcedureDefinition } from "./procedure.ts";
+import { collectWorkflows, type Workflow, type Workflows } from "./workflow.ts";
 
 /** Procedures by key, one level of nesting allowed. The keys only register; the procedures' names are the API. */
 export type ProcedureBag = Record<string, Procedure | Record<string, Procedure>>;
@@ -17,6 +19,9 @@ export interface ApiBags<P extends ProcedureBag> {
   procedures?: P;
   httpRoutes?: Record<string, HttpRoute>;
   crons?: Record<string, Cron>;
+  /** With any, the procedures `workflows.*` are there (src/workflows/procedures.ts). */
+  // biome-ignore lint/suspicious/noExplicitAny: of any arguments and result
+  workflows?: Record<string, Workflow<any, any>>;
   /** @deprecated Register what `createCrud` returns under `procedures`. */
   crud?: ProcedureBag;
 }
@@ -30,7 +35,9 @@ export interface Api<P extends ProcedureBag = ProcedureBag> {
     readonly crons: readonly CronDefinition[];
     /** Where in the `procedures` bag each procedure stands, by its name: for the generated `api.ts`. */
     readonly paths: ReadonlyMap<string, readonly string[]>;
+    readonly workflows: Workflows;
     readonly types?: P;
+    readonly workflowTypes?: WorkflowProcedures;
   };
 }
 
@@ -50,9 +57,9 @@ const reserved = [
  */
 export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P> {
   for (const bag of Object.keys(bags)) {
-    if (!["procedures", "httpRoutes", "crons", "crud"].includes(bag)) {
+    if (!["procedures", "httpRoutes", "crons", "workflows", "crud"].includes(bag)) {
       throw new DefinitionError(`defineApi does not know "${bag}".`, {
-        hint: "It takes procedures, httpRoutes and crons.",
+        hint: "It takes procedures, httpRoutes, crons and workflows.",
       });
     }
   }
@@ -89,7 +96,10 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
   }
   const crons = collectCrons(bags.crons ?? {});
   registerHandlers(crons, procedures);
-  return { "~svc": { procedures, routes: collectRoutes(bags.httpRoutes ?? {}), crud, crons, paths } };
+  const workflows = collectWorkflows(bags.workflows ?? {});
+  if (workflows.size > 0) registerBuiltIn(procedures);
+  const routes = collectRoutes(bags.httpRoutes ?? {});
+  return { "~svc": { procedures, routes, crud, crons, paths, workflows } };
 }
 
 /**
@@ -110,6 +120,17 @@ export function withCrons(api: Api, bag: Readonly<Record<string, unknown>>, plac
   const procedures = new Map(api["~svc"].procedures);
   registerHandlers(crons, procedures);
   return { "~svc": { ...api["~svc"], crons, procedures } };
+}
+
+function registerBuiltIn(procedures: Map<string, ProcedureDefinition>): void {
+  for (const { "~svc": own } of Object.values<Procedure>(workflowProcedures)) {
+    if (procedures.has(own.procedure.name)) {
+      throw new DefinitionError(`A procedure is named "${own.procedure.name}", which is built in.`, {
+        hint: "Give it another .name(): with workflows registered, those of the platform are called so.",
+      });
+    }
+    procedures.set(own.procedure.name, own.procedure);
+  }
 }
 
 /** Jobs find their procedure by its name, so what a cron runs has to be among the procedures. */

@@ -67,7 +67,8 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
       for (const relation of relations) for (const crud of cruds(relation)) topics.add(`all:${crud.prefix}`);
     },
     said(text) {
-      const { invalidate, refresh: key, emit, data: sent } = parse(text, log);
+      const { invalidate, refresh: key, emit, data: sent, workflow, user } = parse(text, log);
+      if (typeof workflow === "string") topics.add(`run:${workflow}:${user}`).add(`runs:${user}`);
       if (typeof key === "string") refresh.add(key);
       if (typeof invalidate === "string") topics.add(`key:${invalidate}`);
       if (typeof emit === "string") data.set(emit, sent);
@@ -92,6 +93,9 @@ interface Said {
   refresh?: unknown;
   emit?: unknown;
   data?: unknown;
+  /** A run of this user's changed (sql/workflows/announce_run.sql). */
+  workflow?: unknown;
+  user?: unknown;
 }
 
 function parse(text: string, log: Logger): Said {

@@ -7,6 +7,7 @@
  *   list:tasks:<user>      the lists of one user, where rows have owners
  *   get:tasks:<id>[:<user>]  one row, likewise
  *   bucket:<b>[:<user>]    the lists of a scope, likewise
+ *   runs:<user>, run:<id>:<user>  runs of workflows, for workflows.list and workflows.get
  *   key:<name>[::<args>]   what ctx.realtime names
  *
  * The log knows nothing of policies, so an event is only a hint: who hears one asks again, under their own identity.
@@ -118,6 +119,7 @@ export class WatchRules {
   }
 
   #ofRows(name: string, args: string | null, userId: string | null): string[] {
+    if (name.startsWith("workflows.") && userId !== null) return ofRuns(name, args, userId);
     const dot = name.lastIndexOf(".");
     const crud = this.#resources.get(name.slice(0, dot));
     if (!crud?.realtime) return [];
@@ -143,11 +145,15 @@ export function split(key: string): { name: string; args: string | null } {
 const ofKey = (name: string, args: string | null): string[] =>
   args === null ? [`key:${name}`] : [`key:${name}`, `key:${name}::${args}`];
 
-/**
- * The id among the arguments of a get, plain or encoded, as the log writes it: a bigint without leading zeros, a UUID in
- * lower case. Null where the get itself would refuse it.
- */
-function idOf({ id: column }: CrudDefinition, args: string | null): string | null {
+/** Runs are told to their user alone, whoever else knows an id. */
+function ofRuns(name: string, args: string | null, userId: string): string[] {
+  if (name === "workflows.list") return [`runs:${userId}`];
+  const { id } = argumentsIn(args);
+  return name === "workflows.get" && typeof id === "string" ? [`run:${id.toLowerCase()}:${userId}`] : [];
+}
+
+/** Of a key, plain or encoded. */
+function argumentsIn(args: string | null): { id?: unknown } {
   let parsed: unknown;
   try {
     parsed = JSON.parse(args ?? "null");
@@ -155,7 +161,15 @@ function idOf({ id: column }: CrudDefinition, args: string | null): string | nul
     throw new SvcError("BAD_REQUEST", "What follows :: in the query's key is not JSON.");
   }
   const plain = Object(parsed) as { json?: unknown };
-  const { id } = Object(plain.json ?? plain) as { id?: unknown };
+  return Object(plain.json ?? plain);
+}
+
+/**
+ * The id among the arguments of a get, plain or encoded, as the log writes it: a bigint without leading zeros, a UUID in
+ * lower case. Null where the get itself would refuse it.
+ */
+function idOf({ id: column }: CrudDefinition, args: string | null): string | null {
+  const { id } = argumentsIn(args);
   const accepted = id === null ? undefined : wireForms[column.kind].accept(id, column.values);
   if (accepted === undefined) return null;
   return column.kind === "uuid" ? String(accepted).toLowerCase() : String(accepted);

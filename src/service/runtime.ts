@@ -35,6 +35,7 @@ export function createRuntime(
     systemDatabase: systemDatabase(pools.system, app.schema),
     isPublicQuery: (name) => isPublicQuery(procedures.get(name)),
     searchTables: searchTables(app.schema),
+    workflows: app.api["~svc"].workflows,
     internals: { has: (name) => known.has(name), list: () => internal },
   };
 }

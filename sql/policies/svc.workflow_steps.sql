@@ -1,0 +1,14 @@
+-- Checkpoints of workflows: users look at their own. Insert, update and delete are not granted: what happens to a run is decided
+-- by the functions in sql/workflows/ alone, which keep its states and its job in step.
+
+alter table svc.workflow_steps enable row level security;
+
+create policy select_owner on svc.workflow_steps
+  for select to svc_authenticated
+  using (user_id = (select svc.current_user_id()));
+
+grant select (
+  seq, run_id, position, kind, name, is_done, result, error, timed_out, user_id, due_at, started_at, finished_at
+) on svc.workflow_steps to svc_authenticated;
+
+comment on policy select_owner on svc.workflow_steps is 'Users read the checkpoints of their own workflows.';

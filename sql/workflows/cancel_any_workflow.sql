@@ -1,0 +1,25 @@
+-- Ends a run as cancelled, whoever it belongs to. A worker that has it finds its next checkpoint refused; the step that is
+-- under way there is not interrupted, and what it wrote through wf.db is undone. Called by svc.cancel_workflow, and by
+-- `svc workflows cancel`. Answers accepted, ended or unknown.
+create or replace function svc_private.cancel_any_workflow(run_id uuid)
+returns text
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+declare
+  run svc.workflow_runs;
+begin
+  select * into run from svc.workflow_runs r where r.id = cancel_any_workflow.run_id for no key update;
+  if not found then
+    return 'unknown';
+  elsif run.status not in ('pending', 'running') then
+    return 'ended';
+  end if;
+  perform svc_private.close_run(run, 'cancelled', null, null, null);
+  return 'accepted';
+end
+$$;
+
+comment on function svc_private.cancel_any_workflow(uuid) is 'Ends a run as cancelled: accepted, ended or unknown.';

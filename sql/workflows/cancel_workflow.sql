@@ -1,0 +1,28 @@
+-- As svc_private.cancel_any_workflow, for the current user's own runs: those of others are unknown here, as if they did not
+-- exist. Called by ctx.workflows. Executable by the requests' login alone, never by its roles: see svc.enqueue_job.
+create or replace function svc.cancel_workflow(run_id uuid)
+returns text
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+begin
+  if current_setting('transaction_read_only')::boolean then
+    raise exception 'a query cannot cancel a workflow' using errcode = '25006';
+  end if;
+  -- Without a user nothing matches: whoever is anonymous owns nothing.
+  if not exists (
+    select from svc.workflow_runs r where r.id = cancel_workflow.run_id and r.user_id = svc.current_user_id()
+  ) then
+    return 'unknown';
+  end if;
+  return svc_private.cancel_any_workflow(run_id);
+end
+$$;
+
+grant execute on function svc.cancel_workflow(uuid) to svc_request;
+revoke execute on function svc.cancel_workflow(uuid) from svc_system;
+
+comment on function svc.cancel_workflow(uuid) is
+  'Cancels a run of the current user: accepted, ended or unknown.';

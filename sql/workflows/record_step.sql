@@ -1,0 +1,27 @@
+-- Writes the checkpoint of a step that is done, or that failed for good. Called by src/workflows/ as the last statement before COMMIT: in the
+-- transaction of what the step wrote through wf.db, so the two are one; otherwise alone.
+--
+-- SECURITY DEFINER, executable by the requests' login (never by its roles) and by the system.
+create or replace function svc.record_step(
+  run_id uuid, held bigint, place text, step text, outcome json, failure json, began timestamptz
+)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+declare
+  run constant svc.workflow_runs := svc_private.lock_run(run_id, held);
+begin
+  insert into svc.workflow_steps (run_id, position, kind, name, is_done, result, error, user_id, started_at, finished_at)
+    values (run.id, place, 'step', step, true, outcome, failure, run.user_id, began, clock_timestamp());
+  update svc.workflow_runs r set attempts = 0, claims = 0, updated_at = clock_timestamp() where r.id = run.id;
+  perform svc_private.announce_run(run.id, run.user_id);
+end
+$$;
+
+grant execute on function svc.record_step(uuid, bigint, text, text, json, json, timestamptz) to svc_request;
+
+comment on function svc.record_step(uuid, bigint, text, text, json, json, timestamptz) is
+  'Writes the checkpoint of a step; raises SV409 when the run is no longer held with this fence.';

@@ -1,0 +1,48 @@
+-- Takes a run that failed or was cancelled up again, from its last checkpoint or from a step, whoever it belongs to.
+-- Called by svc.retry_workflow, and by `svc workflows retry`.
+--
+-- From its last checkpoint: a step that failed for good, and what was recorded after it, is done anew.
+-- From a step: by name (the first of that name) or position; it and all that was recorded after it is forgotten, and done
+-- anew. Events that ended a forgotten wait stay used: a decision that is to be made again is made by a new event.
+-- Answers accepted, active (it has not ended in failure), no_step or unknown.
+create or replace function svc_private.retry_any_workflow(run_id uuid, from_step text)
+returns text
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+declare
+  run svc.workflow_runs;
+  first bigint;
+begin
+  select * into run from svc.workflow_runs r where r.id = retry_any_workflow.run_id for no key update;
+  if not found then
+    return 'unknown';
+  elsif run.status not in ('failed', 'cancelled') then
+    return 'active';
+  end if;
+  if from_step is not null then
+    select min(s.seq) into first from svc.workflow_steps s
+     where s.run_id = run.id and (s.name = from_step or s.position = from_step);
+    if first is null then
+      return 'no_step';
+    end if;
+  else
+    select max(s.seq) into first from svc.workflow_steps s where s.run_id = run.id and s.error is not null;
+  end if;
+  delete from svc.workflow_steps s where s.run_id = run.id and s.seq >= first;
+  -- A wait that had not ended begins anew, with its whole time.
+  delete from svc.workflow_steps s where s.run_id = run.id and not s.is_done;
+  update svc.workflow_runs r
+     set status = 'pending', wait_marker = null, error = null, error_detail = null, attempts = 0, claims = 0,
+         finished_at = null, deadline = clock_timestamp() + r.max_duration, updated_at = clock_timestamp()
+   where r.id = run.id;
+  perform svc_private.wake_run(run.id, clock_timestamp());
+  perform svc_private.announce_run(run.id, run.user_id);
+  return 'accepted';
+end
+$$;
+
+comment on function svc_private.retry_any_workflow(uuid, text) is
+  'Takes up a run that failed or was cancelled: accepted, active, no_step or unknown.';

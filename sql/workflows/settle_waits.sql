@@ -1,0 +1,18 @@
+-- Ends the waits and sleeps of a run whose time has come. Called by whoever holds the row lock of the run, before it looks
+-- at or adds anything: so an event and a timeout meet one after the other, and the first decides.
+create or replace function svc_private.settle_waits(run_id uuid)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  update svc.workflow_steps s
+     set is_done = true, timed_out = s.kind = 'wait', finished_at = clock_timestamp()
+   where s.run_id = settle_waits.run_id and not s.is_done and s.due_at <= clock_timestamp();
+end
+$$;
+
+revoke execute on function svc_private.settle_waits(uuid) from svc_system;
+
+comment on function svc_private.settle_waits(uuid) is 'Ends the waits and sleeps of a locked run whose time has come.';

@@ -1,0 +1,46 @@
+-- Sends an event to a run, whoever it belongs to. It ends the oldest wait for it, or is kept for the next one. Called by
+-- svc.signal_workflow, and by ctx.workflows in what runs as the system.
+--
+-- Answers accepted, ended (the run is over) or unknown. A wait whose time is up has ended before the event came, however
+-- late its job is: settle_waits() goes first. Both hold the row lock, so an event and a timeout cannot both win.
+create or replace function svc_private.signal_any_workflow(run_id uuid, event text, content json)
+returns text
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+declare
+  run svc.workflow_runs;
+  ended text;
+begin
+  select * into run from svc.workflow_runs r where r.id = signal_any_workflow.run_id for no key update;
+  if not found then
+    return 'unknown';
+  elsif run.status not in ('pending', 'running') then
+    return 'ended';
+  elsif (select count(*) from svc.workflow_events e where e.run_id = run.id and e.taken_by is null) >= 1000 then
+    raise exception 'a run keeps at most 1000 events that nobody waits for' using errcode = 'SV409';
+  end if;
+  perform svc_private.settle_waits(run.id);
+  update svc.workflow_steps s
+     set is_done = true, result = content, finished_at = clock_timestamp()
+   where s.seq = (
+     select w.seq from svc.workflow_steps w
+      where w.run_id = run.id and w.kind = 'wait' and w.name = event and not w.is_done order by w.seq limit 1)
+  returning s.position into ended;
+  insert into svc.workflow_events (run_id, name, payload, user_id, taken_by)
+    values (run.id, event, content, run.user_id, ended);
+  -- A worker that has the run sees it when it comes to let go; one that is to be tried again later sees it then.
+  if ended is not null and (run.wait_marker like 'wait:%' or run.wait_marker like 'sleep#%') then
+    update svc.workflow_runs r set wait_marker = null, wake_at = clock_timestamp(), updated_at = clock_timestamp()
+     where r.id = run.id;
+    perform svc_private.wake_run(run.id, clock_timestamp());
+  end if;
+  perform svc_private.announce_run(run.id, run.user_id);
+  return 'accepted';
+end
+$$;
+
+comment on function svc_private.signal_any_workflow(uuid, text, json) is
+  'Sends an event to a run: accepted, ended or unknown.';

@@ -1,0 +1,24 @@
+-- Sees to it that a worker looks at a run at a time, and not at any other: a run has one job, found by its key. Called in
+-- the transaction that changes the run, so the two never disagree.
+--
+-- So many attempts, since a crash uses one up: what gives up on a run is its own count of claims (claim_run).
+create or replace function svc_private.wake_run(run_id uuid, due timestamptz)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform graphile_worker.add_job(
+    identifier => 'workflow',
+    payload => json_build_object('runId', wake_run.run_id),
+    run_at => due,
+    max_attempts => 1000,
+    job_key => 'workflow:' || wake_run.run_id
+  );
+end
+$$;
+
+revoke execute on function svc_private.wake_run(uuid, timestamptz) from svc_system;
+
+comment on function svc_private.wake_run(uuid, timestamptz) is 'Makes or moves the one job of a run.';

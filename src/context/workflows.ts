@@ -1,0 +1,218 @@
+/**
+ * `ctx.workflows`: starts, looks at and steers runs, in the call's own transaction and as its caller. Runs of others answer
+ * as if they did not exist.
+ * Next hop: `sql/workflows/start_workflow.sql` and the functions beside it.
+ */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { validate } from "../define/middleware.ts";
+import { byNearness } from "../define/nearest.ts";
+import type { Workflow, WorkflowDefinition, Workflows } from "../define/workflow.ts";
+import { SvcError } from "../errors/svc-error.ts";
+import type { Access, RequestTransaction } from "../postgres/transaction.ts";
+import { encodeValue } from "../workflows/encoding.ts";
+import {
+  readRun,
+  readTimeline,
+  type StoredRun,
+  type WorkflowRun,
+  type WorkflowTimeline,
+} from "../workflows/records.ts";
+import type { WorkflowStatus } from "../workflows/status.ts";
+
+export interface StartOptions {
+  /** The same key of the same user and workflow gives the run that there is, at most 200 characters. */
+  idempotencyKey?: string;
+}
+
+export interface ListOptions {
+  status?: WorkflowStatus;
+  /** Of workflows of this name alone. */
+  name?: string;
+  /** 1 to 100. (Default: 20) */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+}
+
+/** The `workflows` of a context. */
+export interface ContextWorkflows {
+  /**
+   * Starts a run when the call commits; it acts as the caller.
+   *
+   * @param workflow the workflow or its name
+   * @throws SvcError VALIDATION_FAILED for wrong arguments, INTERNAL for an unknown name, QUERY_WROTE in a query
+   */
+  start<Args>(workflow: Workflow<Args> | string, args?: Args, options?: StartOptions): Promise<{ id: string }>;
+  /** A run with its steps and events. @throws SvcError NOT_FOUND */
+  get(id: string): Promise<WorkflowTimeline>;
+  /** Runs, newest first. */
+  list(options?: ListOptions): Promise<{ items: WorkflowRun[]; nextCursor: string | null }>;
+  /** Sends an event; kept until a wait takes it. @throws SvcError NOT_FOUND, CONFLICT when the run has ended */
+  signal(id: string, event: string, payload?: unknown): Promise<void>;
+  /** Ends a run. @throws SvcError NOT_FOUND, CONFLICT when it has ended */
+  cancel(id: string): Promise<void>;
+  /**
+   * Takes a failed or cancelled run up again.
+   *
+   * @param options.fromStep name or position of a step: it and what was recorded after it is done anew
+   * @throws SvcError NOT_FOUND, CONFLICT when it has not failed, BAD_REQUEST for a step that it has not
+   */
+  retry(id: string, options?: { fromStep?: string }): Promise<void>;
+}
+
+export interface CallWorkflowsOptions {
+  transaction: RequestTransaction;
+  access: Access;
+  workflows: Workflows;
+  /** Whether the call runs as the system, and so past the ownership of runs. */
+  system: boolean;
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export class CallWorkflows implements ContextWorkflows {
+  readonly #options: CallWorkflowsOptions;
+  readonly #pending = new Set<Promise<unknown>>();
+
+  constructor(options: CallWorkflowsOptions) {
+    this.#options = options;
+  }
+
+  start<Args>(workflow: Workflow<Args> | string, args?: Args, options: StartOptions = {}): Promise<{ id: string }> {
+    return this.#keep(async () => {
+      this.#refuseInQuery();
+      const name = typeof workflow === "string" ? workflow : workflow["~svc"].workflow.name;
+      const definition = this.#find(name);
+      const { idempotencyKey = null } = options;
+      if (idempotencyKey !== null && (typeof idempotencyKey !== "string" || !/^.{1,200}$/s.test(idempotencyKey))) {
+        throw mistake("idempotencyKey is a text of 1 to 200 characters.");
+      }
+      const id = await this.#ask(this.#options.system ? "svc_private.start_system_workflow" : "svc.start_workflow", [
+        name,
+        definition.version,
+        await argumentsOf(definition.args, args),
+        idempotencyKey,
+        definition.maxDuration === null ? null : `${definition.maxDuration} milliseconds`,
+        definition.concurrency,
+      ]);
+      return { id };
+    });
+  }
+
+  async get(id: string): Promise<WorkflowTimeline> {
+    const text = "select svc.get_workflow($1) as it";
+    const { rows } = isId(id)
+      ? await this.#options.transaction.query({ name: "svc_get_workflow", text }, [id])
+      : { rows: [{ it: null }] };
+    if (rows[0].it === null) throw unknown();
+    return readTimeline(rows[0].it);
+  }
+
+  async list({ status, name, limit = 20, cursor }: ListOptions = {}) {
+    const most = Math.min(Math.max(Math.trunc(Number(limit)) || 1, 1), 100);
+    const { rows } = await this.#options.transaction.query(
+      { name: "svc_list_workflows", text: "select svc.list_workflows($1, $2, $3, $4) as it" },
+      [status ?? null, name ?? null, most, cursor ?? null],
+    );
+    const { items, nextCursor } = rows[0].it as { items: StoredRun[]; nextCursor: string | null };
+    return { items: items.map(readRun), nextCursor };
+  }
+
+  signal(id: string, event: string, payload?: unknown): Promise<void> {
+    if (typeof event !== "string" || !/^.{1,200}$/s.test(event)) {
+      return Promise.reject(new SvcError("BAD_REQUEST", "An event needs a name of 1 to 200 characters."));
+    }
+    return this.#steer("signal", id, () => [event, encoded("The payload", payload ?? null)]);
+  }
+
+  cancel(id: string): Promise<void> {
+    return this.#steer("cancel", id, () => []);
+  }
+
+  retry(id: string, { fromStep }: { fromStep?: string } = {}): Promise<void> {
+    return this.#steer("retry", id, () => [fromStep ?? null]);
+  }
+
+  /** Waits for what the handler did not await. Called before COMMIT. */
+  async settle(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
+  }
+
+  #steer(what: "signal" | "cancel" | "retry", id: string, values: () => unknown[]): Promise<void> {
+    const name = this.#options.system ? `svc_private.${what}_any_workflow` : `svc.${what}_workflow`;
+    const asked = this.#keep(async () => {
+      this.#refuseInQuery();
+      return isId(id) ? this.#ask(name, [id, ...values()]) : "unknown";
+    });
+    // What a handler does about an answer is its own affair: it does not fail the call as a broken statement does.
+    const steered = asked.then((answer) => {
+      const error = refusals[answer];
+      if (error) throw error();
+    });
+    steered.catch(() => {});
+    return steered;
+  }
+
+  async #ask(name: string, values: unknown[]): Promise<string> {
+    const places = values.map((_, index) => `$${index + 1}`).join(", ");
+    const statement = { name: name.replace(".", "_"), text: `select ${name}(${places}) as it` };
+    const { rows } = await this.#options.transaction.asLogin(statement, values);
+    return rows[0].it;
+  }
+
+  #find(name: string): WorkflowDefinition {
+    const { workflows } = this.#options;
+    const [newest] = workflows.get(name) ?? [];
+    if (newest) return newest;
+    const near = byNearness(name, [...workflows.keys()]).slice(0, 3);
+    const advice =
+      near.length > 0 ? `Did you mean ${near.map((one) => `"${one}"`).join(", ")}?` : "There is none at all.";
+    throw mistake(`"${name}" is no workflow that is registered in defineApi. ${advice}`);
+  }
+
+  #refuseInQuery(): void {
+    if (this.#options.access === "write") return;
+    throw new SvcError("QUERY_WROTE", undefined, {
+      hint: "A query cannot start or steer workflows, for it may run again. Make it a mutation.",
+    });
+  }
+
+  #keep<T>(run: () => Promise<T>): Promise<T> {
+    const running = run();
+    this.#pending.add(running);
+    // Whether it failed is settle()'s business; without a listener here the process would end.
+    running.then(
+      () => this.#pending.delete(running),
+      () => {},
+    );
+    return running;
+  }
+}
+
+/** What handlers get is what validation made of it; the encoding keeps dates and the like. */
+async function argumentsOf(schema: StandardSchemaV1, args: unknown): Promise<string> {
+  const checked = await validate(schema, args ?? {});
+  if (checked.issues) throw new SvcError("VALIDATION_FAILED", undefined, { issues: checked.issues });
+  return encoded("The arguments of a workflow", checked.value);
+}
+
+function encoded(what: string, value: unknown): string {
+  try {
+    return encodeValue(what, value);
+  } catch (error) {
+    throw new SvcError("BAD_REQUEST", (error as Error).message);
+  }
+}
+
+const unknown = () => new SvcError("NOT_FOUND", "There is no such run, or it is not yours.");
+
+/** By the answers of sql/workflows/ that are not "accepted". */
+const refusals: Record<string, () => SvcError> = {
+  unknown,
+  ended: () => new SvcError("CONFLICT", "This run has ended."),
+  active: () => new SvcError("CONFLICT", "Only a run that failed or was cancelled can be retried."),
+  no_step: () => new SvcError("BAD_REQUEST", "This run has no step of that name."),
+};
+
+const isId = (id: unknown) => typeof id === "string" && uuid.test(id);
+const mistake = (text: string) => new SvcError("INTERNAL", undefined, { cause: new Error(`ctx.workflows: ${text}`) });

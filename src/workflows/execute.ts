@@ -1,0 +1,159 @@
+/**
+ * Takes a run one stretch further: claim → replay → let go, in one of four ways. What a stretch decides, the continuation
+ * that it enqueues and the end of its job are one transaction.
+ * Next hop: `replay.ts`; `sql/workflows/claim_run.sql` and the functions beside it.
+ */
+import type { Logger } from "pino";
+import type { Runtime } from "../context/invoke.ts";
+import type { WorkflowDefinition, Workflows } from "../define/workflow.ts";
+import { type Identity, systemIdentity } from "../postgres/identity.ts";
+import { RequestTransaction } from "../postgres/transaction.ts";
+import { decodeValue, encodeValue, type Stored } from "./encoding.ts";
+import { detailOf, type RunError, runError } from "./failure.ts";
+import { type Ending, type RecordedStep, replay } from "./replay.ts";
+import { lostOr, RunLostError, RunPort } from "./run-port.ts";
+
+/** What sql/workflows/claim_run.sql gives. */
+interface Claim {
+  name: string;
+  version: number;
+  args: Stored;
+  fence: number;
+  attempts: number;
+  userId: string | null;
+  system: boolean;
+  msLeft: number | null;
+  steps: RecordedStep[];
+}
+
+export interface ExecuteOptions {
+  runtime: Runtime;
+  workflows: Workflows;
+  log: Logger;
+  signal: AbortSignal;
+  /** Ends the job as a part of the transaction that ends the stretch. */
+  finish(transaction: RequestTransaction): Promise<void>;
+}
+
+/** Longer timers overflow; the deadline of such a run is looked at when it is claimed again. */
+const longestTimer = 2_000_000_000;
+
+/** @throws what the database threw: then the job is tried again, and the run goes on from its last checkpoint */
+export async function executeRun(runId: string, options: ExecuteOptions): Promise<void> {
+  const { runtime } = options;
+  const { rows } = await runtime.systemPool.query({
+    name: "svc_claim_run",
+    text: "select svc_private.claim_run($1) as claim",
+    values: [runId],
+  });
+  const claim: Claim | null = rows[0].claim;
+  if (!claim) return;
+  const log = options.log.child({ run: runId, workflow: claim.name });
+  const definition = options.workflows.get(claim.name)?.find(({ version }) => version === claim.version);
+  try {
+    const end = definition ? await stretch(runId, claim, definition, { ...options, log }) : unknownVersion(claim);
+    await letGo(runId, claim.fence, end, options);
+    log.info({ ending: end.sql }, "run let go");
+  } catch (error) {
+    if (!(error instanceof RunLostError)) throw error;
+    log.info("run was cancelled, or given to another worker, in the middle of a stretch");
+  }
+}
+
+/** A function of sql/workflows/ that takes the run and its fence, and its other arguments. */
+interface End {
+  sql: "end_run" | "suspend_run" | "retry_run_later";
+  values: unknown[];
+}
+
+async function stretch(
+  runId: string,
+  claim: Claim,
+  definition: WorkflowDefinition,
+  { runtime, signal, log }: ExecuteOptions,
+): Promise<End> {
+  let timer: NodeJS.Timeout | undefined;
+  const overdue = new Promise<null>((resolve) => {
+    if (claim.msLeft === null || claim.msLeft > longestTimer) return;
+    timer = setTimeout(() => resolve(null), Math.max(0, claim.msLeft));
+  });
+  const replaying = replay({
+    runId,
+    definition,
+    args: decodeValue(claim.args),
+    recorded: claim.steps,
+    attempts: claim.attempts,
+    port: new RunPort(runtime, runId, claim.fence, identityOf(claim)),
+    signal,
+    log,
+  });
+  replaying.catch(() => {}); // overdue, nobody looks at it any more
+  const ending = await Promise.race([replaying, overdue]).finally(() => clearTimeout(timer));
+  if (!ending) {
+    const message = "The workflow took longer than its maxDuration.";
+    return failed({ code: "TIMEOUT", message }, "its time was up while it was running");
+  }
+  return endOf(ending, claim, definition, log);
+}
+
+function endOf(ending: Ending, claim: Claim, definition: WorkflowDefinition, log: Logger): End {
+  switch (ending.kind) {
+    case "suspended":
+      return { sql: "suspend_run", values: [ending.stuck] };
+    case "retry": {
+      const { delay, maxDelay } = definition.retries;
+      const next = Math.min(maxDelay, delay * 2 ** claim.attempts);
+      log.warn(
+        { err: ending.error, step: ending.step, attempt: claim.attempts + 1, next },
+        "a step failed; trying again",
+      );
+      const error = JSON.stringify(runError(ending.error, ending.step));
+      return { sql: "retry_run_later", values: [error, detailOf(ending.error), `${next} milliseconds`] };
+    }
+    case "failed":
+      log.error({ err: ending.error }, "run failed");
+      return failed(runError(ending.error), detailOf(ending.error));
+    case "completed":
+      try {
+        const result = encodeValue("The workflow's result", ending.result);
+        return { sql: "end_run", values: ["completed", result, null, null] };
+      } catch (error) {
+        return failed(runError(error), detailOf(error));
+      }
+  }
+}
+
+const failed = (error: RunError, detail: string): End => ({
+  sql: "end_run",
+  values: ["failed", null, JSON.stringify(error), detail],
+});
+
+function unknownVersion({ name, version }: Claim): End {
+  const message = `This application has no workflow "${name}" of version ${version} any more.`;
+  return failed(
+    { code: "UNKNOWN_VERSION", message },
+    "register the old version beside the new one, then retry the run",
+  );
+}
+
+async function letGo(runId: string, fence: number, { sql, values }: End, { runtime, finish }: ExecuteOptions) {
+  const transaction = new RequestTransaction(runtime.systemPool, systemIdentity, "write", runtime.limits);
+  try {
+    const places = ["$1", "$2", ...values.map((_, index) => `$${index + 3}`)].join(", ");
+    const statement = { name: `svc_${sql}`, text: `select svc_private.${sql}(${places})` };
+    await transaction.query(statement, [runId, fence, ...values]).catch((error) => {
+      throw lostOr(error);
+    });
+    await finish(transaction);
+    await transaction.commit();
+  } catch (error) {
+    await transaction.rollback();
+    throw error;
+  }
+}
+
+/** A run acts as whoever started it. */
+function identityOf({ userId, system }: Claim): Identity {
+  if (system) return systemIdentity;
+  return userId === null ? { userId: "", role: "svc_anonymous" } : { userId, role: "svc_authenticated" };
+}

@@ -1,0 +1,57 @@
+/** Why runs fail, and what of it is kept: for the user a code and a sentence, for operators everything. */
+import { SvcError } from "../errors/svc-error.ts";
+
+/** What a run's user may learn of its failure. */
+export interface RunError {
+  /** A code of procedures' errors, or NON_DETERMINISTIC, UNKNOWN_VERSION. */
+  code: string;
+  message: string;
+  /** The step that failed. */
+  step?: string;
+}
+
+/** The handler took another way than the one that was recorded. */
+export class NonDeterministicError extends Error {
+  override readonly name = "NonDeterministicError";
+}
+
+/** A step that failed for good, as its handler meets it, at once or at a later replay. */
+export class StepError extends Error {
+  override readonly name = "StepError";
+  readonly error: RunError;
+
+  constructor(error: RunError, cause?: unknown) {
+    super(error.message, { cause });
+    this.error = error;
+  }
+
+  get code(): string {
+    return this.error.code;
+  }
+}
+
+/** These would fail again. */
+const final = ["BAD_REQUEST", "VALIDATION_FAILED", "UNAUTHORIZED", "FORBIDDEN", "NOT_FOUND"];
+
+export const isFinal = (error: unknown) => error instanceof SvcError && final.includes(error.code);
+
+/** An error that was not meant for callers is told as INTERNAL; its text may hold what nobody should see. */
+export function runError(error: unknown, step?: string): RunError {
+  if (error instanceof StepError) return error.error;
+  const { code, message } =
+    error instanceof NonDeterministicError
+      ? { code: "NON_DETERMINISTIC", message: error.message }
+      : error instanceof SvcError
+        ? error
+        : new SvcError("INTERNAL");
+  return step === undefined ? { code, message } : { code, message, step };
+}
+
+/** Everything, for operators. */
+export function detailOf(error: unknown): string {
+  const parts: string[] = [];
+  for (let current = error; current !== undefined && parts.length < 5; current = (current as Error)?.cause) {
+    parts.push(current instanceof Error ? (current.stack ?? String(current)) : String(current));
+  }
+  return parts.join("\ncaused by: ").slice(0, 10_000);
+}

@@ -1,0 +1,49 @@
+/**
+ * The built-in procedures `workflows.*`, there when an application registers workflows: what a client may do with its runs.
+ * Starting one is the application's own affair, in a mutation of its own.
+ * Next hop: `src/context/workflows.ts`.
+ */
+import { createSvcProcedureBuilders, type Procedure } from "../define/procedure.ts";
+import { v } from "../define/v.ts";
+import type { WorkflowStatus } from "./status.ts";
+
+const { query, mutation } = createSvcProcedureBuilders();
+const id = v.string();
+
+/** By the last part of their names, as the generated `api.ts` groups them. */
+export const workflowProcedures = {
+  list: query
+    .name("workflows.list")
+    .input(
+      v.optional(
+        v.object({
+          status: v.optional(v.string()),
+          name: v.optional(v.string()),
+          limit: v.optional(v.number()),
+          cursor: v.optional(v.string()),
+        }),
+      ),
+    )
+    .handler(({ context, input }) => context.workflows.list(input as { status?: WorkflowStatus } | undefined)),
+  get: query
+    .name("workflows.get")
+    .input(v.object({ id }))
+    .handler(({ context, input }) => context.workflows.get(input.id)),
+  signal: mutation
+    .name("workflows.signal")
+    .input(v.object({ id, event: v.string(), payload: v.any() }))
+    .handler(({ context, input }) => context.workflows.signal(input.id, input.event, input.payload)),
+  cancel: mutation
+    .name("workflows.cancel")
+    .input(v.object({ id }))
+    .handler(({ context, input }) => context.workflows.cancel(input.id)),
+  retry: mutation
+    .name("workflows.retry")
+    .input(v.object({ id, fromStep: v.optional(v.string()) }))
+    .handler(({ context, input }) =>
+      context.workflows.retry(input.id, input.fromStep === undefined ? {} : { fromStep: input.fromStep }),
+    ),
+} satisfies Record<string, Procedure>;
+
+/** For the generated `api.ts`. */
+export type WorkflowProcedures = typeof workflowProcedures;

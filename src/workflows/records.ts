@@ -1,0 +1,126 @@
+/** Runs as `ctx.workflows` and the `workflows.*` procedures give them, read from what SQL gives. */
+import { decodeValue, type Stored } from "./encoding.ts";
+import type { RunError } from "./failure.ts";
+import { type DerivedWorkflowStatus, deriveWorkflowStatus, type WorkflowStatus } from "./status.ts";
+
+/** One run. */
+export interface WorkflowRun {
+  id: string;
+  /** The workflow's. */
+  name: string;
+  version: number;
+  /** As stored. */
+  status: WorkflowStatus;
+  /** With what `pending` means: queued, waiting, sleeping. */
+  derivedStatus: DerivedWorkflowStatus;
+  waitMarker: string | null;
+  args: unknown;
+  /** Of a completed run. */
+  result: unknown;
+  /** Of a failed run, or of the last attempt of one that will be tried again. */
+  error: RunError | null;
+  /** Errors since the last checkpoint. */
+  attempts: number;
+  /** When a run that waits goes on at the latest; null: when an event comes. */
+  wakeAt: Date | null;
+  /** When its maxDuration ends. */
+  deadline: Date | null;
+  createdAt: Date;
+  updatedAt: Date;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+}
+
+/** What happened at one position of the handler. */
+export interface WorkflowStep {
+  position: string;
+  kind: "step" | "wait" | "sleep";
+  name: string;
+  status: "completed" | "failed" | "waiting" | "timed_out";
+  result: unknown;
+  error: RunError | null;
+  /** When a wait or sleep ends by itself. */
+  dueAt: Date | null;
+  startedAt: Date;
+  finishedAt: Date | null;
+}
+
+export interface WorkflowEvent {
+  name: string;
+  payload: unknown;
+  /** Position of the wait that it ended. */
+  takenBy: string | null;
+  createdAt: Date;
+}
+
+/** One run with all that happened to it, in order. */
+export interface WorkflowTimeline extends WorkflowRun {
+  steps: WorkflowStep[];
+  events: WorkflowEvent[];
+}
+
+/** As SQL gives it: times are texts, values encoded. */
+export type StoredRun = Record<string, string | null> & {
+  status: WorkflowStatus;
+  args: Stored;
+  result: Stored | null;
+  error: RunError | null;
+};
+
+interface StoredTimeline {
+  run: StoredRun;
+  steps: (Record<string, string | null> & {
+    done: boolean;
+    timedOut: boolean;
+    result: Stored | null;
+    error: RunError | null;
+  })[];
+  events: (Record<string, string | null> & { payload: Stored })[];
+}
+
+export function readRun(stored: StoredRun): WorkflowRun {
+  const { status, waitMarker = null, args, result, error } = stored;
+  return {
+    id: stored.id as string,
+    name: stored.name as string,
+    version: Number(stored.version),
+    status,
+    derivedStatus: deriveWorkflowStatus(status, waitMarker),
+    waitMarker,
+    args: decodeValue(args),
+    result: decodeValue(result),
+    error,
+    attempts: Number(stored.attempts),
+    wakeAt: time(stored.wakeAt),
+    deadline: time(stored.deadline),
+    createdAt: time(stored.createdAt) as Date,
+    updatedAt: time(stored.updatedAt) as Date,
+    startedAt: time(stored.startedAt),
+    finishedAt: time(stored.finishedAt),
+  };
+}
+
+export function readTimeline({ run, steps, events }: StoredTimeline): WorkflowTimeline {
+  return {
+    ...readRun(run),
+    steps: steps.map((step) => ({
+      position: step.position as string,
+      kind: step.kind as WorkflowStep["kind"],
+      name: step.name as string,
+      status: !step.done ? "waiting" : step.error ? "failed" : step.timedOut ? "timed_out" : "completed",
+      result: decodeValue(step.result),
+      error: step.error,
+      dueAt: time(step.dueAt),
+      startedAt: time(step.startedAt) as Date,
+      finishedAt: time(step.finishedAt),
+    })),
+    events: events.map((event) => ({
+      name: event.name as string,
+      payload: decodeValue(event.payload),
+      takenBy: event.takenBy ?? null,
+      createdAt: time(event.createdAt) as Date,
+    })),
+  };
+}
+
+const time = (text: string | null | undefined) => (text ? new Date(text) : null);

@@ -1,0 +1,264 @@
+/**
+ * The `wf` of one replay: runs a handler from its start, answers from the checkpoints what was done before, does what is
+ * new, and finds out when nothing is left but to wait.
+ *
+ * The handler's way is a tree of positions: "0", "1", … and inside the branches of a parallel at "2": "2.0.0", "2.1.0", ….
+ * A *strand* is a line of it that can go on by itself: the handler, or a branch. When every strand is stuck and no step is
+ * under way, the replay is over.
+ * Next hop: `execute.ts` claims runs and ends them; `step.ts` runs a step.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Logger } from "pino";
+import type { RequestDatabase } from "../context/types.ts";
+import type { WorkflowContext, WorkflowDefinition } from "../define/workflow.ts";
+import { type Duration, milliseconds } from "./duration.ts";
+import { decodeValue, type Stored } from "./encoding.ts";
+import { isFinal, NonDeterministicError, type RunError, StepError } from "./failure.ts";
+
+/** What was recorded at a position. */
+export interface RecordedStep {
+  position: string;
+  kind: "step" | "wait" | "sleep";
+  name: string;
+  done: boolean;
+  result: Stored | null;
+  error?: RunError | null;
+}
+
+/** A step under way. */
+export interface RunningStep {
+  position: string;
+  name: string;
+  readonly db: RequestDatabase;
+}
+
+/** What a replay needs of the world. Both write, and throw RunLostError when the run is no longer this worker's. */
+export interface ReplayPort {
+  /** Runs a step and records what it gave; where `last`, also that it failed. */
+  step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T>;
+  wait(position: string, kind: "wait" | "sleep", name: string, milliseconds: number | null): Promise<WaitAnswer>;
+}
+
+/** Runs a step's function; given the step, so that `wf.db` finds it. */
+export type Enter<T> = (step: RunningStep) => Promise<T>;
+export type WaitAnswer = { done: boolean; result: Stored | null };
+
+/** A step's own error, to be tried again. Any other error of the port ends the replay. */
+export class StepFailure extends Error {}
+
+/** How a replay ended. */
+export type Ending =
+  | { kind: "completed"; result: unknown }
+  | { kind: "failed"; error: unknown }
+  | { kind: "suspended"; stuck: string[] }
+  | { kind: "retry"; error: unknown; step: string };
+
+export interface ReplayOptions {
+  runId: string;
+  definition: WorkflowDefinition;
+  args: unknown;
+  recorded: readonly RecordedStep[];
+  /** Errors since the last checkpoint. */
+  attempts: number;
+  port: ReplayPort;
+  /** Aborted when the worker has to stop: then no new step begins. */
+  signal: AbortSignal;
+  log: Logger;
+}
+
+interface Place {
+  strand: { prefix: string; next: number };
+  step?: RunningStep;
+}
+
+const places = new AsyncLocalStorage<Place>();
+
+/** Runs the handler once. @throws what the port threw, when that was no step's own error */
+export const replay = (options: ReplayOptions): Promise<Ending> => new Replay(options).run();
+
+class Replay implements WorkflowContext {
+  readonly #options: ReplayOptions;
+  readonly #recorded: Map<string, RecordedStep>;
+  readonly #met = new Set<string>();
+  readonly #stuck: string[] = [];
+  readonly #outcome = Promise.withResolvers<Ending>();
+  /** Strands that can go on. */
+  #live = 1;
+  /** Steps and waits that are being worked on. */
+  #active = 0;
+  #retry: { error: unknown; step: string } | undefined;
+  #returned: { value: unknown } | undefined;
+
+  constructor(options: ReplayOptions) {
+    this.#options = options;
+    this.#recorded = new Map(options.recorded.map((step) => [step.position, step]));
+  }
+
+  get runId(): string {
+    return this.#options.runId;
+  }
+
+  get log(): Logger {
+    return this.#options.log;
+  }
+
+  get db(): RequestDatabase {
+    return this.#stepHere("wf.db").db;
+  }
+
+  get idempotencyKey(): string {
+    return `${this.runId}:${this.#stepHere("wf.idempotencyKey").position}`;
+  }
+
+  run(): Promise<Ending> {
+    const { definition, args } = this.#options;
+    const place: Place = { strand: { prefix: "", next: 0 } };
+    places
+      .run(place, async () => definition.handler(this, args as never))
+      .then(
+        (value) => {
+          this.#returned = { value };
+          this.#look();
+        },
+        (error) => this.#outcome.resolve({ kind: "failed", error }),
+      );
+    return this.#outcome.promise;
+  }
+
+  async step<T>(name: string, run: () => T | Promise<T>): Promise<T> {
+    const { place, position, before } = this.#meet("step", name);
+    if (before?.error) throw new StepError(before.error);
+    if (before) return decodeValue(before.result) as T;
+    const { port, attempts, definition, signal } = this.#options;
+    if (signal.aborted || this.#retry) return this.#block();
+    const last = (error: unknown) => attempts >= definition.retries.limit || isFinal(error);
+    const enter: Enter<T> = (step) => places.run({ ...place, step }, async () => run());
+    try {
+      return await this.#work(() => port.step(position, name, last, enter));
+    } catch (error) {
+      if (!(error instanceof StepFailure)) throw error;
+      this.#retry ??= { error: error.cause, step: name };
+      return this.#block();
+    }
+  }
+
+  async parallel<const B extends readonly (() => unknown)[]>(branches: B): Promise<never> {
+    const { position } = this.#meet("parallel", "");
+    if (branches.length === 0) return [] as never;
+    let left = branches.length;
+    this.#live += branches.length - 1;
+    const results = await Promise.allSettled(
+      branches.map(async (branch, index) => {
+        try {
+          return await places.run({ strand: { prefix: `${position}.${index}.`, next: 0 } }, async () => branch());
+        } finally {
+          left--;
+          if (left > 0) this.#live--; // the last one hands its life to the strand that waits for all
+          this.#look();
+        }
+      }),
+    );
+    return results.map((result) => {
+      if (result.status === "rejected") throw result.reason;
+      return result.value;
+    }) as never;
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: as the interface has it
+  async waitForEvent<T = any>(name: string, timeout?: Duration): Promise<T | null> {
+    return (await this.#wait("wait", name, timeout === undefined ? null : milliseconds(timeout))) as T | null;
+  }
+
+  async sleep(duration: Duration): Promise<void> {
+    await this.#wait("sleep", "sleep", milliseconds(duration));
+  }
+
+  async #wait(kind: "wait" | "sleep", name: string, patience: number | null): Promise<unknown> {
+    const { position, before } = this.#meet(kind, name);
+    if (before?.done) return decodeValue(before.result);
+    if (before || this.#options.signal.aborted || this.#retry) return this.#block(before && position);
+    const { done, result } = await this.#work(() => this.#options.port.wait(position, kind, name, patience));
+    return done ? decodeValue(result) : this.#block(position);
+  }
+
+  /** Takes the next position of this strand, and compares it with what was recorded there. */
+  #meet(kind: RecordedStep["kind"] | "parallel", name: string) {
+    const place = places.getStore();
+    if (!place) throw new Error("wf was used outside its handler.");
+    if (place.step) throw new Error(`wf.${kind === "wait" ? "waitForEvent" : kind} was called inside a step.`);
+    if (kind !== "parallel" && (typeof name !== "string" || name === "" || name.length > 200)) {
+      throw new TypeError("A step or event needs a name of 1 to 200 characters.");
+    }
+    const position = `${place.strand.prefix}${place.strand.next++}`;
+    const before = this.#recorded.get(position);
+    const inside = `${position}.`;
+    const wasParallel = this.#options.recorded.find((step) => step.position.startsWith(inside));
+    const differs = before
+      ? before.kind !== kind || before.name !== name
+      : wasParallel !== undefined && kind !== "parallel";
+    if (differs) {
+      const was = before ? `${before.kind} "${before.name}"` : "parallel";
+      throw this.#diverged(`at position ${position} it comes to ${kind} "${name}", where ${was} was recorded`);
+    }
+    if (before) this.#met.add(position);
+    return { place, position, before };
+  }
+
+  /** Ends the replay, even where the handler catches what is thrown to it. */
+  #diverged(how: string): Error {
+    const { name, version } = this.#options.definition;
+    const error = new NonDeterministicError(
+      `The handler of "${name}" version ${version} does not go the way that this run has gone: ${how}. Restore the ` +
+        "handler, or give the changed one a higher version and keep this one beside it.",
+    );
+    this.#outcome.resolve({ kind: "failed", error });
+    return error;
+  }
+
+  async #work<T>(work: () => Promise<T>): Promise<T> {
+    this.#active++;
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StepError || error instanceof StepFailure)) this.#outcome.reject(error);
+      throw error;
+    } finally {
+      this.#active--;
+      this.#look();
+    }
+  }
+
+  /** For ever: what comes after it belongs to another replay. @param position of the wait that holds it up */
+  #block(position?: string): Promise<never> {
+    if (position !== undefined) this.#stuck.push(position);
+    this.#live--;
+    this.#look();
+    return new Promise(() => {});
+  }
+
+  /** Looks, when what has just happened has had its consequences, whether anything can go on. */
+  #look(): void {
+    setImmediate(() => {
+      if (this.#active > 0) return;
+      if (this.#returned) return this.#end(this.#returned.value);
+      if (this.#live > 0) return;
+      this.#outcome.resolve(
+        this.#retry ? { kind: "retry", ...this.#retry } : { kind: "suspended", stuck: this.#stuck },
+      );
+    });
+  }
+
+  #end(result: unknown): void {
+    const unmet = this.#options.recorded.find(({ position }) => !this.#met.has(position));
+    if (this.#retry) this.#outcome.resolve({ kind: "retry", ...this.#retry });
+    else if (unmet) {
+      this.#diverged(`it ended without ${unmet.kind} "${unmet.name}", recorded at position ${unmet.position}`);
+    } else this.#outcome.resolve({ kind: "completed", result });
+  }
+
+  #stepHere(what: string): RunningStep {
+    const step = places.getStore()?.step;
+    if (step) return step;
+    throw new Error(`${what} is there inside a step alone: what happens outside of one may happen again.`);
+  }
+}

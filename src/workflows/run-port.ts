@@ -1,0 +1,107 @@
+/**
+ * What a replay does to the world: runs steps in the identity of the run's user, and writes checkpoints.
+ * Next hop: `sql/workflows/record_step.sql`, `sql/workflows/begin_wait.sql`.
+ */
+
+import type { Runtime } from "../context/invoke.ts";
+import type { RequestDatabase } from "../context/types.ts";
+import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
+import type { Identity } from "../postgres/identity.ts";
+import { RequestTransaction } from "../postgres/transaction.ts";
+import { encodeValue } from "./encoding.ts";
+import { runError, StepError } from "./failure.ts";
+import { type Enter, type ReplayPort, type RunningStep, StepFailure, type WaitAnswer } from "./replay.ts";
+
+/** The run was cancelled, or is another worker's: nothing more that this one does for it counts. */
+export class RunLostError extends Error {}
+
+/** The fence of sql/workflows/lock_run.sql. */
+export const lostOr = (error: unknown) =>
+  sqlState(error) === "SV409" ? new RunLostError("the run is no longer held", { cause: error }) : error;
+
+const record = { name: "svc_record_step", text: "select svc.record_step($1, $2, $3, $4, $5, $6, $7)" };
+const wait = { name: "svc_begin_wait", text: "select svc_private.begin_wait($1, $2, $3, $4, $5, $6) as answer" };
+
+export class RunPort implements ReplayPort {
+  readonly #runtime: Runtime;
+  readonly #runId: string;
+  readonly #fence: number;
+  readonly #identity: Identity;
+
+  constructor(runtime: Runtime, runId: string, fence: number, identity: Identity) {
+    this.#runtime = runtime;
+    this.#runId = runId;
+    this.#fence = fence;
+    this.#identity = identity;
+  }
+
+  async step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T> {
+    const { requestPool, systemPool, limits, requestDatabase } = this.#runtime;
+    const pool = this.#identity.role === "svc_system" ? systemPool : requestPool;
+    const transaction = new RequestTransaction(pool, this.#identity, "write", limits);
+    const began = new Date();
+    const values = (result: string | null, error: string | null) => [
+      this.#runId,
+      this.#fence,
+      position,
+      name,
+      result,
+      error,
+      began,
+    ];
+    let db: RequestDatabase | undefined;
+    const step: RunningStep = {
+      position,
+      name,
+      get db() {
+        db ??= requestDatabase(transaction);
+        return db;
+      },
+    };
+    const fail = async (error: unknown): Promise<never> => {
+      await transaction.rollback();
+      const explained = transaction.explain(error);
+      if (!last(explained)) throw new StepFailure("to be tried again", { cause: explained });
+      const failure = runError(explained, name);
+      await this.#record(null, values(null, JSON.stringify(failure)));
+      throw new StepError(failure, explained);
+    };
+    let done: { result: T; stored: string };
+    try {
+      const result = await run(step);
+      done = { result, stored: encodeValue(`The result of the step "${name}"`, result) };
+    } catch (error) {
+      return fail(error);
+    }
+    try {
+      await this.#record(transaction, values(done.stored, null));
+    } catch (error) {
+      await transaction.rollback();
+      // Whether it was committed is not known here: the next replay finds the checkpoint, or does not.
+      if (error instanceof RunLostError || isConnectionLoss(error)) throw error;
+      return fail(error);
+    }
+    return done.result;
+  }
+
+  /** In the step's own transaction if it used one: what it wrote and the checkpoint commit together. */
+  async #record(transaction: RequestTransaction | null, values: unknown[]): Promise<void> {
+    const asLost = (error: unknown) => {
+      throw lostOr(error);
+    };
+    if (!transaction?.isOpen) await this.#runtime.systemPool.query({ ...record, values }).catch(asLost);
+    else {
+      await transaction.asLogin(record, values).catch(asLost);
+      await transaction.commit();
+    }
+  }
+
+  async wait(position: string, kind: "wait" | "sleep", name: string, ms: number | null): Promise<WaitAnswer> {
+    const patience = ms === null ? null : `${ms} milliseconds`;
+    const values = [this.#runId, this.#fence, position, kind, name, patience];
+    const { rows } = await this.#runtime.systemPool.query({ ...wait, values }).catch((error) => {
+      throw lostOr(error);
+    });
+    return rows[0].answer;
+  }
+}
