@@ -4,6 +4,7 @@
  */
 import type { Conflict } from "./conflicts.ts";
 import { confidenceOf, type Evidence, judgeSentence } from "./judge.ts";
+import { holdsSpecifics } from "./specifics.ts";
 
 export interface ClaimInput {
   /** One statement, 1 to 2,000 characters. */
@@ -71,20 +72,20 @@ export function groundClaim({ claimText, requiredTerms = [] }: ClaimInput, found
         support >= thresholds.partially && conflicts.length === 0 && coverage >= (against?.coverage ?? 0),
     )
     .sort((a, b) => b.support - a.support);
-  const support = counted[0]?.support ?? 0;
+  const isSupported = counted.some(
+    (one) => one.support >= thresholds.supported && holdsSpecifics(claimText, passageOf(one)),
+  );
   return {
     claimText,
-    status:
-      support >= thresholds.supported
-        ? "supported"
-        : support >= thresholds.partially
-          ? "partially_supported"
-          : "insufficient_evidence",
+    status: isSupported ? "supported" : counted.length > 0 ? "partially_supported" : "insufficient_evidence",
     confidence: round(confidenceOf(claimText, judged)),
     citations: citationsOf(counted),
     conflicts: counted.length > 0 ? [] : (against?.conflicts ?? []),
   };
 }
+
+const passageOf = ({ sourceTitle, sectionPath, chunkText }: FoundEvidence) =>
+  [sourceTitle, ...sectionPath, chunkText].join("\n");
 
 /** One citation for each section, best first. */
 function citationsOf(evidence: (FoundEvidence & { support: number })[]): Citation[] {

@@ -84,6 +84,8 @@ describe("what overlaps and says something else is not supported", () => {
     ["the opposite", "The discount decreases the number of winter guests."],
     ["the opposite of a verb", "The office closes at 8:00 and opens at 17:00."],
     ["another entity", "Members of the rowing club pay no mooring fee in winter."],
+    ["a name that nobody mentioned", "Every boat pays a mooring fee of 12 euros per night in Hamburg."],
+    ["a number that nobody mentioned", "Members of the sailing club pay no mooring fee in winter 2025."],
     ["another day", "The office is closed on Mondays."],
     ["something unknown", "The harbour was built in the nineteenth century."],
   ])("%s: %s", async ([, claim]) => {
