@@ -62,7 +62,7 @@ export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Pr
  * @param finish the last statement before COMMIT, such as the end of the job. (Default: none)
  * @throws as `invoke`
  */
-export function runInternal(
+export async function runInternal(
   runtime: Runtime,
   procedure: ProcedureDefinition,
   input: unknown,
@@ -70,13 +70,19 @@ export function runInternal(
   finish?: (transaction: RequestTransaction) => Promise<unknown>,
 ): Promise<unknown> {
   const actual = procedure.runAs === "system" ? { ...caller, session: null, system: true } : caller;
-  return inTransaction(runtime, actual, "write", async (transaction, context) => {
+  let finishing: Promise<unknown> | undefined;
+  const result = await inTransaction(runtime, actual, "write", async (transaction, context) => {
     const call: Call = { context, input, outcome: {} };
-    const result = await checkOutput(procedure.output, await runRefusable(procedure, call));
+    const checked = await checkOutput(procedure.output, await runRefusable(procedure, call));
     await CallContext.tell(context);
-    await finish?.(transaction);
-    return result;
+    finishing = finish?.(transaction);
+    // COMMIT follows in the same round trip: after a statement that failed, PostgreSQL makes a rollback of it.
+    if (actual.system) await finishing;
+    else finishing?.catch(() => {});
+    return checked;
   });
+  await finishing;
+  return result;
 }
 
 /** Opens the door, lets `work` through it, and closes it behind: COMMIT, unless something was thrown or undone. */
