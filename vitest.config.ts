@@ -1,15 +1,44 @@
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+
+const limits = { testTimeout: 30_000, hookTimeout: 60_000 };
+const installed = (path: string) => join(import.meta.dirname, path);
 
 export default defineConfig({
   test: {
-    include: ["tests/**/*.test.ts"],
-    typecheck: { enabled: true, include: ["tests/types/**/*.test-d.ts"], tsconfig: "./tsconfig.json" },
     globalSetup: ["tests/support/global-setup.ts"],
     // Two cores are shared with PostgreSQL: more workers only queue there.
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
     // .ci/run adds up the counts.
     reporters: process.env.CI ? ["default", ["json", { outputFile: ".svc/test-results.json" }]] : ["default"],
+    projects: [
+      {
+        test: {
+          name: "svc",
+          include: ["tests/**/*.test.ts"],
+          typecheck: { enabled: true, include: ["tests/types/**/*.test-d.ts"], tsconfig: "./tsconfig.json" },
+          ...limits,
+        },
+      },
+      {
+        // The same tests of the bindings once more, on the older React that they promise to work with.
+        resolve: {
+          alias: {
+            react: installed("tests/react-18/node_modules/react"),
+            "react-dom": installed("tests/react-18/node_modules/react-dom"),
+            // The CommonJS form would require React past these lines.
+            "@testing-library/react": installed(
+              "node_modules/@testing-library/react/dist/@testing-library/react.esm.js",
+            ),
+          },
+        },
+        test: {
+          name: "react-18",
+          include: ["tests/client/react.test.ts"],
+          server: { deps: { inline: [/@tanstack\/react-query/, /@testing-library\/react/] } },
+          ...limits,
+        },
+      },
+    ],
   },
 });

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 /** The React bindings in a document, against a real service. What they show is what a person would see. */
 import { act, cleanup, render, screen, waitFor } from "@testing-library/react";
-import { createElement as h, Suspense } from "react";
+import { createElement as h, Suspense, version } from "react";
 import { renderToString } from "react-dom/server";
 import { afterEach, describe, expect, test } from "vitest";
 import WebSocket from "ws"; // the document's own would say that it comes from another origin
@@ -188,7 +188,8 @@ describe("useMutation", () => {
       return h("button", { type: "button", onClick }, `total: ${data?.total}`);
     }
     show(client, Adder);
-    await act(async () => (await screen.findByText("total: 0")).click());
+    const button = await screen.findByText("total: 0");
+    await act(async () => button.click());
     await screen.findByText("total: 1");
   });
 });
@@ -224,4 +225,8 @@ test("without a provider a hook says what is missing", () => {
     /There is no SvcProvider around this component/,
   );
   console.error = silent;
+});
+
+test("the React under test is the one that the project is named for", ({ task }) => {
+  expect(version.split(".")[0]).toBe(task.file.projectName === "react-18" ? "18" : "19");
 });
