@@ -6,7 +6,7 @@
 import type { BetterAuthOptions } from "better-auth";
 import type { AuthDefinition } from "../define/auth.ts";
 import { checkPluginTables, inSnakeCase, pluginsInSnakeCase } from "./plugin-names.ts";
-import { sessionsEndWithSecondFactor } from "./second-factor.ts";
+import { secondFactorRules } from "./second-factor.ts";
 import { type AdditionalFields, libraryFields } from "./user-fields.ts";
 
 /** Where the library works, and with what: nothing that a hook may change. */
@@ -82,7 +82,7 @@ export function libraryOptions(
     advanced: fixedAdvanced(wanted.advanced ?? {}, surroundings),
     // An error that the library has no answer for is ours to log and to answer.
     onAPIError: { throw: true },
-    plugins: [...pluginsInSnakeCase(wanted.plugins ?? []), sessionsEndWithSecondFactor],
+    plugins: [...pluginsInSnakeCase(wanted.plugins ?? []), secondFactorRules],
   };
   checkPluginTables(options);
   return options;

@@ -46,11 +46,20 @@ export class Passwords {
     const { internalAdapter } = this.#library.context;
     const note: { hash?: string } = {};
     const opened = await this.#compared.run(note, open);
-    if (opened.token === null) return opened;
+    if (opened.token === null) {
+      // A second factor is asked for: nothing is open yet, and nothing is to open later for a replaced password.
+      if (note.hash === undefined || (await this.#isPresent(note.hash))) return opened;
+      throw new SvcError("INVALID_CREDENTIALS");
+    }
     const found = await internalAdapter.findSession(opened.token);
     if (found && (await this.hashOf(found.user.id)) === note.hash) return opened;
     await internalAdapter.deleteSession(opened.token);
     throw new SvcError("INVALID_CREDENTIALS");
+  }
+
+  async #isPresent(hash: string): Promise<boolean> {
+    const { adapter } = this.#library.context;
+    return (await adapter.findOne({ model: "account", where: [{ field: "password", value: hash }] })) !== null;
   }
 
   /** The hash, or null for people who come by a provider only. */
@@ -110,9 +119,17 @@ export class Passwords {
     return true;
   }
 
-  /** Ends all sessions of a user, but for the one with the id `keep`. */
-  endSessions(userId: string, keep?: string): Promise<void> {
-    return endSessions(this.#library.context.internalAdapter, userId, keep);
+  /** Ends all sessions of a user, but for the one with the id `keep`, and the sign-ins that wait for a second factor. */
+  async endSessions(userId: string, keep?: string): Promise<void> {
+    const { adapter, internalAdapter } = this.#library.context;
+    await endSessions(internalAdapter, userId, keep);
+    await adapter.deleteMany({
+      model: "verification",
+      where: [
+        { field: "value", value: userId },
+        { field: "identifier", operator: "starts_with", value: "2fa-" },
+      ],
+    });
   }
 }
 

@@ -272,3 +272,38 @@ describe("signing in with it, in token style", () => {
     expect((await known()).length).toBe(before);
   });
 });
+
+describe("what a thief of the password saw earlier", () => {
+  test("a code that has opened a session opens no other", async () => {
+    const { id, totpURI, email, password } = await enrolled();
+    const code = totp(totpURI);
+    expect((await server.post("/sign-in", { email, password, code })).status).toBe(200);
+    const sessions = () => db.sql("select token from auth.session where user_id = $1 order by token", [id]);
+    const before = await sessions();
+    const browser = new Browser();
+    await browser.post("/sign-in/email", { email, password });
+    expect(await browser.post("/two-factor/verify-totp", { code, trustDevice: true })).toMatchObject({
+      status: 401,
+      body: { hint: "INVALID_CODE" },
+    });
+    expect([...browser.jar.keys()].filter((name) => /session_token|trust_device/.test(name))).toEqual([]);
+    expect(await server.post("/sign-in", { email, password, code })).toMatchObject({
+      status: 401,
+      body: { code: "INVALID_CREDENTIALS" },
+    });
+    expect(await sessions()).toEqual(before);
+  });
+
+  test("a sign-in that began with the old password ends with it", async () => {
+    const { totpURI, email, password, browser } = await enrolled();
+    const thief = new Browser();
+    await thief.post("/sign-in/email", { email, password });
+    const changed = await browser.post("/change-password", { currentPassword: password, newPassword: "better horse" });
+    expect(changed.status).toBe(200);
+    expect(await thief.post("/two-factor/verify-totp", { code: totp(totpURI) })).toMatchObject({
+      status: 401,
+      body: { hint: "INVALID_TWO_FACTOR_COOKIE" },
+    });
+    expect(await thief.me()).toBeNull();
+  });
+});

@@ -24,6 +24,8 @@ export async function sendAnswer(
   const { session, others } = splitSession(answer.headers.getSetCookie(), parts.cookie.name);
   const fresh = session === null ? null : parts.sessionTokens.open(session);
   const isTokenStyle = credential?.style === "token";
+  // A sign-in that was undone at its end (second-factor.ts) has left cookies of what is not there.
+  if (answer.status >= 400 && fresh !== null) throw await refusal(answer);
   if (fresh !== null && !isTokenStyle) await setSession(parts, response, fresh);
   else if (session !== null && !isTokenStyle) response.setHeader("set-cookie", parts.cookie.clear());
   for (const line of others) response.appendHeader("set-cookie", line);
