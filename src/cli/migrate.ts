@@ -12,8 +12,14 @@ const apply = defineCommand({
       const cluster = await openDatabase(config);
       try {
         const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
-        const applied = await migrate({ ...target, report: say });
-        say(applied.length === 0 ? "Nothing to do." : `Applied ${applied.length} files.`);
+        let isChanged = false; // also by what is dropped or secured, which no file says
+        const report = (line: string) => {
+          isChanged = true;
+          say(line);
+        };
+        const applied = await migrate({ ...target, report });
+        if (!isChanged) say("Nothing to do.");
+        else if (applied.length > 0) say(`Applied ${applied.length} files.`);
       } finally {
         await cluster.stop();
       }

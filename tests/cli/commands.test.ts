@@ -81,6 +81,16 @@ describe("svc", () => {
     const second = svc(["migrate"]);
     expect(await second.code).toBe(0);
     expect(second.output()).toContain("Nothing to do.");
+
+    const file = join(folder, "sql/crud/tasks.sql");
+    const generated = await readFile(file, "utf8");
+    await rm(file);
+    const third = svc(["migrate"]);
+    expect(await third.code).toBe(0);
+    expect(third.output()).toMatch(/dropped svc_crud\.tasks_/);
+    expect(third.output()).not.toContain("Nothing to do.");
+    await writeFile(file, generated);
+    expect(await svc(["migrate"]).code).toBe(0);
   });
 
   test("codegen needs no database, writes the functions once, and takes stale files away", async () => {
