@@ -3077,6 +3077,20 @@ $function$
 grant execute to svc_system
 comment: Makes [{table, id, fields, language, corpus, visibility, owner}] the searchable tables of the application or the platform.
 
+-- Function svc_private.keep_sweep_job(interval) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.keep_sweep_job(delay interval)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select from graphile_worker.add_job(
+    identifier => 'sweep-storage', payload => '{}'::json, run_at => clock_timestamp() + delay, max_attempts => 3,
+    job_key => 'sweep-storage', job_key_mode => 'preserve_run_at')
+$function$
+grant execute to svc_system
+comment: One sweep of stored bytes waits in the queue: that which does already, or one after the delay.
+
 -- Function svc_private.list_jobs(text,bigint,integer) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_jobs(only_state text, only_id bigint, most integer)
  RETURNS TABLE(id bigint, kind text, name text, state text, caller text, attempts integer, max_attempts integer, run_at timestamp with time zone, created_at timestamp with time zone, locked_by text, locked_at timestamp with time zone, last_error text, payload json)

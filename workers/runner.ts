@@ -64,6 +64,10 @@ export function startWorker(options: WorkerOptions): Worker {
   const takesCrons = chosen.some(({ kind }) => kind === "procedure");
   const crontab = startCrontab({ crons: takesCrons ? app.api["~svc"].crons : [], pool: pools.system, log });
 
+  ready
+    .then(() => pools.system.query("select svc_private.keep_sweep_job('1 hour')"))
+    .catch((error) => log.warn({ err: error }, "no sweep of stored bytes was enqueued; the next worker will"));
+
   let abandoned = false;
   let life = begin();
   let again: NodeJS.Timeout | undefined;

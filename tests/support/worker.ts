@@ -42,9 +42,11 @@ export interface JobRow {
   payload: { procedure: string; args: unknown; caller: { kind: string; userId?: string } };
 }
 
-/** What is in the queue, oldest first. */
+/** What is in the queue, oldest first, without the housekeeping that every worker sees to. */
 export const jobs = (db: Database): Promise<JobRow[]> =>
-  db.sql<JobRow & Record<string, unknown>>("select * from graphile_worker._private_jobs order by id");
+  db.sql<JobRow & Record<string, unknown>>(
+    "select * from graphile_worker._private_jobs where key is distinct from 'sweep-storage' order by id",
+  );
 
 /** Waits until something is so; the test's own limit of time ends a wait for what never comes. */
 export async function until(holds: () => Promise<boolean> | boolean): Promise<void> {

@@ -1,0 +1,22 @@
+-- Sees to it that one job of the kind sweep-storage waits in the queue: called by every worker that starts, and by the
+-- job itself for the next day. Called as svc_system (workers/runner.ts, workers/tasks/sweep-storage.ts).
+--
+-- SECURITY DEFINER, since the queue's tables belong to svc_owner. Its key makes it one: what waits keeps its time, however
+-- many workers start; what runs gives its key to the next.
+
+create or replace function svc_private.keep_sweep_job(delay interval)
+returns void
+language sql
+volatile
+security definer
+set search_path = ''
+as $$
+  select from graphile_worker.add_job(
+    identifier => 'sweep-storage', payload => '{}'::json, run_at => clock_timestamp() + delay, max_attempts => 3,
+    job_key => 'sweep-storage', job_key_mode => 'preserve_run_at')
+$$;
+
+grant execute on function svc_private.keep_sweep_job(interval) to svc_system;
+
+comment on function svc_private.keep_sweep_job(interval) is
+  'One sweep of stored bytes waits in the queue: that which does already, or one after the delay.';
