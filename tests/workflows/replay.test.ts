@@ -1,0 +1,139 @@
+// If this file fails, a crash makes a run do a step twice, a changed handler corrupts old runs, or an event is lost.
+import { beforeAll, describe, expect, test } from "vitest";
+import { v, workflow } from "../../src/index.ts";
+import { procedure } from "../fixture/backend/index.ts";
+import { database } from "../support/database.ts";
+import { apiWith, service, type User } from "../support/service.ts";
+import { Socket } from "../support/sockets.ts";
+import { until, workers } from "../support/worker.ts";
+
+/** What the handler of "replay.changing" does: tests change it under a run. */
+let way: "first" | "renamed" | "shorter" | "kind" | "branches" = "first";
+/** How often each step of "replay.crashing" was done. */
+const done = new Map<string, number>();
+const count = (name: string) => done.set(name, (done.get(name) ?? 0) + 1);
+
+const changing = workflow("replay.changing", {
+  handler: async (wf) => {
+    if (way === "kind") await wf.sleep(0);
+    else if (way === "branches") await wf.parallel([() => wf.step("one", () => 1)]);
+    else await wf.step(way === "renamed" ? "another" : "one", () => 1);
+    if (way !== "shorter") await wf.waitForEvent("go");
+  },
+});
+/** Twenty steps, ten of them in parallel, a sleep after each: every checkpoint is followed by a replay from the start. */
+const crashing = workflow("replay.crashing", {
+  handler: async (wf) => {
+    for (let index = 0; index < 10; index++) {
+      await wf.step(`step ${index}`, () => count(`step ${index}`));
+      await wf.sleep(0);
+    }
+    await wf.parallel(
+      Array.from({ length: 10 }, (_, index) => async () => {
+        await wf.step(`branch ${index}`, () => count(`branch ${index}`));
+        await wf.sleep(index);
+      }),
+    );
+  },
+});
+const racing = workflow("replay.racing", {
+  args: { timeout: v.number() },
+  handler: async (wf, { timeout }) => ((await wf.waitForEvent("go", timeout)) === null ? "time" : "event"),
+});
+const versioned = workflow("replay.versioned", { version: 2, handler: () => 2 });
+
+const start = procedure.mutation
+  .name("replay.start")
+  .input(v.object({ name: v.string(), args: v.any() }))
+  .handler(({ context, input }) => context.workflows.start(input.name, input.args));
+
+const db = database();
+const api = apiWith({ procedures: { start }, workflows: { changing, crashing, racing, versioned } });
+const startWorker = workers(db, api);
+const app = service(db, api);
+let ann: User;
+let bob: User;
+beforeAll(async () => {
+  ann = await app.signUp("ann");
+  bob = await app.signUp("bob");
+  await startWorker();
+});
+
+const begin = async (name: string, args: unknown = {}) =>
+  (await app.mutate(ann, "replay.start", { name, args })).body.json.id as string;
+const get = async (id: string) => (await app.query(ann, "workflows.get", { id })).body.json;
+const ended = async (id: string) => {
+  await until(async () => ["completed", "failed"].includes((await get(id)).status));
+  return get(id);
+};
+
+describe("a handler that was changed under its runs", () => {
+  test.for(["renamed", "shorter", "kind", "branches"] as const)(
+    "%s: the run fails with NON_DETERMINISTIC",
+    async (change) => {
+      way = "first";
+      const id = await begin("replay.changing");
+      await until(async () => (await get(id)).derivedStatus === "waiting");
+      way = change;
+      await app.mutate(ann, "workflows.signal", { id, event: "go" });
+      const run = await ended(id);
+      expect([run.status, run.error.code]).toEqual(["failed", "NON_DETERMINISTIC"]);
+      way = "first";
+      await app.mutate(ann, "workflows.retry", { id });
+      expect((await ended(id)).status).toBe("completed");
+    },
+  );
+
+  test("a run of a version that is gone fails with UNKNOWN_VERSION", async () => {
+    const id = await begin("replay.versioned");
+    await ended(id);
+    await db.sql("update svc.workflow_runs set version = 1, status = 'failed' where id = $1", [id]);
+    await app.mutate(ann, "workflows.retry", { id });
+    expect((await ended(id)).error.code).toBe("UNKNOWN_VERSION");
+  });
+});
+
+test("a replay after every checkpoint does no step again, in a row or in parallel", async () => {
+  const run = await ended(await begin("replay.crashing"));
+  expect(run.status).toBe("completed");
+  expect([...done.values()]).toEqual(Array(20).fill(1));
+});
+
+test("an event and a timeout that meet have one outcome, and no event that was accepted before it is lost", async () => {
+  const ids = await Promise.all(Array.from({ length: 100 }, () => begin("replay.racing", { timeout: 40 })));
+  await Promise.all(ids.map((id) => app.mutate(ann, "workflows.signal", { id, event: "go", payload: 1 })));
+  for (const id of ids) {
+    const { status, result, events, steps } = await ended(id);
+    expect(status).toBe("completed");
+    const taken = events.filter(({ takenBy }: { takenBy: string | null }) => takenBy !== null);
+    expect([result, steps[0].status]).toEqual(taken.length === 1 ? ["event", "completed"] : ["time", "timed_out"]);
+  }
+});
+
+test("a worker whose run was given to another can write nothing for it", async () => {
+  way = "first";
+  const id = await begin("replay.changing");
+  await until(async () => (await get(id)).derivedStatus === "waiting");
+  const { claim } = (await db.sql("select svc_private.claim_run($1) as claim", [id]))[0] as {
+    claim: { fence: number };
+  };
+  await db.sql("select svc_private.claim_run($1)", [id]);
+  const late = "select svc.record_step($1, $2, '9', 'late', '{}', null, now())";
+  await expect(db.sql(late, [id, claim.fence])).rejects.toMatchObject({ code: "SV409" });
+  await db.sql(late, [id, claim.fence + 1]);
+});
+
+test("subscribers of a run and of the list hear of it: its user's, and nobody else's", async () => {
+  way = "first";
+  const id = await begin("replay.changing");
+  await until(async () => (await get(id)).derivedStatus === "waiting");
+  const key = `workflows.get::${JSON.stringify({ id })}`;
+  const [own, foreign] = await Promise.all([Socket.open(app, ann), Socket.open(app, bob)]);
+  for (const socket of [own, foreign]) {
+    await socket.subscribe(key);
+    await socket.subscribe("workflows.list");
+  }
+  await app.mutate(ann, "workflows.cancel", { id });
+  await own.wait({ type: "invalidate", queries: [key, "workflows.list"] });
+  expect(JSON.stringify(foreign.frames)).not.toContain("invalidate");
+});
