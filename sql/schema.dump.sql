@@ -1611,6 +1611,7 @@ declare
   weights double precision[];
   counts bigint[];
   few integer := 0;        -- how many of the rarest terms find candidates
+  enough bigint := wanted;
   least double precision;  -- a score that `wanted` documents reach
   rest double precision;   -- what the other terms can add
   scoring text;
@@ -1665,23 +1666,24 @@ begin
     return;
   end if;
 
-  -- The score of one posting. Names of columns and numbers only.
+  -- The score of one posting. Names of columns and numbers only; those as floats, since numeric takes many times as long.
   scoring := (
-    select format('q.weight * (%1$s) / ((%1$s) + %2$s + %3$s * (%4$s) / %5$s::double precision)',
-             string_agg(format('p.frequencies[%s]', place), ' + '), k1 * (1 - b), k1 * b,
-             string_agg(format('d.lengths[%s]', place), ' + '), average)
+    select format('q.weight * (%1$s) / ((%1$s) + %2$s::double precision + %3$s::double precision * (%4$s))',
+             string_agg(format('p.frequencies[%s]', place), ' + '), k1 * (1 - b), k1 * b / average,
+             string_agg(format('d.lengths[%s]', place), ' + '))
       from unnest(places) as place
   );
 
   while few < cardinality(terms) loop
     if least is null then
-      -- Terms enough for some times as many candidates as are wanted, and twice as many each time that they were too few.
+      -- Terms with enough candidates among them, and with more each time that too many of those were the same.
       few := coalesce((
         select min(n) from (
           select n, sum(counts[n]) over (order by n) as candidates from generate_series(1, cardinality(terms)) as n
         ) as c
-        where n > few and candidates >= 4 * wanted + 100
+        where n > few and candidates >= enough
       ), cardinality(terms));
+      enough := enough * 4;
     else
       few := (
         select min(n) from generate_series(few, cardinality(terms)) as n
