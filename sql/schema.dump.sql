@@ -1611,7 +1611,7 @@ declare
   weights double precision[];
   counts bigint[];
   few integer := 0;        -- how many of the rarest terms find candidates
-  enough bigint := wanted;
+  enough bigint := 4 * wanted::bigint;
   least double precision;  -- a score that `wanted` documents reach
   rest double precision;   -- what the other terms can add
   scoring text;
