@@ -81,6 +81,7 @@ export async function sendFile(
     // The client was told a length: ended short of it, it would take the next answer on this connection for the rest.
     if (!response.destroyed) log.error({ err: error, requestId: exchangeOf(response).requestId }, "a file broke off");
     request.socket.destroy();
+    bytes.destroy(); // pipeline leaves a source alone whose client had gone before it began
   }
 }
 

@@ -1,11 +1,16 @@
 /** Files and requests that mean harm, and stores that lose bytes: what an attacker or a broken disk must not achieve. */
+import { once } from "node:events";
 import { readdirSync, readlinkSync, truncateSync } from "node:fs";
-import { connect } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
+import express from "express";
 import sharp from "sharp";
 import { beforeAll, describe, expect, test } from "vitest";
+import { createLog } from "../../src/service/log.ts";
 import { ReadGrants } from "../../src/storage/read-grants.ts";
+import { sendFile } from "../../src/storage/send-file.ts";
 import { database } from "../support/database.ts";
 import { bytesFolder, fileProcedures, send, stored } from "../support/files.ts";
 import { apiWith, secret, service, type User } from "../support/service.ts";
@@ -205,6 +210,26 @@ describe("downloads that are broken off", () => {
       }),
     );
     await expect.poll(() => openFiles().filter((path) => path.endsWith(id))).toEqual([]);
+  });
+
+  test("before the file has been opened leave none open either", async () => {
+    const stream = new Readable({ read() {} });
+    const app = express().get("/", async (request, response) => {
+      const open = async () => {
+        await once(response, "close");
+        return stream;
+      };
+      const file = { name: "a", type: "text/plain", size: 10, etag: '"a"', open };
+      await sendFile(request, response, file, "inline", createLog("silent"));
+    });
+    const server = app.listen(0);
+    await once(server, "listening");
+    const socket = connect((server.address() as AddressInfo).port, "localhost");
+    server.once("request", () => socket.resetAndDestroy());
+    socket.on("error", () => {});
+    socket.write("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    await expect.poll(() => stream.destroyed).toBe(true);
+    server.close();
   });
 });
 
