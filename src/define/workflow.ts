@@ -5,12 +5,22 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Logger } from "pino";
 import type { RequestDatabase, Schema } from "../context/types.ts";
+import type { ConvertStoredInput } from "../documents/convert-stored.ts";
+import type { ConvertedDocument } from "../documents/types.ts";
 import { type Duration, milliseconds } from "../workflows/duration.ts";
 import { DefinitionError } from "./definition-error.ts";
 import { type SchemaOf, toSchema } from "./v.ts";
 
 /** A map of validators, or one schema. */
 export type WorkflowArgs = StandardSchemaV1 | Readonly<Record<string, StandardSchemaV1>>;
+
+/** What the platform does for runs. */
+export interface WorkflowServices {
+  readonly document: {
+    /** Converts a stored file to Markdown, once: a step of its own, not to be called inside another. */
+    convert(input: ConvertStoredInput): Promise<ConvertedDocument>;
+  };
+}
 
 /** What a workflow's handler works with. Outside steps, await nothing but its methods: a replay must take the same way. */
 export interface WorkflowContext<S extends Schema = Schema> {
@@ -41,6 +51,8 @@ export interface WorkflowContext<S extends Schema = Schema> {
   readonly db: RequestDatabase<S>;
   /** Inside a step: the same at every attempt, and of no other step. For services that know such keys. */
   readonly idempotencyKey: string;
+  /** What takes long and runs in workflows alone. */
+  readonly services: WorkflowServices;
   /** The run's id. */
   readonly runId: string;
   /** With the run's id on every line. Outside steps a replay logs again. */

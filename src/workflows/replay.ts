@@ -10,7 +10,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Logger } from "pino";
 import type { RequestDatabase } from "../context/types.ts";
-import type { WorkflowContext, WorkflowDefinition } from "../define/workflow.ts";
+import type { WorkflowContext, WorkflowDefinition, WorkflowServices } from "../define/workflow.ts";
 import { type Duration, milliseconds } from "./duration.ts";
 import { decodeValue, type Stored } from "./encoding.ts";
 import { isFinal, NonDeterministicError, type RunError, StepError } from "./failure.ts";
@@ -37,6 +37,8 @@ export interface ReplayPort {
   /** Runs a step and records what it gave; where `last`, also that it failed. */
   step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T>;
   wait(position: string, kind: "wait" | "sleep", name: string, milliseconds: number | null): Promise<WaitAnswer>;
+  /** Converts a stored file as the run's user. */
+  convert: WorkflowServices["document"]["convert"];
 }
 
 /** Runs a step's function; given the step, so that `wf.db` finds it. */
@@ -93,6 +95,11 @@ class Replay implements WorkflowContext {
     this.#options = options;
     this.#recorded = new Map(options.recorded.map((step) => [step.position, step]));
   }
+
+  /** Each call is a step of its own. */
+  readonly services: WorkflowServices = {
+    document: { convert: (input) => this.step("document.convert", () => this.#options.port.convert(input)) },
+  };
 
   get runId(): string {
     return this.#options.runId;

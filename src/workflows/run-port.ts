@@ -5,6 +5,7 @@
 
 import type { Runtime } from "../context/invoke.ts";
 import type { RequestDatabase } from "../context/types.ts";
+import { type ConvertStoredInput, convertStored } from "../documents/convert-stored.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
@@ -94,6 +95,10 @@ export class RunPort implements ReplayPort {
       await transaction.asLogin(record, values).catch(asLost);
       await transaction.commit();
     }
+  }
+
+  convert(input: ConvertStoredInput) {
+    return convertStored(this.#runtime, this.#identity, input);
   }
 
   async wait(position: string, kind: "wait" | "sleep", name: string, ms: number | null): Promise<WaitAnswer> {

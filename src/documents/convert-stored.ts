@@ -1,0 +1,53 @@
+/**
+ * `wf.services.document.convert`: converts a stored file as the user of a run. The file is read in a transaction of its
+ * own, which has ended when the conversion begins: none is held open while a document is taken apart.
+ * Next hop: `convert.ts`.
+ */
+import { buffer } from "node:stream/consumers";
+import type { Runtime } from "../context/invoke.ts";
+import { CallStorage } from "../context/storage.ts";
+import { SvcError } from "../errors/svc-error.ts";
+import type { Identity } from "../postgres/identity.ts";
+import { RequestTransaction } from "../postgres/transaction.ts";
+import { convertDocument } from "./convert.ts";
+import { type ConvertedDocument, type ConvertOptions, providers } from "./types.ts";
+
+export interface ConvertStoredInput extends ConvertOptions {
+  /** A file that the run's user may read. */
+  storageId: string;
+  /** Where the text is meant to go. Taken for the contract; the conversion is the same for every corpus. (Default: none) */
+  corpus?: string;
+  visibility?: string;
+}
+
+const known: readonly string[] = ["auto", ...providers];
+
+/** @throws SvcError BAD_REQUEST, NOT_FOUND for what the user may not read, and what `convertDocument` throws */
+export async function convertStored(
+  runtime: Runtime,
+  identity: Identity,
+  input: ConvertStoredInput,
+): Promise<ConvertedDocument> {
+  const { provider = "auto", mode, maxServiceCredits: cap } = input;
+  if (!known.includes(provider)) throw new SvcError("BAD_REQUEST", `provider must be one of ${known.join(", ")}.`);
+  if (mode !== undefined && mode !== "force-ocr" && mode !== "force-external") {
+    throw new SvcError("BAD_REQUEST", "mode must be force-ocr or force-external.");
+  }
+  if (cap !== undefined && !(typeof cap === "number" && cap >= 0)) {
+    throw new SvcError("BAD_REQUEST", "maxServiceCredits must be a number from 0.");
+  }
+  const pool = identity.role === "svc_system" ? runtime.systemPool : runtime.requestPool;
+  const transaction = new RequestTransaction(pool, identity, "read", runtime.limits);
+  let bytes: Buffer;
+  let name: string;
+  try {
+    const storage = new CallStorage(runtime.storage, transaction, "read");
+    name = (await storage.getMeta(input.storageId)).name;
+    bytes = await buffer(await storage.read(input.storageId));
+    await transaction.commit();
+  } catch (error) {
+    await transaction.rollback();
+    throw error;
+  }
+  return convertDocument(bytes, { ...input, filename: input.filename ?? name });
+}

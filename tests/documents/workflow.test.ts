@@ -1,0 +1,58 @@
+// If this file fails, a run cannot convert the file that its user stored, or converts one of somebody else.
+import { beforeAll, expect, test } from "vitest";
+import { v, workflow } from "../../src/index.ts";
+import { procedure } from "../fixture/backend/index.ts";
+import { database } from "../support/database.ts";
+import { apiWith, service, type User } from "../support/service.ts";
+import { until, workers } from "../support/worker.ts";
+
+const convert = workflow("test.convert", {
+  args: { storageId: v.string() },
+  handler: async (wf, { storageId }) => {
+    const { markdown, kind } = await wf.services.document.convert({ storageId, corpus: "c", visibility: "private" });
+    return { markdown, kind };
+  },
+});
+const store = procedure.mutation
+  .name("files.store")
+  .handler(({ context }) => context.storage.storeBuffer(Buffer.from("a,b\n1,2\n"), "table.csv", "text/csv"));
+const start = procedure.mutation
+  .name("files.start")
+  .input(v.object({ storageId: v.string() }))
+  .handler(({ context, input }) => context.workflows.start("test.convert", input));
+const has = procedure.query.name("files.has").handler(({ context }) => "document" in context || "services" in context);
+
+const db = database();
+const api = apiWith({ procedures: { store, start, has }, workflows: { convert } });
+const startWorker = workers(db, api);
+const app = service(db, api);
+let ann: User;
+let bob: User;
+let storageId: string;
+beforeAll(async () => {
+  ann = await app.signUp("ann");
+  bob = await app.signUp("bob");
+  storageId = (await app.mutate(ann, "files.store")).body.json;
+  await startWorker();
+});
+
+async function runOf(user: User) {
+  const { id } = (await app.mutate(user, "files.start", { storageId })).body.json;
+  const get = async () => (await app.query(user, "workflows.get", { id })).body.json;
+  await until(async () => ["completed", "failed"].includes((await get()).status));
+  return get();
+}
+
+test("a run converts what its user stored, as a step of its own", async () => {
+  const run = await runOf(ann);
+  expect(run.result).toEqual({ markdown: "| a | b |\n| --- | --- |\n| 1 | 2 |", kind: "csv" });
+  expect(run.steps).toMatchObject([{ kind: "step", name: "document.convert", status: "completed" }]);
+});
+
+test("a run cannot convert what another user stored", async () => {
+  expect(await runOf(bob)).toMatchObject({ status: "failed", error: { code: "NOT_FOUND" } });
+});
+
+test("outside workflows there is no conversion", async () => {
+  expect((await app.query(ann, "files.has")).body.json).toBe(false);
+});
