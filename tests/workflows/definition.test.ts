@@ -1,0 +1,61 @@
+// If this file fails, an author learns of a mistake in a workflow when its first run fails, or never.
+import { describe, expect, test } from "vitest";
+import { clientApi } from "../../src/codegen/client-api.ts";
+import { DefinitionError, defineApi, workflow } from "../../src/index.ts";
+import { milliseconds } from "../../src/workflows/duration.ts";
+import { procedure } from "../fixture/backend/index.ts";
+
+const handler = () => 1;
+const fine = workflow("test.fine", { handler });
+
+describe("workflow() refuses", () => {
+  test.for([
+    ["a name", "no name", { handler }, /cannot be called so/],
+    ["no handler", "a.b", {}, /has no handler/],
+    ["a version", "a.b", { handler, version: 0 }, /has version 0/],
+    ["retries", "a.b", { handler, retries: -1 }, /has retries -1/],
+    ["a duration", "a.b", { handler, maxDuration: "soon" }, /has a maxDuration that is none/],
+    ["concurrency", "a.b", { handler, concurrency: 1.5 }, /has concurrency 1.5/],
+    ["args", "a.b", { handler, args: { amount: "number" } }, /has args that are no schema/],
+  ] as const)("%s", ([, name, options, says]) => {
+    expect(() => workflow(name, options as never)).toThrow(DefinitionError);
+    expect(() => workflow(name, options as never)).toThrow(says);
+  });
+});
+
+describe("defineApi", () => {
+  test("refuses what is no workflow, and two of one name and version", () => {
+    expect(() => defineApi({ workflows: { wrong: {} as never } })).toThrow(/workflows\.wrong is not a workflow/);
+    expect(() => defineApi({ workflows: { fine, twin: workflow("test.fine", { handler }) } })).toThrow(/Two workflows/);
+    expect(defineApi({ workflows: { fine, next: workflow("test.fine", { handler, version: 2 }) } })).toBeTruthy();
+  });
+
+  test("refuses a procedure of a built-in name beside workflows", () => {
+    const get = procedure.query.name("workflows.get").handler(() => 1);
+    expect(() => defineApi({ procedures: { get }, workflows: { fine } })).toThrow(/which is built in/);
+    expect(defineApi({ procedures: { get } })).toBeTruthy();
+  });
+
+  test("gives the client api.workflows", () => {
+    const text = clientApi(defineApi({ workflows: { fine } }), "/app/web", "/app/backend/index.ts");
+    expect(text).toContain('get: query<Workflows["get"]>("workflows.get")');
+    expect(text).not.toContain("Untyped");
+  });
+});
+
+test.for([
+  ["3 days", 259_200_000],
+  ["10 minutes", 600_000],
+  ["1 hour 30 minutes", 5_400_000],
+  ["1h, 30m", 5_400_000],
+  ["1.5s", 1_500],
+  ["250 ms", 250],
+  [7, 7],
+] as const)("the duration %j is %d ms", ([text, expected]) => expect(milliseconds(text)).toBe(expected));
+
+test.for(["", "soon", "3", "3 moons", "-1 day", "11 years", "600 weeks", -1, Number.NaN])(
+  "%j is no duration",
+  (text) => {
+    expect(() => milliseconds(text)).toThrow(RangeError);
+  },
+);
