@@ -47,7 +47,8 @@ export class DiskDriver implements StorageDriver {
   }
 
   async deleteAll(prefix: string): Promise<void> {
-    await rm(this.#path(prefix), { recursive: true, force: true });
+    // Again, should somebody put a file into a folder that is being emptied.
+    await rm(this.#path(prefix), { recursive: true, force: true, maxRetries: 10, retryDelay: 5 });
   }
 
   async *list(prefix: string): AsyncIterable<StoredBytes> {
