@@ -3,7 +3,9 @@
  * Next hop: `sql/workflows/record_step.sql`, `sql/workflows/begin_wait.sql`.
  */
 
+import { type AiCall, withAiCall } from "../ai/call.ts";
 import type { Runtime } from "../context/invoke.ts";
+import { CallStorage } from "../context/storage.ts";
 import type { RequestDatabase } from "../context/types.ts";
 import { type ConvertStoredInput, convertStored } from "../documents/convert-stored.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
@@ -69,7 +71,10 @@ export class RunPort implements ReplayPort {
     };
     let done: { result: T; stored: string };
     try {
-      const result = await run(step);
+      const result = await withAiCall(
+        () => this.#aiCall(transaction),
+        () => run(step),
+      );
       done = { result, stored: encodeValue(`The result of the step "${name}"`, result) };
     } catch (error) {
       return fail(error);
@@ -95,6 +100,12 @@ export class RunPort implements ReplayPort {
       await transaction.asLogin(record, values).catch(asLost);
       await transaction.commit();
     }
+  }
+
+  /** For whom a step uses the AI module, whose files it reads, and what commits with the checkpoint. */
+  #aiCall(transaction: RequestTransaction): AiCall {
+    const storage = new CallStorage(this.#runtime.storage, transaction, "write");
+    return { services: this.#runtime.ai, userId: this.#identity.userId || null, storage, transaction };
   }
 
   convert(input: ConvertStoredInput) {
