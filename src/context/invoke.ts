@@ -5,6 +5,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type pg from "pg";
+import type { EffectiveConfig } from "../define/config.ts";
 import { type Call, validate } from "../define/middleware.ts";
 import type { ProcedureDefinition } from "../define/procedure.ts";
 import { SvcError } from "../errors/svc-error.ts";
@@ -19,6 +20,7 @@ export interface Runtime extends ContextServices {
   requestPool: pg.Pool;
   systemPool: pg.Pool;
   limits: TransactionLimits;
+  documents: EffectiveConfig["documents"];
 }
 
 /** A call that a transport has prepared. */

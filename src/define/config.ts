@@ -33,6 +33,21 @@ const model = (name: string) =>
     .string(must(`a model's name, such as "${name}"`))
     .min(1, must("a model's name"))
     .default(name);
+const hostedEndpoint = () =>
+  z
+    .strictObject({
+      /** Of an endpoint that speaks OpenAI's protocol. */
+      baseUrl: z.url({ protocol: /^https?$/, ...must("a URL such as https://ai.example.com/v1") }),
+      apiKey: z.string().optional(),
+      model: z.string(must("a model's name")).min(1, must("a model's name")),
+      /** What a page costs. */
+      creditsPerPage: z.number(must("a number of credits")).nonnegative(must("a number of credits from 0")),
+      /** (Default: asks for all of the text as Markdown) */
+      prompt: z.string().optional(),
+      /** For one call, in milliseconds. (Default: 120000) */
+      timeMs: milliseconds().optional(),
+    })
+    .optional();
 const folder = () => z.string(must('a folder, relative to this file, such as "./backend"')).min(1, must("a folder"));
 const texts = (be: string) => z.array(z.string(must(be)), must(`a list in which each entry is ${be}`));
 const portNumber = "a port number from 0 (any free one) to 65535, for example 4000";
@@ -141,6 +156,21 @@ export const fileSchema = z.strictObject({
       creditsPerUserPerDay: z
         .union([z.literal(false), z.number().positive()], must("a number of credits above 0, or false for no limit"))
         .default(false),
+    })
+    .prefault({}),
+  /** Who converts documents when the programs of this machine do not do. */
+  documents: z
+    .strictObject({
+      /** The most that a conversion may cost that names no cap, in credits. (Default: 100) */
+      defaultCap: z.number(must("a number of credits")).nonnegative(must("a number of credits from 0")).default(100),
+      /** Endpoints of hosted providers, asked in this order. (Default: none) */
+      hosted: z
+        .strictObject({
+          custom_vlm: hostedEndpoint(),
+          hosted_ai_a: hostedEndpoint(),
+          hosted_ai_b: hostedEndpoint(),
+        })
+        .prefault({}),
     })
     .prefault({}),
   /** The most a request may take. */

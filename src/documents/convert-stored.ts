@@ -3,13 +3,15 @@
  * own, which has ended when the conversion begins: none is held open while a document is taken apart.
  * Next hop: `convert.ts`.
  */
+import { randomUUID } from "node:crypto";
 import { buffer } from "node:stream/consumers";
+import type { Reservation } from "../ai/credits.ts";
 import type { Runtime } from "../context/invoke.ts";
 import { CallStorage } from "../context/storage.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
-import { convertDocument } from "./convert.ts";
+import { type Credits, convertDocument } from "./convert.ts";
 import { type ConvertedDocument, type ConvertOptions, providers } from "./types.ts";
 
 export interface ConvertStoredInput extends ConvertOptions {
@@ -49,5 +51,24 @@ export async function convertStored(
     await transaction.rollback();
     throw error;
   }
-  return convertDocument(bytes, { ...input, filename: input.filename ?? name });
+  return convertDocument(
+    bytes,
+    { ...input, filename: input.filename ?? name },
+    { ...runtime.documents, credits: creditsOf(runtime, identity.userId || null, cap) },
+  );
+}
+
+/** The credits of the run's user, as conversions want them. */
+function creditsOf({ ai, documents }: Runtime, userId: string | null, cap = documents.defaultCap): Credits {
+  const held = new Map<string, Reservation>();
+  return {
+    async reserve(amount) {
+      const request = { userId, operation: "document.convert", model: "hosted", estimate: { credits: amount }, cap };
+      const id = randomUUID();
+      held.set(id, await ai.credits.reserve(request));
+      return id;
+    },
+    settle: async (id, amount) => void (await held.get(id)?.settleAmount(amount)),
+    release: async (id) => held.get(id)?.release(),
+  };
 }

@@ -34,7 +34,7 @@ export interface Credits {
 /** What the platform configured. */
 export interface Platform {
   /** Endpoints of hosted providers. (Default: none) */
-  hosted?: Partial<Record<HostedProvider, HostedEndpoint>>;
+  hosted?: { readonly [Name in HostedProvider]?: Readonly<HostedEndpoint> | undefined };
   /** The cap of a conversion that names none, in credits. (Default: 100) */
   defaultCap?: number;
   /** Where hosted providers are paid from. (Default: nothing is kept) */

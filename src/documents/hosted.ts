@@ -9,14 +9,14 @@ import type { DocumentKind } from "./types.ts";
 export interface HostedEndpoint {
   /** Such as https://ai.example.com/v1. */
   baseUrl: string;
-  apiKey?: string;
+  apiKey?: string | undefined;
   model: string;
   /** What a page costs, in credits. */
   creditsPerPage: number;
   /** (Default: asks for all of the text as Markdown) */
-  prompt?: string;
+  prompt?: string | undefined;
   /** Milliseconds for one call. (Default: 120000) */
-  timeMs?: number;
+  timeMs?: number | undefined;
 }
 
 const mimeTypes: Record<DocumentKind, string> = {

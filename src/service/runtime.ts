@@ -31,6 +31,7 @@ export function createRuntime(
     requestPool: pools.request,
     systemPool: pools.system,
     limits: config.limits,
+    documents: config.documents,
     requestDatabase: requestDatabases(app.schema),
     systemDatabase: systemDatabase(pools.system, app.schema),
     isPublicQuery: (name) => isPublicQuery(procedures.get(name)),

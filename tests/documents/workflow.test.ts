@@ -9,7 +9,13 @@ import { until, workers } from "../support/worker.ts";
 const convert = workflow("test.convert", {
   args: { storageId: v.string() },
   handler: async (wf, { storageId }) => {
-    const { markdown, kind } = await wf.services.document.convert({ storageId, corpus: "c", visibility: "private" });
+    const { markdown, kind } = await wf.services.document.convert({
+      storageId,
+      filename: "table.txt",
+      mimeType: "text/csv",
+      corpus: "c",
+      visibility: "private",
+    });
     return { markdown, kind };
   },
 });

@@ -1,0 +1,67 @@
+// If this file fails, a run's conversion is paid for by nobody, or a provider is asked that was not allowed or not affordable.
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { loadConfig } from "../../src/define/load-config.ts";
+import { v, workflow } from "../../src/index.ts";
+import { procedure } from "../fixture/backend/index.ts";
+import { aiProvider } from "../support/ai-provider.ts";
+import { database } from "../support/database.ts";
+import { apiWith, service, type User } from "../support/service.ts";
+import { until, workers } from "../support/worker.ts";
+
+const convert = workflow("test.paid", {
+  args: { storageId: v.string(), paidFallback: v.boolean(), maxServiceCredits: v.optional(v.number()) },
+  handler: async (wf, args) => {
+    const { creditsCharged, providerTrace } = await wf.services.document.convert({ ...args, mode: "force-external" });
+    return { creditsCharged, used: providerTrace.at(-1)?.provider };
+  },
+});
+const start = procedure.mutation
+  .name("paid.start")
+  .input(v.object({ paidFallback: v.boolean(), maxServiceCredits: v.optional(v.number()) }))
+  .handler(async ({ context, input }) => {
+    const storageId = await context.storage.storeBuffer(Buffer.from("a,b\n1,2\n"), "table.csv", "text/csv");
+    return context.workflows.start("test.paid", { storageId, ...input });
+  });
+
+const db = database();
+const provider = aiProvider();
+const api = apiWith({ procedures: { start }, workflows: { convert } });
+const startWorker = workers(db, api);
+const app = service(db, api);
+let ann: User;
+beforeAll(async () => {
+  ann = await app.signUp("ann");
+  const base = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
+  const hosted = { hosted_ai_a: { baseUrl: provider.url, apiKey: "a key", model: "reader", creditsPerPage: 7 } };
+  await startWorker({ config: { ...base, documents: { defaultCap: 10, hosted } } });
+});
+
+async function runWith(args: object) {
+  const { id } = (await app.mutate(ann, "paid.start", args)).body.json;
+  const get = async () => (await app.query(ann, "workflows.get", { id })).body.json;
+  await until(async () => ["completed", "failed"].includes((await get()).status));
+  return get();
+}
+
+test("a hosted provider of the configuration is asked, and charged to the run's user", async () => {
+  expect(await runWith({ paidFallback: true })).toMatchObject({
+    status: "completed",
+    result: { creditsCharged: 7, used: "hosted_ai_a" },
+  });
+  const admin = await db.connect("admin");
+  const { rows } = await admin.query("select user_id, operation, state, charged::float8 from svc.ai_ledger");
+  expect(rows).toEqual([{ user_id: ann.id, operation: "document.convert", state: "settled", charged: 7 }]);
+});
+
+test("without leave to pay, and above the cap, nobody is asked", async () => {
+  expect(await runWith({ paidFallback: false })).toMatchObject({
+    status: "failed",
+    error: { code: "DOCUMENT_PAID_FALLBACK_REQUIRED" },
+  });
+  expect(await runWith({ paidFallback: true, maxServiceCredits: 6 })).toMatchObject({
+    status: "failed",
+    error: { code: "DOCUMENT_COST_ABOVE_CAP" },
+  });
+  expect(provider.asked).toEqual([]);
+});
