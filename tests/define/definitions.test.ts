@@ -140,7 +140,7 @@ const mistakes: [what: string, make: () => unknown, message: string, hint: strin
     "an unknown bag",
     () => api({ procedure: {} }),
     'defineApi does not know "procedure".',
-    "It takes procedures, httpRoutes and crons.",
+    "It takes procedures, httpRoutes, crons and workflows.",
   ],
   [
     "two routes of one verb and shape",
