@@ -3122,6 +3122,27 @@ $function$
 grant execute to svc_system
 comment: Jobs in the queue, newest first, with a state in one word: dead, running, failing, due or scheduled.
 
+-- Function svc_private.list_runs(text,uuid,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.list_runs(wanted_status text, wanted_id uuid, most integer)
+ RETURNS TABLE(id uuid, name text, version integer, status text, wait_marker text, caller text, attempts integer, args json, result json, error json, error_detail text, wake_at timestamp with time zone, created_at timestamp with time zone, finished_at timestamp with time zone, steps json)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select r.id, r.name, r.version, r.status, r.wait_marker,
+         case when r.is_system then 'system' else coalesce(r.user_id, 'anonymous') end,
+         r.attempts, r.args, r.result, r.error, r.error_detail, r.wake_at, r.created_at, r.finished_at,
+         (select json_agg(json_build_object('position', s.position, 'kind', s.kind, 'name', s.name, 'done', s.is_done,
+                                            'failed', s.error is not null) order by s.seq)
+            from svc.workflow_steps s where s.run_id = r.id)
+    from svc.workflow_runs r
+   where (wanted_status is null or r.status = wanted_status) and (wanted_id is null or r.id = wanted_id)
+   order by r.created_at desc, r.id desc
+   limit most
+$function$
+grant execute to svc_system
+comment: Runs of workflows, whoever they belong to, newest first; of one status, or the one with this id.
+
 -- Function svc_private.list_storage_objects(uuid,text,integer) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_storage_objects(object_id uuid, owner text, most integer)
  RETURNS SETOF svc.storage_objects

@@ -3,7 +3,8 @@
  * serves or in processes of their own.
  * Next hop: `tasks.ts` for what a job is, `rescue.ts` for what happens when a worker dies, `crontab.ts` for crons.
  */
-import { type JobHelpers, Logger as QueueLogger, runTaskList, type TaskList } from "graphile-worker";
+import { EventEmitter } from "node:events";
+import { type JobHelpers, Logger as QueueLogger, runTaskList, type TaskList, type WorkerEvents } from "graphile-worker";
 import type { Logger } from "pino";
 import { sessionsOfUsers } from "../src/auth/find-user.ts";
 import type { EffectiveConfig } from "../src/define/config.ts";
@@ -19,6 +20,8 @@ import { tasks } from "./tasks.ts";
 export const defaultConcurrency = 4;
 /** In milliseconds: jobs that come due are found by looking; new ones announce themselves. */
 const pollInterval = 1_000;
+/** In milliseconds: what a pool that has failed may take to end. What it then still holds is fenced, and rescued. */
+const endsWithin = 3_000;
 /** In milliseconds: before a worker that lost the database begins anew. */
 const restartAfter = 500;
 
@@ -96,8 +99,10 @@ export function startWorker(options: WorkerOptions): Worker {
     }
     // Nobody could tell that a worker is dead that holds jobs and no lock.
     const { promise: held, resolve: hold } = Promise.withResolvers<void>();
+    const events: WorkerEvents = new EventEmitter();
     const pool = runTaskList(
       {
+        events,
         concurrency,
         pollInterval,
         noHandleSignals: true,
@@ -120,10 +125,17 @@ export function startWorker(options: WorkerOptions): Worker {
       ...(options.rescueEveryMs && { lookEveryMs: options.rescueEveryMs }),
     });
     rescue.held.then(hold).then(nowReady);
-    pool.promise.then(
-      () => stopping || replace("it ended"),
-      (error) => stopping || replace(error),
-    );
+    let over = false;
+    const end = (reason: unknown) => {
+      if (over || stopping) return;
+      over = true;
+      replace(reason);
+    };
+    pool.promise.then(() => end("it ended"), end);
+    // The library may wait for ever for the rest of a pool that has lost the database.
+    const endSoon = (reason: unknown) => setTimeout(() => end(reason), endsWithin).unref();
+    events.on("worker:fatalError", ({ error }) => endSoon(error));
+    events.on("pool:gracefulShutdown", ({ message }) => endSoon(message));
     return { pool, rescue, hold };
   }
 
@@ -131,7 +143,7 @@ export function startWorker(options: WorkerOptions): Worker {
   function replace(reason: unknown): void {
     log.warn({ reason: String(reason) }, "the worker lost the database; starting anew");
     again = setTimeout(async () => {
-      await life.rescue.close();
+      await Promise.race([life.rescue.close(), after(endsWithin)]);
       if (!stopping) life = begin();
     }, restartAfter);
   }

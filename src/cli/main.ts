@@ -10,6 +10,7 @@ await runMain(
       init: () => import("./init.ts").then((file) => file.initCommand),
       dev: () => import("./dev.ts").then((file) => file.dev),
       start: () => import("./start.ts").then((file) => file.start),
+      workflows: () => import("./workflows.ts").then((file) => file.workflowsCommand),
       jobs: () => import("./jobs.ts").then((file) => file.jobsCommand),
       storage: () => import("./storage.ts").then((file) => file.storageCommand),
       worker: () => import("./worker.ts").then((file) => file.workerCommand),

@@ -102,7 +102,7 @@ export const user = pgSchema("auth").table("user", { id: text("id").primaryKey()
       "backend/index.ts": `import { defineApi } from "@svc/core"; export default defineApi({});`,
     });
     expect(await svc("codegen", "--cwd", app)).toMatchObject({ code: 0 });
-    expect(existsSync(join(app, "backend/generated"))).toBe(false);
+    expect(existsSync(join(app, "backend/generated/auth-schema.ts"))).toBe(false);
   });
 
   test.for<[string, string[]]>([

@@ -45,7 +45,8 @@ export interface JobRow {
 /** What is in the queue, oldest first, without the housekeeping that every worker sees to. */
 export const jobs = (db: Database): Promise<JobRow[]> =>
   db.sql<JobRow & Record<string, unknown>>(
-    "select * from graphile_worker._private_jobs where key is distinct from 'sweep-storage' order by id",
+    `select j.* from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
+      where t.identifier <> 'sweep-storage' order by j.id`,
   );
 
 /** Waits until something is so; the test's own limit of time ends a wait for what never comes. */
