@@ -2,7 +2,7 @@
 // JWT that it has been told to refuse, or refuses one that is good.
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { SessionTokens } from "../../src/auth/session-token.ts";
 import { type AuthServer, secret, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
@@ -11,6 +11,9 @@ const db = database();
 let servers: [AuthServer, AuthServer];
 beforeAll(async () => {
   servers = await Promise.all([startAuthServer(db), startAuthServer(db)]);
+  // Until they hear, they ask the database for every token, and a mark sent now would reach nobody.
+  const hearing = () => servers.every(({ auth }) => auth.hearsRevocations());
+  await vi.waitUntil(hearing, { timeout: 10_000, interval: 2 });
 });
 afterAll(() => Promise.all(servers.map((server) => server.close())));
 
