@@ -2,8 +2,9 @@
  * `ai.speech`: recordings are stored objects, and transcribing them is a job: it takes longer than a request may.
  * Next hop: `workers/tasks/transcribe.ts`, `sql/ai/start_transcription.sql`.
  */
+
+import { isUuid } from "../define/uuid.ts";
 import { SvcError } from "../errors/svc-error.ts";
-import { isStorageId } from "../storage/names.ts";
 import type { StorageObject } from "../storage/storage.ts";
 import { type AiCall, currentAiCall } from "./call.ts";
 import { paid, signalFor, tokensOf } from "./paid.ts";
@@ -73,7 +74,7 @@ export const speech: Speech = {
 /** Row-level security: others' are not there. */
 async function find({ transaction }: AiCall, id: string): Promise<Transcription> {
   const text = `select ${columns} from svc.ai_transcriptions where id = $1`;
-  const rows = isStorageId(id) ? (await transaction.query({ text }, [id])).rows : [];
+  const rows = isUuid(id) ? (await transaction.query({ text }, [id])).rows : [];
   if (!rows[0]) throw new SvcError("NOT_FOUND", "This transcription does not exist, or it is not yours.");
   return rows[0];
 }

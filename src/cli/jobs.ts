@@ -2,12 +2,12 @@
  * `svc jobs`: what is in the queue, and what a person can do about it.
  * Next hop: `sql/jobs/list_jobs.sql`, `retry_job.sql`, `cancel_any_job.sql`.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { defineCommand } from "citty";
-import pg from "pg";
+import type pg from "pg";
 import { DefinitionError } from "../define/definition-error.ts";
-import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
-import { paint, table } from "./table.ts";
+import { cwdArgument, run, say } from "./command.ts";
+import { follow, limitArgument, mostFollowed, oneOf, wholeNumber, withSystem } from "./inspect.ts";
+import { details, paint, table, time } from "./table.ts";
 
 interface Job {
   id: string;
@@ -35,20 +35,18 @@ const list = defineCommand({
   args: {
     ...cwdArgument,
     state: { type: "string", description: `Only one of: ${states.join(", ")}.` },
-    limit: { type: "string", description: "Rows at most. (Default: 50)", default: "50" },
+    ...limitArgument,
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
-      if (args.state && !states.includes(args.state)) {
-        throw new DefinitionError(`"${args.state}" is no state of a job.`, { hint: `States: ${states.join(", ")}.` });
-      }
-      const limit = Number(args.limit);
-      if (!Number.isInteger(limit) || limit < 1)
-        throw new DefinitionError(`--limit ${args.limit} is no number of rows.`);
-      await withQueue(args.cwd, async (client) => {
-        const jobs = await read(client, args.state ?? null, null, limit);
-        process.stdout.write(describe(jobs));
-        say(await summary(client));
+      const state = oneOf("state", args.state, states);
+      const limit = wholeNumber("limit", args.limit);
+      await withSystem(args.cwd, async (pool) => {
+        const jobs = await read(pool, state, null, limit);
+        process.stdout.write(
+          table(["id", "state", "name", "as", "attempts", "run at (UTC)", "last error"], jobs.map(line)),
+        );
+        say(await summary(pool));
       });
     }),
 });
@@ -58,10 +56,10 @@ const show = defineCommand({
   args: { ...cwdArgument, ...idArgument },
   run: ({ args }) =>
     run(args.cwd, () =>
-      withQueue(args.cwd, async (client) => {
-        const [job] = await read(client, null, idOf(args.id), 1);
+      withSystem(args.cwd, async (pool) => {
+        const [job] = await read(pool, null, idOf(args.id), 1);
         if (!job) throw unknownJob(args.id);
-        process.stdout.write(details(job));
+        process.stdout.write(describe(job));
       }),
     ),
 });
@@ -81,7 +79,15 @@ const cancel = defineCommand({
 const tail = defineCommand({
   meta: { name: "tail", description: "Follow the queue: a line for each job whose state changes." },
   args: cwdArgument,
-  run: ({ args }) => run(args.cwd, () => withQueue(args.cwd, follow)),
+  run: ({ args }) =>
+    run(args.cwd, () =>
+      withSystem(args.cwd, (pool) =>
+        follow(
+          async () => (await read(pool, null, null, mostFollowed)).map(followed),
+          (id) => `${id}  ${paint("done", 32)}`,
+        ),
+      ),
+    ),
 });
 
 export const jobsCommand = defineCommand({
@@ -89,53 +95,20 @@ export const jobsCommand = defineCommand({
   subCommands: { list, show, retry, cancel, tail },
 });
 
-async function withQueue(cwd: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
-  const cluster = await openDatabase(await readConfig(cwd));
-  const client = new pg.Client({ connectionString: cluster.urls.system, application_name: "svc jobs" });
-  try {
-    await client.connect();
-    await work(client);
-  } finally {
-    await client.end();
-    await cluster.stop();
-  }
-}
-
-async function read(client: pg.Client, state: string | null, id: string | null, most: number): Promise<Job[]> {
-  const { rows } = await client.query<Job>("select * from svc_private.list_jobs($1, $2, $3)", [state, id, most]);
+async function read(pool: pg.Pool, state: string | null, id: string | null, most: number): Promise<Job[]> {
+  const { rows } = await pool.query<Job>("select * from svc_private.list_jobs($1, $2, $3)", [state, id, most]);
   return rows;
 }
 
 async function change(cwd: string, text: string, what: "retry_job" | "cancel_any_job", outcome: string): Promise<void> {
   const id = idOf(text);
-  await withQueue(cwd, async (client) => {
-    const { rows } = await client.query<{ it: boolean }>(`select svc_private.${what}($1) as it`, [id]);
+  await withSystem(cwd, async (pool) => {
+    const { rows } = await pool.query<{ it: boolean }>(`select svc_private.${what}($1) as it`, [id]);
     if (rows[0]?.it) return say(`Job ${id} ${outcome}.`);
-    const [job] = await read(client, null, id, 1);
+    const [job] = await read(pool, null, id, 1);
     if (!job) throw unknownJob(id);
     throw new DefinitionError(`Job ${id} is running.`, { hint: "Wait for its end, or stop its worker." });
   });
-}
-
-/** Asks once a second, which is as often as a person reads. Ends with Ctrl+C. */
-async function follow(client: pg.Client): Promise<void> {
-  const known = new Map<string, string>();
-  const stop = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
-  for (let first = true; !stop.signal.aborted; first = false) {
-    const jobs = await read(client, null, null, 1_000);
-    for (const job of jobs.toReversed()) {
-      const state = `${job.state} ${job.attempts}`;
-      if (!first && known.get(job.id) !== state) process.stdout.write(`${line(job).join("  ")}\n`);
-      known.set(job.id, state);
-    }
-    const present = new Set(jobs.map(({ id }) => id));
-    for (const id of [...known.keys()].filter((one) => !present.has(one))) {
-      known.delete(id);
-      if (jobs.length < 1_000) process.stdout.write(`${id}  ${paint("done", 32)}\n`);
-    }
-    await sleep(1_000, undefined, { signal: stop.signal }).catch(() => {});
-  }
 }
 
 const line = (job: Job): string[] => [
@@ -148,11 +121,10 @@ const line = (job: Job): string[] => [
   (job.last_error ?? "").split("\n", 1)[0]?.slice(0, 80) ?? "",
 ];
 
-const describe = (jobs: readonly Job[]) =>
-  table(["id", "state", "name", "as", "attempts", "run at (UTC)", "last error"], jobs.map(line));
+const followed = (job: Job) => ({ id: job.id, state: `${job.state} ${job.attempts}`, line: line(job).join("  ") });
 
-function details(job: Job): string {
-  const rows = [
+function describe(job: Job): string {
+  return details([
     ["id", job.id],
     ["state", paint(job.state, colours[job.state])],
     ["kind", job.kind],
@@ -161,21 +133,18 @@ function details(job: Job): string {
     ["attempts", `${job.attempts} of ${job.max_attempts}`],
     ["enqueued at", time(job.created_at)],
     ["run at", time(job.run_at)],
-    ["worker", job.locked_by ? `${job.locked_by} since ${job.locked_at ? time(job.locked_at) : "-"}` : "-"],
+    ["worker", job.locked_by ? `${job.locked_by} since ${time(job.locked_at)}` : "-"],
     ["request", String(job.payload.requestId ?? "-")],
     ["arguments", JSON.stringify(job.payload.args ?? null)],
     ["last error", job.last_error ?? "-"],
-  ];
-  return rows.map(([name = "", value]) => `${name.padEnd(12)}  ${value}\n`).join("");
+  ]);
 }
 
-async function summary(client: pg.Client): Promise<string> {
-  const { rows } = await client.query("select * from svc_private.queue_state()");
+async function summary(pool: pg.Pool): Promise<string> {
+  const { rows } = await pool.query("select * from svc_private.queue_state()");
   const { due, running, scheduled, dead } = rows[0];
   return `${due} due, ${running} running, ${scheduled} scheduled, ${dead} dead.`;
 }
-
-const time = (value: Date) => value.toISOString().slice(0, 19).replace("T", " ");
 
 function idOf(text: string): string {
   if (/^[1-9]\d{0,17}$/.test(text)) return text;

@@ -2,6 +2,7 @@
 import { defineCommand } from "citty";
 import { type FileStatus, migrationStatus } from "../postgres/migration-status.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
+import { paint, table, time } from "./table.ts";
 
 export const migrateStatus = defineCommand({
   meta: { name: "status", description: "List what is applied, pending or edited. Exit code 1 unless all is applied." },
@@ -13,7 +14,12 @@ export const migrateStatus = defineCommand({
       try {
         const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
         const files = await migrationStatus(target);
-        process.stdout.write(table(files));
+        const rows = files.map(({ state, appliedAt, path }) => [
+          paint(state, colours[state]),
+          time(appliedAt ?? null),
+          path,
+        ]);
+        process.stdout.write(table(["state", "applied at (UTC)", "file"], rows));
         say(summary(files));
         if (files.some(({ state }) => state !== "applied")) process.exitCode = 1;
       } finally {
@@ -23,21 +29,6 @@ export const migrateStatus = defineCommand({
 });
 
 const colours: Record<FileStatus["state"], number> = { applied: 32, pending: 33, edited: 31, missing: 31 };
-
-/** One line per file: state, time (UTC), path. Colours only for a terminal. */
-function table(files: readonly FileStatus[]): string {
-  const lines = files.map(({ state, appliedAt, path }) => {
-    const time = appliedAt?.toISOString().slice(0, 19).replace("T", " ") ?? "-";
-    return `${paint(state)}  ${time.padEnd(19)}  ${path}\n`;
-  });
-  return [`${"state".padEnd(7)}  ${"applied at (UTC)".padEnd(19)}  file\n`, ...lines].join("");
-}
-
-function paint(state: FileStatus["state"]): string {
-  const text = state.padEnd(7);
-  const isPlain = !process.stdout.isTTY || process.env.NO_COLOR;
-  return isPlain ? text : `\u001b[${colours[state]}m${text}\u001b[39m`;
-}
 
 const advice: Record<FileStatus["state"], string> = {
   applied: "",

@@ -3,16 +3,17 @@
  * Next hop: `sql/storage/list_storage_objects.sql`, `src/storage/verify.ts`, `src/storage/sweep.ts`.
  */
 import { defineCommand } from "citty";
-import pg from "pg";
+import type pg from "pg";
 import { DefinitionError } from "../define/definition-error.ts";
+import { isUuid } from "../define/uuid.ts";
 import { createLog } from "../service/log.ts";
 import type { StorageDriver } from "../storage/drivers/driver.ts";
-import { isStorageId } from "../storage/names.ts";
 import { createDriver } from "../storage/storage.ts";
 import { sweepStorage } from "../storage/sweep.ts";
 import { verifyStorage } from "../storage/verify.ts";
-import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
-import { paint, table } from "./table.ts";
+import { cwdArgument, run, say } from "./command.ts";
+import { limitArgument, wholeNumber, withSystem } from "./inspect.ts";
+import { details, paint, table, time } from "./table.ts";
 
 interface StoredRow {
   id: string;
@@ -30,11 +31,11 @@ const ls = defineCommand({
   args: {
     ...cwdArgument,
     user: { type: "string", description: "Only what this user, named by id, owns." },
-    limit: { type: "string", description: "Rows at most. (Default: 50)", default: "50" },
+    ...limitArgument,
   },
   run: ({ args }) =>
     run(args.cwd, () => {
-      const limit = numberOf("limit", args.limit);
+      const limit = wholeNumber("limit", args.limit);
       return withStorage(args.cwd, async (pool) => {
         const rows = await read(pool, null, args.user ?? null, limit);
         process.stdout.write(
@@ -50,12 +51,12 @@ const show = defineCommand({
   run: ({ args }) =>
     run(args.cwd, () =>
       withStorage(args.cwd, async (pool) => {
-        if (!isStorageId(args.id)) {
+        if (!isUuid(args.id)) {
           throw new DefinitionError(`"${args.id}" is no storage id.`, { hint: "Ids are UUIDs: see `svc storage ls`." });
         }
         const [row] = await read(pool, args.id, null, 1);
         if (!row) throw new DefinitionError(`Nothing is stored under ${args.id}.`);
-        process.stdout.write(details(row));
+        process.stdout.write(describe(row));
       }),
     ),
 });
@@ -95,7 +96,7 @@ const gc = defineCommand({
   },
   run: ({ args }) =>
     run(args.cwd, () => {
-      const before = new Date(Date.now() - numberOf("hours", args.hours, 0) * 3_600_000);
+      const before = new Date(Date.now() - wholeNumber("hours", args.hours, 0) * 3_600_000);
       return withStorage(args.cwd, async (pool, driver) => {
         const removed = await sweepStorage({ driver, pool, log: createLog("warn") }, before);
         say(removed === 0 ? "Nothing to remove." : `Removed the bytes of ${removed} files.`);
@@ -109,15 +110,7 @@ export const storageCommand = defineCommand({
 });
 
 async function withStorage(cwd: string, work: (pool: pg.Pool, driver: StorageDriver) => Promise<void>): Promise<void> {
-  const config = await readConfig(cwd);
-  const cluster = await openDatabase(config);
-  const pool = new pg.Pool({ connectionString: cluster.urls.system, application_name: "svc storage", max: 2 });
-  try {
-    await work(pool, createDriver(config.storage));
-  } finally {
-    await pool.end();
-    await cluster.stop();
-  }
+  await withSystem(cwd, (pool, config) => work(pool, createDriver(config.storage)));
 }
 
 async function read(pool: pg.Pool, id: string | null, owner: string | null, most: number): Promise<StoredRow[]> {
@@ -135,17 +128,7 @@ const line = ({ id, size, type, visibility, user_id, created_at, name }: StoredR
   name,
 ];
 
-function details({ id, name, size, type, visibility, user_id, sha256, created_at }: StoredRow): string {
+function describe({ id, name, size, type, visibility, user_id, sha256, created_at }: StoredRow): string {
   const rows = { id, name, size: `${size} bytes`, type, visibility, owner: user_id ?? "-", sha256 };
-  return Object.entries({ ...rows, stored: `${time(created_at)} UTC` })
-    .map(([label, value]) => `${label.padEnd(10)}  ${value}\n`)
-    .join("");
-}
-
-const time = (value: Date) => value.toISOString().slice(0, 19).replace("T", " ");
-
-function numberOf(option: string, text: string, least = 1): number {
-  const value = Number(text);
-  if (text.trim() !== "" && Number.isInteger(value) && value >= least) return value;
-  throw new DefinitionError(`--${option} ${text} is no whole number from ${least}.`);
+  return details(Object.entries({ ...rows, stored: `${time(created_at)} UTC` }));
 }

@@ -1,4 +1,4 @@
-/** Tables and colours of commands that list things. */
+/** Tables, times and colours of commands that list things. */
 import { stripVTControlCharacters } from "node:util";
 
 /** Columns as wide as their widest cell; the last one ends where it ends. */
@@ -17,5 +17,14 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 export function paint(text: string, colour: number): string {
   return !process.stdout.isTTY || process.env.NO_COLOR ? text : `\u001b[${colour}m${text}\u001b[39m`;
 }
+
+/** One thing's properties, a line each. */
+export function details(rows: readonly (readonly [label: string, value: string])[]): string {
+  const width = Math.max(...rows.map(([label]) => label.length));
+  return rows.map(([label, value]) => `${label.padEnd(width)}  ${value}\n`).join("");
+}
+
+/** UTC, to the second; "-" for none. */
+export const time = (value: Date | null): string => value?.toISOString().slice(0, 19).replace("T", " ") ?? "-";
 
 const lengthOf = (text: string) => stripVTControlCharacters(text).length;

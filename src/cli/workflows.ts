@@ -2,14 +2,14 @@
  * `svc workflows`: how runs are doing, and what a person can do about one.
  * Next hop: `sql/workflows/list_runs.sql`, `retry_any_workflow.sql`, `cancel_any_workflow.sql`.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { defineCommand } from "citty";
-import pg from "pg";
+import type pg from "pg";
 import { DefinitionError } from "../define/definition-error.ts";
-import { isStorageId as isUuid } from "../storage/names.ts";
+import { isUuid } from "../define/uuid.ts";
 import { deriveWorkflowStatus } from "../workflows/status.ts";
-import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
-import { paint, table } from "./table.ts";
+import { cwdArgument, run, say } from "./command.ts";
+import { follow, limitArgument, mostFollowed, oneOf, wholeNumber, withSystem } from "./inspect.ts";
+import { details, paint, table, time } from "./table.ts";
 
 interface Step {
   position: string;
@@ -47,22 +47,15 @@ const list = defineCommand({
   args: {
     ...cwdArgument,
     status: { type: "string", description: `Only one of: ${statuses.join(", ")}.` },
-    limit: { type: "string", description: "Rows at most. (Default: 50)", default: "50" },
+    ...limitArgument,
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
-      if (args.status && !statuses.includes(args.status)) {
-        throw new DefinitionError(`"${args.status}" is no status of a run.`, {
-          hint: `Statuses: ${statuses.join(", ")}.`,
-        });
-      }
-      const limit = Number(args.limit);
-      if (!Number.isInteger(limit) || limit < 1) {
-        throw new DefinitionError(`--limit ${args.limit} is no number of rows.`);
-      }
-      await withRuns(args.cwd, async (client) => {
+      const status = oneOf("status", args.status, statuses);
+      const limit = wholeNumber("limit", args.limit);
+      await withSystem(args.cwd, async (pool) => {
         const head = ["id", "status", "name", "as", "created at (UTC)", "error"];
-        process.stdout.write(table(head, (await read(client, args.status ?? null, null, limit)).map(line)));
+        process.stdout.write(table(head, (await read(pool, status, null, limit)).map(line)));
       });
     }),
 });
@@ -72,10 +65,10 @@ const show = defineCommand({
   args: { ...cwdArgument, ...idArgument },
   run: ({ args }) =>
     run(args.cwd, () =>
-      withRuns(args.cwd, async (client) => {
-        const [found] = await read(client, null, idOf(args.id), 1);
+      withSystem(args.cwd, async (pool) => {
+        const [found] = await read(pool, null, idOf(args.id), 1);
         if (!found) throw unknownRun(args.id);
-        process.stdout.write(details(found));
+        process.stdout.write(describe(found));
       }),
     ),
 });
@@ -103,7 +96,10 @@ const cancel = defineCommand({
 const tail = defineCommand({
   meta: { name: "tail", description: "Follow the runs: a line for each whose status changes." },
   args: cwdArgument,
-  run: ({ args }) => run(args.cwd, () => withRuns(args.cwd, follow)),
+  run: ({ args }) =>
+    run(args.cwd, () =>
+      withSystem(args.cwd, (pool) => follow(async () => (await read(pool, null, null, mostFollowed)).map(followed))),
+    ),
 });
 
 export const workflowsCommand = defineCommand({
@@ -111,20 +107,8 @@ export const workflowsCommand = defineCommand({
   subCommands: { list, show, retry, cancel, tail },
 });
 
-async function withRuns(cwd: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
-  const cluster = await openDatabase(await readConfig(cwd));
-  const client = new pg.Client({ connectionString: cluster.urls.system, application_name: "svc workflows" });
-  try {
-    await client.connect();
-    await work(client);
-  } finally {
-    await client.end();
-    await cluster.stop();
-  }
-}
-
-async function read(client: pg.Client, status: string | null, id: string | null, most: number): Promise<Run[]> {
-  return (await client.query<Run>("select * from svc_private.list_runs($1, $2, $3)", [status, id, most])).rows;
+async function read(pool: pg.Pool, status: string | null, id: string | null, most: number): Promise<Run[]> {
+  return (await pool.query<Run>("select * from svc_private.list_runs($1, $2, $3)", [status, id, most])).rows;
 }
 
 /** What the functions answer instead of "accepted", in words. */
@@ -137,8 +121,8 @@ const refusals: Record<string, [string, string]> = {
 function change(cwd: string, text: string, sql: string, more: unknown[], outcome: string): Promise<void> {
   return run(cwd, async () => {
     const id = idOf(text);
-    await withRuns(cwd, async (client) => {
-      const { rows } = await client.query<{ it: string }>(sql, [id, ...more]);
+    await withSystem(cwd, async (pool) => {
+      const { rows } = await pool.query<{ it: string }>(sql, [id, ...more]);
       const answer = rows[0]?.it ?? "unknown";
       if (answer === "accepted") return say(`Run ${id} ${outcome}.`);
       const [what, hint] = refusals[answer] ?? [];
@@ -148,20 +132,7 @@ function change(cwd: string, text: string, sql: string, more: unknown[], outcome
   });
 }
 
-/** Asks once a second, which is as often as a person reads. Ends with Ctrl+C. */
-async function follow(client: pg.Client): Promise<void> {
-  const known = new Map<string, string>();
-  const stop = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
-  for (let first = true; !stop.signal.aborted; first = false) {
-    for (const one of (await read(client, null, null, 1_000)).toReversed()) {
-      const state = statusOf(one);
-      if (!first && known.get(one.id) !== state) process.stdout.write(`${line(one).join("  ")}\n`);
-      known.set(one.id, state);
-    }
-    await sleep(1_000, undefined, { signal: stop.signal }).catch(() => {});
-  }
-}
+const followed = (one: Run) => ({ id: one.id, state: statusOf(one), line: line(one).join("  ") });
 
 const statusOf = ({ status, wait_marker }: Run) => deriveWorkflowStatus(status, wait_marker);
 
@@ -174,29 +145,26 @@ const line = (one: Run): string[] => [
   one.error?.message?.split("\n", 1)[0]?.slice(0, 80) ?? "",
 ];
 
-function details(one: Run): string {
-  const rows = [
+function describe(one: Run): string {
+  const text = details([
     ["id", one.id],
     ["status", paint(statusOf(one), colours[one.status])],
     ["waits for", one.wait_marker ?? "-"],
     ["name", `${one.name}, version ${one.version}`],
     ["as", one.caller],
     ["created at", time(one.created_at)],
-    ["wakes at", one.wake_at ? time(one.wake_at) : "-"],
-    ["finished at", one.finished_at ? time(one.finished_at) : "-"],
+    ["wakes at", time(one.wake_at)],
+    ["finished at", time(one.finished_at)],
     ["arguments", JSON.stringify(one.args)],
     ["result", JSON.stringify(one.result)],
     ["error", one.error ? `${one.error.code}: ${one.error.message}` : "-"],
     ["detail", one.error_detail ?? "-"],
-  ];
-  const text = rows.map(([name = "", value]) => `${name.padEnd(12)}  ${value}\n`).join("");
+  ]);
   const steps = (one.steps ?? []).map((step) => [step.position, step.kind, step.name, outcomeOf(step)]);
   return steps.length > 0 ? `${text}\n${table(["position", "kind", "step", "outcome"], steps)}` : text;
 }
 
 const outcomeOf = ({ done, failed }: Step) => (failed ? paint("failed", 31) : done ? paint("done", 32) : "waiting");
-
-const time = (value: Date) => value.toISOString().slice(0, 19).replace("T", " ");
 
 function idOf(text: string): string {
   if (isUuid(text)) return text;

@@ -16,6 +16,7 @@ import { CallScheduler, type ContextScheduler, type InternalNames } from "./sche
 import { type ContextSearch, contextSearch } from "./search.ts";
 import { CallStorage, type ContextStorage } from "./storage.ts";
 import type { Context, ContextAuth, RequestDatabase, SystemDatabase } from "./types.ts";
+import { Unawaited } from "./unawaited.ts";
 import { CallWorkflows, type ContextWorkflows } from "./workflows.ts";
 
 /** What all calls of a process share. */
@@ -63,6 +64,7 @@ export class CallContext implements Context {
     scheduler?: CallScheduler;
     workflows?: CallWorkflows;
     storage?: CallStorage;
+    unawaited?: Unawaited;
     usedSystem?: boolean;
   };
 
@@ -117,6 +119,7 @@ export class CallContext implements Context {
       internals: own.services.internals,
       system: own.caller.system === true,
       requestId: own.caller.requestId,
+      unawaited: unawaitedOf(own),
     });
     return own.scheduler;
   }
@@ -134,6 +137,7 @@ export class CallContext implements Context {
       access: own.access,
       workflows: own.services.workflows,
       system: own.caller.system === true,
+      unawaited: unawaitedOf(own),
     });
     return own.workflows;
   }
@@ -173,8 +177,7 @@ export class CallContext implements Context {
 
   /** Waits for what the handler scheduled and sends what it told subscribers. Called just before COMMIT. */
   static async tell(context: CallContext): Promise<void> {
-    await context[state].scheduler?.settle();
-    await context[state].workflows?.settle();
+    await context[state].unawaited?.settle();
     await context[state].realtime?.flush(context[state].transaction);
   }
 
@@ -188,6 +191,12 @@ export class CallContext implements Context {
     return context[state].usedSystem === true;
   }
 }
+
+/** Shared by the members whose calls need not be awaited. */
+const unawaitedOf = (own: CallContext[typeof state]): Unawaited => {
+  own.unawaited ??= new Unawaited();
+  return own.unawaited;
+};
 
 function searchOf(context: CallContext): ContextSearch {
   const { services, transaction, caller } = context[state];

@@ -2,6 +2,7 @@
  * `ctx.grounding`: whether claims stand in the documents of a scope, and where. No language model is asked.
  * Next hop: `sql/rag/find_evidence.sql` finds sentences, `src/rag/answer.ts` judges them.
  */
+import { isUuid } from "../define/uuid.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { type ClaimInput, type FoundEvidence, type GroundedClaim, groundClaim } from "../rag/answer.ts";
 import { type Language, languageOf } from "../rag/languages.ts";
@@ -51,7 +52,6 @@ export interface ContextGrounding {
 
 /** Chunks that are read, and sentences that are judged, for each claim. */
 const budget = { chunks: 20, sentences: 12 };
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** @param userId the caller, null when nobody is signed in */
 export function contextGrounding(transaction: RequestTransaction, userId: string | null): ContextGrounding {
@@ -64,7 +64,7 @@ export function contextGrounding(transaction: RequestTransaction, userId: string
       if (!Array.isArray(claims) || claims.length === 0 || claims.length > 20)
         throw refusal("claims", "1 to 20 claims");
       for (const [index, claim] of claims.entries()) refuseClaim(`claims.${index}`, claim);
-      const isIds = Array.isArray(sourceIds) && sourceIds.length <= 100 && sourceIds.every((id) => uuid.test(id));
+      const isIds = Array.isArray(sourceIds) && sourceIds.length <= 100 && sourceIds.every(isUuid);
       if (sourceIds !== undefined && !isIds) throw refusal("sourceIds", "at most 100 ids of sources");
 
       const { rows } = await transaction.query({ name: "svc_find_evidence", text: statement }, [

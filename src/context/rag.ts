@@ -3,6 +3,7 @@
  * Next hop: `src/rag/cut-document.ts`, then `sql/rag/ingest_source.sql`.
  */
 import { createHash } from "node:crypto";
+import { isUuid } from "../define/uuid.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { cutDocument } from "../rag/cut-document.ts";
@@ -75,7 +76,6 @@ export interface ContextRag {
 }
 
 const largest = 5 * 1024 * 1024;
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** @param userId the caller, null when nobody is signed in */
 export function contextRag(transaction: RequestTransaction, userId: string | null): ContextRag {
@@ -120,7 +120,7 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
 
     async remove(sourceId) {
       if (userId === null) throw new SvcError("UNAUTHORIZED");
-      if (typeof sourceId !== "string" || !uuid.test(sourceId)) throw new SvcError("NOT_FOUND");
+      if (!isUuid(sourceId)) throw new SvcError("NOT_FOUND");
       const { rows } = await transaction.query(
         { name: "svc_remove_source", text: "select svc.remove_source($1) as removed" },
         [sourceId],
@@ -138,7 +138,7 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
     },
 
     async section(sectionId) {
-      if (typeof sectionId !== "string" || !uuid.test(sectionId)) return null;
+      if (!isUuid(sectionId)) return null;
       const { rows } = await transaction.query(
         { name: "svc_read_section", text: "select svc.read_section($1) as section" },
         [sectionId],

@@ -7,6 +7,7 @@ import { byNearness } from "../define/nearest.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import { jobArguments } from "./job-arguments.ts";
+import type { Unawaited } from "./unawaited.ts";
 
 /** The `scheduler` of a context. Jobs run as whoever scheduled them, unless the procedure declares `.runAs("system")`. */
 export interface ContextScheduler {
@@ -61,18 +62,20 @@ export interface CallSchedulerOptions {
   /** Whether the call runs as the system. */
   system: boolean;
   requestId: string;
+  unawaited: Unawaited;
 }
 
 export class CallScheduler implements ContextScheduler {
   readonly #options: CallSchedulerOptions;
-  readonly #pending = new Set<Promise<unknown>>();
+  readonly #unawaited: Unawaited;
 
   constructor(options: CallSchedulerOptions) {
     this.#options = options;
+    this.#unawaited = options.unawaited;
   }
 
   runAfter(delayMs: number, name: string, args?: unknown): Promise<string> {
-    return this.#keep(async () => {
+    return this.#unawaited.keep(async () => {
       if (typeof delayMs !== "number" || !(delayMs >= 0 && delayMs <= maxDelay)) {
         throw mistake(`runAfter: ${delayMs} is no delay. Pass milliseconds, from 0 to ${maxDelay}.`);
       }
@@ -81,20 +84,15 @@ export class CallScheduler implements ContextScheduler {
   }
 
   runAt(at: Date | number | string, name: string, args?: unknown): Promise<string> {
-    return this.#keep(async () => this.#enqueue(name, args, null, timeOf(at)));
+    return this.#unawaited.keep(async () => this.#enqueue(name, args, null, timeOf(at)));
   }
 
   cancel(id: string): Promise<boolean> {
-    return this.#keep(async () => {
+    return this.#unawaited.keep(async () => {
       this.#refuseInQuery();
       if (!/^[1-9]\d{0,17}$/.test(String(id))) return false;
       return this.#ask("cancel", [id]);
     });
-  }
-
-  /** Waits for what the handler did not await: a job that could not be enqueued fails the call. Called before COMMIT. */
-  async settle(): Promise<void> {
-    while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
   async #enqueue(name: string, args: unknown, delay: string | null, at: string | null): Promise<string> {
@@ -115,17 +113,6 @@ export class CallScheduler implements ContextScheduler {
     throw new SvcError("QUERY_WROTE", undefined, {
       hint: "A query cannot schedule anything, for it may run again. Make it a mutation.",
     });
-  }
-
-  #keep<T>(run: () => Promise<T>): Promise<T> {
-    const running = run();
-    this.#pending.add(running);
-    // Whether it failed is settle()'s business; without a listener here the process would end.
-    running.then(
-      () => this.#pending.delete(running),
-      () => {},
-    );
-    return running;
   }
 }
 

@@ -6,6 +6,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { validate } from "../define/middleware.ts";
 import { byNearness } from "../define/nearest.ts";
+import { isUuid } from "../define/uuid.ts";
 import type { Workflow, WorkflowDefinition, Workflows } from "../define/workflow.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
@@ -18,6 +19,7 @@ import {
   type WorkflowTimeline,
 } from "../workflows/records.ts";
 import type { WorkflowStatus } from "../workflows/status.ts";
+import type { Unawaited } from "./unawaited.ts";
 
 export interface StartOptions {
   /** The same key of the same user and workflow gives the run that there is, at most 200 characters. */
@@ -66,20 +68,20 @@ export interface CallWorkflowsOptions {
   workflows: Workflows;
   /** Whether the call runs as the system, and so past the ownership of runs. */
   system: boolean;
+  unawaited: Unawaited;
 }
-
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export class CallWorkflows implements ContextWorkflows {
   readonly #options: CallWorkflowsOptions;
-  readonly #pending = new Set<Promise<unknown>>();
+  readonly #unawaited: Unawaited;
 
   constructor(options: CallWorkflowsOptions) {
     this.#options = options;
+    this.#unawaited = options.unawaited;
   }
 
   start<Args>(workflow: Workflow<Args> | string, args?: Args, options: StartOptions = {}): Promise<{ id: string }> {
-    return this.#keep(async () => {
+    return this.#unawaited.keep(async () => {
       this.#refuseInQuery();
       const name = typeof workflow === "string" ? workflow : workflow["~svc"].workflow.name;
       const definition = this.#find(name);
@@ -101,7 +103,7 @@ export class CallWorkflows implements ContextWorkflows {
 
   async get(id: string): Promise<WorkflowTimeline> {
     const text = "select svc.get_workflow($1) as it";
-    const { rows } = isId(id)
+    const { rows } = isUuid(id)
       ? await this.#options.transaction.query({ name: "svc_get_workflow", text }, [id])
       : { rows: [{ it: null }] };
     if (rows[0].it === null) throw unknown();
@@ -133,16 +135,11 @@ export class CallWorkflows implements ContextWorkflows {
     return this.#steer("retry", id, () => [fromStep ?? null]);
   }
 
-  /** Waits for what the handler did not await. Called before COMMIT. */
-  async settle(): Promise<void> {
-    while (this.#pending.size > 0) await Promise.all(this.#pending);
-  }
-
   #steer(what: "signal" | "cancel" | "retry", id: string, values: () => unknown[]): Promise<void> {
     const name = this.#options.system ? `svc_private.${what}_any_workflow` : `svc.${what}_workflow`;
-    const asked = this.#keep(async () => {
+    const asked = this.#unawaited.keep(async () => {
       this.#refuseInQuery();
-      return isId(id) ? this.#ask(name, [id, ...values()]) : "unknown";
+      return isUuid(id) ? this.#ask(name, [id, ...values()]) : "unknown";
     });
     // What a handler does about an answer is its own affair: it does not fail the call as a broken statement does.
     const steered = asked.then((answer) => {
@@ -176,17 +173,6 @@ export class CallWorkflows implements ContextWorkflows {
       hint: "A query cannot start or steer workflows, for it may run again. Make it a mutation.",
     });
   }
-
-  #keep<T>(run: () => Promise<T>): Promise<T> {
-    const running = run();
-    this.#pending.add(running);
-    // Whether it failed is settle()'s business; without a listener here the process would end.
-    running.then(
-      () => this.#pending.delete(running),
-      () => {},
-    );
-    return running;
-  }
 }
 
 /** What handlers get is what validation made of it; the encoding keeps dates and the like. */
@@ -214,5 +200,4 @@ const refusals: Record<string, () => SvcError> = {
   no_step: () => new SvcError("BAD_REQUEST", "This run has no step of that name."),
 };
 
-const isId = (id: unknown) => typeof id === "string" && uuid.test(id);
 const mistake = (text: string) => new SvcError("INTERNAL", undefined, { cause: new Error(`ctx.workflows: ${text}`) });

@@ -2,6 +2,7 @@
  * The forms that column values take on the wire, and the check of each. One entry per form; a PostgreSQL type finds its
  * form by name and anything unknown travels as text.
  */
+import { isUuid } from "./uuid.ts";
 
 export type WireKind =
   | "integer"
@@ -27,7 +28,6 @@ interface WireForm {
 
 const isoDate = /^\d{4,6}-\d\d-\d\d$/;
 const isoTimestamp = /^\d{4,6}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?$/;
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 const isDate = (value: unknown): value is Date => value instanceof Date && !Number.isNaN(value.getTime());
@@ -72,7 +72,7 @@ export const wireForms: Record<WireKind, WireForm> = {
   text: { expects: "a string of whole characters without NUL", accept: (value) => (isText(value) ? value : undefined) },
   uuid: {
     expects: "a UUID",
-    accept: (value) => (typeof value === "string" && uuid.test(value) ? value : undefined),
+    accept: (value) => (isUuid(value) ? value : undefined),
   },
   enum: {
     expects: "one of the allowed values",

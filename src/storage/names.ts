@@ -34,6 +34,5 @@ export function cleanType(given: string): string {
   return mediaType.test(type) ? type : "application/octet-stream";
 }
 
-/** Storage ids. Anything else cannot exist. */
-export const isStorageId = (id: unknown): id is string =>
-  typeof id === "string" && /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(id);
+/** Storage ids are UUIDs. Anything else cannot exist. */
+export { isUuid as isStorageId } from "../define/uuid.ts";

@@ -1,8 +1,9 @@
 // If this file fails, the commands of the README and the tutorial do not do what they say.
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type Command, svc as start } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
@@ -22,31 +23,11 @@ afterEach(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-interface Command {
-  child: ChildProcess;
-  output(): string;
-  code: Promise<number | null>;
-}
-
 /** Starts `svc` on the file's own database, as an operator would with DATABASE_URL and its siblings. */
-function svc(args: string[], env: Record<string, string | undefined> = {}): Command {
-  const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...args, "--cwd", folder], {
-    env: {
-      ...process.env,
-      PORT: "0",
-      DATABASE_URL: db.url("request"),
-      DATABASE_SYSTEM_URL: db.url("system"),
-      DATABASE_AUTH_URL: db.url("auth"),
-      DATABASE_ADMIN_URL: db.url("admin"),
-      DATABASE_REPLICATION_URL: db.url("replication"),
-      ...env,
-    },
-  });
-  let text = "";
-  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (text += chunk));
-  const code = new Promise<number | null>((resolve) => child.once("exit", resolve));
-  running.push(child);
-  return { child, output: () => text, code };
+function svc(args: string[], env: NodeJS.ProcessEnv = {}): Command {
+  const command = start(db, folder, args, env);
+  running.push(command.child);
+  return command;
 }
 
 async function stop(child: ChildProcess): Promise<void> {
@@ -68,7 +49,7 @@ const hello = async (url: string) => (await fetch(`${url}/api/hello/you`)).json(
 describe("svc", () => {
   test("start refuses a database that has not been migrated, and names the command", async () => {
     const command = svc(["start"]);
-    expect(await command.code).toBe(1);
+    expect((await command.ended).code).toBe(1);
     expect(command.output()).toContain("platform/migrations/0001_create_ledger.sql");
     expect(command.output()).toContain("Run `svc migrate` first.");
     expect(command.output()).not.toContain("    at "); // an explained mistake needs no stack
@@ -76,21 +57,21 @@ describe("svc", () => {
 
   test("migrate applies what is new, once", async () => {
     const first = svc(["migrate"]);
-    expect(await first.code, first.output()).toBe(0);
+    expect((await first.ended).code, first.output()).toBe(0);
     expect(first.output()).toContain("application/migrations/0001_create_desk.sql");
     const second = svc(["migrate"]);
-    expect(await second.code).toBe(0);
+    expect((await second.ended).code).toBe(0);
     expect(second.output()).toContain("Nothing to do.");
 
     const file = join(folder, "sql/crud/tasks.sql");
     const generated = await readFile(file, "utf8");
     await rm(file);
     const third = svc(["migrate"]);
-    expect(await third.code).toBe(0);
+    expect((await third.ended).code).toBe(0);
     expect(third.output()).toMatch(/dropped svc_crud\.tasks_/);
     expect(third.output()).not.toContain("Nothing to do.");
     await writeFile(file, generated);
-    expect(await svc(["migrate"]).code).toBe(0);
+    expect((await svc(["migrate"]).ended).code).toBe(0);
   });
 
   test("codegen needs no database, writes the functions once, and takes stale files away", async () => {
@@ -99,7 +80,7 @@ describe("svc", () => {
     await rm(file);
     await writeFile(join(folder, "sql/crud/gone.sql"), "select 1;");
     const command = svc(["codegen"], { DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" });
-    expect(await command.code, command.output()).toBe(0);
+    expect((await command.ended).code, command.output()).toBe(0);
     expect(await readFile(file, "utf8")).toBe(generated);
     await expect(readFile(join(folder, "sql/crud/gone.sql"))).rejects.toThrow("ENOENT");
   });
@@ -110,7 +91,7 @@ describe("svc", () => {
     expect(await hello(url)).toEqual({ hello: "you" });
     command.child.kill("SIGTERM");
     command.child.kill("SIGINT"); // an impatient second one does not cut it short
-    expect(await command.code, command.output()).toBe(0);
+    expect((await command.ended).code, command.output()).toBe(0);
     await expect(fetch(url)).rejects.toThrow();
   });
 
@@ -119,7 +100,7 @@ describe("svc", () => {
     const good = await readFile(file, "utf8");
     await writeFile(file, good.replace("createCrud(tasks, {", "createCrud(tasks, { maxLimit: 50,"));
     const refused = svc(["start"]);
-    expect(await refused.code).toBe(1);
+    expect((await refused.ended).code).toBe(1);
     expect(refused.output()).toContain("svc_crud.tasks_list(jsonb) is different");
     expect(await hello(await ready(svc(["start", "--allow-drift"])))).toEqual({ hello: "you" });
     await writeFile(file, good);
@@ -134,14 +115,14 @@ describe("svc", () => {
       DATABASE_REPLICATION_URL: "",
     };
     const command = svc(["start"], { ...env, ...none, DATABASE_URL: "" });
-    expect(await command.code).toBe(1);
+    expect((await command.ended).code).toBe(1);
     expect(command.output()).toContain("DATABASE_URL is not set.");
   });
 
   test("start on a port that is taken says so", async () => {
     const url = await ready(svc(["start"]));
     const second = svc(["start"], { PORT: new URL(url).port });
-    expect(await second.code).toBe(1);
+    expect((await second.ended).code).toBe(1);
     expect(second.output()).toMatch(/Port \d+ is taken/);
   });
 

@@ -1,9 +1,8 @@
 // If this file fails, an operator cannot see what the queue does, mend it, or stop a worker in order.
-import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
+import type { ChildProcess } from "node:child_process";
 import { afterEach, describe, expect, test } from "vitest";
+import { fixture, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
-import { root } from "../support/global-setup.ts";
 import { jobs, until } from "../support/worker.ts";
 
 const db = database();
@@ -12,26 +11,11 @@ afterEach(() => {
   for (const child of running.splice(0)) child.kill("SIGKILL");
 });
 
-function svc(...args: string[]) {
-  const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...args, "--cwd", join(root, "tests/fixture")], {
-    env: {
-      ...process.env,
-      DATABASE_URL: db.url("request"),
-      DATABASE_SYSTEM_URL: db.url("system"),
-      DATABASE_AUTH_URL: db.url("auth"),
-      DATABASE_ADMIN_URL: db.url("admin"),
-      DATABASE_REPLICATION_URL: db.url("replication"),
-      AUTHLIB_SECRET: "a secret of at least thirty-two characters",
-    },
-  });
-  running.push(child);
-  let text = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (text += chunk));
-  const code = new Promise<number | null>((resolve) => child.once("exit", resolve));
-  return { child, output: () => text, code };
+function run(...args: string[]) {
+  const command = svc(db, fixture, args);
+  running.push(command.child);
+  return command;
 }
-
-const ended = async (command: ReturnType<typeof svc>) => ({ code: await command.code, text: command.output() });
 
 async function enqueue(name: string): Promise<string> {
   const [row] = await db.sql(
@@ -49,37 +33,37 @@ describe("svc jobs", () => {
       "update graphile_worker._private_jobs set attempts = max_attempts, last_error = 'no such mailbox' where id = $1",
       [first],
     );
-    const all = await ended(svc("jobs", "list"));
+    const all = await run("jobs", "list").ended;
     expect(all.code).toBe(0);
     expect(all.text).toMatch(/id +state +name +as +attempts +run at \(UTC\) +last error/);
     expect(all.text).toMatch(new RegExp(`${second} +scheduled +tasks.second +system +0/10 `));
     expect(all.text).toMatch(/0 due, 0 running, 1 scheduled, 1 dead/);
 
-    const dead = await ended(svc("jobs", "list", "--state", "dead"));
+    const dead = await run("jobs", "list", "--state", "dead").ended;
     expect(dead.text).toMatch(new RegExp(`${first} +dead +tasks.first +system +10/10 .*no such mailbox`));
     expect(dead.text).not.toContain("tasks.second");
 
-    const shown = await ended(svc("jobs", "show", first));
+    const shown = await run("jobs", "show", first).ended;
     expect(shown.text).toMatch(/request +request-1\narguments +\{"id":7\}\nlast error +no such mailbox/);
 
-    expect(await ended(svc("jobs", "retry", first))).toMatchObject({ code: 0 });
+    expect(await run("jobs", "retry", first).ended).toMatchObject({ code: 0 });
     expect((await jobs(db)).find(({ id }) => id === first)?.attempts).toBe(0);
-    expect(await ended(svc("jobs", "cancel", second))).toMatchObject({ code: 0 });
+    expect(await run("jobs", "cancel", second).ended).toMatchObject({ code: 0 });
     expect((await jobs(db)).map(({ id }) => id)).toEqual([first]);
   });
 
   test.for([
     [["show", "999999"], /There is no job 999999/],
     [["retry", "x"], /"x" is no job's id/],
-    [["list", "--state", "lost"], /States: dead, failing, running, due, scheduled/],
+    [["list", "--state", "lost"], /--state lost is unknown[\s\S]*There are: dead, failing, running, due, scheduled/],
   ] as const)("%j says what is wrong", async ([args, says]) => {
-    const { code, text } = await ended(svc("jobs", ...args));
+    const { code, text } = await run("jobs", ...args).ended;
     expect(code).toBe(1);
     expect(text).toMatch(says);
   });
 
   test("follows the queue", async () => {
-    const tail = svc("jobs", "tail");
+    const tail = run("jobs", "tail");
     const id = await enqueue("tasks.followed");
     // What was there when it began is not told: let it change until it is.
     for (let change = 0; !tail.output().includes("tasks.followed"); change++) {
@@ -87,13 +71,13 @@ describe("svc jobs", () => {
       await until(() => true);
     }
     tail.child.kill("SIGTERM");
-    expect(await tail.code).toBe(0);
+    expect((await tail.ended).code).toBe(0);
   });
 });
 
 describe("svc worker", () => {
   test("takes jobs and ends in order when it is told to", async () => {
-    const worker = svc("worker", "--concurrency", "2", "--queues", "procedure");
+    const worker = run("worker", "--concurrency", "2", "--queues", "procedure");
     await until(() => /Taking jobs, 2 at a time/.test(worker.output()) || worker.child.exitCode !== null);
     const id = await enqueue("no.such.procedure");
     await db.sql("select svc_private.retry_job($1)", [id]);
@@ -101,12 +85,12 @@ describe("svc worker", () => {
       /no internal procedure/.test((await jobs(db)).find((job) => job.id === id)?.last_error ?? ""),
     );
     worker.child.kill("SIGTERM");
-    expect(await worker.code).toBe(0);
+    expect((await worker.ended).code).toBe(0);
     expect(worker.output()).toMatch(/SIGTERM: finishing the jobs that run/);
   });
 
   test("refuses a number of jobs that is none", async () => {
-    const { code, text } = await ended(svc("worker", "--concurrency", "many"));
+    const { code, text } = await run("worker", "--concurrency", "many").ended;
     expect([code, text]).toEqual([1, expect.stringMatching(/Pass a number from 1 to 200/)]);
   });
 });

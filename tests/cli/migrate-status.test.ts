@@ -1,8 +1,8 @@
 // If this file fails, an operator deploys without knowing what the database lacks, or loses a database by mistake.
-import { spawn } from "node:child_process";
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
@@ -17,27 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(app, { recursive: true, force: true }));
 
-/** Runs `svc migrate` on the file's database, without a terminal. */
-async function migrate(args: string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), "migrate", ...args, "--cwd", app], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: {
-      ...process.env,
-      DATABASE_URL: db.url("request"),
-      DATABASE_SYSTEM_URL: db.url("system"),
-      DATABASE_AUTH_URL: db.url("auth"),
-      DATABASE_ADMIN_URL: db.url("admin"),
-      DATABASE_REPLICATION_URL: db.url("replication"),
-      ...env,
-    },
-  });
-  const output = { out: "", error: "" };
-  child.stdout.on("data", (chunk) => (output.out += chunk));
-  child.stderr.on("data", (chunk) => (output.error += chunk));
-  return new Promise<{ code: number | null; out: string; error: string }>((resolve) =>
-    child.once("close", (code) => resolve({ code, ...output })),
-  );
-}
+const migrate = (args: string[], env: NodeJS.ProcessEnv = {}) => svc(db, app, ["migrate", ...args], env).ended;
 
 /** The lines of a table that are not `applied`. */
 const open = (table: string) =>

@@ -1,11 +1,11 @@
 // If this file fails, an operator cannot tell whether stored files are whole, or loses some by tidying up.
-import { spawn } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, rm, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
+import { svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
@@ -27,23 +27,7 @@ beforeEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function svc(...args: string[]): Promise<{ code: number | null; out: string; error: string }> {
-  const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), "storage", ...args, "--cwd", app], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: {
-      ...process.env,
-      DATABASE_URL: db.url("request"),
-      DATABASE_SYSTEM_URL: db.url("system"),
-      DATABASE_AUTH_URL: db.url("auth"),
-      DATABASE_ADMIN_URL: db.url("admin"),
-      DATABASE_REPLICATION_URL: db.url("replication"),
-    },
-  });
-  const output = { out: "", error: "" };
-  child.stdout.on("data", (chunk) => (output.out += chunk));
-  child.stderr.on("data", (chunk) => (output.error += chunk));
-  return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...output })));
-}
+const run = (...args: string[]) => svc(db, app, ["storage", ...args]).ended;
 
 async function stored(content: string, name = "a.txt"): Promise<string> {
   const id = randomUUID();
@@ -66,13 +50,13 @@ describe("svc storage", () => {
   test("lists what is stored, and shows one file", async () => {
     const first = await stored("one", "first.txt");
     const second = await stored("three", "second.txt");
-    const { code, out } = await svc("ls");
+    const { code, out } = await run("ls");
     expect(code).toBe(0);
     expect(out).toMatch(/^id +size +type +visibility +owner +stored \(UTC\) +name\n/);
     expect(out).toMatch(new RegExp(`${first} +3 +text/plain +private +- +[-\\d]+ [:\\d]+ +first.txt`));
-    expect((await svc("ls", "--limit", "1")).out).not.toContain("first.txt");
-    expect((await svc("ls", "--user", "nobody")).out).not.toContain(".txt");
-    const shown = await svc("show", second);
+    expect((await run("ls", "--limit", "1")).out).not.toContain("first.txt");
+    expect((await run("ls", "--user", "nobody")).out).not.toContain(".txt");
+    const shown = await run("show", second);
     expect(shown.out).toMatch(/^name +second.txt$/m);
     expect(shown.out).toMatch(/^size +5 bytes$/m);
   });
@@ -83,18 +67,18 @@ describe("svc storage", () => {
     [["ls", "--limit", "many"], /--limit many is no whole number/],
     [["gc", "--hours", "-1"], /--hours -1 is no whole number/],
   ] as [string[], RegExp][])("%j says what is wrong", async (args, message) => {
-    const { code, error } = await svc(...args);
+    const { code, error } = await run(...args);
     expect([code, error]).toEqual([1, expect.stringMatching(message)]);
   });
 
   test("verify finds what is missing, cut short or changed, and only that", async () => {
     const whole = await stored("whole");
     const [missing, short, changed] = [await stored("missing"), await stored("short"), await stored("changed")];
-    expect(await svc("verify")).toMatchObject({ code: 0, out: "" });
+    expect(await run("verify")).toMatchObject({ code: 0, out: "" });
     await unlink(pathOf(missing));
     await writeFile(pathOf(short), "shor");
     await writeFile(pathOf(changed), "CHANGED");
-    const { code, out, error } = await svc("verify");
+    const { code, out, error } = await run("verify");
     expect(code).toBe(1);
     expect(out.trimEnd().split("\n").sort()).toEqual(
       [`${missing}  missing`, `${short}  another size`, `${changed}  other bytes`].sort(),
@@ -109,12 +93,12 @@ describe("svc storage", () => {
     await disk.put(`objects/${orphan}`, bytes("nobody's"));
     await disk.put(`transforms/${orphan}/10`, bytes("nobody's, small"));
     await disk.put(`transforms/${kept}/10`, bytes("kept, small"));
-    expect((await svc("gc")).error).toContain("Nothing to remove.");
+    expect((await run("gc")).error).toContain("Nothing to remove.");
     expect(existsSync(pathOf(orphan))).toBe(true);
-    expect((await svc("gc", "--hours", "0")).error).toContain("Removed the bytes of 1 files.");
+    expect((await run("gc", "--hours", "0")).error).toContain("Removed the bytes of 1 files.");
     expect(existsSync(pathOf(orphan))).toBe(false);
     expect(await disk.read(`transforms/${orphan}/10`)).toBeNull();
     expect(await disk.read(`transforms/${kept}/10`)).not.toBeNull();
-    expect((await svc("verify")).code).toBe(0);
+    expect((await run("verify")).code).toBe(0);
   });
 });

@@ -1,0 +1,79 @@
+/**
+ * What the commands share that let an operator look at the queue, at runs and at files: a connection as svc_system,
+ * options with their checks, and following what changes.
+ * Next hop: `jobs.ts` for an example; `table.ts` for what is printed.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import type { EffectiveConfig } from "../define/config.ts";
+import { DefinitionError } from "../define/definition-error.ts";
+import { openDatabase, readConfig } from "./command.ts";
+
+export const limitArgument = {
+  limit: { type: "string", description: "Rows at most. (Default: 50)", default: "50" },
+} as const;
+
+/** Connects as svc_system, which row-level security does not bind, for as long as `work` takes. @param cwd the application's folder */
+export async function withSystem(
+  cwd: string,
+  work: (pool: pg.Pool, config: EffectiveConfig) => Promise<void>,
+): Promise<void> {
+  const config = await readConfig(cwd);
+  const cluster = await openDatabase(config);
+  const pool = new pg.Pool({ connectionString: cluster.urls.system, application_name: "svc command", max: 2 });
+  try {
+    await work(pool, config);
+  } finally {
+    await pool.end();
+    await cluster.stop();
+  }
+}
+
+/** @throws DefinitionError when it is none from `least` on */
+export function wholeNumber(option: string, text: string, least = 1): number {
+  const value = Number(text);
+  if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least) return value;
+  throw new DefinitionError(`--${option} ${text} is no whole number from ${least}.`);
+}
+
+/** @returns null for an option that was not given @throws DefinitionError when it is none of those known */
+export function oneOf(option: string, text: string | undefined, known: readonly string[]): string | null {
+  if (text === undefined) return null;
+  if (known.includes(text)) return text;
+  throw new DefinitionError(`--${option} ${text} is unknown.`, { hint: `There are: ${known.join(", ")}.` });
+}
+
+/** A row as `follow` compares it: when `state` differs from the last look, `line` is printed. */
+export interface Followed {
+  id: string;
+  state: string;
+  line: string;
+}
+
+/**
+ * Looks once a second, which is as often as a person reads, until Ctrl+C. What is there at the beginning is not printed.
+ *
+ * @param look the newest first
+ * @param gone what to print for a row that is not there any more; without it nothing is
+ */
+export async function follow(look: () => Promise<Followed[]>, gone?: (id: string) => string): Promise<void> {
+  const known = new Map<string, string>();
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+  for (let first = true; !stop.signal.aborted; first = false) {
+    const rows = await look();
+    for (const { id, state, line } of rows.toReversed()) {
+      if (!first && known.get(id) !== state) process.stdout.write(`${line}\n`);
+      known.set(id, state);
+    }
+    const present = new Set(rows.map(({ id }) => id));
+    for (const id of [...known.keys()].filter((one) => !present.has(one))) {
+      known.delete(id);
+      if (gone && rows.length < mostFollowed) process.stdout.write(`${gone(id)}\n`);
+    }
+    await sleep(1_000, undefined, { signal: stop.signal }).catch(() => {});
+  }
+}
+
+/** With as many rows as this, one that is missing may only be beyond the last. */
+export const mostFollowed = 1_000;
