@@ -4,7 +4,8 @@
  */
 import { defineCommand } from "citty";
 import type pg from "pg";
-import { describeConfig, type EffectiveConfig } from "../define/config.ts";
+import type { EffectiveConfig } from "../define/config.ts";
+import { describeConfig } from "../define/describe-config.ts";
 import { refuseDrift } from "../postgres/fingerprints.ts";
 import { pendingMigrations } from "../postgres/migrate.ts";
 import { createPools } from "../postgres/pools.ts";

@@ -1,61 +1,17 @@
 /**
- * What can be configured: the keys of `svc.config.ts` and the environment variables, with their types, units, defaults
- * and the sentence an operator reads when one is wrong.
+ * What can be configured in `svc.config.ts`, with units and defaults, and the configuration in effect, which the
+ * environment has its part in (`config-environment.ts`).
  * Next hop: `load-config.ts` reads both, merges them (the environment wins) and freezes the result.
  */
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { z } from "zod";
-import { kindOf } from "./v.ts";
+import { aiSection, documentsSection } from "./config-ai.ts";
+import type { environmentSchema } from "./config-environment.ts";
+import { attempts, bytes, connections, folder, integer, milliseconds, must, plan, port } from "./config-rules.ts";
 
-/** The sentence of a wrong value: what would be right, and the kind of what came, never its content. */
-const must = (be: string) => ({
-  error: (issue: { code?: string; input?: unknown }) =>
-    issue.code === "invalid_type" ? `must be ${be}, got ${kindOf(issue.input)}` : `must be ${be}`,
-});
-
-function integer(min: number, max: number, be: string) {
-  const rule = must(be);
-  return z.number(rule).int(rule).min(min, rule).max(max, rule);
-}
-const whole = (min: number, max: number, unit: string, example: number) =>
-  integer(min, max, `a whole number of ${unit} from ${min} to ${max}, for example ${example}`);
-
-const INT32 = 2 ** 31 - 1;
-const bytes = () => whole(1024, INT32, "bytes", 1_048_576);
-const milliseconds = () => whole(1, INT32, "milliseconds", 10_000);
-const connections = () => whole(1, 1000, "connections", 10);
-const attempts = (count: number) => {
-  const be = `a whole number of attempts from 1 to 1000000, for example ${count}, or false for no limit`;
-  return z.union([z.literal(false), integer(1, 1_000_000, be)], must(be)).default(count);
-};
-const model = (name: string) =>
-  z
-    .string(must(`a model's name, such as "${name}"`))
-    .min(1, must("a model's name"))
-    .default(name);
-const hostedEndpoint = () =>
-  z
-    .strictObject({
-      /** Of an endpoint that speaks OpenAI's protocol. */
-      baseUrl: z.url({ protocol: /^https?$/, ...must("a URL such as https://ai.example.com/v1") }),
-      apiKey: z.string().optional(),
-      model: z.string(must("a model's name")).min(1, must("a model's name")),
-      /** What a page costs. */
-      creditsPerPage: z.number(must("a number of credits")).nonnegative(must("a number of credits from 0")),
-      /** (Default: asks for all of the text as Markdown) */
-      prompt: z.string().optional(),
-      /** For one call, in milliseconds. (Default: 120000) */
-      timeMs: milliseconds().optional(),
-    })
-    .optional();
-const folder = () => z.string(must('a folder, relative to this file, such as "./backend"')).min(1, must("a folder"));
 const texts = (be: string) => z.array(z.string(must(be)), must(`a list in which each entry is ${be}`));
-const portNumber = "a port number from 0 (any free one) to 65535, for example 4000";
-const port = () => integer(0, 65_535, portNumber);
 const proxies = "true, false or the number of proxies, for example 1";
 const schemaFiles = 'a file such as "./backend/schema.ts", or a list of them';
-const plan = () => z.enum(["free", "personal", "pro"], must('"free", "personal" or "pro"'));
-
 const headers = 'headers and their values, such as { "content-security-policy": "default-src \'self\'" }';
 
 /** Whether HTTP can carry them. Node would find out in the first answer. */
@@ -129,50 +85,9 @@ export const fileSchema = z.strictObject({
   /** Proxies in front whose X-Forwarded-* is believed: how many, all (true) or none (false). (Default: false) */
   trustProxy: z.union([z.boolean(), integer(0, 100, proxies)], must(proxies)).default(false),
   /** Which models answer, and what they may cost. Those called local-… run here; others at AI_BASE_URL. */
-  ai: z
-    .strictObject({
-      /** For chat and stream. (Default: "gpt-4o-mini") */
-      chatModel: model("gpt-4o-mini"),
-      /** (Default: "local-hash", which compares words, not meaning) */
-      embeddingModel: model("local-hash"),
-      /** How many numbers an embedding has. (Default: 384, those of local-hash) */
-      embeddingDimensions: whole(1, 16_000, "numbers", 384).default(384),
-      /** (Default: "local-hash") */
-      rerankModel: model("local-hash"),
-      /** (Default: "local-tesseract") */
-      visionModel: model("local-tesseract"),
-      /** (Default: "local-espeak") */
-      speechModel: model("local-espeak"),
-      /** (Default: "local-pocketsphinx") */
-      transcriptionModel: model("local-pocketsphinx"),
-      /** How long one attempt at a provider may take, in milliseconds. (Default: 60000) */
-      timeoutMs: milliseconds().default(60_000),
-      /** The most one request may cost, in credits. (Default: 100) */
-      creditsPerRequest: z
-        .number(must("a number of credits"))
-        .positive(must("a number of credits above 0"))
-        .default(100),
-      /** The most a user may spend in 24 hours, in credits; false: no limit. (Default: false) */
-      creditsPerUserPerDay: z
-        .union([z.literal(false), z.number().positive()], must("a number of credits above 0, or false for no limit"))
-        .default(false),
-    })
-    .prefault({}),
+  ai: aiSection,
   /** Who converts documents when the programs of this machine do not do. */
-  documents: z
-    .strictObject({
-      /** The most that a conversion may cost that names no cap, in credits. (Default: 100) */
-      defaultCap: z.number(must("a number of credits")).nonnegative(must("a number of credits from 0")).default(100),
-      /** Endpoints of hosted providers, asked in this order. (Default: none) */
-      hosted: z
-        .strictObject({
-          custom_vlm: hostedEndpoint(),
-          hosted_ai_a: hostedEndpoint(),
-          hosted_ai_b: hostedEndpoint(),
-        })
-        .prefault({}),
-    })
-    .prefault({}),
+  documents: documentsSection,
   /** The most a request may take. */
   limits: z
     .strictObject({
@@ -218,57 +133,6 @@ export const fileSchema = z.strictObject({
 /** What `svc.config.ts` may say; every key is optional. */
 export type SvcConfig = z.input<typeof fileSchema>;
 
-const entries = (text: string): string[] =>
-  text
-    .split(",")
-    .map((entry) => entry.trim())
-    .filter(Boolean);
-const databaseUrl = z.url({
-  protocol: /^postgres(ql)?$/,
-  ...must("a URL such as postgres://user:password@host:5432/name, special characters in the password percent-encoded"),
-});
-const secretRule = must(
-  "secrets of at least 32 characters, newest first, separated by commas; try `openssl rand -hex 32`",
-);
-
-/** OpenID Connect: a URL without query and fragment, over TLS. This machine needs none, for tests. */
-function isIssuer(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname, username, password } = new URL(text);
-  const isLocal = hostname === "localhost" || hostname === "127.0.0.1";
-  return (protocol === "https:" || (protocol === "http:" && isLocal)) && !username && !password && !/[?#@]/.test(text);
-}
-
-/** The environment variables. Read once, by name; a blank one counts as unset. `OTEL_*` is taken as it is. */
-export const environmentSchema = z.object({
-  NODE_ENV: z.string().optional(),
-  PORT: z.string().regex(/^\d+$/, must(portNumber)).transform(Number).pipe(port()).optional(),
-  DATABASE_URL: databaseUrl.optional(),
-  DATABASE_SYSTEM_URL: databaseUrl.optional(),
-  DATABASE_AUTH_URL: databaseUrl.optional(),
-  DATABASE_ADMIN_URL: databaseUrl.optional(),
-  DATABASE_REPLICATION_URL: databaseUrl.optional(),
-  DATABASE_REPLICA_URLS: z.string().default("").transform(entries).pipe(z.array(databaseUrl)),
-  AUTHLIB_URL: z.string().optional(),
-  AUTHLIB_SECRET: z
-    .string()
-    .default("")
-    .transform(entries)
-    .pipe(z.array(z.string().min(32, secretRule))),
-  GOOGLE_CLIENT_ID: z.string().optional(),
-  GOOGLE_CLIENT_SECRET: z.string().optional(),
-  GOOGLE_ISSUER: z
-    .string()
-    .refine(isIssuer, must("an issuer such as https://accounts.google.com, with http only on localhost or 127.0.0.1"))
-    .default("https://accounts.google.com"),
-  SVC_PLAN: plan().optional(),
-  AI_BASE_URL: z.url({ protocol: /^https?$/, ...must("a URL such as https://ai.example.com/v1") }).optional(),
-  AI_API_KEY: z.string().optional(),
-  LOG_LEVEL: z
-    .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"], must("a level, such as info or debug"))
-    .default("info"),
-});
-
 type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
 
 /** The configuration in effect, deeply frozen. Folders are absolute; customDomains are origins. */
@@ -306,38 +170,4 @@ export type EffectiveConfig = Frozen<
  */
 export function defineConfig(config: SvcConfig): SvcConfig {
   return config;
-}
-
-const SECRET_NAME = /secret|password|token|api_?key|headers/i;
-const MASK = "***";
-
-/**
- * Prints the configuration, one `path: value` per line, with secrets and the passwords of URLs masked.
- *
- * @example
- * console.log(describeConfig(await loadConfig())); // database.url: postgres://svc:***@db:5432/app
- */
-export function describeConfig(config: EffectiveConfig): string {
-  const lines = (path: string, value: unknown): string[] => {
-    if (value === null || typeof value !== "object" || Array.isArray(value)) return [`${path}: ${show(path, value)}`];
-    return Object.entries(value).flatMap(([key, inner]) => lines(path ? `${path}.${key}` : key, inner));
-  };
-  return lines("", config).join("\n");
-}
-
-function show(path: string, value: unknown): string {
-  if (Array.isArray(value)) return value.map((entry) => show(path, entry)).join(", ") || "none";
-  if (value === null || value === undefined) return "none";
-  return SECRET_NAME.test(path) ? MASK : maskUrl(String(value));
-}
-
-/** Masks what a URL can hide: its password, over http also its user name (often a token), and telling parameters. */
-function maskUrl(text: string): string {
-  if (!URL.canParse(text)) return text;
-  const url = new URL(text);
-  if (url.password) url.password = MASK;
-  if (url.username && url.protocol.startsWith("http")) url.username = MASK;
-  for (const name of new Set(url.searchParams.keys())) if (SECRET_NAME.test(name)) url.searchParams.set(name, MASK);
-  // Unchanged text stays as written: the parser would add a slash to a bare origin.
-  return url.href.includes(MASK) ? url.href : text;
 }

@@ -7,7 +7,8 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { z } from "zod";
-import { type EffectiveConfig, environmentSchema, fileSchema } from "./config.ts";
+import { type EffectiveConfig, fileSchema } from "./config.ts";
+import { environmentSchema } from "./config-environment.ts";
 import { byNearness } from "./nearest.ts";
 import { checkOrigin } from "./origin.ts";
 

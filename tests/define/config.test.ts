@@ -6,7 +6,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { defineConfig, describeConfig } from "../../src/define/config.ts";
+import { defineConfig } from "../../src/define/config.ts";
+import { describeConfig } from "../../src/define/describe-config.ts";
 import { ConfigError, loadConfig } from "../../src/define/load-config.ts";
 
 const folders: string[] = [];

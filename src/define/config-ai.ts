@@ -1,0 +1,67 @@
+/** The keys `ai` and `documents` of `svc.config.ts`: models, providers, and what they may cost. */
+import { z } from "zod";
+import { milliseconds, must, whole } from "./config-rules.ts";
+
+const model = (name: string) =>
+  z
+    .string(must(`a model's name, such as "${name}"`))
+    .min(1, must("a model's name"))
+    .default(name);
+const hostedEndpoint = () =>
+  z
+    .strictObject({
+      /** Of an endpoint that speaks OpenAI's protocol. */
+      baseUrl: z.url({ protocol: /^https?$/, ...must("a URL such as https://ai.example.com/v1") }),
+      apiKey: z.string().optional(),
+      model: z.string(must("a model's name")).min(1, must("a model's name")),
+      /** What a page costs. */
+      creditsPerPage: z.number(must("a number of credits")).nonnegative(must("a number of credits from 0")),
+      /** (Default: asks for all of the text as Markdown) */
+      prompt: z.string().optional(),
+      /** For one call, in milliseconds. (Default: 120000) */
+      timeMs: milliseconds().optional(),
+    })
+    .optional();
+/** Which models answer, and what they may cost. */
+export const aiSection = z
+  .strictObject({
+    /** For chat and stream. (Default: "gpt-4o-mini") */
+    chatModel: model("gpt-4o-mini"),
+    /** (Default: "local-hash", which compares words, not meaning) */
+    embeddingModel: model("local-hash"),
+    /** How many numbers an embedding has. (Default: 384, those of local-hash) */
+    embeddingDimensions: whole(1, 16_000, "numbers", 384).default(384),
+    /** (Default: "local-hash") */
+    rerankModel: model("local-hash"),
+    /** (Default: "local-tesseract") */
+    visionModel: model("local-tesseract"),
+    /** (Default: "local-espeak") */
+    speechModel: model("local-espeak"),
+    /** (Default: "local-pocketsphinx") */
+    transcriptionModel: model("local-pocketsphinx"),
+    /** How long one attempt at a provider may take, in milliseconds. (Default: 60000) */
+    timeoutMs: milliseconds().default(60_000),
+    /** The most one request may cost, in credits. (Default: 100) */
+    creditsPerRequest: z.number(must("a number of credits")).positive(must("a number of credits above 0")).default(100),
+    /** The most a user may spend in 24 hours, in credits; false: no limit. (Default: false) */
+    creditsPerUserPerDay: z
+      .union([z.literal(false), z.number().positive()], must("a number of credits above 0, or false for no limit"))
+      .default(false),
+  })
+  .prefault({});
+
+/** Who converts documents when the programs of this machine do not do. */
+export const documentsSection = z
+  .strictObject({
+    /** The most that a conversion may cost that names no cap, in credits. (Default: 100) */
+    defaultCap: z.number(must("a number of credits")).nonnegative(must("a number of credits from 0")).default(100),
+    /** Endpoints of hosted providers, asked in this order. (Default: none) */
+    hosted: z
+      .strictObject({
+        custom_vlm: hostedEndpoint(),
+        hosted_ai_a: hostedEndpoint(),
+        hosted_ai_b: hostedEndpoint(),
+      })
+      .prefault({}),
+  })
+  .prefault({});

@@ -1,0 +1,54 @@
+/** The environment variables, with the sentence an operator reads when one is wrong. Next hop: `load-config.ts`. */
+import { z } from "zod";
+import { must, plan, port, portNumber } from "./config-rules.ts";
+
+const entries = (text: string): string[] =>
+  text
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter(Boolean);
+const databaseUrl = z.url({
+  protocol: /^postgres(ql)?$/,
+  ...must("a URL such as postgres://user:password@host:5432/name, special characters in the password percent-encoded"),
+});
+const secretRule = must(
+  "secrets of at least 32 characters, newest first, separated by commas; try `openssl rand -hex 32`",
+);
+
+/** OpenID Connect: a URL without query and fragment, over TLS. This machine needs none, for tests. */
+function isIssuer(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password } = new URL(text);
+  const isLocal = hostname === "localhost" || hostname === "127.0.0.1";
+  return (protocol === "https:" || (protocol === "http:" && isLocal)) && !username && !password && !/[?#@]/.test(text);
+}
+
+/** The environment variables. Read once, by name; a blank one counts as unset. `OTEL_*` is taken as it is. */
+export const environmentSchema = z.object({
+  NODE_ENV: z.string().optional(),
+  PORT: z.string().regex(/^\d+$/, must(portNumber)).transform(Number).pipe(port()).optional(),
+  DATABASE_URL: databaseUrl.optional(),
+  DATABASE_SYSTEM_URL: databaseUrl.optional(),
+  DATABASE_AUTH_URL: databaseUrl.optional(),
+  DATABASE_ADMIN_URL: databaseUrl.optional(),
+  DATABASE_REPLICATION_URL: databaseUrl.optional(),
+  DATABASE_REPLICA_URLS: z.string().default("").transform(entries).pipe(z.array(databaseUrl)),
+  AUTHLIB_URL: z.string().optional(),
+  AUTHLIB_SECRET: z
+    .string()
+    .default("")
+    .transform(entries)
+    .pipe(z.array(z.string().min(32, secretRule))),
+  GOOGLE_CLIENT_ID: z.string().optional(),
+  GOOGLE_CLIENT_SECRET: z.string().optional(),
+  GOOGLE_ISSUER: z
+    .string()
+    .refine(isIssuer, must("an issuer such as https://accounts.google.com, with http only on localhost or 127.0.0.1"))
+    .default("https://accounts.google.com"),
+  SVC_PLAN: plan().optional(),
+  AI_BASE_URL: z.url({ protocol: /^https?$/, ...must("a URL such as https://ai.example.com/v1") }).optional(),
+  AI_API_KEY: z.string().optional(),
+  LOG_LEVEL: z
+    .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"], must("a level, such as info or debug"))
+    .default("info"),
+});

@@ -1,0 +1,36 @@
+/** The configuration in effect as text, for a person: without its secrets. */
+import type { EffectiveConfig } from "./config.ts";
+
+const SECRET_NAME = /secret|password|token|api_?key|headers/i;
+const MASK = "***";
+
+/**
+ * Prints the configuration, one `path: value` per line, with secrets and the passwords of URLs masked.
+ *
+ * @example
+ * console.log(describeConfig(await loadConfig())); // database.url: postgres://svc:***@db:5432/app
+ */
+export function describeConfig(config: EffectiveConfig): string {
+  const lines = (path: string, value: unknown): string[] => {
+    if (value === null || typeof value !== "object" || Array.isArray(value)) return [`${path}: ${show(path, value)}`];
+    return Object.entries(value).flatMap(([key, inner]) => lines(path ? `${path}.${key}` : key, inner));
+  };
+  return lines("", config).join("\n");
+}
+
+function show(path: string, value: unknown): string {
+  if (Array.isArray(value)) return value.map((entry) => show(path, entry)).join(", ") || "none";
+  if (value === null || value === undefined) return "none";
+  return SECRET_NAME.test(path) ? MASK : maskUrl(String(value));
+}
+
+/** Masks what a URL can hide: its password, over http also its user name (often a token), and telling parameters. */
+function maskUrl(text: string): string {
+  if (!URL.canParse(text)) return text;
+  const url = new URL(text);
+  if (url.password) url.password = MASK;
+  if (url.username && url.protocol.startsWith("http")) url.username = MASK;
+  for (const name of new Set(url.searchParams.keys())) if (SECRET_NAME.test(name)) url.searchParams.set(name, MASK);
+  // Unchanged text stays as written: the parser would add a slash to a bare origin.
+  return url.href.includes(MASK) ? url.href : text;
+}
