@@ -3158,6 +3158,29 @@ $function$
 grant execute to svc_system
 comment: Stored objects, newest first: one, those of a user, or all; at most so many.
 
+-- Function svc_private.list_usage(text,text,integer,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.list_usage(only_user text, only_model text, days integer, most integer)
+ RETURNS TABLE(day date, user_id text, email text, model text, calls bigint, input_tokens bigint, output_tokens bigint, charged numeric, reserved numeric)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select (l.created_at at time zone 'UTC')::date as day, l.user_id, u.email, l.model,
+         count(*) filter (where l.state <> 'released'),
+         coalesce(sum(l.input_tokens), 0), coalesce(sum(l.output_tokens), 0), coalesce(sum(l.charged), 0),
+         coalesce(sum(l.reserved) filter (where l.state = 'reserved' and l.expires_at > now()), 0)
+    from svc.ai_ledger l
+    left join auth."user" u on u.id = l.user_id
+   where (only_user is null or l.user_id = only_user or u.email = lower(only_user))
+     and (only_model is null or l.model = only_model)
+     and l.created_at >= (date_trunc('day', now() at time zone 'UTC') - make_interval(days => list_usage.days - 1)) at time zone 'UTC'
+   group by 1, 2, 3, 4
+   order by 1 desc, 8 desc, 2 nulls first, 4
+   limit most
+$function$
+grant execute to svc_system
+comment: Calls, tokens and credits of the AI ledger by day, user and model, the latest day first.
+
 -- Function svc_private.lock_run(uuid,bigint) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.lock_run(run_id uuid, held bigint)
  RETURNS svc.workflow_runs
@@ -3670,13 +3693,13 @@ CREATE OR REPLACE FUNCTION svc_private.settle_credits(reservation bigint, amount
  SET search_path TO ''
 AS $function$
   update svc.ai_ledger l
-     set state = 'settled', charged = settle_credits.amount, settled_at = clock_timestamp(),
+     set state = 'settled', charged = least(settle_credits.amount, l.reserved), settled_at = clock_timestamp(),
          input_tokens = settle_credits.used_input, output_tokens = settle_credits.used_output
    where l.id = settle_credits.reservation and l.state = 'reserved'
   returning l.charged
 $function$
 grant execute to svc_system
-comment: Charges a reservation, once: null when it was settled or released before.
+comment: Charges a reservation, once, and at most what it holds; null when it was settled or released before.
 
 -- Function svc_private.settle_waits(uuid) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.settle_waits(run_id uuid)

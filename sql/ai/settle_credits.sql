@@ -1,6 +1,7 @@
 -- Ends a reservation with what the call really cost. Called by src/ai/credits.ts as svc_system.
 --
--- A call that used more than was reserved is charged in full: the ledger says what happened, and the next call sees it.
+-- Never more than was reserved is charged: caps are promises, and an estimate that was too low is not the caller's to pay.
+-- The tokens are written down in full, so that an operator sees where estimates fall short.
 
 create or replace function svc_private.settle_credits(
   reservation bigint, amount numeric, used_input integer, used_output integer
@@ -11,7 +12,7 @@ volatile
 set search_path = ''
 as $$
   update svc.ai_ledger l
-     set state = 'settled', charged = settle_credits.amount, settled_at = clock_timestamp(),
+     set state = 'settled', charged = least(settle_credits.amount, l.reserved), settled_at = clock_timestamp(),
          input_tokens = settle_credits.used_input, output_tokens = settle_credits.used_output
    where l.id = settle_credits.reservation and l.state = 'reserved'
   returning l.charged
@@ -20,4 +21,4 @@ $$;
 grant execute on function svc_private.settle_credits(bigint, numeric, integer, integer) to svc_system;
 
 comment on function svc_private.settle_credits(bigint, numeric, integer, integer) is
-  'Charges a reservation, once: null when it was settled or released before.';
+  'Charges a reservation, once, and at most what it holds; null when it was settled or released before.';

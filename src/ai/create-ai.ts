@@ -1,7 +1,8 @@
 /**
  * The `ai` module of an application: what `svc codegen` writes into `backend/generated/ai.ts` calls this. Each operation
  * reserves its credits, calls the provider of its model, and settles.
- * Next hop: `paid.ts` for the credits, `provider.ts` for the providers, `speech.ts` for what has to do with files.
+ * Next hop: `paid.ts` for the credits, `provider.ts` for the providers, `stream.ts`, and `speech.ts` for what has to do
+ * with files.
  */
 import { SvcError } from "../errors/svc-error.ts";
 import { type AiCall, currentAiCall } from "./call.ts";
@@ -9,6 +10,7 @@ import type { Usage } from "./credits.ts";
 import { paid, signalFor, tokensOf, tokensOfMessages, totalled } from "./paid.ts";
 import { type ContentPart, type Message, type Provider, providerFailed } from "./provider.ts";
 import { type Speech, speech } from "./speech.ts";
+import { streamed } from "./stream.ts";
 
 export interface CallOptions {
   /** (Default: that of svc.config.ts) */
@@ -75,33 +77,10 @@ export function createAi(): Ai {
       const model = given ?? call.services.config.chatModel;
       const stream = able(call, model, "stream");
       const messages = checkMessages(options.messages);
-      return streamed();
-
-      async function* streamed() {
-        const estimate = { inputTokens: tokensOfMessages(options.system, messages), outputTokens: maxTokens };
-        const { userId, services } = call;
-        const reservation = await services.credits.reserve({ userId, operation: "stream", model, estimate });
-        const left = new AbortController();
-        const both = AbortSignal.any([left.signal, signalFor(call, signal)]);
-        let outputTokens = 0;
-        let ended = false;
-        try {
-          const { text, usage } = stream({ ...options, messages, model, maxTokens, signal: both });
-          for await (const part of text) {
-            outputTokens += tokensOf(part);
-            yield part;
-          }
-          ended = true;
-          await reservation.settle(await usage);
-        } finally {
-          left.abort(new Error("nobody reads the stream any more"));
-          // What had been said is charged by estimate: the provider did not get to count it.
-          if (!ended) {
-            const used = { inputTokens: estimate.inputTokens, outputTokens };
-            await (outputTokens > 0 ? reservation.settle(used) : reservation.release());
-          }
-        }
-      }
+      const estimate = { inputTokens: tokensOfMessages(options.system, messages), outputTokens: maxTokens };
+      return streamed(call, { operation: "stream", model, estimate }, (left) =>
+        stream({ ...options, messages, model, maxTokens, signal: AbortSignal.any([left, signalFor(call, signal)]) }),
+      );
     },
 
     async embed(text, { model: given, signal } = {}) {

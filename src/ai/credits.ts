@@ -16,7 +16,7 @@ export interface Usage {
 }
 
 export interface Reservation {
-  /** Charges what was used. @returns the credits */
+  /** Charges what was used, and at most what was reserved. @returns the credits */
   settle(usage: Pick<Usage, "inputTokens" | "outputTokens">): Promise<number>;
   /** Charges an amount that the provider named. @returns the credits */
   settleAmount(amount: number): Promise<number>;
@@ -59,9 +59,9 @@ export function createCredits(pool: pg.Pool, config: EffectiveConfig["ai"]): Cre
         userCap,
       ]);
       const settle = async (credits: number, input: number | null, output: number | null) => {
-        const text = "select svc_private.settle_credits($1, $2, $3, $4)";
-        await pool.query({ name: "svc_settle_credits", text }, [id, credits, input, output]);
-        return credits;
+        const text = "select svc_private.settle_credits($1, $2, $3, $4)::float8 as it";
+        const { rows } = await pool.query({ name: "svc_settle_credits", text }, [id, credits, input, output]);
+        return Number(rows[0]?.it ?? 0);
       };
       return {
         settle: async (usage) => settle(await price(model, usage), usage.inputTokens, usage.outputTokens),

@@ -87,6 +87,7 @@ export function openAiCompatible({ baseUrl, apiKey, timeoutMs }: EffectiveConfig
         try {
           const { result } = await started;
           for await (const part of result.textStream) yield part;
+          request.signal.throwIfAborted(); // the SDK ends an aborted stream as if it were whole
           if (failure === undefined && (await result.finishReason) === "error") failure = new Error("cut short");
         } catch (error) {
           failure ??= error;

@@ -16,6 +16,7 @@ await runMain(
       worker: () => import("./worker.ts").then((file) => file.workerCommand),
       migrate: () => import("./migrate.ts").then((file) => file.migrateCommand),
       codegen: () => import("./codegen.ts").then((file) => file.codegenCommand),
+      ai: () => import("./ai.ts").then((file) => file.aiCommand),
       convert: () => import("./convert.ts").then((file) => file.convertCommand),
       doctor: () => import("./doctor.ts").then((file) => file.doctorCommand),
       prepare: () => import("./prepare.ts").then((file) => file.prepareCommand),

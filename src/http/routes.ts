@@ -10,6 +10,7 @@ import { complete, type RouteDefinition, type RouteResult } from "../define/http
 import { SvcError } from "../errors/svc-error.ts";
 import { isJson, mediaType } from "./body.ts";
 import { exchangeOf } from "./exchange.ts";
+import { isPieces, type Pieces, sendPieces } from "./pieces.ts";
 import type { ProcedureTransport } from "./procedures.ts";
 import { type SvcRequest, toSvcRequest } from "./request.ts";
 
@@ -24,7 +25,7 @@ export function applicationRoutes(routes: readonly RouteDefinition[], transport:
 }
 
 interface Answer extends Required<Pick<RouteResult, "status" | "headers">> {
-  body: string | Uint8Array | ReadableStream | undefined;
+  body: string | Uint8Array | ReadableStream | Pieces | undefined;
 }
 
 function routeEndpoint(route: RouteDefinition, { authenticate, runtime, limits }: RouteTransport): RequestHandler {
@@ -76,7 +77,7 @@ async function encode(route: RouteDefinition, result: unknown): Promise<Answer> 
   if (checked instanceof Uint8Array || checked instanceof ReadableStream) {
     return withType("application/octet-stream", checked);
   }
-  if (isAsyncIterable(checked)) return withType("text/plain; charset=utf-8", asStream(checked));
+  if (isPieces(checked)) return withType("text/plain; charset=utf-8", checked);
   return withType("application/json; charset=utf-8", JSON.stringify(checked));
 
   function withType(type: string, body: Answer["body"]): Answer {
@@ -84,19 +85,13 @@ async function encode(route: RouteDefinition, result: unknown): Promise<Answer> 
   }
 }
 
-const isAsyncIterable = (body: unknown): body is AsyncIterable<string | Uint8Array> =>
-  typeof body === "object" && body !== null && Symbol.asyncIterator in body;
-
-/** Text and bytes as they come, such as the answer of a language model. */
-function asStream(parts: AsyncIterable<string | Uint8Array>): ReadableStream {
-  const stream = Readable.from(parts, { objectMode: false });
-  return Readable.toWeb(stream) as unknown as ReadableStream;
-}
-
 async function send(response: Response, { status, headers, body }: Answer): Promise<void> {
-  response.writeHead(status, { "cache-control": "no-store", ...headers });
-  if (body instanceof ReadableStream && response.req.method === "HEAD") {
-    body.cancel().catch(() => {});
+  const head = () => void response.writeHead(status, { "cache-control": "no-store", ...headers });
+  const isHead = response.req.method === "HEAD";
+  if (isPieces(body) && !(body instanceof ReadableStream) && !isHead) return sendPieces(body, response, head);
+  head();
+  if (isHead) {
+    if (body instanceof ReadableStream) body.cancel().catch(() => {});
     response.end();
   } else if (body instanceof ReadableStream) {
     // Whichever side breaks ends the other: the client sees a cut answer, the source is cancelled.
@@ -104,5 +99,5 @@ async function send(response: Response, { status, headers, body }: Answer): Prom
     pipeline(stream, response, (error) => {
       if (error && !response.writableFinished) exchangeOf(response).error = error;
     });
-  } else response.end(body);
+  } else response.end(body as string | Uint8Array | undefined);
 }

@@ -12,6 +12,7 @@ import { Connection, type RealtimeStatus } from "./realtime/connection.ts";
 import { type Seen, WatchedQuery } from "./realtime/watched-query.ts";
 import { failure, request, type Transport } from "./request.ts";
 import { convertRows } from "./rows.ts";
+import { pieces } from "./stream.ts";
 import { decode, encode } from "./wire.ts";
 
 export interface SvcClientOptions<Api extends Operations = Operations> {
@@ -40,6 +41,9 @@ export interface QueryOptions extends CallOptions {
   /** Tries after the first one, when no answer came or the service is busy. (Default: 2) */
   retries?: number;
 }
+
+/** As for `fetch`, with headers as an object. */
+export type RouteInit = Omit<RequestInit, "headers"> & { headers?: Record<string, string> };
 
 /** Arguments may be left out where the operation allows it. */
 type Arguments<O extends Operation, Options> =
@@ -88,7 +92,17 @@ export interface SvcClient<Api extends Operations = Operations> {
    * @param path below the service's origin, for example "/api/hello/ann"
    * @throws SvcError NETWORK_ERROR, TIMEOUT
    */
-  fetch(path: string, init?: Omit<RequestInit, "headers"> & { headers?: Record<string, string> }): Promise<Response>;
+  fetch(path: string, init?: RouteInit): Promise<Response>;
+  /**
+   * The text of one of the application's own routes, piece by piece as it comes, such as what a language model says.
+   * Leaving the loop, or aborting `init.signal`, ends the request, and what the service does for it. `timeoutMs` of the
+   * client is for the beginning of the answer alone.
+   *
+   * @throws SvcError by code; NETWORK_ERROR when the answer breaks off; or the signal's reason
+   * @example
+   * for await (const part of client.stream("/api/story")) text += part;
+   */
+  stream(path: string, init?: RouteInit): AsyncIterable<string>;
 }
 
 /**
@@ -164,7 +178,7 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
     return query;
   }
 
-  return {
+  const client: SvcClient<Api> = {
     api,
     auth,
     query(operation, ...[args, given]) {
@@ -205,7 +219,9 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
         return send(await auth["~svc"].credentials(signal));
       });
     },
+    stream: (path, init) => pieces(() => client.fetch(path, init), init?.signal ?? undefined),
   };
+  return client;
 }
 
 function toBody(name: string, args: unknown, watch?: true): string | FormData {

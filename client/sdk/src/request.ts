@@ -39,7 +39,7 @@ export async function request(transport: Transport, path: string, options: Reque
   }
   const answer = parse(text);
   if (response.ok && answer !== undefined) return answer;
-  throw toError(response, answer);
+  throw toError(response, text);
 }
 
 /** Why `fetch` rejected: the signal's doing, or the network's. Browsers give no more than that. */
@@ -59,7 +59,9 @@ function parse(text: string): unknown {
   }
 }
 
-function toError(response: Response, answer: unknown): SvcError {
+/** What an answer that is none says, by the service or by something before it. */
+export function toError(response: Response, text: string): SvcError {
+  const answer = parse(text);
   const { status } = response;
   const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
   const retryAfter = Number.isFinite(seconds) ? { retryAfter: seconds } : {};

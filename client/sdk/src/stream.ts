@@ -1,0 +1,37 @@
+/** Text that arrives piece by piece, as the body of a route. */
+import { SvcError } from "./error.ts";
+import { toError } from "./request.ts";
+
+export async function* pieces(
+  ask: () => Promise<Response>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<string, undefined> {
+  const response = await ask();
+  if (!response.ok) throw toError(response, await response.text());
+  const reader = response.body?.getReader();
+  if (!reader) return;
+  const decoder = new TextDecoder();
+  // A read that waits ends with it; the service sees that nobody listens any more.
+  const leave = () => reader.cancel().catch(() => {});
+  signal?.addEventListener("abort", leave);
+  try {
+    for (let done = false; !done; ) {
+      signal?.throwIfAborted();
+      const read = await reader.read().catch(brokenOff);
+      signal?.throwIfAborted();
+      const text = decoder.decode(read.value, { stream: !read.done });
+      if (text !== "") yield text;
+      done = read.done;
+    }
+  } finally {
+    signal?.removeEventListener("abort", leave);
+    void leave();
+  }
+}
+
+function brokenOff(cause: unknown): never {
+  throw new SvcError("NETWORK_ERROR", "The answer broke off.", {
+    hint: "What has arrived may be incomplete. Ask again.",
+    cause,
+  });
+}

@@ -1,0 +1,64 @@
+/**
+ * A stream of text that is paid for: reserved when the first piece is asked for, settled at its end. It ends as soon as
+ * its reader leaves, also while the provider is silent.
+ * Next hop: `credits.ts`.
+ */
+import type { AiCall } from "./call.ts";
+import type { CreditRequest } from "./credits.ts";
+import { tokensOf } from "./paid.ts";
+import type { TokenCount } from "./provider.ts";
+
+type StreamRequest = Omit<CreditRequest, "userId"> & { estimate: TokenCount };
+
+/** @param start gets a signal for the reader having left */
+export function streamed(
+  call: AiCall,
+  request: StreamRequest,
+  start: (left: AbortSignal) => { text: AsyncIterable<string>; usage: Promise<TokenCount> },
+): AsyncIterableIterator<string> {
+  const left = new AbortController();
+  const parts = paidParts(call, request, left, start);
+  // A generator that waits for the provider hears of its end only with the next piece.
+  const leave = () => left.abort(new Error("nobody reads the stream any more"));
+  return {
+    next: () => parts.next(),
+    return() {
+      leave();
+      return parts.return(undefined);
+    },
+    throw(error) {
+      leave();
+      return parts.throw(error);
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+async function* paidParts(
+  { services, userId }: AiCall,
+  request: StreamRequest,
+  left: AbortController,
+  start: Parameters<typeof streamed>[2],
+): AsyncGenerator<string, undefined> {
+  const reservation = await services.credits.reserve({ userId, ...request });
+  let outputTokens = 0;
+  let ended = false;
+  try {
+    const { text, usage } = start(left.signal);
+    for await (const part of text) {
+      outputTokens += tokensOf(part);
+      yield part;
+    }
+    ended = true;
+    await reservation.settle(await usage);
+  } finally {
+    left.abort(new Error("the stream is over"));
+    // What had been said is charged by estimate: the provider did not get to count it.
+    if (!ended) {
+      const used = { inputTokens: request.estimate.inputTokens, outputTokens };
+      await (outputTokens > 0 ? reservation.settle(used) : reservation.release());
+    }
+  }
+}

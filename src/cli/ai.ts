@@ -1,0 +1,81 @@
+/**
+ * `svc ai usage`: who used which model on which day, and what it cost, by the ledger.
+ * Next hop: `sql/ai/list_usage.sql`.
+ */
+import { defineCommand } from "citty";
+import pg from "pg";
+import { DefinitionError } from "../define/definition-error.ts";
+import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
+import { table } from "./table.ts";
+
+interface UsageRow {
+  day: string;
+  user_id: string | null;
+  email: string | null;
+  model: string;
+  calls: string;
+  input_tokens: string;
+  output_tokens: string;
+  charged: string;
+  reserved: string;
+}
+
+const usage = defineCommand({
+  meta: { name: "usage", description: "What was used and spent, by day, user and model." },
+  args: {
+    ...cwdArgument,
+    days: { type: "string", description: "How many days (UTC), with today. (Default: 7)", default: "7" },
+    user: { type: "string", description: "Only this user, by id or e-mail address." },
+    model: { type: "string", description: "Only this model." },
+    limit: { type: "string", description: "Rows at most. (Default: 100)", default: "100" },
+  },
+  run: ({ args }) =>
+    run(args.cwd, async () => {
+      const [days, limit] = [numberOf("days", args.days), numberOf("limit", args.limit)];
+      const rows = await read(args.cwd, [args.user ?? null, args.model ?? null, days, limit]);
+      const head = ["day (UTC)", "user", "model", "calls", "tokens in", "tokens out", "credits", "reserved"];
+      process.stdout.write(table(head, rows.map(line)));
+      const sum = rows.reduce((total, row) => total + Number(row.charged), 0);
+      say(`${amount(String(sum))} credits in ${days === 1 ? "1 day" : `${days} days`}${more(rows.length, limit)}.`);
+    }),
+});
+
+export const aiCommand = defineCommand({
+  meta: { name: "ai", description: "What AI calls and paid conversions cost." },
+  subCommands: { usage },
+});
+
+async function read(cwd: string, values: unknown[]): Promise<UsageRow[]> {
+  const cluster = await openDatabase(await readConfig(cwd));
+  const client = new pg.Client({ connectionString: cluster.urls.system, application_name: "svc ai" });
+  try {
+    await client.connect();
+    const text = "select l.*, l.day::text as day from svc_private.list_usage($1, $2, $3, $4) l";
+    return (await client.query<UsageRow>(text, values)).rows;
+  } finally {
+    await client.end();
+    await cluster.stop();
+  }
+}
+
+const line = (row: UsageRow): string[] => [
+  row.day,
+  row.email ?? row.user_id ?? "system",
+  row.model,
+  row.calls,
+  row.input_tokens,
+  row.output_tokens,
+  amount(row.charged),
+  Number(row.reserved) > 0 ? amount(row.reserved) : "-",
+];
+
+/** Without the noise of binary fractions. */
+const amount = (credits: string) => String(Number(Number(credits).toFixed(6)));
+
+const more = (rows: number, limit: number) => (rows === limit ? `, of the first ${limit} lines alone` : "");
+
+function numberOf(name: string, text: string): number {
+  const number = Number(text);
+  if (Number.isInteger(number) && number > 0 && number <= 10_000) return number;
+  throw new DefinitionError(`--${name} ${text} is no whole number from 1 to 10000.`);
+}

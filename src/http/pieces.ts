@@ -1,0 +1,53 @@
+/**
+ * Answers that come piece by piece from an async iterable, such as the text of a language model.
+ * Next hop: `routes.ts` sends them.
+ */
+import { pipeline, Readable } from "node:stream";
+import type { Response } from "express";
+import { exchangeOf } from "./exchange.ts";
+
+export type Pieces = AsyncIterable<string | Uint8Array>;
+
+export const isPieces = (body: unknown): body is Pieces =>
+  typeof body === "object" && body !== null && Symbol.asyncIterator in body;
+
+/**
+ * Begins with the first piece: what fails before it is an error with a status, not half an answer. Whichever side breaks
+ * ends the other: the client sees a cut answer, the source is left.
+ *
+ * @param head writes status and headers
+ */
+export async function sendPieces(pieces: Pieces, response: Response, head: () => void): Promise<void> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  const leave = () => void iterator.return?.().catch(() => {});
+  response.once("close", leave);
+  let first: IteratorResult<string | Uint8Array>;
+  try {
+    first = await iterator.next();
+  } catch (error) {
+    if (response.closed) return; // nobody is there to be told
+    throw error;
+  } finally {
+    response.off("close", leave);
+  }
+  head();
+  const all = Readable.from(startingWith(first, iterator), { objectMode: false, highWaterMark: 0 });
+  pipeline(all, response, (error) => {
+    if (error && !response.writableFinished) exchangeOf(response).error = error;
+  });
+}
+
+function startingWith<T>(first: IteratorResult<T>, rest: AsyncIterator<T>): AsyncIterableIterator<T> {
+  let isFirst = true;
+  return {
+    next() {
+      if (!isFirst) return rest.next();
+      isFirst = false;
+      return Promise.resolve(first);
+    },
+    return: async (value) => (await rest.return?.(value)) ?? { done: true, value },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}

@@ -1,0 +1,149 @@
+/** A model's text on its way to the SDK: piece by piece, with errors that have a status, and ended by whoever leaves. */
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts";
+import { loadConfig } from "../../src/define/load-config.ts";
+import { createAi, createSvcHttpRouteBuilders, v } from "../../src/index.ts";
+import { aiProvider } from "../support/ai-provider.ts";
+import { database } from "../support/database.ts";
+import { apiWith, TestService } from "../support/service.ts";
+
+const ai = createAi();
+const tell = createSvcHttpRouteBuilders()
+  .post.path("/api/tell")
+  .input(v.object({ text: v.string() }))
+  .handler(({ input }) => ({ body: ai.stream({ messages: [{ role: "user", content: input.text }] }) }));
+
+const db = database();
+const provider = aiProvider();
+let svc: TestService;
+let userId: string;
+let client: ReturnType<typeof createSvcClient>;
+
+beforeAll(async () => {
+  const base = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
+  const ai = { ...base.ai, chatModel: "gpt-test", creditsPerRequest: 5, baseUrl: provider.url, apiKey: "a key" };
+  svc = new TestService(db, apiWith({ httpRoutes: { tell } }), { ai } as object);
+  await svc.start();
+  const auth = createAuthClient(svc.url, { sessionTokenStorage: "memory" });
+  userId = (await auth.signUp("ann@example.com", "correct horse", "Ann")).id;
+  client = createSvcClient({ api: {}, baseUrl: svc.url, auth });
+});
+afterAll(() => svc.stop());
+
+const headers = { "content-type": "application/json" };
+const story = (text = "hello", signal?: AbortSignal) =>
+  client.stream("/api/tell", { method: "POST", headers, body: JSON.stringify({ text }), ...(signal && { signal }) });
+
+/** The provider begins to answer, and is held there. */
+function held(): Promise<{ response: ServerResponse; say(content: string): void }> {
+  return new Promise((resolve) => {
+    provider.fault = (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const say = (content: string) =>
+        response.write(`data: ${JSON.stringify({ id: "1", choices: [{ index: 0, delta: { content } }] })}\n\n`);
+      resolve({ response, say });
+      return true;
+    };
+  });
+}
+
+async function all<T>(parts: AsyncIterable<T>): Promise<T[]> {
+  const read: T[] = [];
+  for await (const part of parts) read.push(part);
+  return read;
+}
+
+const lastLine = async () =>
+  (
+    await db.sql("select state, charged::float8 from svc.ai_ledger where user_id = $1 order by id desc limit 1", [
+      userId,
+    ])
+  )[0];
+
+test("the SDK iterates over the pieces", async () => {
+  expect((await all(story())).join("")).toBe("one two three");
+});
+
+test("a piece arrives as soon as the provider has said it", async () => {
+  const provided = held();
+  const parts = story()[Symbol.asyncIterator]();
+  const first = parts.next();
+  const { say, response } = await provided;
+  say("first");
+  expect((await first).value).toBe("first");
+  const second = parts.next();
+  say("second");
+  expect((await second).value).toBe("second");
+  const gone = once(response, "close");
+  await parts.return?.();
+  await gone;
+});
+
+describe("who leaves ends the provider's work, although it is silent", () => {
+  test("by leaving the loop, and what was said is charged", async () => {
+    const provided = held();
+    const gone = provided.then(({ response }) => once(response, "close"));
+    provided.then(({ say }) => say("one"));
+    for await (const part of story()) {
+      expect(part).toBe("one");
+      break;
+    }
+    await gone;
+    await expect.poll(lastLine).toEqual({ state: "settled", charged: expect.closeTo(0.021, 5) });
+  });
+
+  test("by its signal, before the first piece: nothing is charged", async () => {
+    const provided = held();
+    const controller = new AbortController();
+    const read = all(story("hello", controller.signal));
+    const { response } = await provided;
+    const gone = once(response, "close");
+    controller.abort(new Error("enough"));
+    await expect(read).rejects.toThrow("enough");
+    await gone;
+    await expect.poll(lastLine).toEqual({ state: "released", charged: null });
+  });
+
+  test("by its signal, between two pieces", async () => {
+    const provided = held();
+    const controller = new AbortController();
+    const parts = story("hello", controller.signal)[Symbol.asyncIterator]();
+    const first = parts.next();
+    const { say, response } = await provided;
+    say("one");
+    await first;
+    const gone = once(response, "close");
+    const second = parts.next();
+    controller.abort(new Error("enough"));
+    await expect(second).rejects.toThrow("enough");
+    await gone;
+  });
+});
+
+describe("what goes wrong", () => {
+  test("before the first piece is an error with its code", async () => {
+    await expect(all(story("x".repeat(50_000)))).rejects.toMatchObject({
+      code: "CREDIT_LIMIT_EXCEEDED",
+      status: 402,
+    });
+    provider.fault = (response) => {
+      response.writeHead(400).end("no");
+      return true;
+    };
+    await expect(all(story())).rejects.toMatchObject({ code: "PROVIDER_FAILED", status: 502 });
+  });
+
+  test("after it cuts the answer: nobody takes half of it for the whole", async () => {
+    const provided = held();
+    const parts = story()[Symbol.asyncIterator]();
+    const first = parts.next();
+    const { say, response } = await provided;
+    say("half");
+    expect((await first).value).toBe("half");
+    response.destroy();
+    await expect(parts.next()).rejects.toMatchObject({ code: "NETWORK_ERROR", status: 0 });
+  });
+});
