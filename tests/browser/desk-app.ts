@@ -125,6 +125,12 @@ export async function signIn(page: Page, email: string, given = password): Promi
   await page.locator("form").getByRole("button", { name: "Sign in" }).click();
 }
 
+/** Goes to a section by its link, and waits for its heading. */
+export async function goTo(page: Page, section: string, heading = section): Promise<void> {
+  await page.getByRole("navigation", { name: "Sections" }).getByRole("link", { name: section }).click();
+  await page.getByRole("heading", { name: heading, level: 2 }).waitFor();
+}
+
 /** Waits until my tasks are there and changes arrive by themselves. */
 export async function live(page: Page): Promise<void> {
   await page.getByRole("heading", { name: "My tasks" }).waitFor();

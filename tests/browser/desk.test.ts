@@ -1,7 +1,7 @@
 // If this file fails, the application that `npm start` shows does not do in a browser what it says.
 import { describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
-import { add, barriers, chromiumPath, deskApp, live, signIn, signUp, task, titles, whySkipped } from "./desk-app.ts";
+import { add, barriers, chromiumPath, deskApp, goTo, live, signIn, signUp, task, titles, whySkipped } from "./desk-app.ts";
 
 if (!chromiumPath) {
   test.skip(`the desk in a browser: ${whySkipped}`);
@@ -88,7 +88,8 @@ if (!chromiumPath) {
 
     test("posts appear for everybody, also for who has not signed in; only the author may change them", async () => {
       const [author, visitor] = await Promise.all([app.page(), app.page()]);
-      await signUp(author, "Ada");
+      await Promise.all([goTo(visitor, "Board"), signUp(author, "Ada")]);
+      await goTo(author, "Board");
       await author.getByText("Write a post").click();
       await author.getByLabel("Title", { exact: true }).fill("Open day");
       await author.getByLabel("Text").fill("Everybody is welcome.");
@@ -147,19 +148,43 @@ if (!chromiumPath) {
   });
 
   describe("for everybody", () => {
-    test.for(["light", "dark"] as const)("axe finds no serious barrier, %s", async (colorScheme) => {
-      const page = await app.page({ colorScheme });
-      await page.getByRole("heading", { name: "Board" }).waitFor();
-      expect(await barriers(page)).toEqual([]);
+    const screens = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 800 } };
+    test.for([
+      ["light", "phone"],
+      ["dark", "phone"],
+      ["light", "desktop"],
+      ["dark", "desktop"],
+    ] as const)("axe finds no serious barrier in any section, %s, %s", async ([colorScheme, screen]) => {
+      const page = await app.page({ colorScheme, viewport: screens[screen] });
+      const links = page.getByRole("navigation", { name: "Sections" }).getByRole("link");
+      const everywhere = async () => {
+        for (const link of await links.all()) {
+          await link.click();
+          await page.locator("main h2").waitFor();
+          expect(await barriers(page), (await link.textContent()) ?? "").toEqual([]);
+        }
+        await links.first().click();
+      };
+      await everywhere();
       await signUp(page, "Ada");
-      expect(await barriers(page)).toEqual([]);
       await add(page, "Open one");
       await add(page, "Done one");
       await task(page, "Done one").getByRole("checkbox").click();
       await task(page, "Open one").getByRole("button", { name: "Remove" }).click();
       await soon(() => task(page, "Done one").getByRole("checkbox").isChecked()).toBe(true);
+      await everywhere();
+      await goTo(page, "Board");
       await page.getByText("Write a post").click();
       expect(await barriers(page)).toEqual([]);
+    });
+
+    test("going to another section says so: the title, and the focus on its heading", async () => {
+      const page = await app.page();
+      await goTo(page, "Board");
+      expect(await page.title()).toBe("Board · Desk");
+      expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Board");
+      await page.goBack();
+      await soon(() => page.title()).toBe("Tasks · Desk");
     });
 
     test("a screen of 360 pixels never scrolls sideways", async () => {
@@ -173,7 +198,11 @@ if (!chromiumPath) {
       await page.locator(".task").getByRole("button", { name: "Rename" }).click();
       await page.getByRole("button", { name: "Save" }).waitFor();
       expect(await excess()).toBe(0);
-      await page.getByRole("link", { name: "Board" }).click();
+      for (const link of await page.getByRole("navigation", { name: "Sections" }).getByRole("link").all()) {
+        await link.click();
+        expect(await excess(), (await link.textContent()) ?? "").toBe(0);
+      }
+      await goTo(page, "Board");
       await page.getByText("Write a post").click();
       await page.getByLabel("Text").waitFor();
       expect(await page.getByRole("heading", { name: "My tasks" }).isVisible()).toBe(false);

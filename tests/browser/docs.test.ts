@@ -1,7 +1,7 @@
 // If this file fails, the desk cannot say what svc's documentation says, or its citations do not open.
 import { expect, test } from "vitest";
 import { database } from "../support/database.ts";
-import { barriers, chromiumPath, deskApp, signUp, whySkipped } from "./desk-app.ts";
+import { barriers, chromiumPath, deskApp, goTo, signUp, whySkipped } from "./desk-app.ts";
 
 if (!chromiumPath) {
   test.skip(`the documentation in a browser: ${whySkipped}`);
@@ -11,6 +11,7 @@ if (!chromiumPath) {
   test("a statement is looked up in svc's documentation, and its citation opens the passage", async () => {
     const page = await app.page();
     await signUp(page, "Ada");
+    await goTo(page, "Docs", "Ask the docs");
     const docs = page.getByRole("region", { name: "Ask the docs" });
     const ask = async (statement: string) => {
       await docs.getByLabel("A statement about svc").fill(statement);
@@ -37,7 +38,7 @@ if (!chromiumPath) {
 
   test("who has no account reads what is stored already", async () => {
     const page = await app.page();
-    await page.goto(app.url);
+    await goTo(page, "Docs", "Ask the docs");
     const docs = page.getByRole("region", { name: "Ask the docs" });
     await docs.getByLabel("A statement about svc").fill("A transaction that rolls back is never told.");
     await docs.getByRole("button", { name: "Look it up" }).click();

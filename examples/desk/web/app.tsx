@@ -1,27 +1,41 @@
 /**
- * Who sees what: board and documentation are everybody's, tasks are for whoever is signed in. Wide screens show all,
- * narrow ones the one that the address names.
- * Next hop: `tasks/tasks-panel.tsx`, `board/board-panel.tsx`, `docs/docs-panel.tsx`, `entrance.tsx`.
+ * Who sees what: one section at a time, the one that the address names. Private ones begin with the entrance.
+ * Next hop: `sections.tsx` for what there is, `entrance.tsx`.
  */
 import { useAuth } from "@svc/react";
-import { BoardPanel } from "./board/board-panel.tsx";
-import { DocsPanel } from "./docs/docs-panel.tsx";
+import { useEffect, useRef } from "react";
 import { Entrance } from "./entrance.tsx";
-import { Header } from "./header.tsx";
-import { TasksPanel } from "./tasks/tasks-panel.tsx";
-import { useView } from "./use-view.ts";
+import { Navigation } from "./navigation.tsx";
+import { useSection } from "./sections.tsx";
 
 export function App() {
   const { user } = useAuth();
-  const view = useView();
-  // The keys: whatever a panel still holds of one person, the next one gets a new panel.
+  const section = useSection();
+  const main = useRef<HTMLElement>(null);
+  const shown = useRef(section);
+
+  // Whoever went elsewhere hears where they are, and reads from the top: the page was not loaded anew, so nobody else says it.
+  useEffect(() => {
+    document.title = `${section.name} · Desk`;
+    if (shown.current === section) return;
+    shown.current = section;
+    scrollTo(0, 0);
+    main.current?.querySelector<HTMLElement>("h2")?.focus({ preventScroll: true });
+  }, [section]);
+
+  // The key: whatever a panel still holds of one person, the next one gets a new panel.
+  const key = `${section.id} of ${user?.id}`;
   return (
     <>
-      <Header view={view} />
-      <main data-view={view}>
-        {user ? <TasksPanel key={`tasks of ${user.id}`} user={user} /> : <Entrance />}
-        <BoardPanel key={`board of ${user?.id}`} user={user} />
-        <DocsPanel key={`docs of ${user?.id}`} user={user} />
+      <Navigation section={section} />
+      <main ref={main}>
+        {!section.isPrivate ? (
+          <section.Panel key={key} user={user} />
+        ) : user ? (
+          <section.Panel key={key} user={user} />
+        ) : (
+          <Entrance />
+        )}
       </main>
     </>
   );

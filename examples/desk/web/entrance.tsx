@@ -34,8 +34,10 @@ export function Entrance() {
   };
 
   return (
-    <section id="mine" className="card entrance" aria-labelledby={title}>
-      <h2 id={title}>{isNew ? "Create an account" : "Sign in"}</h2>
+    <section className="card entrance" aria-labelledby={title}>
+      <h2 id={title} tabIndex={-1}>
+        {isNew ? "Create an account" : "Sign in"}
+      </h2>
       <p className="soft">Your tasks are private: nobody else can see them.</p>
       <form className="form" onSubmit={enter} aria-busy={busy}>
         {isNew && (

@@ -24,7 +24,7 @@ export function BoardPanel({ user }: { user: User | null }) {
   if (data && data.total !== total) setTotal(data.total);
 
   return (
-    <section id="board" className="card" aria-labelledby="board-title">
+    <section className="card" aria-labelledby="board-title">
       <div className="bar">
         <h2 id="board-title" tabIndex={-1}>
           Board

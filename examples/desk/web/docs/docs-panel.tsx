@@ -24,7 +24,7 @@ export function DocsPanel({ user }: { user: User | null }) {
   }
 
   return (
-    <section id="docs" className="card" aria-labelledby="docs-title">
+    <section className="card" aria-labelledby="docs-title">
       <div className="bar">
         <h2 id="docs-title" tabIndex={-1}>
           Ask the docs

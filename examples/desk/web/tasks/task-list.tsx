@@ -30,7 +30,7 @@ export function TaskList({ list, filtered, heading }: Props) {
     );
   }
   return (
-    <ul className="rows" aria-labelledby="mine-title" aria-busy={isPlaceholderData}>
+    <ul className="rows" aria-labelledby="tasks-title" aria-busy={isPlaceholderData}>
       {data.data.map((task) => (
         <TaskRow
           key={task.id}

@@ -39,9 +39,9 @@ export function TasksPanel({ user }: { user: User }) {
     turn(1);
   };
   return (
-    <section id="mine" className="card" aria-labelledby="mine-title">
+    <section className="card" aria-labelledby="tasks-title">
       <div className="bar">
-        <h2 id="mine-title" ref={heading} tabIndex={-1}>
+        <h2 id="tasks-title" ref={heading} tabIndex={-1}>
           My tasks
         </h2>
         {open.data && <span className="count">{open.data.total} open</span>}
