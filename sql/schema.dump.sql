@@ -2780,20 +2780,24 @@ $function$
 grant execute to svc_system
 comment: Enqueues a call of an internal procedure as the system, at a time or after a delay; returns the job's id.
 
--- Function svc_private.find_storage_object(uuid,boolean) owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.find_storage_object(object_id uuid, has_grant boolean)
- RETURNS jsonb
- LANGUAGE sql
- STABLE
+-- Function svc_private.find_storage_objects(uuid[],boolean[]) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.find_storage_objects(ids uuid[], granted boolean[])
+ RETURNS TABLE(at integer, id uuid, name text, size double precision, type text, visibility text, sha256 text)
+ LANGUAGE plpgsql
+ STABLE ROWS 10
  SET search_path TO ''
 AS $function$
-  select jsonb_build_object(
-           'id', o.id, 'name', o.name, 'size', o.size, 'type', o.type, 'visibility', o.visibility, 'sha256', o.sha256)
-    from svc.storage_objects o
-   where o.id = object_id and (o.visibility = 'public' or has_grant)
+#variable_conflict use_column
+begin
+  return query
+  select wanted.at::integer, o.id, o.name, o.size::double precision, o.type, o.visibility, o.sha256
+    from unnest(ids, granted) with ordinality as wanted (id, is_granted, at)
+    join svc.storage_objects o on o.id = wanted.id
+   where o.visibility = 'public' or wanted.is_granted;
+end
 $function$
 grant execute to svc_system
-comment: The object that the storage route may send: a public one, or one that a verified read grant names; else null.
+comment: Of what is asked for, by place from 1 on: the objects that are public, or that a verified read grant names.
 
 -- Function svc_private.fold_counters(integer[],text[]) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.fold_counters(group_ids integer[], terms text[])

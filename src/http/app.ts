@@ -1,12 +1,13 @@
 /**
- * The HTTP surface: what surrounds every exchange, calls by name, then Express with everything else as one ordered list. Each entry is one file of
- * this folder, or a neighbour's router.
- * Next hop: `procedures.ts` for calls by name, `routes.ts` for the application's own paths.
+ * The HTTP surface: what surrounds every exchange, calls by name and stored files, then Express with everything else as one
+ * ordered list. Each entry is one file of this folder, or a neighbour's router.
+ * Next hop: `procedures.ts` for calls by name, `../storage/route.ts` for files, `routes.ts` for the application's own paths.
  */
-import type { RequestListener } from "node:http";
+import type { IncomingMessage, RequestListener } from "node:http";
 import express, { type Router } from "express";
 import type { Logger } from "pino";
 import type { Api } from "../define/api.ts";
+import { isFilePath } from "../storage/route.ts";
 import { createCors } from "./cors.ts";
 import { notFound, renderError, sendError } from "./errors.ts";
 import { standingHeaders } from "./exchange.ts";
@@ -14,7 +15,7 @@ import { healthEndpoints, type Readiness } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
 import { observer, setCommonHeaders } from "./observe.ts";
 import type { OriginPolicy } from "./origin-policy.ts";
-import { type ProcedureTransport, procedureEndpoint } from "./procedures.ts";
+import { type Endpoint, type ProcedureTransport, procedureEndpoint } from "./procedures.ts";
 import { applicationRoutes } from "./routes.ts";
 import { staticFiles } from "./static-files.ts";
 
@@ -22,7 +23,7 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   api: Api;
   authRoutes: Router;
   realtimeRoutes: Router[];
-  storageRoutes: Router;
+  files: Endpoint;
   origins: OriginPolicy;
   log: Logger;
   metrics: Metrics;
@@ -48,15 +49,20 @@ export function createApp(options: AppOptions): RequestListener {
   const cors = createCors(options.origins, options.production ? undefined : options.log);
   const app = expressApp(options);
 
-  // Calls by name are nearly all of the traffic. Two known paths need no router, and Express would cost as much as
-  // reading, checking and answering such a call (docs/adr/0004-calls-before-express.md).
+  // Calls by name and stored files are nearly all of the traffic. Known paths need no router, and Express would cost as
+  // much as reading, checking and answering such a call (docs/adr/0004-calls-before-express.md).
   return (request, response) => {
     observe(request, response);
     if (cors(request, response)) return;
-    const call = request.method === "POST" ? calls.get(pathOf(request.url ?? "")) : undefined;
-    if (!call) return app(request, response);
-    call(request, response).catch((error) => sendError(response, error));
+    const endpoint = endpointOf(request);
+    if (!endpoint) return app(request, response);
+    endpoint(request, response).catch((error) => sendError(response, error));
   };
+
+  function endpointOf({ method, url = "" }: IncomingMessage): Endpoint | undefined {
+    if (method === "POST") return calls.get(pathOf(url));
+    return (method === "GET" || method === "HEAD") && isFilePath(pathOf(url)) ? options.files : undefined;
+  }
 }
 
 function pathOf(url: string): string {
@@ -77,7 +83,6 @@ function expressApp(options: AppOptions) {
   app.use(setCommonHeaders);
   app.use("/api/auth", options.authRoutes);
   app.use(...options.realtimeRoutes);
-  app.use(options.storageRoutes);
   app.use(healthEndpoints(options.readiness, options.metrics));
   app.use(applicationRoutes(api["~svc"].routes, options));
   if (webDir) app.use(staticFiles(webDir, webHeaders));

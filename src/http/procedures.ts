@@ -21,10 +21,10 @@ export interface ProcedureTransport {
 }
 
 /** Answers one request. Rejects with whatever went wrong, for `errors.ts` to send. */
-export type ProcedureEndpoint = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+export type Endpoint = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /** Handles one of the two paths. @param kind the kind of procedure that this path may reach */
-export function procedureEndpoint(transport: ProcedureTransport, kind: "query" | "mutation"): ProcedureEndpoint {
+export function procedureEndpoint(transport: ProcedureTransport, kind: "query" | "mutation"): Endpoint {
   return async (request, response) => {
     const exchange = exchangeOf(response);
     const { name, args, watch } = await readCall(request, transport.limits, kind);

@@ -15,7 +15,7 @@ import { createPools, type PoolUrls } from "../postgres/pools.ts";
 import { createRealtime } from "../realtime/create-realtime.ts";
 import { publicRerun } from "../realtime/rerun.ts";
 import { redeemTicket, ticketEndpoint } from "../realtime/tickets.ts";
-import { storageRoute } from "../storage/route.ts";
+import { fileEndpoint } from "../storage/route.ts";
 import type { LoadedApp } from "./load-app.ts";
 import { createRuntime } from "./runtime.ts";
 
@@ -98,7 +98,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       api: app.api,
       authenticate,
       authRoutes: auth.router,
-      storageRoutes: storageRoute(runtime.storage, config.plan),
+      files: fileEndpoint(runtime.storage, config.plan),
       realtimeRoutes: [ticketEndpoint(once, authenticate), realtime.router],
       origins,
       runtime,

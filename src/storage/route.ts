@@ -1,14 +1,15 @@
 /**
  * `GET /api/storage/:id`: the bytes of an object that is public, or for which the URL carries a read grant; of images,
- * transforms too. Whether it may be sent is decided in `sql/storage/find_storage_object.sql`.
- * Next hop: `transforms.ts` for images, `send-file.ts` for the answer.
+ * transforms too. Whether it may be sent is decided in `sql/storage/find_storage_objects.sql`.
+ * Next hop: `find-objects.ts` for the decision, `transforms.ts` for images, `send-file.ts` for the answer.
  */
-import { type Request, Router } from "express";
 import type { EffectiveConfig } from "../define/config.ts";
+import { isUuid } from "../define/uuid.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import { exchangeOf } from "../http/exchange.ts";
+import type { Endpoint } from "../http/procedures.ts";
+import { type FoundObject, ObjectFinder } from "./find-objects.ts";
 import type { Image } from "./image-engine.ts";
-import { isStorageId } from "./names.ts";
 import type { ReadGrant } from "./read-grants.ts";
 import { type FileAnswer, sendFile } from "./send-file.ts";
 import { objectKey, type Storage, type StorageObject } from "./storage.ts";
@@ -18,55 +19,54 @@ import { createTransforms, type Transforms } from "./transforms.ts";
 /** In seconds. An id's bytes never change, but what was public may become private. */
 const publicFor = 3600;
 
-export function storageRoute(storage: Storage, plan: EffectiveConfig["plan"]): Router {
-  const router = Router({ caseSensitive: true, strict: true });
+const prefix = "/api/storage/";
+
+/** Whether a path, without its query, is that of a stored file. Ids have nothing in them that URLs would encode. */
+export const isFilePath = (path: string) => path.startsWith(prefix) && path.indexOf("/", prefix.length) < 0;
+
+/** Answers GET and HEAD of such a path. */
+export function fileEndpoint(storage: Storage, plan: EffectiveConfig["plan"]): Endpoint {
   const transforms = createTransforms(storage);
-  // Express answers HEAD by it as well.
-  router.get("/api/storage/:id", async (request, response) => {
+  const finder = new ObjectFinder(storage.pool);
+  return async (request, response) => {
     exchangeOf(response).operation = "/api/storage/:id";
-    const query = new URL(request.url, "http://localhost").searchParams;
+    const [path = "", search = ""] = (request.url ?? "").split("?", 2);
+    const query = new URLSearchParams(search);
     const options = readTransform(query);
     if (options && plan === "free") {
       throw new SvcError("PLAN_REQUIRED", "Image parameters are part of the Personal and Pro plans.", {
         hint: "Leave w, h, f, q and fit out, or set plan in svc.config.ts.",
       });
     }
-    const id = request.params.id.toLowerCase();
-    const grant = isStorageId(id) ? storage.grants.verify(id, query.get("grant") ?? undefined) : null;
-    const object = isStorageId(id) ? await find(storage, id, grant !== null) : null;
+    const id = path.slice(prefix.length).toLowerCase();
+    if (!isUuid(id)) throw absent();
+    const grant = storage.grants.verify(id, query.get("grant") ?? undefined);
+    const object = await finder.find(id, grant !== null);
     if (!object) throw absent();
-    const image = await imageFor(transforms, object, options, request);
-    const answer = image === undefined ? original(storage, object) : image && transformed(object, image, options);
-    if (!answer) throw absent();
-    if (readable.has(object.type)) response.vary("Accept");
-    response.setHeader("cache-control", caching(object, grant));
-    await sendFile(request, response, answer, grant?.disposition ?? "inline", storage.log);
-  });
-  return router;
+    const image = await imageFor(transforms, object, options, acceptsWebp(request.headers.accept));
+    if (image === null) throw absent();
+    const answer = image ? transformed(object, image, options) : original(storage, object);
+    const headers = { "cache-control": caching(object, grant), ...(readable.has(object.type) && varying) };
+    await sendFile(request, response, { ...answer, headers, disposition: grant?.disposition ?? "inline" }, storage.log);
+  };
 }
 
-interface Found extends StorageObject {
-  sha256: string;
-}
-
-async function find({ pool }: Storage, id: string, hasGrant: boolean): Promise<Found | null> {
-  const text = "select svc_private.find_storage_object($1, $2) as it";
-  const { rows } = await pool.query({ name: "svc_find_storage_object", text }, [id, hasGrant]);
-  return rows[0].it;
-}
+/** Of images the browser's Accept decides what is sent. */
+const varying = { vary: "Origin, Accept" };
 
 /** @returns undefined when the original is what is wanted, null when it is gone */
 async function imageFor(
   transforms: Transforms,
   object: StorageObject,
   options: TransformOptions | null,
-  request: Request,
+  webp: boolean,
 ): Promise<Image | null | undefined> {
-  const webp = acceptsWebp(request.headers.accept) && object.type !== "image/webp" && object.type !== "image/avif";
-  if (!options && !(webp && readable.has(object.type))) return undefined;
+  const isNegotiated =
+    webp && readable.has(object.type) && object.type !== "image/webp" && object.type !== "image/avif";
+  if (!options && !isNegotiated) return undefined;
   try {
     if (!readable.has(object.type)) throw new UnreadableImage(`Images are made of ${[...readable].join(", ")}.`);
-    return await transforms.get(object, options ?? {}, acceptsWebp(request.headers.accept));
+    return await transforms.get(object, options ?? {}, webp);
   } catch (error) {
     if (!(error instanceof UnreadableImage)) throw error;
     if (!options) return undefined;
@@ -74,13 +74,15 @@ async function imageFor(
   }
 }
 
-function original(storage: Storage, object: Found): FileAnswer {
+type Content = Omit<FileAnswer, "headers" | "disposition">;
+
+function original(storage: Storage, object: FoundObject): Content {
   const { name, type, size, sha256 } = object;
   const etag = `"${sha256.slice(0, 32)}"`;
   return { name, type, size, etag, open: (range) => storage.driver.read(objectKey(object.id), range) };
 }
 
-function transformed(object: Found, { bytes, type }: Image, options: TransformOptions | null): FileAnswer {
+function transformed(object: FoundObject, { bytes, type }: Image, options: TransformOptions | null): Content {
   const made = Object.values({ ...options }).join("-");
   const etag = `"${object.sha256.slice(0, 32)}-${type.slice(6)}${made && `-${made}`}"`;
   return { name: renamed(object.name, type), type, size: bytes.length, etag, bytes };

@@ -2,14 +2,14 @@
  * Sends a file: conditional requests, one range, HEAD, and headers under which no upload can act as a page of this origin.
  * Source: RFC 9110, sections 8.8, 13 and 14; RFC 6266 for the name.
  */
-
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { create as contentDisposition } from "content-disposition";
-import type { Request, Response } from "express";
 import type { Logger } from "pino";
 import { SvcError } from "../errors/svc-error.ts";
 import { exchangeOf } from "../http/exchange.ts";
+import { requestedRange } from "./byte-ranges.ts";
 import type { ByteRange } from "./drivers/driver.ts";
 import type { Disposition } from "./read-grants.ts";
 
@@ -19,6 +19,10 @@ export interface FileAnswer {
   type: string;
   size: number;
   etag: string;
+  /** Whether a browser shows or saves it, where it is of a type that may be shown. */
+  disposition: Disposition;
+  /** Further headers. */
+  headers: Record<string, string>;
   bytes?: Buffer;
   open?(range?: ByteRange): Promise<Readable | null>;
 }
@@ -34,41 +38,54 @@ const policy = "default-src 'none'; style-src 'unsafe-inline'; media-src 'self';
  * @throws SvcError NOT_FOUND when the bytes are gone
  */
 export async function sendFile(
-  request: Request,
-  response: Response,
+  request: IncomingMessage,
+  response: ServerResponse,
   file: FileAnswer,
-  wanted: Disposition,
   log: Logger,
 ): Promise<void> {
-  response.set({
-    "content-type": file.type,
-    "content-disposition": contentDisposition(file.name, { type: shown.test(file.type) ? wanted : "attachment" }),
+  const headers = { ...exchangeOf(response).headers, ...headersOf(file) };
+  if (isKnown(request.headers["if-none-match"], file.etag)) return void response.writeHead(304, headers).end();
+
+  // RFC 9110 knows ranges of GET alone.
+  const range = request.method === "GET" ? requestedRange(request.headers, file) : null;
+  if (range === "unsatisfiable") {
+    return void response.writeHead(416, { ...headers, "content-range": `bytes */${file.size}` }).end();
+  }
+  const length = range ? range.end - range.start + 1 : file.size;
+  headers["content-length"] = String(length);
+  if (range) headers["content-range"] = `bytes ${range.start}-${range.end}/${file.size}`;
+  const status = range ? 206 : 200;
+  if (request.method === "HEAD" || length === 0) return void response.writeHead(status, headers).end();
+  if (file.bytes) {
+    const part = range ? file.bytes.subarray(range.start, range.end + 1) : file.bytes;
+    return void response.writeHead(status, headers).end(part);
+  }
+  const bytes = await file.open?.(range ?? undefined);
+  if (!bytes) throw new SvcError("NOT_FOUND", "This file does not exist, or it is private.");
+  response.writeHead(status, headers);
+  await stream(bytes, length, request, response, log);
+}
+
+function headersOf({ name, type, etag, disposition, headers }: FileAnswer): Record<string, string> {
+  return {
+    "content-type": type,
+    "content-disposition": contentDisposition(name, { type: shown.test(type) ? disposition : "attachment" }),
     "content-security-policy": policy,
     // Shown by pages of other origins as an image is; scripts read it as CORS says.
     "cross-origin-resource-policy": "cross-origin",
     "accept-ranges": "bytes",
-    etag: file.etag,
-  });
-  if (isKnown(request.headers["if-none-match"], file.etag)) return void response.status(304).end();
+    etag,
+    ...headers,
+  };
+}
 
-  const range = requestedRange(request, file);
-  if (range === "unsatisfiable") {
-    response.setHeader("content-range", `bytes */${file.size}`);
-    return void response.status(416).end();
-  }
-  if (range) response.status(206).setHeader("content-range", `bytes ${range.start}-${range.end}/${file.size}`);
-  const length = range ? range.end - range.start + 1 : file.size;
-  response.setHeader("content-length", length);
-  if (request.method === "HEAD") return void response.end();
-  if (file.bytes) return void response.end(range ? file.bytes.subarray(range.start, range.end + 1) : file.bytes);
-
-  const bytes = file.size === 0 ? null : await file.open?.(range ?? undefined);
-  if (file.size === 0) return void response.end();
-  if (!bytes) {
-    for (const name of ["content-length", "content-range", "etag", "content-disposition"]) response.removeHeader(name);
-    response.status(200);
-    throw new SvcError("NOT_FOUND", "This file does not exist, or it is private.");
-  }
+async function stream(
+  bytes: Readable,
+  length: number,
+  request: IncomingMessage,
+  response: ServerResponse,
+  log: Logger,
+): Promise<void> {
   let sent = 0;
   bytes.on("data", (chunk: Buffer) => {
     sent += chunk.length;
@@ -85,18 +102,9 @@ export async function sendFile(
   }
 }
 
-/** Whether the client has this version. Express would send it again to who says no-cache, as fetch() does. */
+/** Whether the client has this version; also when it says no-cache, as fetch() does. */
 function isKnown(condition: string | undefined, etag: string): boolean {
-  const known = (condition ?? "").split(",").map((entry) => entry.trim().replace(/^W\//, ""));
+  if (condition === undefined) return false;
+  const known = condition.split(",").map((entry) => entry.trim().replace(/^W\//, ""));
   return known.includes(etag) || known.includes("*");
-}
-
-/** One range; several in one request are answered by everything, as are those of another version. */
-function requestedRange(request: Request, { size, etag }: FileAnswer): ByteRange | "unsatisfiable" | null {
-  const condition = request.headers["if-range"];
-  if (request.headers.range === undefined || (condition !== undefined && condition !== etag)) return null;
-  const ranges = request.range(size, { combine: true });
-  if (ranges === -1) return "unsatisfiable";
-  if (!Array.isArray(ranges) || ranges.type !== "bytes" || ranges.length !== 1 || !ranges[0]) return null;
-  return { start: ranges[0].start, end: ranges[0].end };
 }

@@ -1,13 +1,14 @@
 /** Files and requests that mean harm, and stores that lose bytes: what an attacker or a broken disk must not achieve. */
 import { once } from "node:events";
 import { readdirSync, readlinkSync, truncateSync } from "node:fs";
+import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import express from "express";
 import sharp from "sharp";
 import { beforeAll, describe, expect, test } from "vitest";
+import { startExchange } from "../../src/http/exchange.ts";
 import { createLog } from "../../src/service/log.ts";
 import { ReadGrants } from "../../src/storage/read-grants.ts";
 import { sendFile } from "../../src/storage/send-file.ts";
@@ -214,16 +215,24 @@ describe("downloads that are broken off", () => {
 
   test("before the file has been opened leave none open either", async () => {
     const stream = new Readable({ read() {} });
-    const app = express().get("/", async (request, response) => {
+    const server = createServer(async (request, response) => {
+      startExchange(response, "", {});
       const open = async () => {
         await once(response, "close");
         return stream;
       };
-      const file = { name: "a", type: "text/plain", size: 10, etag: '"a"', open };
-      await sendFile(request, response, file, "inline", createLog("silent"));
+      const file = {
+        name: "a",
+        type: "text/plain",
+        size: 10,
+        etag: '"a"',
+        disposition: "inline",
+        headers: {},
+        open,
+      } as const;
+      await sendFile(request, response, file, createLog("silent"));
     });
-    const server = app.listen(0);
-    await once(server, "listening");
+    await once(server.listen(0), "listening");
     const socket = connect((server.address() as AddressInfo).port, "localhost");
     server.once("request", () => socket.resetAndDestroy());
     socket.on("error", () => {});
