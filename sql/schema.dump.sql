@@ -98,7 +98,7 @@ CREATE INDEX attempt_kept_until ON auth.attempt USING btree (kept_until)
 policy all_auth for all to svc_auth using true with check true
 grant delete, insert, select, update to svc_auth
 grant delete, insert, select, update to svc_system
-comment: Attempts in a window of time that begins with the first one. Lost in a crash, which is no loss.
+comment: Attempts in a window of time that begins with the first one. lint:allow unlogged_table: lost in a crash, which is no loss.
 comment on kind: The limit in svc.config.ts that it is counted for, such as signInsPerAccount.
 comment on subject: Whose attempts: an address (IPv4, or the /64 of IPv6), or the keyed hash of an e-mail address, so that addresses which were only tried are not on file. Hash and @address: a network that the account is known to sign in from, counted by itself.
 comment on count: Attempts since began_at; for passwords and tokens those that failed, or are not decided.
@@ -268,6 +268,7 @@ grant delete, select to svc_authenticated
 grant delete, insert, select, update to svc_system
 grant insert (id, section_id, source_id, corpus, visibility, owner_id, position, text, sentence_starts, start_offset, end_offset, page_start, page_end, words) to svc_authenticated
 comment: A few sentences of one section: what is searched, weighed and cited.
+comment on owner_id: As in the source. lint:allow unindexed_policy_column: rows are found by their scope, source or section.
 comment on sentence_starts: Where each sentence begins in text, in characters from 1.
 comment on start_offset: Where it begins in the ingested document, in characters from 0.
 comment on end_offset: Where it ends in the ingested document, exclusive.
@@ -299,6 +300,7 @@ grant delete, select to svc_authenticated
 grant delete, insert, select, update to svc_system
 grant insert (id, source_id, corpus, visibility, owner_id, position, level, title, path) to svc_authenticated
 comment: What stands under one heading of a source, without the headings below it.
+comment on owner_id: As in the source. lint:allow unindexed_policy_column: rows are found by their scope, source or section.
 comment on level: Of the heading, 1 to 6; 0: what comes before the first one.
 comment on path: Titles of the headings from the top down to this one.
 
@@ -310,7 +312,7 @@ column owner_id text
 column key text not null
 column title text not null
 column uri text
-column language regconfig not null default 'english'::regconfig
+column language text not null default 'english'::text
 column checksum text not null
 column created_at timestamp with time zone not null default now()
 column updated_at timestamp with time zone not null default now()
@@ -526,6 +528,545 @@ comment on anchor: From when on intervals are counted.
 comment on last_slot: The latest time that was claimed; at first when the cron was registered.
 comment on last_job: The job of that time. Gone from the queue once it is done.
 
+-- View svc_private.identity_columns owner svc_owner
+column relid oid
+column relation_name text
+column is_platform boolean
+column attnum smallint
+column column_name name
+column not_null boolean
+grant delete, insert, select, update to svc_system
+comment: Columns that policies compare with svc.current_user_id().
+
+-- View svc_private.lint_always_true_policy owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Write policies of the request roles whose condition is "true".
+
+-- View svc_private.lint_anonymous_write owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Policies that let callers without an account write.
+
+-- View svc_private.lint_auth_table_exposed owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Tables of the authentication that a request reaches, itself or through a view.
+
+-- View svc_private.lint_bypassing_role owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Roles of requests that stand above row-level security, or can come to.
+
+-- View svc_private.lint_definer_function_exposed_to_anyone owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: The application's SECURITY DEFINER functions that callers without an account may execute.
+
+-- View svc_private.lint_definer_function_exposed_to_users owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: The application's SECURITY DEFINER functions that every signed-in user may execute.
+
+-- View svc_private.lint_definer_function_without_search_path owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: SECURITY DEFINER functions without a search_path of their own.
+
+-- View svc_private.lint_dropped_owner_row owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Owner columns that may be null.
+
+-- View svc_private.lint_duplicate_index owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Indexes of one table over the same columns in the same order.
+
+-- View svc_private.lint_everybody_policy owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Policies for PUBLIC.
+
+-- View svc_private.lint_exhausted_sequence owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Sequences of columns that have used more than half of their numbers.
+
+-- View svc_private.lint_extension_in_public owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Extensions in the schema public.
+
+-- View svc_private.lint_extension_outdated owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Extensions that the server has in a newer version.
+
+-- View svc_private.lint_foreign_key_to_auth owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Foreign keys to tables of the authentication by anything but their primary key.
+
+-- View svc_private.lint_foreign_table_exposed owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Foreign tables that requests may read or write.
+
+-- View svc_private.lint_function_without_search_path owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Functions in SQL or PL/pgSQL without a search_path of their own.
+
+-- View svc_private.lint_given_away_row owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Update policies with a condition on the old row and none on the new.
+
+-- View svc_private.lint_grant_without_policy owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Privileges of the request roles that no policy makes usable.
+
+-- View svc_private.lint_impersonation_open owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Functions of PostgreSQL by which SQL in a request could become somebody else.
+
+-- View svc_private.lint_invalid_index owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Indexes whose build failed.
+
+-- View svc_private.lint_materialized_view_exposed owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Materialized views that requests may read.
+
+-- View svc_private.lint_multiple_permissive_policies owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Several permissive policies for the same role and command.
+
+-- View svc_private.lint_no_primary_key owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: The application's tables without a primary key.
+
+-- View svc_private.lint_policy_without_rls owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Tables whose policies are not in effect.
+
+-- View svc_private.lint_public_grant owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Tables and views with privileges for PUBLIC.
+
+-- View svc_private.lint_queue_exposed owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Internal schemas, with the queue, that requests may use.
+
+-- View svc_private.lint_reg_type_column owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Columns of types that pg_upgrade refuses.
+
+-- View svc_private.lint_request_role_owns owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Tables and views owned by a role of requests.
+
+-- View svc_private.lint_rls_disabled owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Tables without row-level security.
+
+-- View svc_private.lint_rls_without_policy owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Tables with grants to the request roles and without policies.
+
+-- View svc_private.lint_sensitive_column_exposed owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Columns named like secrets that callers without an account may read.
+
+-- View svc_private.lint_table_bloat owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Tables with more dead rows than live ones.
+
+-- View svc_private.lint_timestamp_without_time_zone owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Columns of type timestamp.
+
+-- View svc_private.lint_truncate_granted owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: TRUNCATE, REFERENCES or TRIGGER for the request roles.
+
+-- View svc_private.lint_unindexed_foreign_key owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Foreign keys without an index that begins with one of their columns.
+
+-- View svc_private.lint_unindexed_policy_column owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Owner columns that no index begins with.
+
+-- View svc_private.lint_unlogged_table owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Tables that a crash empties.
+
+-- View svc_private.lint_unpublishable_table owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Published tables whose changed rows cannot be named.
+
+-- View svc_private.lint_unused_index owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Large indexes of the application that no query has used.
+
+-- View svc_private.lint_unvalidated_constraint owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Constraints that hold for new rows only.
+
+-- View svc_private.lint_unwrapped_identity owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Policies that evaluate the caller's identity per row.
+
+-- View svc_private.lint_user_field_in_policy owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Policies that read tables of the authentication.
+
+-- View svc_private.lint_view_without_security_invoker owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Views that requests may read and that look past row-level security.
+
+-- View svc_private.lint_volatile_policy_function owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Policies that call volatile functions.
+
+-- View svc_private.lint_world_readable_table owner svc_owner
+column severity text
+column catalog regclass
+column object oid
+column part integer
+column name text
+column problem text
+column remedy text
+grant delete, insert, select, update to svc_system
+comment: Tables that callers without an account read whole.
+
+-- View svc_private.policy_texts owner svc_owner
+column oid oid
+column relid oid
+column schema name
+column relation_name text
+column is_platform boolean
+column has_rls boolean
+column policy name
+column name text
+column command text
+column permissive boolean
+column for_everybody boolean
+column roles text[]
+column using_text text
+column check_text text
+grant delete, insert, select, update to svc_system
+comment: Policies of the platform and the application, with expressions and roles as text.
+
+-- View svc_private.relations owner svc_owner
+column oid oid
+column schema name
+column relation name
+column name text
+column kind "char"
+column is_platform boolean
+column has_rls boolean
+column options text[]
+column owner oid
+column persistence "char"
+column anonymous_reaches boolean
+column users_reach boolean
+grant delete, insert, select, update to svc_system
+comment: Tables and views of the platform and the application, and whether the request roles reach their schemas.
+
 -- Table svc_private.search_counters owner svc_owner
 column group_id integer not null
 column term text not null
@@ -676,7 +1217,7 @@ AS $function$
      and pg_catalog.floor(extract(epoch from u.updated_at) * 1000)::bigint = check_session.version
 $function$
 grant execute to svc_auth, svc_system
-comment: When this session of this user ends; no row when it has ended, or when the user's row has another version.
+comment: When this session of this user ends; no row when it has ended, or when the user's row has another version. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
 
 -- Function auth.find_session(text) owner svc_owner
 CREATE OR REPLACE FUNCTION auth.find_session(session_token text)
@@ -691,7 +1232,7 @@ AS $function$
    where s.token = find_session.session_token and s.expires_at > pg_catalog.now()
 $function$
 grant execute to svc_auth, svc_system
-comment: The live session with this token (without its signature) and its user; no row when unknown or expired.
+comment: The live session with this token (without its signature) and its user; no row when unknown or expired. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
 
 -- Function auth.find_user(text) owner svc_owner
 CREATE OR REPLACE FUNCTION auth.find_user(user_id text)
@@ -705,7 +1246,7 @@ AS $function$
    where u.id = find_user.user_id
 $function$
 grant execute to svc_system
-comment: The user with this id; no row when there is none.
+comment: The user with this id; no row when there is none. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
 
 -- Function auth.give_back_attempt(jsonb) owner svc_owner
 CREATE OR REPLACE FUNCTION auth.give_back_attempt(receipt jsonb)
@@ -739,7 +1280,7 @@ AS $function$
   select exists (select from auth.session s where s.id = has_session.session_id and s.expires_at > pg_catalog.now())
 $function$
 grant execute to svc_auth, svc_system
-comment: Whether the session with this id lasts.
+comment: Whether the session with this id lasts. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
 
 -- Function auth.list_keys() owner svc_owner
 CREATE OR REPLACE FUNCTION auth.list_keys()
@@ -753,7 +1294,7 @@ AS $function$
    order by k.created_at desc, k.id
 $function$
 grant execute to svc_auth, svc_system
-comment: Live signing keys, newest first; private keys are encrypted.
+comment: Live signing keys, newest first; private keys are encrypted. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
 
 -- Function auth.list_user_columns() owner svc_owner
 CREATE OR REPLACE FUNCTION auth.list_user_columns()
@@ -766,7 +1307,7 @@ AS $function$
    where a.attrelid = 'auth."user"'::regclass and a.attnum > 0 and not a.attisdropped
 $function$
 grant execute to svc_auth, svc_system
-comment: Names of the columns of auth."user".
+comment: Names of the columns of auth."user". lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
 
 -- Function auth.notify_session_end() owner svc_owner
 CREATE OR REPLACE FUNCTION auth.notify_session_end()
@@ -1009,7 +1550,7 @@ AS $function$
   select nullif(pg_catalog.current_setting('svc.user_id', true), '')
 $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
-comment: Id of the user this transaction acts for; null when anonymous. Use as (select svc.current_user_id()) in policies.
+comment: Id of the user this transaction acts for; null when anonymous. Use as (select svc.current_user_id()) in policies. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
 
 -- Function svc.cursor_sql(text,text,jsonb,jsonb,boolean) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.cursor_sql(cursor text, list_name text, sort jsonb, id jsonb, ascending boolean)
@@ -1258,7 +1799,7 @@ begin
 end
 $function$
 grant execute to svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: One condition of a filter as SQL over t, or null when it is to be ignored. Part of svc.filter_sql().
+comment: One condition of a filter as SQL over t, or null when it is to be ignored. Part of svc.filter_sql(). lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
 
 -- Function svc.filter_size(jsonb) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.filter_size(filters jsonb)
@@ -1279,7 +1820,7 @@ AS $function$
   select count(*) from objects as o, jsonb_path_query(o.object, 'strict $.keyvalue()', '{}', true)
 $function$
 grant execute to svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: Number of keys in the objects of a filter, an upper bound of its conditions. Part of svc.filter_sql().
+comment: Number of keys in the objects of a filter, an upper bound of its conditions. Part of svc.filter_sql(). lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
 
 -- Function svc.filter_sql(jsonb,jsonb,integer) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.filter_sql(columns jsonb, filters jsonb, depth integer DEFAULT 0)
@@ -1365,7 +1906,7 @@ begin
 end
 $function$
 grant execute to svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: The type that filter values of a column are cast to, null for its text. Part of svc.filter_sql().
+comment: The type that filter values of a column are cast to, null for its text. Part of svc.filter_sql(). lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
 
 -- Function svc.filter_value(jsonb,jsonb) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.filter_value(col jsonb, value jsonb)
@@ -1467,7 +2008,7 @@ begin
 end
 $function$
 grant execute to svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: A filter value as text that its column's type accepts, or null when it is not of that form. Part of svc.filter_sql().
+comment: A filter value as text that its column's type accepts, or null when it is not of that form. Part of svc.filter_sql(). lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
 
 -- Function svc.filter_values(jsonb,jsonb) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.filter_values(col jsonb, value jsonb)
@@ -1498,7 +2039,7 @@ begin
 end
 $function$
 grant execute to svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: A JSON array of filter values as text, or null when any is not of the column's form. Part of svc.filter_sql().
+comment: A JSON array of filter values as text, or null when any is not of the column's form. Part of svc.filter_sql(). lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
 
 -- Function svc.find_evidence(text[],regconfig,text,text,text,uuid[],integer,integer) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_evidence(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer)
@@ -1888,7 +2429,7 @@ begin
     insert into svc.rag_sources (corpus, visibility, owner_id, key, title, uri, language, checksum)
     values (
       document ->> 'corpus', document ->> 'visibility', owner, document ->> 'key', document ->> 'title',
-      document ->> 'uri', stemming, document ->> 'checksum'
+      document ->> 'uri', stemming::text, document ->> 'checksum'
     )
     on conflict (corpus, visibility, owner_id, key) do update
        set title = excluded.title, language = excluded.language, checksum = excluded.checksum, updated_at = now()
@@ -1944,7 +2485,7 @@ CREATE OR REPLACE FUNCTION svc.list_sources(corpus text, visibility text, owner_
  SET search_path TO ''
 AS $function$
   select coalesce(jsonb_agg(jsonb_build_object(
-           'id', page.id, 'title', page.title, 'uri', page.uri, 'language', page.language::text,
+           'id', page.id, 'title', page.title, 'uri', page.uri, 'language', page.language,
            'createdAt', page.created_at, 'updatedAt', page.updated_at,
            'chunks', (select count(*) from svc.rag_chunks c where c.source_id = page.id)
          ) order by page.created_at desc, page.id), '[]')
@@ -3096,6 +3637,36 @@ AS $function$
 $function$
 grant execute to svc_system
 comment: One sweep of stored bytes waits in the queue: that which does already, or one after the delay.
+
+-- Function svc_private.lint_schema() owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.lint_schema()
+ RETURNS TABLE(severity text, rule text, name text, problem text, remedy text)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog'
+AS $function$
+declare
+  rule_view record;
+begin
+  for rule_view in
+    select c.oid::regclass as view, substr(c.relname, 6) as rule
+      from pg_catalog.pg_class c
+     where c.relnamespace = 'svc_private'::regnamespace and c.relkind = 'v' and c.relname like 'lint\_%'
+     order by c.relname
+  loop
+    return query execute format(
+      'select found.severity, %L::text, found.name::text, found.problem::text, found.remedy::text
+         from %s as found
+        where not exists (
+          select from pg_catalog.pg_description d
+           where d.classoid = found.catalog and d.objoid = found.object and d.objsubid in (0, found.part)
+             and d.description ~ %L)
+        order by found.name', rule_view.rule, rule_view.view, 'lint:allow ' || rule_view.rule || '\M\W*\w');
+  end loop;
+end
+$function$
+grant execute to svc_system
+comment: What the views svc_private.lint_* find, without what a comment on the object allows ("lint:allow RULE: reason").
 
 -- Function svc_private.list_jobs(text,bigint,integer) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_jobs(only_state text, only_id bigint, most integer)

@@ -12,3 +12,6 @@ create policy all_auth on auth.attempt
 grant select, insert, update, delete on auth.attempt to svc_auth;
 
 comment on policy all_auth on auth.attempt is 'Authentication counts and forgets the attempts of all.';
+
+comment on table auth.attempt is
+  'Attempts in a window of time that begins with the first one. lint:allow unlogged_table: lost in a crash, which is no loss.';

@@ -26,7 +26,7 @@ begin
     insert into svc.rag_sources (corpus, visibility, owner_id, key, title, uri, language, checksum)
     values (
       document ->> 'corpus', document ->> 'visibility', owner, document ->> 'key', document ->> 'title',
-      document ->> 'uri', stemming, document ->> 'checksum'
+      document ->> 'uri', stemming::text, document ->> 'checksum'
     )
     on conflict (corpus, visibility, owner_id, key) do update
        set title = excluded.title, language = excluded.language, checksum = excluded.checksum, updated_at = now()

@@ -7,7 +7,7 @@ stable
 set search_path = ''
 as $$
   select coalesce(jsonb_agg(jsonb_build_object(
-           'id', page.id, 'title', page.title, 'uri', page.uri, 'language', page.language::text,
+           'id', page.id, 'title', page.title, 'uri', page.uri, 'language', page.language,
            'createdAt', page.created_at, 'updatedAt', page.updated_at,
            'chunks', (select count(*) from svc.rag_chunks c where c.source_id = page.id)
          ) order by page.created_at desc, page.id), '[]')

@@ -14,6 +14,7 @@ await runMain(
       jobs: () => import("./jobs.ts").then((file) => file.jobsCommand),
       storage: () => import("./storage.ts").then((file) => file.storageCommand),
       worker: () => import("./worker.ts").then((file) => file.workerCommand),
+      db: () => import("./db/db.ts").then((file) => file.dbCommand),
       migrate: () => import("./migrate.ts").then((file) => file.migrateCommand),
       codegen: () => import("./codegen.ts").then((file) => file.codegenCommand),
       ai: () => import("./ai.ts").then((file) => file.aiCommand),

@@ -1,0 +1,50 @@
+-- The relations that svc is answerable for: the platform's and the application's, without those of extensions, of the
+-- queue's library and of PostgreSQL itself. What the linter, `svc policies` and `svc db drift` look at.
+
+create or replace view svc_private.relations as
+select c.oid, n.nspname as schema, c.relname as relation, format('%I.%I', n.nspname, c.relname) as name, c.relkind as kind,
+       n.nspname in ('svc', 'svc_private', 'svc_crud', 'auth', 'extensions') as is_platform,
+       c.relrowsecurity as has_rls, c.reloptions as options, c.relowner as owner, c.relpersistence as persistence,
+       has_schema_privilege('svc_anonymous', n.oid, 'usage') as anonymous_reaches,
+       has_schema_privilege('svc_authenticated', n.oid, 'usage') as users_reach
+  from pg_catalog.pg_class c
+  join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+ where c.relkind in ('r', 'p', 'v', 'm', 'f')
+   and n.nspname not in ('information_schema', 'graphile_worker') and n.nspname not like 'pg\_%'
+   and not exists (
+     select from pg_catalog.pg_depend d
+      where d.classid = 'pg_catalog.pg_class'::regclass and d.objid = c.oid and d.deptype = 'e');
+
+comment on view svc_private.relations is
+  'Tables and views of the platform and the application, and whether the request roles reach their schemas.';
+
+-- Policies with their expressions as text, and the roles by name.
+
+create or replace view svc_private.policy_texts as
+select p.oid, r.oid as relid, r.schema, r.name as relation_name, r.is_platform, r.has_rls, p.polname as policy,
+       format('%s on %s', p.polname, r.name) as name,
+       case p.polcmd when 'r' then 'select' when 'a' then 'insert' when 'w' then 'update' when 'd' then 'delete'
+                     else 'all' end as command,
+       p.polpermissive as permissive,
+       0 = any (p.polroles) as for_everybody,
+       array(select role.rolname::text from pg_catalog.pg_roles role
+              where role.oid = any (p.polroles) order by role.rolname) as roles,
+       pg_catalog.pg_get_expr(p.polqual, p.polrelid) as using_text,
+       pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid) as check_text
+  from pg_catalog.pg_policy p
+  join svc_private.relations r on r.oid = p.polrelid;
+
+comment on view svc_private.policy_texts is 'Policies of the platform and the application, with expressions and roles as text.';
+
+-- Columns that a policy compares with whoever asks: the owner's column, mostly. PostgreSQL says on which columns a
+-- policy depends, but not how; the comparison itself is only in the expression's text.
+
+create or replace view svc_private.identity_columns as
+select distinct p.relid, p.relation_name, p.is_platform, a.attnum, a.attname as column_name, a.attnotnull as not_null
+  from svc_private.policy_texts p
+  join pg_catalog.pg_attribute a on a.attrelid = p.relid and a.attnum > 0 and not a.attisdropped
+ where concat(p.using_text, ' ', p.check_text) ~
+       ('(^|[^.[:alnum:]_"])' || regexp_replace(quote_ident(a.attname), '([$^.|?*+(){}\[\]\\])', '\\\1', 'g')
+        || ' = (\( SELECT )?svc\.current_user_id\(\)');
+
+comment on view svc_private.identity_columns is 'Columns that policies compare with svc.current_user_id().';

@@ -1,0 +1,25 @@
+-- The directory of everybody's addresses, sessions and keys. A request never needs it: see sql/policies/auth.user.sql.
+
+create or replace view svc_private.lint_auth_table_exposed as
+select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,
+       format('%s may reach a table of the authentication', role.name) as problem,
+       format('revoke all on %s from %s; keep what others may see of a user in a table of your own.', r.name, role.name)
+         as remedy
+  from svc_private.relations r
+ cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
+ where r.schema = 'auth' and has_any_column_privilege(role.name, r.oid, 'select, insert, update')
+ union all
+-- A view runs as its owner unless it says otherwise: through it the table is open although no grant is.
+select distinct 'error', 'pg_catalog.pg_class'::regclass, r.oid, 0, r.name,
+       format('shows rows of %s to whoever may read the view', t.name),
+       format('alter view %s set (security_invoker = true), or select from a table of your own.', r.name)
+  from svc_private.relations r
+  join pg_catalog.pg_rewrite w on w.ev_class = r.oid
+  join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_rewrite'::regclass and d.objid = w.oid
+   and d.refclassid = 'pg_catalog.pg_class'::regclass
+  join svc_private.relations t on t.oid = d.refobjid and t.schema = 'auth'
+ where r.kind in ('v', 'm') and r.schema <> 'auth'
+   and (r.kind = 'm' or not coalesce(r.options::text ~* 'security_invoker=(true|on|1)', false))
+   and has_any_column_privilege('svc_authenticated', r.oid, 'select');
+
+comment on view svc_private.lint_auth_table_exposed is 'Tables of the authentication that a request reaches, itself or through a view.';

@@ -1,0 +1,17 @@
+-- Roles are how far a request can get. A request's login that reaches a role above the policies makes them decoration:
+-- any SQL in a request could change into it.
+
+create or replace view svc_private.lint_bypassing_role as
+select 'error' as severity, 'pg_catalog.pg_authid'::regclass as catalog, r.oid as object, 0 as part, r.rolname::text as name,
+       case when r.rolsuper then 'is a superuser' when r.rolbypassrls then 'has BYPASSRLS'
+            else format('may become %s', above.rolname) end as problem,
+       case when above.rolname is null then format('alter role %I nosuperuser nobypassrls;', r.rolname)
+            else format('revoke %I from %I;', above.rolname, r.rolname) end as remedy
+  from pg_catalog.pg_roles r
+  left join pg_catalog.pg_roles above
+    on above.oid <> r.oid and (above.rolsuper or above.rolbypassrls or above.rolname in ('svc_owner', 'svc_auth'))
+   and pg_has_role(r.oid, above.oid, 'member')
+ where r.rolname in ('svc_request', 'svc_anonymous', 'svc_authenticated')
+   and (r.rolsuper or r.rolbypassrls or above.oid is not null);
+
+comment on view svc_private.lint_bypassing_role is 'Roles of requests that stand above row-level security, or can come to.';

@@ -1,0 +1,11 @@
+-- The owner's column may be null: such a row belongs to nobody, and no owner's policy ever shows it again.
+
+create or replace view svc_private.lint_dropped_owner_row as
+select 'warning' as severity, 'pg_catalog.pg_class'::regclass as catalog, i.relid as object, i.attnum::integer as part,
+       format('%s.%I', i.relation_name, i.column_name) as name,
+       'is compared with the caller and may be null: a row without an owner disappears' as problem,
+       format('alter table %s alter column %I set not null;', i.relation_name, i.column_name) as remedy
+  from svc_private.identity_columns i
+ where not i.not_null and not i.is_platform;
+
+comment on view svc_private.lint_dropped_owner_row is 'Owner columns that may be null.';

@@ -1,0 +1,34 @@
+-- Everything the linter finds, the worst first: the rows of all views whose names begin with lint_.
+--
+-- What is meant is said where it is: a comment on the object with "lint:allow RULE" and a reason silences that rule there,
+-- for example  comment on policy insert_anyone on guestbook is 'lint:allow anonymous_write: a guest book.'
+
+create or replace function svc_private.lint_schema()
+returns table (severity text, rule text, name text, problem text, remedy text)
+language plpgsql
+stable
+set search_path = 'pg_catalog'
+as $$
+declare
+  rule_view record;
+begin
+  for rule_view in
+    select c.oid::regclass as view, substr(c.relname, 6) as rule
+      from pg_catalog.pg_class c
+     where c.relnamespace = 'svc_private'::regnamespace and c.relkind = 'v' and c.relname like 'lint\_%'
+     order by c.relname
+  loop
+    return query execute format(
+      'select found.severity, %L::text, found.name::text, found.problem::text, found.remedy::text
+         from %s as found
+        where not exists (
+          select from pg_catalog.pg_description d
+           where d.classoid = found.catalog and d.objoid = found.object and d.objsubid in (0, found.part)
+             and d.description ~ %L)
+        order by found.name', rule_view.rule, rule_view.view, 'lint:allow ' || rule_view.rule || '\M\W*\w');
+  end loop;
+end
+$$;
+
+comment on function svc_private.lint_schema() is
+  'What the views svc_private.lint_* find, without what a comment on the object allows ("lint:allow RULE: reason").';

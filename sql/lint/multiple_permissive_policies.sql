@@ -1,0 +1,17 @@
+-- Permissive policies are joined by OR, and each is evaluated. Two for the same role and command say in two places what
+-- one could say, and are slower: the planner rarely finds an index for an OR.
+
+create or replace view svc_private.lint_multiple_permissive_policies as
+select 'info' as severity, 'pg_catalog.pg_class'::regclass as catalog, p.relid as object, 0 as part, p.relation_name as name,
+       format('has %s policies by which %s may %s: %s', count(*), role.name, asked.command, string_agg(p.policy, ', ' order by p.policy))
+         as problem,
+       'Join them to one policy with OR, if that is as clear.' as remedy
+  from svc_private.policy_texts p
+ cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
+ cross join unnest('{select,insert,update,delete}'::text[]) as asked (command)
+ where p.permissive and not p.is_platform and p.command in ('all', asked.command)
+   and (p.for_everybody or role.name = any (p.roles))
+ group by p.relid, p.relation_name, role.name, asked.command
+having count(*) > 1;
+
+comment on view svc_private.lint_multiple_permissive_policies is 'Several permissive policies for the same role and command.';

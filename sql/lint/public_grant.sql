@@ -1,0 +1,13 @@
+-- PUBLIC is every role, also the one that somebody will create for a report next year.
+
+create or replace view svc_private.lint_public_grant as
+select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,
+       format('gives %s to PUBLIC', string_agg(lower(a.privilege_type), ', ' order by a.privilege_type)) as problem,
+       format('revoke all on %s from public; and grant to the roles that need it.', r.name) as remedy
+  from svc_private.relations r
+  join pg_catalog.pg_class c on c.oid = r.oid
+ cross join pg_catalog.aclexplode(c.relacl) a
+ where a.grantee = 0
+ group by r.oid, r.name;
+
+comment on view svc_private.lint_public_grant is 'Tables and views with privileges for PUBLIC.';

@@ -1,0 +1,13 @@
+-- Row-level security is on, there is a grant, and no policy: every request finds the table empty. Safe, and hardly meant.
+
+create or replace view svc_private.lint_rls_without_policy as
+select 'warning' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,
+       'has no policy: requests find it empty, although there are grants' as problem,
+       'Write policies (ownerRls, openRls, memberRls), or revoke the grants.' as remedy
+  from svc_private.relations r
+ where r.kind in ('r', 'p') and r.has_rls
+   and (has_any_column_privilege('svc_anonymous', r.oid, 'select, insert, update')
+        or has_any_column_privilege('svc_authenticated', r.oid, 'select, insert, update'))
+   and not exists (select from pg_catalog.pg_policy p where p.polrelid = r.oid);
+
+comment on view svc_private.lint_rls_without_policy is 'Tables with grants to the request roles and without policies.';

@@ -1,0 +1,13 @@
+-- TRUNCATE asks no policy, REFERENCES tells by foreign keys what exists, TRIGGER runs code of one's own as others.
+
+create or replace view svc_private.lint_truncate_granted as
+select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,
+       format('gives %s to %s, past all policies', string_agg(privilege, ', ' order by privilege), role.name) as problem,
+       format('revoke %s on %s from %s;', string_agg(privilege, ', ' order by privilege), r.name, role.name) as remedy
+  from svc_private.relations r
+ cross join unnest('{svc_anonymous,svc_authenticated,svc_request}'::text[]) as role (name)
+ cross join unnest('{truncate,references,trigger}'::text[]) as privilege
+ where has_table_privilege(role.name, r.oid, privilege)
+ group by r.oid, r.name, role.name;
+
+comment on view svc_private.lint_truncate_granted is 'TRUNCATE, REFERENCES or TRIGGER for the request roles.';

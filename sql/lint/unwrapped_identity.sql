@@ -1,0 +1,12 @@
+-- A bare svc.current_user_id() in a policy is called for every row; as a sub-select it is called once per query.
+
+create or replace view svc_private.lint_unwrapped_identity as
+select 'warning' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid as object, 0 as part, p.name,
+       'asks who calls once for every row' as problem, 'Write (select svc.current_user_id()).' as remedy
+  from svc_private.policy_texts p
+ where concat(p.using_text, ' ', p.check_text) ~ '(svc\.current_user_id|current_setting)\('
+   and regexp_replace(concat(p.using_text, ' ', p.check_text),
+         '\( SELECT (svc\.current_user_id\(\)|[^()]*current_setting\([^()]*\))', '', 'g')
+       ~ '(svc\.current_user_id|current_setting)\(';
+
+comment on view svc_private.lint_unwrapped_identity is 'Policies that evaluate the caller''s identity per row.';

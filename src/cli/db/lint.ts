@@ -1,0 +1,60 @@
+/**
+ * `svc db lint`: what a DBA would object to in this database's schema, policies and grants.
+ * Next hop: `sql/lint/`, one view per rule; `sql/lint/lint_schema.sql` runs them.
+ */
+import { defineCommand } from "citty";
+import { cwdArgument, run, say } from "../command.ts";
+import { oneOf, withSystem } from "../inspect.ts";
+import { paint } from "../table.ts";
+
+interface Finding {
+  severity: Severity;
+  rule: string;
+  name: string;
+  problem: string;
+  remedy: string;
+}
+
+const colours = { error: 31, warning: 33, info: 36 } as const;
+type Severity = keyof typeof colours;
+const severities = Object.keys(colours) as Severity[];
+
+export const dbLint = defineCommand({
+  meta: {
+    name: "lint",
+    description: "Look for holes and slow spots in the schema. Exit code 1 when there is an error.",
+  },
+  args: {
+    ...cwdArgument,
+    level: {
+      type: "string",
+      description: `The least severity to list, of ${severities.join(", ")}. (Default: info)`,
+      default: "info",
+    },
+    strict: { type: "boolean", description: "Exit code 1 for warnings too.", default: false },
+    json: { type: "boolean", description: "A JSON array of {severity, rule, name, problem, remedy}.", default: false },
+  },
+  run: ({ args }) =>
+    run(args.cwd, () => {
+      const least = severities.indexOf(oneOf("level", args.level, severities) as Severity);
+      return withSystem(args.cwd, async (pool) => {
+        const { rows } = await pool.query<Finding>("select * from svc_private.lint_schema()");
+        const found = severities.flatMap((severity) => rows.filter((finding) => finding.severity === severity));
+        const listed = found.filter(({ severity }) => severities.indexOf(severity) <= least);
+        process.stdout.write(args.json ? `${JSON.stringify(listed, null, 2)}\n` : listed.map(describe).join("\n"));
+        say(summary(found));
+        const limit = args.strict ? ["error", "warning"] : ["error"];
+        if (found.some(({ severity }) => limit.includes(severity))) process.exitCode = 1;
+      });
+    }),
+});
+
+const describe = ({ severity, rule, name, problem, remedy }: Finding) =>
+  `${paint(severity, colours[severity])}  ${name} ${problem}.\n  ${remedy}\n  rule: ${rule}\n`;
+
+function summary(found: readonly Finding[]): string {
+  const count = (severity: Severity) => found.filter((finding) => finding.severity === severity).length;
+  const counts = `${count("error")} errors, ${count("warning")} warnings, ${count("info")} hints.`;
+  if (found.length === 0) return counts;
+  return `${counts}\nWhat is meant, say in a comment on the object: 'lint:allow RULE: the reason'.`;
+}

@@ -1,0 +1,79 @@
+// If this file fails, `svc db lint` overlooks what it promises to find, or cries wolf.
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+import { planted } from "./planted.ts";
+
+interface Finding {
+  severity: string;
+  rule: string;
+  name: string;
+  problem: string;
+  remedy: string;
+}
+
+const db = database();
+const lint = () => db.sql<Finding>("select * from svc_private.lint_schema()");
+const rules = readdirSync(join(root, "sql/lint"))
+  .map((file) => basename(file, ".sql"))
+  .filter((name) => name !== "lint_schema");
+
+const own = ["svc.", "svc_private.", "svc_crud.", "auth.", "graphile_worker"];
+
+test("the platform's own schema has no finding", async () => {
+  const findings = await lint();
+  expect(findings.filter(({ name }) => own.some((schema) => name.includes(schema)))).toEqual([]);
+});
+
+describe("a planted violation is found, and is gone with it", () => {
+  let before: Finding[];
+  beforeAll(async () => {
+    await db.sql(
+      "create schema lab authorization svc_owner; grant usage on schema lab to svc_anonymous, svc_authenticated",
+    );
+    before = await lint();
+  });
+
+  test.for(planted)("$rule: $plant", async ({ rule, plant, undo }) => {
+    await db.sql(plant);
+    const told = (findings: Finding[]) => findings.map((finding) => JSON.stringify(finding));
+    const news = told(await lint())
+      .filter((line) => !told(before).includes(line))
+      .map((line) => JSON.parse(line) as Finding);
+    await db.sql(undo);
+    expect(news.map((finding) => finding.rule)).toContain(rule);
+    for (const { severity, remedy, problem } of news) {
+      expect(["error", "warning", "info"]).toContain(severity);
+      expect([remedy, problem]).toEqual([expect.stringMatching(/\w{3}/), expect.stringMatching(/\w{3}/)]);
+    }
+    expect(await lint()).toEqual(before);
+  });
+});
+
+test("every rule has a planted violation", () => {
+  expect([...new Set(planted.map(({ rule }) => rule))].sort()).toEqual(rules.sort());
+});
+
+test("every rule has a paragraph in the reference, which is the one in its file", () => {
+  const text = readFileSync(join(root, "docs/reference/lint.md"), "utf8");
+  for (const rule of rules) {
+    const [head = ""] = readFileSync(join(root, `sql/lint/${rule}.sql`), "utf8").split("\n\n");
+    expect(text).toMatch(new RegExp(`### ${rule}\n\n\\*(error|warning|info)( or \\w+)?\\.\\* `));
+    expect(text).toContain(`${head.replaceAll(/^-- /gm, "").replaceAll("\n", " ")}\n`);
+  }
+});
+
+test("a comment with a reason silences one rule on one object, and none without a reason", async () => {
+  await db.sql(`create table lab.board (id int primary key); alter table lab.board enable row level security;
+    grant select on lab.board to svc_anonymous; create policy everybody on lab.board for select to svc_anonymous using (true)`);
+  const found = async () => (await lint()).filter(({ name }) => name.includes("lab.board")).map(({ rule }) => rule);
+  expect(await found()).toEqual(["world_readable_table"]);
+  await db.sql("comment on policy everybody on lab.board is 'lint:allow world_readable_table'");
+  expect(await found()).toEqual(["world_readable_table"]);
+  await db.sql("comment on policy everybody on lab.board is 'lint:allow world_readable: a board'");
+  expect(await found()).toEqual(["world_readable_table"]);
+  await db.sql("comment on policy everybody on lab.board is 'Seen by all. lint:allow world_readable_table: a board.'");
+  expect(await found()).toEqual([]);
+});
