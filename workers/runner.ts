@@ -163,6 +163,7 @@ export function startWorker(options: WorkerOptions): Worker {
       await giveBack(pools, pool.id, log).catch((error) => log.warn({ err: error }, "jobs are left to the rescue"));
     }
     await rescue.close();
+    runtime.documents.children.close();
     await pools.close();
     log.info("stopped");
   }

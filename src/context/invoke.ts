@@ -8,6 +8,7 @@ import type pg from "pg";
 import type { EffectiveConfig } from "../define/config.ts";
 import { type Call, validate } from "../define/middleware.ts";
 import type { ProcedureDefinition } from "../define/procedure.ts";
+import type { SpareChild } from "../documents/spare.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { SvcRequest } from "../http/request.ts";
 import { identityOf, systemIdentity } from "../postgres/identity.ts";
@@ -20,7 +21,7 @@ export interface Runtime extends ContextServices {
   requestPool: pg.Pool;
   systemPool: pg.Pool;
   limits: TransactionLimits;
-  documents: EffectiveConfig["documents"];
+  documents: EffectiveConfig["documents"] & { children: SpareChild };
 }
 
 /** A call that a transport has prepared. */

@@ -1,6 +1,7 @@
 /**
  * The process in which a document is taken apart. It gets one line of JSON and the bytes on its standard input, answers
- * one JSON on its standard output, and ends. It may read the program's own files, and nothing else.
+ * one JSON on its standard output, and ends. It may read the program's own files, and nothing else. As a spare it loads the
+ * engines before its task comes.
  * Next hop: the engine of its task; `sandbox.ts` is the other end.
  */
 import "./no-network.ts";
@@ -11,7 +12,9 @@ import { runEngine, type Task } from "./engines/run.ts";
 // Libraries print; standard output belongs to the answer.
 globalThis.console.log = console.info = console.warn = console.debug = console.error;
 
+if (process.argv.includes("spare")) await (await import("./warm-up.ts")).warmUp();
 const input = await buffer(process.stdin);
+if (input.length === 0) process.exit(0); // nobody needed this one
 const end = input.indexOf(10);
 const task: Task = JSON.parse(input.toString("utf8", 0, end));
 const answer = await runEngine(task, input.subarray(end + 1)).then(

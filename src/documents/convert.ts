@@ -4,12 +4,12 @@
  * Next hop: `routing.ts` decides who is asked, `sandbox.ts`, `ocr.ts` and `hosted.ts` do it.
  */
 import { SvcError } from "../errors/svc-error.ts";
+import type { Task } from "./engines/run.ts";
 import { convertHosted, type HostedEndpoint } from "./hosted.ts";
 import { hasOcr, recognise } from "./ocr.ts";
 import { unsupported } from "./refusals.ts";
 import { type HostedProvider, isHosted, type Refusal, route } from "./routing.ts";
-import { EngineFailure, runSandboxed, type SandboxLimits } from "./sandbox.ts";
-import { cutSections, plainText } from "./sections.ts";
+import { type Child, EngineFailure, runSandboxed, type SandboxLimits } from "./sandbox.ts";
 import { sniff } from "./sniff.ts";
 import type {
   ConvertedDocument,
@@ -40,6 +40,8 @@ export interface Platform {
   /** Where hosted providers are paid from. (Default: nothing is kept) */
   credits?: Credits;
   limits?: SandboxLimits;
+  /** Where the processes of engines come from. (Default: each is started when it is needed) */
+  children?: { take(): Child };
   /** The largest document, in bytes. (Default: 52428800, 50 MiB) */
   largest?: number;
 }
@@ -156,7 +158,7 @@ class Conversion {
   }
 
   #runLocal(engine: "local_text" | "parser_a" | "parser_b"): Promise<EngineResult> {
-    return runSandboxed({ engine, kind: this.#kind }, this.#bytes, this.#platform.limits);
+    return this.#run({ engine, kind: this.#kind }, this.#bytes);
   }
 
   async #runHosted(provider: HostedProvider): Promise<[EngineResult, number]> {
@@ -174,17 +176,19 @@ class Conversion {
     }
     await credits.settle(reservation, amount);
     // What a model wrote is no safer than what a document holds.
-    const cleaned = await runSandboxed({ engine: "clean", kind: "md" }, Buffer.from(markdown), this.#platform.limits);
-    return [cleaned, amount];
+    return [await this.#run({ engine: "clean", kind: "md" }, Buffer.from(markdown)), amount];
   }
 
-  #finish({ markdown, pages, warnings, poor }: EngineResult, creditsCharged: number): ConvertedDocument {
+  #run(task: Task, bytes: Buffer): Promise<EngineResult> {
+    const { limits, children } = this.#platform;
+    return runSandboxed(task, bytes, limits, children?.take());
+  }
+
+  #finish({ pages, warnings, poor, ...rest }: EngineResult, creditsCharged: number): ConvertedDocument {
     return {
       kind: this.#kind,
-      markdown,
-      text: plainText(markdown),
+      ...rest,
       pages: pages.map((text, at): DocumentPage => ({ number: at + 1, markdown: text })),
-      sections: cutSections(markdown),
       warnings: poor ? [...warnings, poor] : warnings,
       providerTrace: this.#trace,
       creditsCharged,

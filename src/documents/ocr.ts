@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { EngineFailure } from "./sandbox.ts";
+import { outlined } from "./sections.ts";
 import type { EngineResult } from "./types.ts";
 
 const run = promisify(execFile);
@@ -44,7 +45,7 @@ export async function recognise(bytes: Buffer): Promise<EngineResult> {
     }
     const markdown = pages.filter(Boolean).join("\n\n");
     const warnings = ["The text was recognised from pictures."];
-    return { markdown, pages, warnings, poor: markdown === "" ? "It found no text." : null };
+    return { ...outlined(markdown), pages, warnings, poor: markdown === "" ? "It found no text." : null };
   } catch (cause) {
     throw new EngineFailure("It could not recognise the pages.", { cause });
   } finally {

@@ -7,28 +7,33 @@ import type { DocumentKind } from "./types.ts";
 /** The share of the file's word pairs that a result has to hold in their order. */
 const leastRecall = 0.97;
 
-export async function judge(bytes: Buffer, kind: DocumentKind, markdown: string): Promise<string | null> {
+export function judge(bytes: Buffer, kind: DocumentKind, markdown: string): string | null {
   if (kind === "docx") return judgeNotes(bytes, markdown);
-  if (kind === "xlsx") return judgeSheets(bytes, markdown);
-  if (kind !== "pdf") return null;
-  const { readPages } = await import("./engines/pdf-text.ts");
-  const source = (await readPages(bytes)).flat().map((line) => line.text);
-  const recall = pairRecall(source.join(" "), markdown);
-  return recall < leastRecall ? `It kept ${Math.round(recall * 100)}% of the text in its order.` : null;
+  return kind === "xlsx" ? judgeSheets(bytes, markdown) : null;
 }
 
-/** How many of the source's pairs of neighbouring words the result has, from 0 to 1. */
-export function pairRecall(source: string, result: string): number {
-  const wanted = pairs(source);
-  const have = new Map<string, number>();
-  for (const pair of pairs(result)) have.set(pair, (have.get(pair) ?? 0) + 1);
-  let kept = 0;
-  for (const pair of wanted) {
-    const left = have.get(pair) ?? 0;
-    if (left > 0) kept++;
-    have.set(pair, left - 1);
+/** How many of a source's pairs of neighbouring words a result has, part by part. */
+export class Recall {
+  #wanted = 0;
+  #kept = 0;
+
+  add(source: string[], result: string): void {
+    const have = new Map<string, number>();
+    for (const pair of pairs(result)) have.set(pair, (have.get(pair) ?? 0) + 1);
+    for (const pair of pairs(source.join(" "))) {
+      const left = have.get(pair) ?? 0;
+      if (left > 0) {
+        this.#kept++;
+        have.set(pair, left - 1);
+      }
+      this.#wanted++;
+    }
   }
-  return wanted.length === 0 ? 1 : kept / wanted.length;
+
+  judge(): string | null {
+    const share = this.#wanted === 0 ? 1 : this.#kept / this.#wanted;
+    return share < leastRecall ? `It kept ${Math.round(share * 100)}% of the text in its order.` : null;
+  }
 }
 
 function pairs(text: string): string[] {

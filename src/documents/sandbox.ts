@@ -1,11 +1,12 @@
 /**
  * Runs one engine over one document in a process of its own, with limits on time, memory, answer, files and network.
  * Whatever the document does to that process, this one goes on.
- * Next hop: `child.ts`.
+ * Next hop: `child.ts`; `spare.ts` keeps one such process ready.
  */
-import { spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { setPriority } from "node:os";
 import { sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ErrorCode } from "../errors/codes.ts";
@@ -23,7 +24,13 @@ export interface SandboxLimits {
 /** An engine that could not do it. The next provider may. */
 export class EngineFailure extends Error {}
 
+/** A process that waits for its task. */
+export type Child = ChildProcessWithoutNullStreams;
+
 const largestAnswer = 64 * 1024 * 1024;
+const defaultMemory = 384 * 1024 * 1024;
+/** Requests come first where both want a processor. */
+const niceness = 10;
 const child = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "child.ts" : "child.js", import.meta.url));
 
 /** What the process may read: this package, and the folders of installed packages above it. */
@@ -34,49 +41,71 @@ function readable(): string[] {
   return [here, packages].map((folder) => `--allow-fs-read=${folder}*`);
 }
 
-/** @throws SvcError what the document is at fault for @throws EngineFailure what the engine is */
-export async function runSandboxed(task: Task, bytes: Buffer, limits: SandboxLimits = {}): Promise<EngineResult> {
-  const { timeMs = 30_000, memoryBytes = 384 * 1024 * 1024 } = limits;
+/** @param isSpare loads its engines before there is a task (Default: with the task) */
+export function startChild({ memoryBytes = defaultMemory }: SandboxLimits = {}, isSpare = false): Child {
   const heap = Math.floor(memoryBytes / 1024 / 1024 / 1.5);
   // No environment: nothing that the platform was configured with is within reach of a document.
-  const process = spawn(
-    globalThis.process.execPath,
-    ["--permission", ...readable(), `--max-old-space-size=${heap}`, "--no-warnings", child],
+  const started = spawn(
+    process.execPath,
+    [
+      "--permission",
+      ...readable(),
+      `--max-old-space-size=${heap}`,
+      "--no-warnings",
+      child,
+      ...(isSpare ? ["spare"] : []),
+    ],
     { env: { PATH: "" }, stdio: ["pipe", "pipe", "pipe"] },
   );
+  try {
+    if (started.pid !== undefined) setPriority(started.pid, niceness);
+  } catch {
+    // It has ended already, or the system has no such thing.
+  }
+  return started;
+}
+
+/** @throws SvcError what the document is at fault for @throws EngineFailure what the engine is */
+export async function runSandboxed(
+  task: Task,
+  bytes: Buffer,
+  limits: SandboxLimits = {},
+  running: Child = startChild(limits),
+): Promise<EngineResult> {
+  const { timeMs = 30_000, memoryBytes = defaultMemory } = limits;
   let reason = "It broke off.";
   const stop = (why: string) => {
     reason = why;
-    process.kill("SIGKILL");
+    running.kill("SIGKILL");
   };
   const clock = setTimeout(() => stop("It took too long."), timeMs);
   const watch = setInterval(async () => {
-    if ((await residentBytes(process.pid)) > memoryBytes) stop("It took too much memory.");
+    if ((await residentBytes(running.pid)) > memoryBytes) stop("It took too much memory.");
   }, 50);
   try {
     return await new Promise<EngineResult>((resolve, reject) => {
       const answer: Buffer[] = [];
       let size = 0;
       let log = "";
-      process.stdout.on("data", (chunk: Buffer) => {
+      running.stdout.on("data", (chunk: Buffer) => {
         size += chunk.length;
         if (size > largestAnswer) return stop("Its text is larger than is kept here.");
         answer.push(chunk);
       });
-      process.stderr.on("data", (chunk: Buffer) => {
+      running.stderr.on("data", (chunk: Buffer) => {
         log = (log + chunk).slice(-4_000);
       });
       // A process that ended early does not read on: its end says why.
-      process.stdin.on("error", () => {});
-      process.on("error", reject);
-      process.on("close", (code) => {
+      running.stdin.on("error", () => {});
+      running.on("error", reject);
+      running.on("close", (code) => {
         if (code !== 0) return reject(new EngineFailure(reason, { cause: log }));
         const { result, error } = JSON.parse(Buffer.concat(answer).toString("utf8"));
         if (result) return resolve(result);
         reject(error.code ? toError(error) : new EngineFailure(error.message, { cause: log }));
       });
-      process.stdin.write(`${JSON.stringify(task)}\n`);
-      process.stdin.end(bytes);
+      running.stdin.write(`${JSON.stringify(task)}\n`);
+      running.stdin.end(bytes);
     });
   } finally {
     clearTimeout(clock);
@@ -88,7 +117,7 @@ const toError = ({ code, message, hint }: { code: ErrorCode; message: string; hi
   new SvcError(code, message, hint === undefined ? {} : { hint });
 
 async function residentBytes(pid: number | undefined): Promise<number> {
-  if (globalThis.process.platform !== "linux" || pid === undefined) return 0;
+  if (process.platform !== "linux" || pid === undefined) return 0;
   const pages = await readFile(`/proc/${pid}/statm`, "utf8").catch(() => "0 0");
   return Number(pages.split(" ")[1]) * 4096;
 }

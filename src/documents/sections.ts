@@ -16,6 +16,13 @@ export function cutSections(markdown: string): DocumentSection[] {
   return sections;
 }
 
+/** A text with what follows from it. */
+export const outlined = (markdown: string) => ({
+  markdown,
+  text: plainText(markdown),
+  sections: cutSections(markdown),
+});
+
 /** For search and for people; not meant to be read as Markdown again. */
 export function plainText(markdown: string): string {
   return markdown

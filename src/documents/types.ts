@@ -75,8 +75,7 @@ export interface ConvertedDocument {
 }
 
 /** What one engine makes of the bytes. */
-export interface EngineResult {
-  markdown: string;
+export interface EngineResult extends Pick<ConvertedDocument, "markdown" | "text" | "sections"> {
   pages: string[];
   warnings: string[];
   /** Why the result is not good enough to keep, or null. */

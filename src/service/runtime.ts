@@ -8,6 +8,7 @@ import { requestDatabases, systemDatabase } from "../context/database.ts";
 import type { Runtime } from "../context/invoke.ts";
 import type { EffectiveConfig } from "../define/config.ts";
 import { searchTables } from "../define/searchable.ts";
+import { SpareChild } from "../documents/spare.ts";
 import type { Pools } from "../postgres/pools.ts";
 import { isPublicQuery } from "../realtime/rerun.ts";
 import { createStorage } from "../storage/storage.ts";
@@ -31,7 +32,7 @@ export function createRuntime(
     requestPool: pools.request,
     systemPool: pools.system,
     limits: config.limits,
-    documents: config.documents,
+    documents: { ...config.documents, children: new SpareChild() },
     requestDatabase: requestDatabases(app.schema),
     systemDatabase: systemDatabase(pools.system, app.schema),
     isPublicQuery: (name) => isPublicQuery(procedures.get(name)),

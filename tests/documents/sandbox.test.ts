@@ -1,11 +1,14 @@
 // If this file fails, a document that takes too long or too much takes the service with it, or reaches the network.
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { EngineFailure, runSandboxed } from "../../src/documents/sandbox.ts";
+import { convertDocument } from "../../src/documents/convert.ts";
+import { type Child, EngineFailure, runSandboxed, startChild } from "../../src/documents/sandbox.ts";
+import { SpareChild } from "../../src/documents/spare.ts";
 import { root } from "../support/global-setup.ts";
 
 const run = promisify(execFile);
@@ -19,6 +22,39 @@ test("an engine that is not ready in time is ended", async () => {
 test("an engine that takes more memory than it has is ended", async () => {
   const large = Buffer.from(`<p>${"<i>word</i> ".repeat(400_000)}</p>`);
   await expect(runSandboxed(task, large, { memoryBytes: 96 * 1024 * 1024 })).rejects.toBeInstanceOf(EngineFailure);
+});
+
+test("one process is kept ready for the next document, and every document has its own", async () => {
+  const spare = new SpareChild();
+  try {
+    const children = [spare.take(), spare.take(), spare.take()];
+    expect(new Set(children.map(({ pid }) => pid)).size).toBe(3);
+    expect(children.map(({ spawnargs }) => spawnargs.at(-1) === "spare")).toEqual([false, true, true]);
+    const results = children.map((child) => runSandboxed(task, Buffer.from(`<p>${child.pid}</p>`), {}, child));
+    expect((await Promise.all(results)).map(({ markdown }) => markdown)).toEqual(children.map(({ pid }) => `${pid}`));
+    expect(children.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
+  } finally {
+    spare.close();
+  }
+});
+
+test("a process that ended while it waited is not given a document, and the last one ends with its owner", async () => {
+  const started: Child[] = [];
+  const spare = new SpareChild((...options) => {
+    const child = startChild(...options);
+    started.push(child);
+    return child;
+  });
+  spare.take().kill("SIGKILL");
+  const [waiting] = started;
+  waiting?.kill("SIGKILL");
+  await once(waiting as Child, "close");
+  const { markdown } = await convertDocument(Buffer.from("text"), {}, { children: spare });
+  expect(markdown).toBe("text");
+  spare.close();
+  await Promise.all(
+    started.filter(({ signalCode, exitCode }) => !signalCode && exitCode === null).map((one) => once(one, "close")),
+  );
 });
 
 test("no kind of socket is opened", async () => {

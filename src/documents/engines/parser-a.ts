@@ -6,9 +6,10 @@
  */
 import { parse } from "kordoc";
 import { flattenTables } from "../html-tables.ts";
-import { judge } from "../quality.ts";
+import { judge, Recall } from "../quality.ts";
 import { encrypted } from "../refusals.ts";
 import type { DocumentKind } from "../types.ts";
+import { openPdf, readPages } from "./pdf-text.ts";
 import type { Converted } from "./run.ts";
 
 /** Its warnings are in Korean; these are the codes that tell a reader something. */
@@ -25,21 +26,75 @@ const sentences: Record<string, string> = {
 };
 
 export async function convertWithParserA(bytes: Buffer, kind: DocumentKind): Promise<Converted> {
+  if (kind === "pdf") return convertPdfInParts(bytes);
+  const { markdown, pages, codes } = await readRange(bytes);
+  return { markdown, pages, warnings: told(codes), poor: judge(bytes, kind, markdown) };
+}
+
+/** A long PDF is read in parts of so many pages, each of which is forgotten before the next: memory does not grow with it. */
+const partOfPages = 100;
+/** Of a part of a long PDF, so many pages are held against the file. What is decided by is a share, so a sample will do. */
+const judgedOfPart = 10;
+
+async function convertPdfInParts(bytes: Buffer): Promise<Converted> {
+  const source = await openPdf(bytes);
+  const total = source.numPages;
+  const isLong = total > partOfPages;
+  const parts: Part[] = [];
+  const recall = new Recall();
+  try {
+    for (let first = 1; first <= total; first += partOfPages) {
+      const last = Math.min(first + partOfPages - 1, total);
+      const part = await readRange(bytes, isLong ? `${first}-${last}` : undefined);
+      parts.push(part);
+      const judged = isLong ? Math.min(first + judgedOfPart - 1, last) : last;
+      const lines = await readPages(source, first, judged);
+      // The page after them may hold the rest of a table.
+      const read = isLong ? part.pages.slice(0, judgedOfPart + 1).join("\n\n") : part.markdown;
+      recall.add(
+        lines.flat().map((line) => line.text),
+        read,
+      );
+      source.cleanup();
+    }
+  } finally {
+    await source.loadingTask.destroy();
+  }
+  const codes = new Set(parts.flatMap((part) => [...part.codes]));
+  return {
+    markdown: parts
+      .map((part) => part.markdown)
+      .filter(Boolean)
+      .join("\n\n"),
+    pages: parts.flatMap((part) => part.pages),
+    warnings: told(codes),
+    poor: codes.has("NEEDS_OCR") ? "Its text is not readable." : recall.judge(),
+  };
+}
+
+interface Part {
+  markdown: string;
+  pages: string[];
+  codes: Set<string>;
+}
+
+/** @param pages such as "1-100" (Default: all of them) @throws SvcError DOCUMENT_ENCRYPTED */
+async function readRange(bytes: Buffer, pages?: string): Promise<Part> {
   const copy = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer;
-  const result = await parse(copy);
+  // What it takes for running headers may be the headings of chapters: they are kept.
+  const result = await parse(copy, { removeHeaderFooter: false, ...(pages && { pages }) });
   if (!result.success) {
     if (result.code === "ENCRYPTED" || result.code === "DRM_PROTECTED") throw encrypted();
     throw new Error(result.error);
   }
-  const markdown = withoutImages(flattenTables(result.markdown));
-  const codes = new Set((result.warnings ?? []).map((warning) => warning.code as string));
   return {
-    markdown,
+    markdown: withoutImages(flattenTables(result.markdown)),
     pages: (result.pages ?? []).map((page) => withoutImages(flattenTables(page.markdown))),
-    warnings: [...codes].flatMap((code) => sentences[code] ?? []),
-    poor: codes.has("NEEDS_OCR") ? "Its text is not readable." : await judge(bytes, kind, markdown),
+    codes: new Set((result.warnings ?? []).map((warning) => warning.code as string)),
   };
 }
+
+const told = (codes: Set<string>) => [...codes].flatMap((code) => sentences[code] ?? []);
 
 /** References to pictures that are not part of the result. */
 const withoutImages = (markdown: string) => markdown.replace(/!\[image\]\(image_\d+\.\w+\)\n*/g, "");

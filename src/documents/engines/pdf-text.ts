@@ -42,14 +42,11 @@ export async function openPdf(bytes: Buffer): Promise<PDFDocumentProxy> {
   return document;
 }
 
-/** The lines of every page. A page that cannot be read has none. */
-export async function readPages(bytes: Buffer): Promise<PdfLine[][]> {
-  const document = await openPdf(bytes);
+/** The lines of pages from one to another, both included. A page that cannot be read has none. */
+export async function readPages(document: PDFDocumentProxy, first: number, last: number): Promise<PdfLine[][]> {
   const pages: PdfLine[][] = [];
-  try {
-    for (let number = 1; number <= document.numPages; number++) pages.push(await readPage(document, number));
-  } finally {
-    await document.loadingTask.destroy();
+  for (let number = first; number <= last; number++) {
+    pages.push(await readPage(document, number).catch(() => []));
   }
   return pages;
 }

@@ -3,11 +3,12 @@
  * Plainer than the first, and complete: every line of the text layer is in the result, in its order.
  */
 import { pipeTable } from "../html-tables.ts";
-import { type PdfLine, readPages } from "./pdf-text.ts";
+import { openPdf, type PdfLine, readPages } from "./pdf-text.ts";
 import type { Converted } from "./run.ts";
 
 export async function convertPdf(bytes: Buffer): Promise<Converted> {
-  const pages = await readPages(bytes);
+  const document = await openPdf(bytes);
+  const pages = await readPages(document, 1, document.numPages).finally(() => document.loadingTask.destroy());
   const body = bodyHeight(pages.flat());
   const written = pages.map((lines) => writePage(lines, body));
   const empty = written.filter((page) => page === "").length;

@@ -5,6 +5,7 @@
 
 import { neutralise } from "../neutralise.ts";
 import { encrypted, unreadable } from "../refusals.ts";
+import { outlined } from "../sections.ts";
 import type { DocumentKind, EngineResult } from "../types.ts";
 import { scanPackage } from "./package.ts";
 
@@ -49,7 +50,8 @@ export async function runEngine(task: Task, bytes: Buffer): Promise<EngineResult
   const engine = await load(task);
   const { markdown, pages = [], warnings = [], poor = null } = await engine(bytes, task.kind);
   return {
-    markdown: neutralise(markdown),
+    // Here, and not where requests are answered: long texts take their time.
+    ...outlined(neutralise(markdown)),
     pages: pages.map(neutralise),
     warnings,
     poor: poor ?? poorText(markdown),
