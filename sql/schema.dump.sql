@@ -316,6 +316,7 @@ column language text not null default 'english'::text
 column checksum text not null
 column created_at timestamp with time zone not null default now()
 column updated_at timestamp with time zone not null default now()
+column storage_id uuid
 constraint rag_sources_check CHECK (((visibility <> 'private'::text) OR (owner_id IS NOT NULL)))
 constraint rag_sources_corpus_check CHECK ((corpus <> ''::text))
 constraint rag_sources_corpus_visibility_owner_id_key_key UNIQUE NULLS NOT DISTINCT (corpus, visibility, owner_id, key)
@@ -333,8 +334,8 @@ policy update_owner for update to svc_authenticated using (owner_id = ( SELECT s
 grant select to svc_anonymous
 grant delete, select to svc_authenticated
 grant delete, insert, select, update to svc_system
-grant insert (corpus, visibility, owner_id, key, title, uri, language, checksum) to svc_authenticated
-grant update (title, language, checksum, updated_at) to svc_authenticated
+grant insert (corpus, visibility, owner_id, key, title, uri, language, checksum, storage_id) to svc_authenticated
+grant update (title, language, checksum, updated_at, storage_id) to svc_authenticated
 comment: Documents that answers may be grounded on.
 comment on corpus: Which collection it belongs to; every search names one.
 comment on visibility: private: its owner reads it. shared: any signed-in user. public: anyone.
@@ -342,6 +343,7 @@ comment on owner_id: Who ingested it, and alone may change it; null: the platfor
 comment on key: What makes it the same document when it comes again: its URI, or else its checksum.
 comment on language: Text search configuration that stems its words.
 comment on checksum: SHA-256 of title and text: the same again changes nothing.
+comment on storage_id: The stored file that it was converted from, if any; it may be gone.
 
 -- Table svc.storage_objects owner svc_owner
 column id uuid not null
@@ -527,6 +529,27 @@ comment on schedule: The schedule as text. Another one begins anew: what it miss
 comment on anchor: From when on intervals are counted.
 comment on last_slot: The latest time that was claimed; at first when the cron was registered.
 comment on last_job: The job of that time. Gone from the queue once it is done.
+
+-- Table svc_private.document_conversions owner svc_owner
+column id uuid not null default gen_random_uuid()
+column owner_id text
+column sha256 text not null
+column options text not null
+column result json not null
+column created_at timestamp with time zone not null default now()
+column used_at timestamp with time zone not null default now()
+constraint document_conversions_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES auth."user"(id) ON DELETE CASCADE
+constraint document_conversions_owner_id_sha256_options_key UNIQUE NULLS NOT DISTINCT (owner_id, sha256, options)
+constraint document_conversions_pkey PRIMARY KEY (id)
+constraint document_conversions_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text))
+CREATE INDEX document_conversions_used_at ON svc_private.document_conversions USING btree (used_at)
+grant delete, insert, select, update to svc_system
+comment: What conversions of stored files gave. Each owner has their own: whether somebody else has a file is nobody's business.
+comment on owner_id: Whose run converted it; null: the system, or nobody signed in.
+comment on sha256: Of the bytes that were converted, in hex.
+comment on options: What else decides the result (src/documents/kept.ts), hashed.
+comment on result: As src/documents/types.ts describes it. json, not jsonb: text of documents may hold what jsonb refuses, and nobody queries it.
+comment on used_at: When it was last asked for; what nobody asks for is swept.
 
 -- View svc_private.identity_columns owner svc_owner
 column relid oid
@@ -2426,13 +2449,14 @@ begin
      and s.owner_id is not distinct from owner and s.key = document ->> 'key';
   if source.checksum is distinct from document ->> 'checksum' then
     status := case when source.id is null then 'created' else 'replaced' end;
-    insert into svc.rag_sources (corpus, visibility, owner_id, key, title, uri, language, checksum)
+    insert into svc.rag_sources (corpus, visibility, owner_id, key, title, uri, storage_id, language, checksum)
     values (
       document ->> 'corpus', document ->> 'visibility', owner, document ->> 'key', document ->> 'title',
-      document ->> 'uri', stemming::text, document ->> 'checksum'
+      document ->> 'uri', (document ->> 'storageId')::uuid, stemming::text, document ->> 'checksum'
     )
     on conflict (corpus, visibility, owner_id, key) do update
-       set title = excluded.title, language = excluded.language, checksum = excluded.checksum, updated_at = now()
+       set title = excluded.title, storage_id = excluded.storage_id, language = excluded.language,
+           checksum = excluded.checksum, updated_at = now()
     returning * into source;
 
     -- What the key held before, or what a caller stored who came between the look and the insert.
@@ -2485,7 +2509,7 @@ CREATE OR REPLACE FUNCTION svc.list_sources(corpus text, visibility text, owner_
  SET search_path TO ''
 AS $function$
   select coalesce(jsonb_agg(jsonb_build_object(
-           'id', page.id, 'title', page.title, 'uri', page.uri, 'language', page.language,
+           'id', page.id, 'title', page.title, 'uri', page.uri, 'storageId', page.storage_id, 'language', page.language,
            'createdAt', page.created_at, 'updatedAt', page.updated_at,
            'chunks', (select count(*) from svc.rag_chunks c where c.source_id = page.id)
          ) order by page.created_at desc, page.id), '[]')
@@ -2541,6 +2565,7 @@ CREATE OR REPLACE FUNCTION svc.read_section(id uuid)
 AS $function$
   select jsonb_build_object(
            'id', section.id, 'sourceId', source.id, 'sourceTitle', source.title, 'sourceUri', source.uri,
+           'sourceStorageId', source.storage_id,
            'title', section.title, 'path', section.path,
            'pageStart', (select min(c.page_start) from svc.rag_chunks c where c.section_id = section.id),
            'text', coalesce((
@@ -3321,6 +3346,20 @@ $function$
 grant execute to svc_system
 comment: Enqueues a call of an internal procedure as the system, at a time or after a delay; returns the job's id.
 
+-- Function svc_private.find_conversion(text,text,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.find_conversion(owner_id text, sha256 text, options text)
+ RETURNS uuid
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  update svc_private.document_conversions c set used_at = now()
+   where c.owner_id is not distinct from find_conversion.owner_id
+     and c.sha256 = find_conversion.sha256 and c.options = find_conversion.options
+  returning c.id
+$function$
+grant execute to svc_system
+comment: The kept conversion of an owner's bytes, marked as used; null when there is none.
+
 -- Function svc_private.find_storage_objects(uuid[],boolean[]) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_storage_objects(ids uuid[], granted boolean[])
  RETURNS TABLE(at integer, id uuid, name text, size double precision, type text, visibility text, sha256 text)
@@ -3624,6 +3663,20 @@ $function$
 grant execute to svc_system
 comment: Makes [{table, id, fields, language, corpus, visibility, owner}] the searchable tables of the application or the platform.
 
+-- Function svc_private.keep_conversion(text,text,text,json) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.keep_conversion(owner_id text, sha256 text, options text, result json)
+ RETURNS uuid
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  insert into svc_private.document_conversions (owner_id, sha256, options, result)
+  values (keep_conversion.owner_id, keep_conversion.sha256, keep_conversion.options, keep_conversion.result)
+  on conflict (owner_id, sha256, options) do update set result = excluded.result, used_at = now()
+  returning id
+$function$
+grant execute to svc_system
+comment: Keeps what a conversion gave, for its owner.
+
 -- Function svc_private.keep_sweep_job(interval) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.keep_sweep_job(delay interval)
  RETURNS void
@@ -3899,6 +3952,19 @@ AS $function$
 $function$
 grant execute to svc_system
 comment: Numbers of jobs by state (failing ones count as due or scheduled too), and for how long the oldest has been due.
+
+-- Function svc_private.read_conversion(uuid,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.read_conversion(id uuid, owner_id text)
+ RETURNS json
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select c.result from svc_private.document_conversions c
+   where c.id = read_conversion.id and c.owner_id is not distinct from read_conversion.owner_id
+$function$
+grant execute to svc_system
+comment: What a kept conversion gave; null when there is none.
 
 -- Function svc_private.register_cron(text,text,timestamp with time zone) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.register_cron(cron text, schedule text, now timestamp with time zone)
@@ -4381,6 +4447,20 @@ end
 $function$
 grant execute to svc_system
 comment: Lets go of a held run until an event ends one of these waits, or time does.
+
+-- Function svc_private.sweep_conversions(interval) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.sweep_conversions(unused interval)
+ RETURNS integer
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  with removed as (
+    delete from svc_private.document_conversions c where c.used_at < now() - unused returning c.id
+  )
+  select count(*)::integer from removed
+$function$
+grant execute to svc_system
+comment: Removes kept conversions that were not used for so long.
 
 -- Function svc_private.wake_run(uuid,timestamp with time zone) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.wake_run(run_id uuid, due timestamp with time zone)

@@ -31,8 +31,8 @@ create policy delete_owner on svc.rag_sources
   using (owner_id = (select svc.current_user_id()));
 
 grant select on svc.rag_sources to svc_anonymous, svc_authenticated;
-grant insert (corpus, visibility, owner_id, key, title, uri, language, checksum) on svc.rag_sources to svc_authenticated;
-grant update (title, language, checksum, updated_at) on svc.rag_sources to svc_authenticated;
+grant insert (corpus, visibility, owner_id, key, title, uri, storage_id, language, checksum) on svc.rag_sources to svc_authenticated;
+grant update (title, storage_id, language, checksum, updated_at) on svc.rag_sources to svc_authenticated;
 grant delete on svc.rag_sources to svc_authenticated;
 
 comment on policy select_public on svc.rag_sources is 'Anyone reads public documents.';

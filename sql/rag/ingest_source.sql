@@ -23,13 +23,14 @@ begin
      and s.owner_id is not distinct from owner and s.key = document ->> 'key';
   if source.checksum is distinct from document ->> 'checksum' then
     status := case when source.id is null then 'created' else 'replaced' end;
-    insert into svc.rag_sources (corpus, visibility, owner_id, key, title, uri, language, checksum)
+    insert into svc.rag_sources (corpus, visibility, owner_id, key, title, uri, storage_id, language, checksum)
     values (
       document ->> 'corpus', document ->> 'visibility', owner, document ->> 'key', document ->> 'title',
-      document ->> 'uri', stemming::text, document ->> 'checksum'
+      document ->> 'uri', (document ->> 'storageId')::uuid, stemming::text, document ->> 'checksum'
     )
     on conflict (corpus, visibility, owner_id, key) do update
-       set title = excluded.title, language = excluded.language, checksum = excluded.checksum, updated_at = now()
+       set title = excluded.title, storage_id = excluded.storage_id, language = excluded.language,
+           checksum = excluded.checksum, updated_at = now()
     returning * into source;
 
     -- What the key held before, or what a caller stored who came between the look and the insert.

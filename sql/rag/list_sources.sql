@@ -1,13 +1,13 @@
 -- The documents of a scope that the caller may read, newest first. Called by ctx.rag.list (src/context/rag.ts).
 
 create or replace function svc.list_sources(corpus text, visibility text, owner_id text, size integer, skip integer)
-returns jsonb  -- an array of {id, title, uri, language, createdAt, updatedAt, chunks}
+returns jsonb  -- an array of {id, title, uri, storageId, language, createdAt, updatedAt, chunks}
 language sql
 stable
 set search_path = ''
 as $$
   select coalesce(jsonb_agg(jsonb_build_object(
-           'id', page.id, 'title', page.title, 'uri', page.uri, 'language', page.language,
+           'id', page.id, 'title', page.title, 'uri', page.uri, 'storageId', page.storage_id, 'language', page.language,
            'createdAt', page.created_at, 'updatedAt', page.updated_at,
            'chunks', (select count(*) from svc.rag_chunks c where c.source_id = page.id)
          ) order by page.created_at desc, page.id), '[]')

@@ -2,13 +2,14 @@
 -- The policies decide: a section of others answers like one that does not exist.
 
 create or replace function svc.read_section(id uuid)
-returns jsonb  -- {id, sourceId, sourceTitle, sourceUri, title, path, pageStart, text}, or null
+returns jsonb  -- {id, sourceId, sourceTitle, sourceUri, sourceStorageId, title, path, pageStart, text}, or null
 language sql
 stable
 set search_path = ''
 as $$
   select jsonb_build_object(
            'id', section.id, 'sourceId', source.id, 'sourceTitle', source.title, 'sourceUri', source.uri,
+           'sourceStorageId', source.storage_id,
            'title', section.title, 'path', section.path,
            'pageStart', (select min(c.page_start) from svc.rag_chunks c where c.section_id = section.id),
            'text', coalesce((

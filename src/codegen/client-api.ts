@@ -19,7 +19,7 @@ interface Folder {
  * @throws DefinitionError when a procedure's name is also the beginning of another's
  */
 export function clientApi(api: Api, folder: string, index: string): string {
-  const { procedures, crud, paths, workflows } = api["~svc"];
+  const { procedures, crud, paths } = api["~svc"];
   const root: Folder = {};
   const kinds = new Set<string>();
   for (const { name, kind } of procedures.values()) {
@@ -27,7 +27,7 @@ export function clientApi(api: Api, folder: string, index: string): string {
     kinds.add(kind);
     const path = paths.get(name)?.map((key) => `[${JSON.stringify(key)}]`);
     // The legacy crud bag is not part of the backend's type: its operations can be called, untyped.
-    const type = path ? `Procedures${path.join("")}` : (builtIn(api, name) ?? "Untyped");
+    const type = path ? `Procedures${path.join("")}` : (builtIn(name) ?? "Untyped");
     const columns = columnsOf(crud, name);
     place(root, name, `${kind}<${type}>(${[JSON.stringify(name), ...(columns ? [columns] : [])].join(", ")})`);
   }
@@ -37,7 +37,7 @@ export function clientApi(api: Api, folder: string, index: string): string {
     `import type backend from ${JSON.stringify(importPath(folder, index))};`,
     "",
     'type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;',
-    ...(workflows.size > 0 ? ['type Workflows = NonNullable<(typeof backend)["~svc"]["workflowTypes"]>;'] : []),
+    'type Workflows = NonNullable<(typeof backend)["~svc"]["workflowTypes"]>;',
     ...crud.filter(hasConversions).map((resource) => `\n${columnsConstant(resource)}`),
     "",
     `export const api = ${print(root, "")} as const;`,
@@ -49,9 +49,9 @@ export function clientApi(api: Api, folder: string, index: string): string {
 }
 
 /** The type of a procedure of the platform's. */
-function builtIn(api: Api, name: string): string | undefined {
+function builtIn(name: string): string | undefined {
   const [group, operation] = name.split(".");
-  return api["~svc"].workflows.size > 0 && group === "workflows" ? `Workflows["${operation}"]` : undefined;
+  return group === "workflows" ? `Workflows["${operation}"]` : undefined;
 }
 
 const hasConversions = (crud: CrudDefinition) => crud.columns.some(({ conversion }) => conversion !== null);

@@ -10,7 +10,7 @@ import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { CreateRequestDatabase } from "./database.ts";
 import { type ContextGrounding, contextGrounding } from "./grounding.ts";
-import { type ContextRag, contextRag } from "./rag.ts";
+import { type ContextRag, contextRag, ingestFile } from "./rag.ts";
 import { CallRealtime, type ContextRealtime, type IsPublic } from "./realtime.ts";
 import { CallScheduler, type ContextScheduler, type InternalNames } from "./scheduler.ts";
 import { type ContextSearch, contextSearch } from "./search.ts";
@@ -97,7 +97,8 @@ export class CallContext implements Context {
 
   get rag(): ContextRag {
     const { transaction, caller } = this[state];
-    return contextRag(transaction, caller.session?.user.id ?? null);
+    const userId = caller.session?.user.id ?? null;
+    return { ...contextRag(transaction, userId), ingestFile: ingestFile(this, userId) };
   }
 
   get grounding(): ContextGrounding {

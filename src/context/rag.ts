@@ -4,17 +4,22 @@
  */
 import { createHash } from "node:crypto";
 import { isUuid } from "../define/uuid.ts";
+import type { ConvertStoredInput } from "../documents/convert-stored.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { cutDocument } from "../rag/cut-document.ts";
+import { ingestWorkflow } from "../rag/ingest-workflow.ts";
 import { type Language, languageOf } from "../rag/languages.ts";
 import { type RagScope, refusal, resolveScope } from "../rag/scope.ts";
+import type { Context } from "./types.ts";
 
 export interface IngestInput {
   /** Shown with citations; 1 to 1,000 characters. */
   title: string;
-  /** The document; its headings make the sections. Either this or `text`, at most 5 MiB. */
+  /** The document; its headings make the sections. One of this, `pages` and `text`, at most 5 MiB. */
   markdown?: string;
+  /** The Markdown of each of its pages, in order. */
+  pages?: string[];
   /** The document as plain text, one section. Form feeds part pages. */
   text?: string;
   scope: RagScope;
@@ -22,6 +27,16 @@ export interface IngestInput {
   sourceUri?: string;
   /** A PostgreSQL text search configuration that stems its words. (Default: `english`) */
   language?: Language;
+  /** The stored file that it was made from, for those who open a citation. (Default: none) */
+  storageId?: string;
+}
+
+/** A stored file, and how it is converted and kept. */
+export interface IngestFileInput
+  extends Pick<IngestInput, "scope" | "sourceUri" | "language">,
+    Omit<ConvertStoredInput, "corpus" | "visibility"> {
+  /** Shown with citations. (Default: the file's name) */
+  title?: string;
 }
 
 export interface IngestResult {
@@ -36,6 +51,8 @@ export interface RagSource {
   id: string;
   title: string;
   uri: string | null;
+  /** The stored file that it was made from. */
+  storageId: string | null;
   language: string;
   /** ISO 8601. */
   createdAt: string;
@@ -49,6 +66,7 @@ export interface RagSection {
   sourceId: string;
   sourceTitle: string;
   sourceUri: string | null;
+  sourceStorageId: string | null;
   /** Of its heading; empty before the first one. */
   title: string;
   path: string[];
@@ -57,8 +75,8 @@ export interface RagSection {
   text: string;
 }
 
-/** The `rag` of a context. */
-export interface ContextRag {
+/** The `rag` of a workflow's step. */
+export interface RagDocuments {
   /**
    * Cuts a document into sections and chunks and stores it as the caller's. The same again changes nothing; another text
    * with the same `sourceUri` replaces it.
@@ -75,29 +93,28 @@ export interface ContextRag {
   section(sectionId: string): Promise<RagSection | null>;
 }
 
+/** The `rag` of a context. */
+export interface ContextRag extends RagDocuments {
+  /**
+   * Starts the built-in workflow `rag.ingest`, which converts a stored file and ingests what comes out. The run's timeline
+   * is the progress (`workflows.get`, `useWorkflow`), its result an `IngestResult` with the conversion's warnings.
+   *
+   * @returns the run's id
+   * @throws SvcError as `ingest`, and NOT_FOUND for a file that the caller may not read
+   */
+  ingestFile(input: IngestFileInput): Promise<{ runId: string }>;
+}
+
 const largest = 5 * 1024 * 1024;
 
 /** @param userId the caller, null when nobody is signed in */
-export function contextRag(transaction: RequestTransaction, userId: string | null): ContextRag {
+export function contextRag(transaction: RequestTransaction, userId: string | null): RagDocuments {
   return {
     async ingest(input) {
-      const { title, markdown, text, sourceUri } = input;
-      const language = languageOf(input.language);
-      const scope = resolveScope(input.scope, userId);
-      if (userId === null) throw new SvcError("UNAUTHORIZED");
-      if (typeof title !== "string" || title.trim() === "" || title.length > 1_000) {
-        throw refusal("title", "a text of 1 to 1,000 characters");
-      }
-      if ((markdown === undefined) === (text === undefined)) throw refusal("markdown", "given, or text, and not both");
-      const body = markdown ?? text;
-      if (typeof body !== "string") throw refusal(markdown === undefined ? "text" : "markdown", "a text");
-      if (sourceUri !== undefined && (typeof sourceUri !== "string" || sourceUri === "" || sourceUri.length > 2_000)) {
-        throw refusal("sourceUri", "a text of 1 to 2,000 characters");
-      }
-      if (Buffer.byteLength(body) > largest) {
-        throw new SvcError("PAYLOAD_TOO_LARGE", "A document is larger than 5 MiB.", { hint: "Part it, by chapters." });
-      }
-      const format = markdown === undefined ? "text" : "markdown";
+      const { title, sourceUri, storageId = null } = input;
+      const { scope, language } = checkPlace(input, userId);
+      const [format, body] = bodyOf(input);
+      if (storageId !== null && !isUuid(storageId)) throw refusal("storageId", "the id of a stored file");
       const checksum = createHash("sha256")
         .update(JSON.stringify([format, title, language, body]))
         .digest("hex");
@@ -107,6 +124,7 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
         key: sourceUri ?? `sha256:${checksum}`,
         title,
         uri: sourceUri ?? null,
+        storageId,
         language,
         checksum,
         sections: cutDocument(body, format),
@@ -150,3 +168,46 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
 
 const clamp = (value: unknown, least: number, most: number) =>
   Math.min(Math.max(Math.trunc(Number(value)) || least, least), most);
+
+/** Where a document goes and what it is called. @throws SvcError as `ingest` */
+export function checkPlace(
+  { title, scope, sourceUri, language }: Omit<IngestInput, "storageId">,
+  userId: string | null,
+) {
+  const place = { language: languageOf(language), scope: resolveScope(scope, userId) };
+  if (userId === null) throw new SvcError("UNAUTHORIZED");
+  if (typeof title !== "string" || title.trim() === "" || title.length > 1_000) {
+    throw refusal("title", "a text of 1 to 1,000 characters");
+  }
+  if (sourceUri !== undefined && (typeof sourceUri !== "string" || sourceUri === "" || sourceUri.length > 2_000)) {
+    throw refusal("sourceUri", "a text of 1 to 2,000 characters");
+  }
+  return place;
+}
+
+function bodyOf({ markdown, pages, text }: IngestInput): ["markdown" | "text", string] {
+  if ([markdown, pages, text].filter((one) => one !== undefined).length !== 1) {
+    throw refusal("markdown", "given, or pages, or text, and one of them alone");
+  }
+  const isPages = Array.isArray(pages) && pages.every((page) => typeof page === "string");
+  if (pages !== undefined && !isPages) throw refusal("pages", "a list of texts");
+  // Form feeds part the pages of any document, Markdown or not.
+  const body = pages?.map((page) => page.replaceAll("\f", "\n")).join("\n\f\n") ?? markdown ?? text;
+  if (typeof body !== "string") throw refusal(markdown === undefined ? "text" : "markdown", "a text");
+  if (Buffer.byteLength(body) > largest) {
+    throw new SvcError("PAYLOAD_TOO_LARGE", "A document is larger than 5 MiB.", { hint: "Part it, by chapters." });
+  }
+  return [text === undefined ? "markdown" : "text", body];
+}
+
+/** `ingestFile` of a call. */
+export const ingestFile =
+  (context: Pick<Context, "storage" | "workflows">, userId: string | null): ContextRag["ingestFile"] =>
+  async ({ title, scope, sourceUri, language, ...file }) => {
+    const { name } = userId === null ? { name: "-" } : await context.storage.getMeta(file.storageId);
+    const document = { title: title ?? name, scope, sourceUri, language };
+    checkPlace(document as IngestInput, userId);
+    const { corpus, visibility } = scope;
+    const { id } = await context.workflows.start(ingestWorkflow, { document, file: { ...file, corpus, visibility } });
+    return { runId: id };
+  };

@@ -3,6 +3,7 @@
  * database; what it returns is all that the server, the workers and the code generator read.
  */
 
+import { ingestWorkflow } from "../rag/ingest-workflow.ts";
 import { type WorkflowProcedures, workflowProcedures } from "../workflows/procedures.ts";
 import { type Cron, type CronDefinition, collectCrons } from "./cron.ts";
 import { isCrud } from "./crud.ts";
@@ -19,7 +20,7 @@ export interface ApiBags<P extends ProcedureBag> {
   procedures?: P;
   httpRoutes?: Record<string, HttpRoute>;
   crons?: Record<string, Cron>;
-  /** With any, the procedures `workflows.*` are there (src/workflows/procedures.ts). */
+  /** Beside the built-in `rag.ingest`. What clients may do with runs: src/workflows/procedures.ts. */
   // biome-ignore lint/suspicious/noExplicitAny: of any arguments and result
   workflows?: Record<string, Workflow<any, any>>;
   /** @deprecated Register what `createCrud` returns under `procedures`. */
@@ -96,8 +97,8 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
   }
   const crons = collectCrons(bags.crons ?? {});
   registerHandlers(crons, procedures);
-  const workflows = collectWorkflows(bags.workflows ?? {});
-  if (workflows.size > 0) registerBuiltIn(procedures);
+  const workflows = collectWorkflows({ ...bags.workflows, "the built-in rag.ingest": ingestWorkflow });
+  registerBuiltIn(procedures, bags.workflows !== undefined);
   const routes = collectRoutes(bags.httpRoutes ?? {});
   return { "~svc": { procedures, routes, crud, crons, paths, workflows } };
 }
@@ -122,9 +123,11 @@ export function withCrons(api: Api, bag: Readonly<Record<string, unknown>>, plac
   return { "~svc": { ...api["~svc"], crons, procedures } };
 }
 
-function registerBuiltIn(procedures: Map<string, ProcedureDefinition>): void {
+/** @param strict whether a name of the application's that is taken is a mistake; else it keeps it */
+function registerBuiltIn(procedures: Map<string, ProcedureDefinition>, strict: boolean): void {
   for (const { "~svc": own } of Object.values<Procedure>(workflowProcedures)) {
     if (procedures.has(own.procedure.name)) {
+      if (!strict) continue;
       throw new DefinitionError(`A procedure is named "${own.procedure.name}", which is built in.`, {
         hint: "Give it another .name(): with workflows registered, those of the platform are called so.",
       });

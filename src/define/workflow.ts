@@ -4,6 +4,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Logger } from "pino";
+import type { RagDocuments } from "../context/rag.ts";
 import type { RequestDatabase, Schema } from "../context/types.ts";
 import type { ConvertStoredInput } from "../documents/convert-stored.ts";
 import type { ConvertedDocument } from "../documents/types.ts";
@@ -49,6 +50,8 @@ export interface WorkflowContext<S extends Schema = Schema> {
   sleep(duration: Duration): Promise<void>;
   /** Inside a step: the database as the user who started the run, in one transaction with the checkpoint. */
   readonly db: RequestDatabase<S>;
+  /** Inside a step: documents that answers are grounded on, in the same transaction. */
+  readonly rag: RagDocuments;
   /** Inside a step: the same at every attempt, and of no other step. For services that know such keys. */
   readonly idempotencyKey: string;
   /** What takes long and runs in workflows alone. */

@@ -1,7 +1,8 @@
 /**
  * `wf.services.document.convert`: converts a stored file as the user of a run. The file is read in a transaction of its
  * own, which has ended when the conversion begins: none is held open while a document is taken apart.
- * Next hop: `convert.ts`.
+ * What was converted before is not converted again.
+ * Next hop: `convert.ts`, `kept.ts`.
  */
 import { randomUUID } from "node:crypto";
 import { buffer } from "node:stream/consumers";
@@ -12,7 +13,8 @@ import { SvcError } from "../errors/svc-error.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
 import { type Credits, convertDocument } from "./convert.ts";
-import { type ConvertedDocument, type ConvertOptions, providers } from "./types.ts";
+import { conversionKey, findConversion, type KeptConversion, keepConversion } from "./kept.ts";
+import { type ConvertOptions, providers } from "./types.ts";
 
 export interface ConvertStoredInput extends ConvertOptions {
   /** A file that the run's user may read. */
@@ -29,7 +31,7 @@ export async function convertStored(
   runtime: Runtime,
   identity: Identity,
   input: ConvertStoredInput,
-): Promise<ConvertedDocument> {
+): Promise<KeptConversion> {
   const { provider = "auto", mode, maxServiceCredits: cap } = input;
   if (!known.includes(provider)) throw new SvcError("BAD_REQUEST", `provider must be one of ${known.join(", ")}.`);
   if (mode !== undefined && mode !== "force-ocr" && mode !== "force-external") {
@@ -38,25 +40,34 @@ export async function convertStored(
   if (cap !== undefined && !(typeof cap === "number" && cap >= 0)) {
     throw new SvcError("BAD_REQUEST", "maxServiceCredits must be a number from 0.");
   }
+  const ownerId = identity.userId || null;
   const pool = identity.role === "svc_system" ? runtime.systemPool : runtime.requestPool;
   const transaction = new RequestTransaction(pool, identity, "read", runtime.limits);
   let bytes: Buffer;
-  let name: string;
+  let sha256: string;
+  let options: ConvertOptions;
+  let key: string;
   try {
     const storage = new CallStorage(runtime.storage, transaction, "read");
-    name = (await storage.getMeta(input.storageId)).name;
-    bytes = await buffer(await storage.read(input.storageId));
+    const { id, name } = await storage.getMeta(input.storageId);
+    options = { ...input, filename: input.filename ?? name };
+    key = conversionKey(options);
+    sha256 = (await transaction.query({ text: checksum }, [id])).rows[0].sha256;
+    const conversionId = await findConversion(runtime.systemPool, ownerId, sha256, key);
+    bytes = conversionId ? Buffer.alloc(0) : await buffer(await storage.read(id));
     await transaction.commit();
+    if (conversionId) return { conversionId, creditsCharged: 0 };
   } catch (error) {
     await transaction.rollback();
     throw error;
   }
-  return convertDocument(
-    bytes,
-    { ...input, filename: input.filename ?? name },
-    { ...runtime.documents, credits: creditsOf(runtime, identity.userId || null, cap) },
-  );
+  const credits = creditsOf(runtime, ownerId, cap);
+  const document = await convertDocument(bytes, options, { ...runtime.documents, credits });
+  const conversionId = await keepConversion(runtime.systemPool, ownerId, sha256, key, document);
+  return { conversionId, creditsCharged: document.creditsCharged };
 }
+
+const checksum = "select sha256 from svc.storage_objects where id = $1";
 
 /** The credits of the run's user, as conversions want them. */
 function creditsOf({ ai, documents }: Runtime, userId: string | null, cap = documents.defaultCap): Credits {

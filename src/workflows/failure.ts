@@ -31,7 +31,19 @@ export class StepError extends Error {
 }
 
 /** These would fail again. */
-const final = ["BAD_REQUEST", "VALIDATION_FAILED", "UNAUTHORIZED", "FORBIDDEN", "NOT_FOUND"];
+const final = [
+  "BAD_REQUEST",
+  "VALIDATION_FAILED",
+  "UNAUTHORIZED",
+  "FORBIDDEN",
+  "NOT_FOUND",
+  "PAYLOAD_TOO_LARGE",
+  "UNSUPPORTED_MEDIA_TYPE",
+  "DOCUMENT_UNREADABLE",
+  "DOCUMENT_ENCRYPTED",
+  "DOCUMENT_PAID_FALLBACK_REQUIRED",
+  "DOCUMENT_COST_ABOVE_CAP",
+];
 
 export const isFinal = (error: unknown) => error instanceof SvcError && final.includes(error.code);
 

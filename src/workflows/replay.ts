@@ -11,6 +11,9 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Logger } from "pino";
 import type { RequestDatabase } from "../context/types.ts";
 import type { WorkflowContext, WorkflowDefinition, WorkflowServices } from "../define/workflow.ts";
+import type { ConvertStoredInput } from "../documents/convert-stored.ts";
+import type { KeptConversion } from "../documents/kept.ts";
+import type { ConvertedDocument } from "../documents/types.ts";
 import { type Duration, milliseconds } from "./duration.ts";
 import { decodeValue, type Stored } from "./encoding.ts";
 import { isFinal, NonDeterministicError, type RunError, StepError } from "./failure.ts";
@@ -30,6 +33,7 @@ export interface RunningStep {
   position: string;
   name: string;
   readonly db: RequestDatabase;
+  readonly rag: WorkflowContext["rag"];
 }
 
 /** What a replay needs of the world. Both write, and throw RunLostError when the run is no longer this worker's. */
@@ -37,8 +41,10 @@ export interface ReplayPort {
   /** Runs a step and records what it gave; where `last`, also that it failed. */
   step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T>;
   wait(position: string, kind: "wait" | "sleep", name: string, milliseconds: number | null): Promise<WaitAnswer>;
-  /** Converts a stored file as the run's user. */
-  convert: WorkflowServices["document"]["convert"];
+  /** Converts a stored file as the run's user, and keeps the result: it may be larger than a checkpoint. */
+  convert(input: ConvertStoredInput): Promise<KeptConversion>;
+  /** What was kept, or null when it was swept. */
+  conversion(kept: KeptConversion): Promise<ConvertedDocument | null>;
 }
 
 /** Runs a step's function; given the step, so that `wf.db` finds it. */
@@ -98,8 +104,17 @@ class Replay implements WorkflowContext {
 
   /** Each call is a step of its own. */
   readonly services: WorkflowServices = {
-    document: { convert: (input) => this.step("document.convert", () => this.#options.port.convert(input)) },
+    document: { convert: (input) => this.#convert(input) },
   };
+
+  async #convert(input: ConvertStoredInput): Promise<ConvertedDocument> {
+    const { port } = this.#options;
+    const kept = await this.step("document.convert", () => port.convert(input));
+    const document = await this.#work(() => port.conversion(kept));
+    if (document) return document;
+    const message = "The converted document is not kept any more. Retry the run from this step.";
+    throw new StepError({ code: "NOT_FOUND", message, step: "document.convert" });
+  }
 
   get runId(): string {
     return this.#options.runId;
@@ -111,6 +126,10 @@ class Replay implements WorkflowContext {
 
   get db(): RequestDatabase {
     return this.#stepHere("wf.db").db;
+  }
+
+  get rag(): WorkflowContext["rag"] {
+    return this.#stepHere("wf.rag").rag;
   }
 
   get idempotencyKey(): string {

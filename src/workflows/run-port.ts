@@ -5,9 +5,11 @@
 
 import { type AiCall, withAiCall } from "../ai/call.ts";
 import type { Runtime } from "../context/invoke.ts";
+import { contextRag } from "../context/rag.ts";
 import { CallStorage } from "../context/storage.ts";
 import type { RequestDatabase } from "../context/types.ts";
 import { type ConvertStoredInput, convertStored } from "../documents/convert-stored.ts";
+import { type KeptConversion, readConversion } from "../documents/kept.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
@@ -60,6 +62,7 @@ export class RunPort implements ReplayPort {
         db ??= requestDatabase(transaction);
         return db;
       },
+      rag: contextRag(transaction, this.#identity.userId || null),
     };
     const fail = async (error: unknown): Promise<never> => {
       await transaction.rollback();
@@ -110,6 +113,10 @@ export class RunPort implements ReplayPort {
 
   convert(input: ConvertStoredInput) {
     return convertStored(this.#runtime, this.#identity, input);
+  }
+
+  conversion(kept: KeptConversion) {
+    return readConversion(this.#runtime.systemPool, this.#identity.userId || null, kept);
   }
 
   async wait(position: string, kind: "wait" | "sleep", name: string, ms: number | null): Promise<WaitAnswer> {

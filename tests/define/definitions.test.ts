@@ -248,8 +248,10 @@ test.for(mistakes)("%s is told, with what to write instead", ([, make, message, 
 });
 
 describe("what is no mistake", () => {
+  const ownNames = (made: ReturnType<typeof defineApi>) =>
+    [...made["~svc"].procedures.keys()].filter((name) => !name.startsWith("workflows."));
   test.for(["a", "_a", "tasks.openCount", "a.b.c_1", "x".repeat(128)])("the name %s", (name) => {
-    expect([...defineApi({ procedures: { a: ask(name) } })["~svc"].procedures.keys()]).toEqual([name]);
+    expect(ownNames(defineApi({ procedures: { a: ask(name) } }))).toEqual([name]);
   });
   test.for(["/a", "/api/a", "/api/queryx", "/wsx", "/:a/:b", "/a.json", "/a/~b/c-d_e", "/.well-known/x"])(
     "the path %s",
@@ -268,7 +270,7 @@ describe("what is no mistake", () => {
         mine: createCrud(notes, { prefix: "mine", defaultLimit: 10_000, maxLimit: 10_000 }),
       },
     };
-    expect([...defineApi(bags)["~svc"].procedures.keys()]).toHaveLength(10);
+    expect(ownNames(defineApi(bags))).toHaveLength(10);
     expect(defineApi(bags)["~svc"].crud.map(({ prefix }) => prefix)).toEqual(["notes", "mine"]);
     expect(defineApi({})["~svc"]).toMatchObject({ routes: [], crud: [] });
   });

@@ -20,7 +20,11 @@ const start = procedure.mutation
   .name("paid.start")
   .input(v.object({ paidFallback: v.boolean(), maxServiceCredits: v.optional(v.number()) }))
   .handler(async ({ context, input }) => {
-    const storageId = await context.storage.storeBuffer(Buffer.from("a,b\n1,2\n"), "table.csv", "text/csv");
+    const storageId = await context.storage.storeBuffer(
+      Buffer.from(`a,b\n1,${input.maxServiceCredits}\n`),
+      "table.csv",
+      "text/csv",
+    );
     return context.workflows.start("test.paid", { storageId, ...input });
   });
 
@@ -52,6 +56,16 @@ test("a hosted provider of the configuration is asked, and charged to the run's 
   const admin = await db.connect("admin");
   const { rows } = await admin.query("select user_id, operation, state, charged::float8 from svc.ai_ledger");
   expect(rows).toEqual([{ user_id: ann.id, operation: "document.convert", state: "settled", charged: 7 }]);
+});
+
+test("what was paid for once is not paid for again", async () => {
+  await runWith({ paidFallback: true, maxServiceCredits: 8 });
+  const asked = provider.asked.length;
+  expect(await runWith({ paidFallback: true, maxServiceCredits: 8 })).toMatchObject({
+    status: "completed",
+    result: { creditsCharged: 0, used: "hosted_ai_a" },
+  });
+  expect(provider.asked.length).toBe(asked);
 });
 
 test("without leave to pay, and above the cap, nobody is asked", async () => {

@@ -6,42 +6,42 @@ import { apiWith } from "../support/service.ts";
 const procedure = createSvcProcedureBuilders();
 const input = v.any();
 
-export const api = apiWith({
-  procedures: {
-    ingest: procedure.mutation
-      .name("docs.ingest")
-      .allowAnonymous()
-      .input(input)
-      .handler(({ context, input }) => context.rag.ingest(input)),
-    ingestInQuery: procedure.query
-      .name("docs.ingestInQuery")
-      .input(input)
-      .handler(({ context, input }) => context.rag.ingest(input)),
-    remove: procedure.mutation
-      .name("docs.remove")
-      .allowAnonymous()
-      .input(input)
-      .handler(async ({ context, input }) => {
-        await context.rag.remove(input);
-        return true;
-      }),
-    list: procedure.query
-      .name("docs.list")
-      .allowAnonymous()
-      .input(input)
-      .handler(({ context, input }) => context.rag.list(input)),
-    section: procedure.query
-      .name("docs.section")
-      .allowAnonymous()
-      .input(input)
-      .handler(({ context, input }) => context.rag.section(input)),
-    answer: procedure.query
-      .name("docs.answer")
-      .allowAnonymous()
-      .input(input)
-      .handler(async ({ context, input }) => context.grounding?.answer(input)),
-  },
-});
+export const procedures = {
+  ingest: procedure.mutation
+    .name("docs.ingest")
+    .allowAnonymous()
+    .input(input)
+    .handler(({ context, input }) => context.rag.ingest(input)),
+  ingestInQuery: procedure.query
+    .name("docs.ingestInQuery")
+    .input(input)
+    .handler(({ context, input }) => context.rag.ingest(input)),
+  remove: procedure.mutation
+    .name("docs.remove")
+    .allowAnonymous()
+    .input(input)
+    .handler(async ({ context, input }) => {
+      await context.rag.remove(input);
+      return true;
+    }),
+  list: procedure.query
+    .name("docs.list")
+    .allowAnonymous()
+    .input(input)
+    .handler(({ context, input }) => context.rag.list(input)),
+  section: procedure.query
+    .name("docs.section")
+    .allowAnonymous()
+    .input(input)
+    .handler(({ context, input }) => context.rag.section(input)),
+  answer: procedure.query
+    .name("docs.answer")
+    .allowAnonymous()
+    .input(input)
+    .handler(async ({ context, input }) => context.grounding?.answer(input)),
+};
+
+export const api = apiWith({ procedures });
 
 export const handbook = `The handbook of the harbour.
 

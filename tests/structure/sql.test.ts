@@ -84,17 +84,15 @@ test("no policy asks for the identity row by row", async () => {
 });
 
 describe("a generated procedure is three hops from its SQL function", () => {
-  test.for([...api["~svc"].procedures.values()].map((procedure) => ({ name: procedure.name, procedure })))(
-    "$name",
-    async ({ procedure }) => {
-      const name = procedure.statement?.function;
-      const signature = api["~svc"].crud
-        .flatMap(crudFunctions)
-        .find((one) => one.signature.startsWith(`svc_crud.${name}(`));
-      const [row] = await db.sql("select to_regprocedure($1) is not null as exists", [signature?.signature]);
-      expect(row?.exists).toBe(true);
-    },
-  );
+  const generated = [...api["~svc"].procedures.values()].filter(({ name }) => !name.startsWith("workflows."));
+  test.for(generated.map((procedure) => ({ name: procedure.name, procedure })))("$name", async ({ procedure }) => {
+    const name = procedure.statement?.function;
+    const signature = api["~svc"].crud
+      .flatMap(crudFunctions)
+      .find((one) => one.signature.startsWith(`svc_crud.${name}(`));
+    const [row] = await db.sql("select to_regprocedure($1) is not null as exists", [signature?.signature]);
+    expect(row?.exists).toBe(true);
+  });
 });
 
 test("TypeScript creates nothing in the database: definitions stand in sql/ and migrations/", async () => {

@@ -1,6 +1,6 @@
 /**
- * Removes bytes that no stored object has: of uploads that were never finished, and of calls that rolled back while
- * their process died. Every worker that starts sees to it that one waits; each enqueues that of the next day.
+ * Removes bytes that no stored object has, of uploads that were never finished and of calls that rolled back while
+ * their process died, and conversions of files that nobody has asked for in a month. Every worker that starts sees to it that one waits; each enqueues that of the next day.
  *
  * Retries: 3 attempts; the next day's run does the rest.
  * Idempotency: it looks what is superfluous, and removes that.
@@ -15,6 +15,7 @@ export const sweepStorageTask = defineTask({
   payload: z.object({}),
   async run(_payload, job, { runtime }) {
     const removed = await sweepStorage(runtime.storage);
+    await runtime.systemPool.query("select svc_private.sweep_conversions('30 days')");
     await runtime.systemPool.query("select svc_private.keep_sweep_job('1 day')");
     job.log.info({ removed }, "storage swept");
   },

@@ -3,6 +3,7 @@ import { mutation, query } from "@svc/client";
 import type backend from "../../backend/index.ts";
 
 type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
+type Workflows = NonNullable<(typeof backend)["~svc"]["workflowTypes"]>;
 
 const tasksColumns = {
   createdAt: "date",
@@ -47,5 +48,12 @@ export const api = {
     prepare: mutation<Procedures["prepareDocs"]>("docs.prepare"),
     check: query<Procedures["checkDocs"]>("docs.check"),
     section: query<Procedures["docsSection"]>("docs.section"),
+  },
+  workflows: {
+    list: query<Workflows["list"]>("workflows.list"),
+    get: query<Workflows["get"]>("workflows.get"),
+    signal: mutation<Workflows["signal"]>("workflows.signal"),
+    cancel: mutation<Workflows["cancel"]>("workflows.cancel"),
+    retry: mutation<Workflows["retry"]>("workflows.retry"),
   },
 } as const;

@@ -3,6 +3,7 @@ import { mutation, query } from "@svc/client";
 import type backend from "../../backend/index.ts";
 
 type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
+type Workflows = NonNullable<(typeof backend)["~svc"]["workflowTypes"]>;
 
 const notesColumns = {
   createdAt: "date",
@@ -17,5 +18,12 @@ export const api = {
     update: mutation<Procedures["notes"]["update"]>("notes.update", notesColumns),
     remove: mutation<Procedures["notes"]["remove"]>("notes.remove", notesColumns),
     clearDone: mutation<Procedures["clearDone"]>("notes.clearDone"),
+  },
+  workflows: {
+    list: query<Workflows["list"]>("workflows.list"),
+    get: query<Workflows["get"]>("workflows.get"),
+    signal: mutation<Workflows["signal"]>("workflows.signal"),
+    cancel: mutation<Workflows["cancel"]>("workflows.cancel"),
+    retry: mutation<Workflows["retry"]>("workflows.retry"),
   },
 } as const;

@@ -1,0 +1,19 @@
+-- The kept conversion of a file's bytes, if its owner had them converted before in the same way. Called by
+-- src/documents/kept.ts as svc_system, which has looked as the run's user whether they may read the file.
+
+create or replace function svc_private.find_conversion(owner_id text, sha256 text, options text)
+returns uuid  -- null when there is none
+language sql
+volatile
+set search_path = ''
+as $$
+  update svc_private.document_conversions c set used_at = now()
+   where c.owner_id is not distinct from find_conversion.owner_id
+     and c.sha256 = find_conversion.sha256 and c.options = find_conversion.options
+  returning c.id
+$$;
+
+grant execute on function svc_private.find_conversion(text, text, text) to svc_system;
+
+comment on function svc_private.find_conversion(text, text, text) is
+  'The kept conversion of an owner''s bytes, marked as used; null when there is none.';

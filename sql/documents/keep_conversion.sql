@@ -1,0 +1,18 @@
+-- Keeps what a conversion gave. Called by src/documents/kept.ts as svc_system. Of two that converted the same at the
+-- same time the later one wins; both got the same id.
+
+create or replace function svc_private.keep_conversion(owner_id text, sha256 text, options text, result json)
+returns uuid
+language sql
+volatile
+set search_path = ''
+as $$
+  insert into svc_private.document_conversions (owner_id, sha256, options, result)
+  values (keep_conversion.owner_id, keep_conversion.sha256, keep_conversion.options, keep_conversion.result)
+  on conflict (owner_id, sha256, options) do update set result = excluded.result, used_at = now()
+  returning id
+$$;
+
+grant execute on function svc_private.keep_conversion(text, text, text, json) to svc_system;
+
+comment on function svc_private.keep_conversion(text, text, text, json) is 'Keeps what a conversion gave, for its owner.';

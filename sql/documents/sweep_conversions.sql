@@ -1,0 +1,18 @@
+-- Removes conversions that nobody has asked for in a while. Called by workers/tasks/sweep-storage.ts as svc_system, once a
+-- day. A run that waits for longer than that and then needs its document again fails, and says so.
+
+create or replace function svc_private.sweep_conversions(unused interval)
+returns integer
+language sql
+volatile
+set search_path = ''
+as $$
+  with removed as (
+    delete from svc_private.document_conversions c where c.used_at < now() - unused returning c.id
+  )
+  select count(*)::integer from removed
+$$;
+
+grant execute on function svc_private.sweep_conversions(interval) to svc_system;
+
+comment on function svc_private.sweep_conversions(interval) is 'Removes kept conversions that were not used for so long.';

@@ -1,0 +1,58 @@
+/**
+ * Conversions that are kept: the same bytes with the same options are converted once for each owner, and a run's checkpoint
+ * names the result instead of holding it.
+ * Next hop: `sql/documents/`.
+ */
+import { createHash } from "node:crypto";
+import { extname } from "node:path";
+import type pg from "pg";
+import type { ConvertedDocument, ConvertOptions } from "./types.ts";
+
+/** What the checkpoint of a conversion holds. */
+export interface KeptConversion {
+  conversionId: string;
+  /** By this conversion; 0 when the result was there already. */
+  creditsCharged: number;
+}
+
+/** Raised when converters give other results than before: what was kept is then not found any more. */
+const generation = 1;
+
+/** What decides the result beside the bytes. Of the name only what tells the format. */
+export function conversionKey(options: ConvertOptions): string {
+  const { filename = "", mimeType = "", provider = "auto", mode = null, paidFallback = false } = options;
+  const parts = [generation, extname(filename).toLowerCase(), mimeType, provider, mode, paidFallback];
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+}
+
+/** @param ownerId null for what runs as the system, or as nobody */
+export async function findConversion(pool: pg.Pool, ownerId: string | null, sha256: string, key: string) {
+  const { rows } = await pool.query("select svc_private.find_conversion($1, $2, $3) as id", [ownerId, sha256, key]);
+  return rows[0].id as string | null;
+}
+
+export async function keepConversion(
+  pool: pg.Pool,
+  ownerId: string | null,
+  sha256: string,
+  key: string,
+  result: ConvertedDocument,
+) {
+  const { rows } = await pool.query("select svc_private.keep_conversion($1, $2, $3, $4) as id", [
+    ownerId,
+    sha256,
+    key,
+    JSON.stringify(result),
+  ]);
+  return rows[0].id as string;
+}
+
+/** @returns null when it was swept: nobody had asked for it in a month */
+export async function readConversion(
+  pool: pg.Pool,
+  ownerId: string | null,
+  { conversionId, creditsCharged }: KeptConversion,
+): Promise<ConvertedDocument | null> {
+  const { rows } = await pool.query("select svc_private.read_conversion($1, $2) as result", [conversionId, ownerId]);
+  return rows[0].result && { ...rows[0].result, creditsCharged };
+}

@@ -1,0 +1,40 @@
+/**
+ * The built-in workflow `rag.ingest`: a stored file becomes Markdown, and what stands in it can be cited. `ctx.rag.ingestFile`
+ * starts it.
+ * Next hop: `src/documents/convert-stored.ts` for the first step, `src/context/rag.ts` for the second.
+ */
+import type { IngestInput, IngestResult } from "../context/rag.ts";
+import { v } from "../define/v.ts";
+import { workflow } from "../define/workflow.ts";
+import type { ConvertStoredInput } from "../documents/convert-stored.ts";
+
+/** What `ctx.rag.ingestFile` has checked. */
+export interface IngestFileArgs {
+  document: Pick<IngestInput, "title" | "scope" | "sourceUri" | "language">;
+  file: ConvertStoredInput;
+}
+
+/** A run's result. */
+export type IngestFileResult = IngestResult & {
+  /** What was left out or guessed. */
+  warnings: string[];
+};
+
+export const ingestWorkflow = workflow("rag.ingest", {
+  args: { document: v.any(), file: v.any() },
+  // Conversions take memory and processors; this many at a time, whoever wants them.
+  concurrency: 4,
+  handler: async (wf, args): Promise<IngestFileResult> => {
+    const { document, file } = args as IngestFileArgs;
+    const { markdown, pages, warnings } = await wf.services.document.convert(file);
+    const body =
+      pages.length > 0 ? { pages: pages.map((page) => readable(page.markdown)) } : { markdown: readable(markdown) };
+    const result = await wf.step("rag.ingest", () =>
+      wf.rag.ingest({ ...document, ...body, storageId: file.storageId }),
+    );
+    return { ...result, warnings };
+  },
+});
+
+/** PostgreSQL stores no NUL. */
+const readable = (text: string) => text.replaceAll("\0", "");

@@ -1,0 +1,192 @@
+// If this file fails, a stored file does not become a document that answers are grounded on: it is converted twice, its
+// pages are lost, its progress cannot be followed, or somebody ingests a file of others.
+import { createSvcProcedureBuilders } from "@svc/core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { v } from "../../src/define/v.ts";
+import { database } from "../support/database.ts";
+import { docx, pdf } from "../support/papers.ts";
+import { apiWith, service, type User } from "../support/service.ts";
+import { Socket } from "../support/sockets.ts";
+import { until, workers } from "../support/worker.ts";
+import { procedures } from "./application.ts";
+
+const procedure = createSvcProcedureBuilders();
+const store = procedure.mutation
+  .name("files.store")
+  .input(v.object({ name: v.string(), base64: v.string() }))
+  .handler(({ context, input }) => context.storage.storeBuffer(Buffer.from(input.base64, "base64"), input.name, "a/b"));
+const ingestFile = procedure.mutation
+  .name("files.ingest")
+  .allowAnonymous()
+  .input(v.any())
+  .handler(({ context, input }) => context.rag.ingestFile(input));
+
+const db = database();
+const api = apiWith({ procedures: { ...procedures, store, ingestFile } });
+const startWorker = workers(db, api);
+const app = service(db, api);
+const scope = { corpus: "files", visibility: "private" };
+const pages = [
+  ["Opening hours", "The office opens at 8:00 and closes at 17:00.", "It is closed on Sundays."],
+  ["Fees", "Every boat pays a mooring fee of 12 euros per night."],
+];
+let ann: User;
+let bob: User;
+beforeAll(async () => {
+  ann = await app.signUp("ann");
+  bob = await app.signUp("bob");
+  await startWorker();
+});
+
+async function upload(name: string, bytes: Buffer): Promise<string> {
+  const { status, body } = await app.mutate(ann, "files.store", { name, base64: bytes.toString("base64") });
+  expect([status, body]).toMatchObject([200, {}]);
+  return body.json;
+}
+async function begin(input: object, user = ann): Promise<string> {
+  const { status, body } = await app.mutate(user, "files.ingest", { scope, ...input });
+  expect([status, body]).toMatchObject([200, {}]);
+  return body.json.runId;
+}
+// biome-ignore lint/suspicious/noExplicitAny: a timeline
+async function end(id: string): Promise<any> {
+  const get = async () => (await app.query(ann, "workflows.get", { id })).body.json;
+  await until(async () => ["completed", "failed"].includes((await get()).status));
+  return get();
+}
+const cited = async (claimText: string) => {
+  const question = { question: "?", scope, mode: "qa", claims: [{ claimText }] };
+  const { body } = await app.query(ann, "docs.answer", question);
+  return body.json.claims[0].citations[0];
+};
+
+test("a PDF becomes a document whose pages and headings are cited, and whose file is known", async () => {
+  const storageId = await upload("Harbour rules.pdf", pdf(pages));
+  const run = await end(await begin({ storageId }));
+  expect(run).toMatchObject({
+    name: "rag.ingest",
+    status: "completed",
+    result: { status: "created", sections: 2, chunks: 2, warnings: [] },
+    steps: [{ name: "document.convert" }, { name: "rag.ingest" }],
+  });
+  const citation = await cited("Every boat pays a mooring fee of 12 euros per night.");
+  expect(citation).toMatchObject({
+    sourceId: run.result.sourceId,
+    sourceTitle: "Harbour rules.pdf",
+    sectionPath: ["Fees"],
+    pageStart: 2,
+  });
+  const { body } = await app.query(ann, "docs.section", citation.sectionId);
+  expect(body.json).toMatchObject({ sourceStorageId: storageId, pageStart: 2, title: "Fees" });
+  const list = await app.query(ann, "docs.list", { scope });
+  expect(list.body.json).toMatchObject([{ title: "Harbour rules.pdf", storageId }]);
+});
+
+test("a DOCX, which has no pages, is cited by its headings", async () => {
+  const bytes = await docx(["# Quay", "The quay is 240 metres long.", "# Tower", "The tower burns no light at noon."]);
+  await end(await begin({ storageId: await upload("quay.docx", bytes), title: "The quay" }));
+  const citation = await cited("The quay is 240 metres long.");
+  expect(citation).toMatchObject({ sourceTitle: "The quay", sectionPath: ["Quay"], pageStart: 1 });
+});
+
+test("its user hears of every step, and nobody else does", async () => {
+  const storageId = await upload("notes.txt", Buffer.from("Fog closes the harbour."));
+  const [own, foreign] = await Promise.all([Socket.open(app, ann), Socket.open(app, bob)]);
+  for (const socket of [own, foreign]) await socket.subscribe("workflows.list");
+  const id = await begin({ storageId });
+  await end(id);
+  await own.wait({ type: "invalidate", queries: ["workflows.list"] });
+  expect(JSON.stringify(foreign.frames)).not.toContain("invalidate");
+  expect((await app.query(bob, "workflows.get", { id })).status).toBe(404);
+});
+
+describe("the same bytes", () => {
+  const converted = () => db.sql("select owner_id, used_at from svc_private.document_conversions order by created_at");
+
+  test("with the same options are converted once, and ingested once", async () => {
+    const bytes = Buffer.from("The crane lifts 8 tonnes.");
+    const first = await end(await begin({ storageId: await upload("crane.txt", bytes) }));
+    const before = await converted();
+    const second = await end(await begin({ storageId: await upload("crane.txt", bytes) }));
+    expect(second.result).toEqual({ ...first.result, status: "unchanged" });
+    expect((await converted()).length).toBe(before.length);
+    expect(second.steps[0].result).toEqual({ ...first.steps[0].result, creditsCharged: 0 });
+  });
+
+  test("under another kind of name are converted again", async () => {
+    const bytes = Buffer.from("depth,8\nwidth,9\n");
+    await end(await begin({ storageId: await upload("depths.txt", bytes) }));
+    const before = await converted();
+    await end(await begin({ storageId: await upload("depths.csv", bytes) }));
+    expect((await converted()).length).toBe(before.length + 1);
+  });
+
+  test("of another user are converted for them: nobody learns what others have", async () => {
+    const bytes = Buffer.from("The buoy is red.");
+    await end(await begin({ storageId: await upload("buoy.txt", bytes) }));
+    const before = await converted();
+    const args = { name: "buoy.txt", base64: bytes.toString("base64") };
+    const { body } = await app.mutate(bob, "files.store", args);
+    const id = await begin({ storageId: body.json }, bob);
+    const get = async () => (await app.query(bob, "workflows.get", { id })).body.json;
+    await until(async () => (await get()).status === "completed");
+    expect((await converted()).slice(before.length)).toMatchObject([{ owner_id: bob.id }]);
+  });
+});
+
+test("a changed file under the same sourceUri replaces what was there", async () => {
+  const first = await upload("tide.txt", Buffer.from("High tide is at six."));
+  const next = await upload("tide.txt", Buffer.from("High tide is at seven."));
+  const { result } = await end(await begin({ storageId: first, sourceUri: "tides" }));
+  expect((await end(await begin({ storageId: next, sourceUri: "tides" }))).result).toMatchObject({
+    sourceId: result.sourceId,
+    status: "replaced",
+  });
+  expect(await db.sql("select storage_id from svc.rag_sources where id = $1", [result.sourceId])).toEqual([
+    { storage_id: next },
+  ]);
+});
+
+test("a document larger than a checkpoint is ingested whole", async () => {
+  const lines = Array.from({ length: 11_000 }, (_, at) => `Berth ${at} is ${at % 90} metres long, say the pilots.`);
+  const storageId = await upload("berths.txt", Buffer.from(lines.join("\n\n")));
+  expect(await end(await begin({ storageId }))).toMatchObject({ status: "completed", result: { status: "created" } });
+  expect((await cited("Berth 9999 is 9 metres long, say the pilots.")).snippet).toContain("Berth 9999");
+});
+
+describe("is refused", () => {
+  test("a file of others, as one that does not exist", async () => {
+    const storageId = await upload("mine.txt", Buffer.from("Mine."));
+    expect((await app.mutate(bob, "files.ingest", { scope, storageId })).status).toBe(404);
+    expect((await app.mutate(bob, "files.ingest", { scope, storageId: crypto.randomUUID() })).status).toBe(404);
+  });
+
+  test.for([
+    ["nobody's session", null, {}, 401],
+    ["a scope of others", "ann", { scope: { ...scope, ownerUserId: "bob" } }, 403],
+    ["no scope", "ann", { scope: undefined }, 400],
+    ["an empty title", "ann", { title: "" }, 400],
+    ["a language that is none", "ann", { language: "klingon" }, 400],
+  ] as const)("%s", async ([, who, more, status]) => {
+    const storageId = await upload("a.txt", Buffer.from("A."));
+    const input = { scope, storageId, ...more };
+    expect((await app.mutate(who && ann, "files.ingest", input)).status).toBe(status);
+  });
+
+  test("what is no document, in the run, with the reason and without trying again", async () => {
+    const storageId = await upload("broken.pdf", Buffer.from("%PDF-1.4 nothing of one"));
+    const run = await end(await begin({ storageId }));
+    expect(run).toMatchObject({ status: "failed", error: { code: expect.stringMatching(/^DOCUMENT_/) }, attempts: 0 });
+    expect(await db.sql("select from svc.rag_sources where title = 'broken.pdf'")).toEqual([]);
+  });
+});
+
+test("conversions that nobody asked for in a month are swept", async () => {
+  const storageId = await upload("old.txt", Buffer.from("Old."));
+  const run = await end(await begin({ storageId }));
+  const { conversionId } = run.steps[0].result;
+  await db.sql("update svc_private.document_conversions set used_at = now() - interval '31 days' where id = $1", [
+    conversionId,
+  ]);
+  expect(await db.sql("select svc_private.sweep_conversions('30 days') as removed")).toEqual([{ removed: 1 }]);
+});
