@@ -5,19 +5,35 @@ const words =
     " ",
   );
 
+/** Nodes of the tree of pages have so many children, as TeX and browsers write it. */
+const branch = 8;
+
 /** @param pages each with a heading and 44 lines of 12 words; no two pages are the same */
 export function makePdf(pages: number): Buffer {
   const objects: string[] = [];
-  const add = (body: string) => objects.push(body); // numbers from 1
+  const add = (body: string) => objects.push(body); // returns its number, from 1
   add("<< /Type /Catalog /Pages 2 0 R >>");
-  add(`<< /Type /Pages /Count ${pages} /Kids [${Array.from({ length: pages }, (_, at) => `${4 + at * 2} 0 R`).join(" ")}] >>`);
+  add(""); // the root of the tree, once its children are known
   add("<< /Type /Font /Subtype /Type1 /BaseFont /Times-Roman >>");
-  for (let page = 0; page < pages; page++) {
-    add(
-      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F 3 0 R >> >> /Contents ${5 + page * 2} 0 R >>`,
-    );
+  const attributes = "/MediaBox [0 0 595 842] /Resources << /Font << /F 3 0 R >> >>";
+  let level = Array.from({ length: pages }, (_, page) => {
     const content = draw(page);
-    add(`<< /Length ${content.length} >>\nstream\n${content}\nendstream`);
+    const stream = add(`<< /Length ${content.length} >>\nstream\n${content}\nendstream`);
+    return { number: add(`<< /Type /Page ${attributes} /Contents ${stream} 0 R /Parent `), count: 1 };
+  });
+  while (level.length > 0) {
+    const isRoot = level.length <= branch;
+    const parents: typeof level = [];
+    for (let at = 0; at < level.length; at += branch) {
+      const kids = level.slice(at, at + branch);
+      const count = kids.reduce((sum, kid) => sum + kid.count, 0);
+      const node = `<< /Type /Pages /Count ${count} /Kids [${kids.map((kid) => `${kid.number} 0 R`).join(" ")}]`;
+      const number = isRoot ? 2 : add(`${node} /Parent `);
+      if (isRoot) objects[1] = `${node} >>`;
+      for (const kid of kids) objects[kid.number - 1] += `${number} 0 R >>`;
+      parents.push({ number, count });
+    }
+    level = isRoot ? [] : parents;
   }
   let text = "%PDF-1.4\n";
   const offsets = objects.map((body, at) => {

@@ -40,6 +40,10 @@ function collect(root: Node, text: string, edits: { start: number; end: number; 
     if (node.type === "html") {
       const safe = source.replace(/<(?!br>)/g, "&lt;");
       if (safe !== source) edits.push({ start, end, text: safe });
+    } else if (node.type === "text") {
+      // No tag to a parser of Markdown, but one to those who look for tags: it stands for itself in both.
+      const safe = source.replace(/\\?<(?=[A-Za-z/!?<])/g, "&lt;");
+      if (safe !== source) edits.push({ start, end, text: safe });
     } else if (node.url !== undefined && !harmless.test(withoutControls(node.url))) {
       edits.push({ start, end, text: node.type === "definition" ? "" : inside(node, text) });
     } else {

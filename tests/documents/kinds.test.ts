@@ -2,6 +2,7 @@
 // file that is not converted does not learn what to do instead.
 import iconv from "iconv-lite";
 import { describe, expect, test } from "vitest";
+import { makePdf } from "../../bench/documents/make-pdf.ts";
 import { decodeText } from "../../src/documents/charset.ts";
 import { convertDocument } from "../../src/documents/convert.ts";
 import { parseCsv } from "../../src/documents/engines/csv.ts";
@@ -105,6 +106,22 @@ describe("what a browser would act on", () => {
     (markdown) => expect(neutralise(markdown)).toBe(markdown),
   );
 
+  test.each([
+    ["<<A\\_1>>", "&lt;&lt;A\\_1>>"],
+    ["a \\<b> c", "a &lt;b> c"],
+  ])("%j is text, and stays so for those who look for tags: %j", (markdown, clean) => {
+    expect(neutralise(markdown)).toBe(clean);
+  });
+
+  test("blocks of HTML in Markdown become Markdown; tags inside of lines become text", async () => {
+    const table = "<table>\n<tr><th>a</th><th>b</th></tr>\n<tr><td>1</td><td>2</td></tr>\n</table>";
+    const html = `# Title\n\n${table}\n\n<div>words</div>\n\n<script>alert(1)</script>\n\nUse <name> here.\n`;
+    const { markdown } = await convertDocument(Buffer.from(html), { filename: "a.md" });
+    expect(markdown.replace(/\n{2,}/g, "\n\n").trim()).toBe(
+      "# Title\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\nwords\n\nUse &lt;name> here.",
+    );
+  });
+
   test("HTML loses its scripts, styles and frames, and keeps its words", async () => {
     const html = `<!doctype html><style>p{}</style><h1 onclick="x()">Title</h1><script>alert(1)</script>
       <p>Words &lt;b&gt; <a href="javascript:alert(1)">link</a></p><iframe src="https://example.com"></iframe>
@@ -115,6 +132,16 @@ describe("what a browser would act on", () => {
     expect(markdown).toContain("link");
     expect(markdown).not.toMatch(/alert|javascript|(?<!\\)<[a-z]/i);
   });
+});
+
+test("a PDF of more pages than are read at once comes out whole, and in order", async () => {
+  const { pages, markdown, providerTrace } = await convertDocument(makePdf(103));
+  expect(providerTrace).toMatchObject([{ provider: "parser_a", outcome: "used" }]);
+  expect(pages).toHaveLength(103);
+  expect([...markdown.matchAll(/Chapter (\d+)/g)].map(([, number]) => Number(number))).toEqual(
+    Array.from({ length: 103 }, (_, at) => at + 1),
+  );
+  expect(markdown).toContain(" 102.43.");
 });
 
 test("CSV keeps separators in quotes, and takes the one that its lines use", () => {
