@@ -13,6 +13,11 @@ export interface Contestant {
   cpu(): number;
   /** Resident memory, in MiB. */
   memory(): number;
+  /** The same after a garbage collection; the process was started with `peers/collect.ts`. */
+  settledMemory(): Promise<number>;
+  /** Stops it where it is, and lets it go on. */
+  hold(): void;
+  release(): void;
   stop(): Promise<void>;
 }
 
@@ -27,6 +32,10 @@ export async function contestant(argv: string[], env: NodeJS.ProcessEnv = {}): P
   const child = spawn(process.execPath, argv, { env: { ...process.env, ...env }, stdio: ["ignore", file, file] });
   const url = await ready(child, output);
   const readyMs = performance.now() - started;
+  const memory = () => {
+    const kibibytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1];
+    return Number(kibibytes) / 1024;
+  };
   return {
     url,
     readyMs,
@@ -34,10 +43,15 @@ export async function contestant(argv: string[], env: NodeJS.ProcessEnv = {}): P
       const fields = readFileSync(`/proc/${child.pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
       return (Number(fields[11]) + Number(fields[12])) * microsecondsPerTick;
     },
-    memory() {
-      const kibibytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1];
-      return Number(kibibytes) / 1024;
+    memory,
+    async settledMemory() {
+      const before = collections(output);
+      child.kill("SIGUSR2");
+      while (collections(output) === before) await sleep(5);
+      return memory();
     },
+    hold: () => void child.kill("SIGSTOP"),
+    release: () => void child.kill("SIGCONT"),
     stop: () =>
       new Promise((resolve) => {
         if (child.exitCode !== null) return resolve();
@@ -46,6 +60,8 @@ export async function contestant(argv: string[], env: NodeJS.ProcessEnv = {}): P
       }),
   };
 }
+
+const collections = (output: string) => readFileSync(output, "utf8").split("Collected").length;
 
 async function ready(child: ChildProcess, output: string): Promise<string> {
   for (;;) {

@@ -4026,6 +4026,33 @@ $function$
 grant execute to svc_system
 comment: Removes rows of a searchable table from its index.
 
+-- Function svc_private.replication_state() owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.replication_state()
+ RETURNS TABLE(wal_level text, slots integer, slot_limit integer, senders integer, sender_limit integer, keep_bytes bigint, held jsonb)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select current_setting('wal_level'),
+         (select count(*)::int from pg_catalog.pg_replication_slots),
+         current_setting('max_replication_slots')::int,
+         (select count(*)::int from pg_catalog.pg_stat_replication),
+         current_setting('max_wal_senders')::int,
+         -- In MiB; -1 is "without limit".
+         (select nullif(s.setting, '-1')::bigint * 1048576 from pg_catalog.pg_settings s where s.name = 'max_slot_wal_keep_size'),
+         -- A slot that lost its log has no position any more.
+         (select coalesce(jsonb_agg(jsonb_build_object(
+                   'name', r.slot_name,
+                   'active', r.active,
+                   'status', r.wal_status,
+                   'bytes', coalesce(pg_catalog.pg_wal_lsn_diff(p.now, r.restart_lsn), 0)) order by r.slot_name), '[]')
+            from pg_catalog.pg_replication_slots r,
+                 (select case when pg_catalog.pg_is_in_recovery() then pg_catalog.pg_last_wal_receive_lsn()
+                              else pg_catalog.pg_current_wal_lsn() end as now) p)
+$function$
+grant execute to svc_system
+comment: Replication slots and senders in use and their limits, and what log each slot keeps; keep_bytes is null without a limit.
+
 -- Function svc_private.rescue_workers(text[],interval) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.rescue_workers(suspects text[], grace interval)
  RETURNS TABLE(worker text, rescued boolean)

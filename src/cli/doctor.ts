@@ -12,6 +12,7 @@ import { createPools } from "../postgres/pools.ts";
 import { type LoadedApp, loadApp } from "../service/load-app.ts";
 import { createLog } from "../service/log.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run } from "./command.ts";
+import { examineReplication, replicationState } from "./doctor-replication.ts";
 import { explain } from "./explain.ts";
 
 export const doctorCommand = defineCommand({
@@ -57,6 +58,9 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
     try {
       await report.check("the generated functions", () => refuseDrift(pools.system, app.api["~svc"].crud));
       await report.check(null, () => examineQueue(pools.system, report));
+      await report.check(null, async () => {
+        for (const { kind, text } of examineReplication(await replicationState(pools.system))) report.note(kind, text);
+      });
     } finally {
       await pools.close();
     }

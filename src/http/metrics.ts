@@ -97,6 +97,14 @@ function addRealtime(registry: Registry, realtime: () => RealtimeState): void {
       for (const one of ["live", "degraded", "idle"]) this.set({ flow: one }, one === flow ? 1 : 0);
     },
   });
+  new Gauge({
+    name: "svc_realtime_lag_seconds",
+    help: "How long after its commit the last transaction was told, by the clocks of server and process.",
+    registers,
+    collect() {
+      this.set(realtime().lag / 1000);
+    },
+  });
   for (const [name, help, count] of [
     ["svc_realtime_deliveries_total", "Frames with events, sent to sockets.", () => realtime().deliveries],
     ["svc_realtime_dropped_total", "Sockets closed because they did not read.", () => realtime().dropped],

@@ -38,6 +38,8 @@ export interface RealtimeState {
   deliveries: number;
   /** Connections that did not read what they were sent. */
   dropped: number;
+  /** How long after its commit the last transaction was told, by the server's clock and ours, in milliseconds. */
+  lag: number;
 }
 
 export interface Realtime {
@@ -53,7 +55,13 @@ export interface Realtime {
 export function createRealtime({ api, url, rerun, runtime, secrets, log, ...rest }: RealtimeOptions): Realtime {
   const { procedures, crud } = api["~svc"];
   const hub = new Hub(rerun);
-  const reader = new ChangeReader({ url, listener: transactionEvents(crud, hub, log), log });
+  const events = transactionEvents(crud, hub, log);
+  let lag = 0;
+  const committed = (at: number) => {
+    lag = Math.max(0, Date.now() - at);
+    events.committed(at);
+  };
+  const reader = new ChangeReader({ url, listener: { ...events, committed }, log });
   const rules = new WatchRules(procedures, crud);
   const grants = new Grants(secrets);
   let isReading = false;
@@ -73,6 +81,7 @@ export function createRealtime({ api, url, rerun, runtime, secrets, log, ...rest
       subscriptions: hub.subscriptions,
       deliveries: hub.deliveries,
       dropped: endpoint.dropped,
+      lag,
     }),
     async close() {
       await endpoint.close();

@@ -18,7 +18,8 @@ export interface ChangeListener {
   truncated(change: Pgoutput.MessageTruncate): void;
   /** A message of svc.emit_message(). */
   said(message: string): void;
-  committed(): void;
+  /** @param at when the server committed, in milliseconds since 1970 by its clock */
+  committed(at: number): void;
   /** From now on nothing is missed; whatever happened before this moment may have been. */
   live(): void;
   /** Changes are not seen any more, until `live`. */
@@ -198,7 +199,7 @@ class Reading {
         if (message.prefix === "svc") this.#listener.said(Buffer.from(message.content).toString("utf8"));
         break;
       case "commit":
-        this.#listener.committed();
+        this.#listener.committed(Number(message.commitTime.valueOf() / 1000n) + year2000);
         break;
     }
   }
@@ -226,7 +227,7 @@ class Reading {
     const message = Buffer.alloc(34);
     message[0] = 0x72;
     for (const offset of [1, 9, 17]) message.writeBigUInt64BE(this.#position, offset);
-    message.writeBigUInt64BE(BigInt(Date.now() - Date.UTC(2000, 0, 1)) * 1000n, 25);
+    message.writeBigUInt64BE(BigInt(Date.now() - year2000) * 1000n, 25);
     message[33] = ask ? 1 : 0;
     this.#connection.sendCopyFromChunk(message);
   }
@@ -237,6 +238,9 @@ class Reading {
  * and of numeric.
  */
 const asText = new Set([1082, 1114, 1184, 1186, 1115, 1182, 1185, 1187, 1231]);
+
+/** The server's clock begins then, and counts microseconds. */
+const year2000 = Date.UTC(2000, 0, 1);
 
 const data = 0x77;
 const keepAlive = 0x6b;
