@@ -90,14 +90,14 @@ export class ObjectFinder {
   }
 
   async #read(questions: Question[]): Promise<Map<number, FoundObject>> {
-    const text =
-      "select at, id, name, size, type, visibility, sha256 from svc_private.find_storage_objects($1::uuid[], $2::boolean[])";
+    // As JSON: the driver reads one column faster than seven.
+    const text = "select coalesce(json_agg(it), '[]') as found from svc_private.find_storage_objects($1, $2) as it";
     const values = [questions.map(({ id }) => id), questions.map(({ granted }) => granted)];
     const { client, release } = await acquire(this.#pool);
     try {
       const { rows } = await client.query({ name: "svc_find_storage_objects", text, values });
       release();
-      return new Map(rows.map(({ at, ...object }) => [at, object]));
+      return new Map(rows[0].found.map(({ at, ...object }: FoundObject & { at: number }) => [at, object]));
     } catch (error) {
       release(isConnectionLoss(error));
       throw databaseError(error, systemIdentity);

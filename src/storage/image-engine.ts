@@ -46,7 +46,6 @@ export async function transformImage(source: Buffer, options: TransformOptions, 
       limitInputPixels: maxPixels,
       failOn: "truncated",
       pages: frames,
-      sequentialRead: frames > 1,
     });
     const { data } = await encode(resize(input.autoOrient(), options), format, options.q)
       .timeout({ seconds: maxTime })

@@ -26,8 +26,8 @@ export const isFilePath = (path: string) => path.startsWith(prefix) && path.inde
 
 /** Answers GET and HEAD of such a path. */
 export function fileEndpoint(storage: Storage, plan: EffectiveConfig["plan"]): Endpoint {
-  const transforms = createTransforms(storage);
   const finder = new ObjectFinder(storage.pool);
+  const transforms = createTransforms(storage, finder);
   return async (request, response) => {
     exchangeOf(response).operation = "/api/storage/:id";
     const [path = "", search = ""] = (request.url ?? "").split("?", 2);

@@ -2,9 +2,9 @@
  * Transforms of stored images: made once, kept beside the original's bytes, gone with it.
  * Next hop: `image-engine.ts` makes them.
  */
-import { buffer } from "node:stream/consumers";
 import { crc32 } from "node:zlib";
 import { SvcError } from "../errors/svc-error.ts";
+import type { ObjectFinder } from "./find-objects.ts";
 import type { Image } from "./image-engine.ts";
 import { objectKey, type Storage, type StorageObject, transformPrefix } from "./storage.ts";
 import { type TransformOptions, UnreadableImage } from "./transform-options.ts";
@@ -30,29 +30,34 @@ export interface Transforms {
   get(object: StorageObject, options: TransformOptions, webp: boolean): Promise<Image | null>;
 }
 
-export function createTransforms(storage: Storage): Transforms {
+/** @param finder tells whether an object is still there */
+export function createTransforms(storage: Pick<Storage, "driver" | "log">, finder: ObjectFinder): Transforms {
   const running = new Map<string, Promise<Image | null>>();
   const slots = new Slots(maxRunning, maxWaiting);
   const recent = new RecentImages(memory);
 
   async function find(object: StorageObject, options: TransformOptions, webp: boolean, name: string) {
     const key = `${transformPrefix(object.id)}${name}`;
-    const kept = await storage.driver.read(key);
-    const whole = kept && unpack(await buffer(kept));
+    const kept = await storage.driver.readWhole(key);
+    const whole = kept && unpack(kept);
     if (whole) return whole;
+    if (object.size === 0) throw new UnreadableImage("This file is empty.");
     if (object.size > maxSource) throw new UnreadableImage("This file is too large for an image.");
-    return slots.run(async () => {
-      const source = await storage.driver.read(objectKey(object.id));
-      if (!source) return null;
-      // Loaded with the first image: many processes never see one.
-      const { transformImage } = await import("./image-engine.ts");
-      const image = await transformImage(await buffer(source), options, webp);
-      await keep(key, image);
-      // Deleted meanwhile? Whoever deletes removes the row first and its transforms then: one of the two sees the other.
-      const { rows } = await storage.pool.query("select svc_private.missing_storage_objects($1) as id", [[object.id]]);
-      if (rows.length > 0) await storage.driver.deleteAll(transformPrefix(object.id));
-      return rows.length > 0 ? null : image;
-    });
+    const image = await slots.run(() => make(object, options, webp));
+    if (!image) return null;
+    await keep(key, image);
+    // Deleted meanwhile? Whoever deletes removes the row first and its transforms then: one of the two sees the other.
+    if (await finder.find(object.id, true)) return image;
+    await storage.driver.deleteAll(transformPrefix(object.id));
+    return null;
+  }
+
+  async function make(object: StorageObject, options: TransformOptions, webp: boolean): Promise<Image | null> {
+    const source = await storage.driver.readWhole(objectKey(object.id));
+    if (!source) return null;
+    // Loaded with the first image: many processes never see one.
+    const { transformImage } = await import("./image-engine.ts");
+    return transformImage(source, options, webp);
   }
 
   /** What cannot be kept, on a full disk for example, is sent all the same and made again. */

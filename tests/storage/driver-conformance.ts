@@ -28,6 +28,15 @@ export function driverConformance(name: string, open: () => StorageDriver): void
       expect((await read(key))?.equals(bytes)).toBe(true);
     });
 
+    test("gives back everything at once, and null where there is nothing", async () => {
+      const key = newKey();
+      const bytes = randomBytes(700_000);
+      await put(key, bytes);
+      expect((await open().readWhole(key))?.equals(bytes)).toBe(true);
+      expect(await open().readWhole(newKey())).toBeNull();
+      expect(await open().readWhole(`transforms/${randomUUID()}/10-10`)).toBeNull();
+    });
+
     test("gives back a range, both ends included", async () => {
       const key = newKey();
       await put(key, Buffer.from("0123456789"));

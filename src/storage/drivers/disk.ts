@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, open, opendir, readdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, opendir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -24,12 +24,11 @@ export class DiskDriver implements StorageDriver {
   async put(key: string, bytes: AsyncIterable<Uint8Array>, { durable = true } = {}): Promise<void> {
     const passing = join(this.#folder, "incoming", randomUUID());
     const path = this.#path(key);
-    await mkdir(dirname(passing), { recursive: true });
     try {
-      const file = await open(passing, "wx", 0o600);
+      const file = await inFolder(passing, () => open(passing, "wx", 0o600));
       // Closes the file, also when the source breaks.
       await pipeline(bytes, file.createWriteStream({ flush: durable }));
-      await takePlace(passing, path);
+      await inFolder(path, () => rename(passing, path));
     } catch (error) {
       await rm(passing, { force: true });
       throw error;
@@ -40,6 +39,11 @@ export class DiskDriver implements StorageDriver {
   async read(key: string, range?: ByteRange): Promise<Readable | null> {
     const file = await open(this.#path(key), "r").catch(orNull);
     return file && createReadStream("", { fd: file, highWaterMark: chunk, ...range });
+  }
+
+  /** Costs a third of what reading by a stream does: a picture's source is read like this. */
+  async readWhole(key: string): Promise<Buffer | null> {
+    return readFile(this.#path(key)).catch(orNull);
   }
 
   async delete(key: string): Promise<void> {
@@ -86,12 +90,18 @@ export class DiskDriver implements StorageDriver {
   }
 }
 
-/** Whoever deletes by prefix removes folders, also one that was made for this file a moment ago: then it is made again. */
-async function takePlace(passing: string, path: string, attempts = 10): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  const error = await rename(passing, path).catch((error: NodeJS.ErrnoException) => error);
-  if (error && (error.code !== "ENOENT" || attempts === 1)) throw error;
-  if (error) await takePlace(passing, path, attempts - 1);
+/**
+ * Does something in a path's folder, which is made when it is not there: mostly it is. Whoever deletes by prefix removes
+ * folders, also one that was made for this file a moment ago: then it is made again.
+ */
+async function inFolder<T>(path: string, work: () => Promise<T>, attempts = 10): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || attempts === 1) throw error;
+    await mkdir(dirname(path), { recursive: true });
+    return inFolder(path, work, attempts - 1);
+  }
 }
 
 /** A rename is safe from a power cut once its folder is. A folder that is gone was deleted with the file. */

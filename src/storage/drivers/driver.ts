@@ -19,6 +19,8 @@ export interface StorageDriver {
    * @returns null when there is nothing under the key
    */
   read(key: string, range?: ByteRange): Promise<Readable | null>;
+  /** All of it, for what fits into memory. @returns null when there is nothing under the key */
+  readWhole(key: string): Promise<Buffer | null>;
   /** What is not there is deleted already. */
   delete(key: string): Promise<void>;
   /** Deletes all keys that begin so. */

@@ -3,6 +3,7 @@
  * Credentials come from the environment, as the S3 client finds them (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, roles).
  */
 import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
 import type { ByteRange, StorageDriver, StoredBytes } from "./driver.ts";
 
@@ -47,6 +48,11 @@ export class S3Driver implements StorageDriver {
       if (error instanceof Error && ["NoSuchKey", "NotFound"].includes(error.name)) return null;
       throw error;
     }
+  }
+
+  async readWhole(key: string): Promise<Buffer | null> {
+    const bytes = await this.read(key);
+    return bytes && (await buffer(bytes));
   }
 
   async delete(key: string): Promise<void> {
