@@ -97,8 +97,8 @@ describe("svc storage", () => {
     expect(existsSync(pathOf(orphan))).toBe(true);
     expect((await run("gc", "--hours", "0")).error).toContain("Removed the bytes of 1 files.");
     expect(existsSync(pathOf(orphan))).toBe(false);
-    expect(await disk.read(`transforms/${orphan}/10`)).toBeNull();
-    expect(await disk.read(`transforms/${kept}/10`)).not.toBeNull();
+    expect(await disk.readWhole(`transforms/${orphan}/10`)).toBeNull();
+    expect(await disk.readWhole(`transforms/${kept}/10`)).not.toBeNull();
     expect((await run("verify")).code).toBe(0);
   });
 });
