@@ -8,7 +8,7 @@ import type { Task } from "./engines/run.ts";
 import { convertHosted, type HostedEndpoint } from "./hosted.ts";
 import { hasOcr, recognise } from "./ocr.ts";
 import { unsupported } from "./refusals.ts";
-import { type HostedProvider, isHosted, type Refusal, route } from "./routing.ts";
+import { type HostedProvider, isHosted, type Refusal, type RouteInput, route } from "./routing.ts";
 import { type Child, EngineFailure, runSandboxed, type SandboxLimits } from "./sandbox.ts";
 import { sniff } from "./sniff.ts";
 import type {
@@ -69,7 +69,7 @@ export async function convertDocument(
   if (kind === "pdf" && (mayPay || mode === "force-ocr")) await conversion.lookInside();
   const { steps, otherwise } = route({
     kind,
-    scanned: conversion.isScanned,
+    scanned: conversion.scanned,
     provider,
     mode,
     paidFallback,
@@ -92,7 +92,9 @@ class Conversion {
   readonly #platform: Platform;
   readonly #trace: ProviderStep[] = [];
   #pages: number;
-  isScanned = false;
+  /** The text that pages have of their own, once somebody looked. */
+  #known: string[] | undefined;
+  scanned: RouteInput["scanned"] = "no";
 
   constructor(bytes: Buffer, kind: DocumentKind, options: ConvertOptions, platform: Platform) {
     this.#bytes = bytes;
@@ -106,9 +108,11 @@ class Conversion {
   /** Counts the pages of a PDF, and sees whether they are pictures. */
   async lookInside(): Promise<void> {
     try {
-      const { pages, poor } = await this.#runLocal("parser_b");
+      const { pages } = await this.#runLocal("parser_b");
+      this.#known = pages;
       this.#pages = Math.max(pages.length, 1);
-      this.isScanned = poor !== null;
+      const pictures = pages.filter((page) => page === "").length;
+      this.scanned = pictures === 0 ? "no" : pictures < pages.length ? "partly" : "wholly";
     } catch (error) {
       if (!(error instanceof EngineFailure)) throw error;
     }
@@ -129,7 +133,7 @@ class Conversion {
     try {
       const [result, creditsCharged] = isHosted(provider)
         ? await this.#runHosted(provider)
-        : [provider === "ocr" ? await recognise(this.#bytes) : await this.#runLocal(provider), 0];
+        : [provider === "ocr" ? await this.#runOcr() : await this.#runLocal(provider), 0];
       const isChosen = (this.#options.provider ?? "auto") !== "auto";
       // Plain text is what it is, and who names a provider takes what it finds.
       if (result.poor && !isChosen && provider !== "local_text") {
@@ -177,6 +181,13 @@ class Conversion {
     await credits.settle(reservation, amount);
     // What a model wrote is no safer than what a document holds.
     return [await this.#run({ engine: "clean", kind: "md" }, Buffer.from(markdown)), amount];
+  }
+
+  async #runOcr(): Promise<EngineResult> {
+    const { pages } = this.#known ? { pages: this.#known } : await this.#runLocal("parser_b");
+    // By name it is asked for all of them.
+    const known = this.#options.provider === "ocr" ? pages.map(() => "") : pages;
+    return recognise(this.#bytes, known, this.#platform.limits);
   }
 
   #run(task: Task, bytes: Buffer): Promise<EngineResult> {

@@ -1,27 +1,26 @@
 /**
- * `ocr`: tesseract over the rendered pages of a PDF, where the machine has it and poppler. Both are programs of their own,
- * with a folder that is removed afterwards and limits on time.
+ * `ocr`: tesseract over the pages of a PDF, where the machine has it. Pages are drawn in the sandbox, some at a time;
+ * tesseract gets pictures that we made, never the document.
+ * Next hop: `engines/pictures.ts`, `../ai/program.ts`.
  */
-import { execFile } from "node:child_process";
 import { accessSync, constants } from "node:fs";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { promisify } from "node:util";
-import { EngineFailure } from "./sandbox.ts";
+import { runProgram } from "../ai/program.ts";
+import { EngineFailure, runSandboxed, type SandboxLimits, startChild } from "./sandbox.ts";
 import { outlined } from "./sections.ts";
 import type { EngineResult } from "./types.ts";
 
-const run = promisify(execFile);
 const mostPages = 200;
+/** Drawn by one process, one after the other. */
+const pagesAtOnce = 10;
+/** In milliseconds, for one page. */
+const longestPage = 60_000;
 
-/** Whether tesseract and pdftoppm are on the PATH. */
-export const hasOcr = () => ["tesseract", "pdftoppm"].every(isInstalled);
-
-function isInstalled(program: string): boolean {
+/** Whether tesseract is on the PATH. */
+export function hasOcr(): boolean {
   return (process.env.PATH ?? "").split(delimiter).some((folder) => {
     try {
-      accessSync(join(folder, program), constants.X_OK);
+      accessSync(join(folder, "tesseract"), constants.X_OK);
       return folder !== "";
     } catch {
       return false;
@@ -29,26 +28,44 @@ function isInstalled(program: string): boolean {
   });
 }
 
-/** @throws EngineFailure */
-export async function recognise(bytes: Buffer): Promise<EngineResult> {
-  const folder = await mkdtemp(join(tmpdir(), "svc-ocr-"));
-  const limits = { cwd: folder, timeout: 120_000, maxBuffer: 16 * 1024 * 1024, env: { PATH: process.env.PATH } };
+/**
+ * @param known the text of each page, as far as pages have their own: only those without are recognised
+ * @throws EngineFailure
+ */
+export async function recognise(bytes: Buffer, known: string[], limits: SandboxLimits = {}): Promise<EngineResult> {
   try {
-    await writeFile(join(folder, "in.pdf"), bytes);
-    await run("pdftoppm", ["-r", "200", "-gray", "-l", String(mostPages), "in.pdf", "page"], limits);
-    const { stdout } = await run("tesseract", ["--list-langs"], limits);
-    const languages = ["eng", "kor", "jpn"].filter((language) => stdout.split("\n").includes(language));
-    const pages: string[] = [];
-    for (const name of (await readdir(folder)).filter((file) => file.startsWith("page")).sort()) {
-      const page = await run("tesseract", [name, "-", "-l", languages.join("+") || "eng"], limits);
-      pages.push(page.stdout.replace(/[\\`*_[\]<#|]/g, "\\$&").trim());
+    const pages = [...known];
+    const missing = pages.flatMap((text, at) => (text.trim() === "" ? [at] : [])).slice(0, mostPages);
+    const languages = missing.length > 0 ? await installedLanguages() : "";
+    for (let first = 0; first < pages.length; first += pagesAtOnce) {
+      const wanted = missing.filter((at) => at >= first && at < first + pagesAtOnce);
+      if (wanted.length === 0) continue;
+      const range = [first + 1, first + pagesAtOnce] as const;
+      const task = { engine: "pictures", kind: "pdf", range } as const;
+      const drawn = await runSandboxed(task, bytes, limits, startChild(limits, "addons"));
+      for (const at of wanted) pages[at] = await read(drawn.pages[at - first] ?? "", languages);
     }
     const markdown = pages.filter(Boolean).join("\n\n");
-    const warnings = ["The text was recognised from pictures."];
+    const warnings = ["The text of pages without their own was recognised from pictures."];
+    if (missing.length === mostPages) warnings.push(`Of the pages, ${mostPages} were recognised.`);
     return { ...outlined(markdown), pages, warnings, poor: markdown === "" ? "It found no text." : null };
   } catch (cause) {
+    if (cause instanceof EngineFailure) throw cause;
     throw new EngineFailure("It could not recognise the pages.", { cause });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
   }
+}
+
+async function read(picture: string, languages: string): Promise<string> {
+  if (picture === "") return "";
+  const bytes = Buffer.from(picture, "base64");
+  const signal = AbortSignal.timeout(longestPage);
+  const text = (await runProgram("tesseract", ["stdin", "stdout", "-l", languages], bytes, signal)).toString("utf8");
+  // Its blank lines part paragraphs; none of its signs are Markdown.
+  return text.replace(/[\\`*_[\]<#|]/g, "\\$&").trim();
+}
+
+async function installedLanguages(): Promise<string> {
+  const printed = await runProgram("tesseract", ["--list-langs"], null, AbortSignal.timeout(longestPage));
+  const there = printed.toString("utf8").split("\n");
+  return ["eng", "kor", "jpn"].filter((language) => there.includes(language)).join("+") || "eng";
 }

@@ -19,8 +19,8 @@ const reads: Record<Exclude<DocumentProvider, HostedProvider>, DocumentKind[]> =
 
 export interface RouteInput {
   kind: DocumentKind;
-  /** Whether the pages have no text of their own. Only PDF can be. */
-  scanned: boolean;
+  /** Whether the pages are pictures, without text of their own. Only those of PDF can be. */
+  scanned: "no" | "partly" | "wholly";
   provider: "auto" | DocumentProvider;
   mode: ConvertMode | undefined;
   paidFallback: boolean;
@@ -75,5 +75,6 @@ function automatic(input: RouteInput): Route {
 function localOrder({ kind, mode, scanned }: RouteInput): DocumentProvider[] {
   if (mode === "force-external") return [];
   if (reads.local_text.includes(kind)) return ["local_text"];
-  return mode === "force-ocr" && scanned ? ["ocr"] : ["parser_a", "parser_b"];
+  if (mode !== "force-ocr" || scanned === "no") return ["parser_a", "parser_b"];
+  return scanned === "wholly" ? ["ocr"] : ["ocr", "parser_a", "parser_b"];
 }

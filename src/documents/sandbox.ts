@@ -41,22 +41,19 @@ function readable(): string[] {
   return [here, packages].map((folder) => `--allow-fs-read=${folder}*`);
 }
 
-/** @param isSpare loads its engines before there is a task (Default: with the task) */
-export function startChild({ memoryBytes = defaultMemory }: SandboxLimits = {}, isSpare = false): Child {
+/**
+ * @param how `spare` loads its engines before there is a task; `addons` may load machine code, which drawing pages needs
+ *   (Default: neither)
+ */
+export function startChild({ memoryBytes = defaultMemory }: SandboxLimits = {}, how?: "spare" | "addons"): Child {
   const heap = Math.floor(memoryBytes / 1024 / 1024 / 1.5);
   // No environment: nothing that the platform was configured with is within reach of a document.
-  const started = spawn(
-    process.execPath,
-    [
-      "--permission",
-      ...readable(),
-      `--max-old-space-size=${heap}`,
-      "--no-warnings",
-      child,
-      ...(isSpare ? ["spare"] : []),
-    ],
-    { env: { PATH: "" }, stdio: ["pipe", "pipe", "pipe"] },
-  );
+  const flags = ["--permission", ...readable(), `--max-old-space-size=${heap}`, "--no-warnings"];
+  if (how === "addons") flags.push("--allow-addons");
+  const started = spawn(process.execPath, [...flags, child, ...(how === "spare" ? ["spare"] : [])], {
+    env: { PATH: "" },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
   try {
     if (started.pid !== undefined) setPriority(started.pid, niceness);
   } catch {

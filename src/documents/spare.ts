@@ -37,7 +37,7 @@ export class SpareChild {
   }
 
   #prepare(): void {
-    const spare = this.#start({}, true);
+    const spare = this.#start({}, "spare");
     spare.on("error", () => {}); // whoever takes it next starts another one
     // It keeps no process from ending, and ends with this one: its standard input does.
     hold(spare, "unref");

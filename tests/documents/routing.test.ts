@@ -10,7 +10,7 @@ const price = { custom_vlm: 1, hosted_ai_a: 5, hosted_ai_b: 20 };
 function decide(input: Partial<RouteInput>, available: DocumentProvider[] = [...providers]) {
   return route({
     kind: "pdf",
-    scanned: false,
+    scanned: "no",
     provider: "auto",
     mode: undefined,
     paidFallback: false,
@@ -66,8 +66,9 @@ describe("auto", () => {
 
 describe("modes", () => {
   test("force-ocr sends scanned pages to ocr, and nothing else", () => {
-    expect(decide({ mode: "force-ocr", scanned: true }).steps).toEqual(["ocr"]);
-    expect(decide({ mode: "force-ocr", scanned: false }).steps).toEqual(["parser_a", "parser_b"]);
+    expect(decide({ mode: "force-ocr", scanned: "wholly" }).steps).toEqual(["ocr"]);
+    expect(decide({ mode: "force-ocr", scanned: "partly" }).steps).toEqual(["ocr", "parser_a", "parser_b"]);
+    expect(decide({ mode: "force-ocr", scanned: "no" }).steps).toEqual(["parser_a", "parser_b"]);
     expect(decide({ mode: "force-ocr", kind: "docx" }).steps).toEqual(["parser_a", "parser_b"]);
     expect(decide({ mode: "force-ocr", kind: "csv" }).steps).toEqual(["local_text"]);
   });

@@ -31,6 +31,8 @@ export async function openPdf(bytes: Buffer): Promise<PDFDocumentProxy> {
       cMapUrl: join(root, "cmaps/"),
       cMapPacked: true,
       standardFontDataUrl: join(root, "standard_fonts/"),
+      wasmUrl: join(root, "wasm/"),
+      iccUrl: join(root, "iccs/"),
       useSystemFonts: false,
       isOffscreenCanvasSupported: false,
       stopAtErrors: false,

@@ -10,8 +10,10 @@ import type { DocumentKind, EngineResult } from "../types.ts";
 import { scanPackage } from "./package.ts";
 
 export interface Task {
-  engine: "local_text" | "parser_a" | "parser_b" | "clean";
+  engine: "local_text" | "parser_a" | "parser_b" | "clean" | "pictures";
   kind: DocumentKind;
+  /** Which pages to draw as pictures, from 1. */
+  range?: readonly [first: number, last: number];
 }
 
 /** What an engine returns; `poor` is null unless it says otherwise. */
@@ -47,6 +49,7 @@ export async function runEngine(task: Task, bytes: Buffer): Promise<EngineResult
     }
     if (task.kind === "pdf" && /\/Encrypt\s+\d+\s+\d+\s+R/.test(bytes.toString("latin1"))) await refuseLocked(bytes);
   }
+  if (task.engine === "pictures") return drawn(bytes, task.range);
   const engine = await load(task);
   const { markdown, pages = [], warnings = [], poor = null } = await engine(bytes, task.kind);
   return {
@@ -56,6 +59,12 @@ export async function runEngine(task: Task, bytes: Buffer): Promise<EngineResult
     warnings,
     poor: poor ?? poorText(markdown),
   };
+}
+
+/** Pictures stand where the text of pages does otherwise. */
+async function drawn(bytes: Buffer, [first, last]: Task["range"] = [1, 1]): Promise<EngineResult> {
+  const { drawPages } = await import("./pictures.ts");
+  return { ...outlined(""), pages: await drawPages(bytes, first, last), warnings: [], poor: null };
 }
 
 /** Most encrypted PDF opens without a password; only what does not is refused. */

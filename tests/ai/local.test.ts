@@ -1,0 +1,126 @@
+/** The programs of this machine: tesseract reads, espeak-ng speaks, pocketsphinx listens. For real, where they are. */
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import sharp from "sharp";
+import { describe, expect, test } from "vitest";
+import { localProvider } from "../../src/ai/local.ts";
+import { runProgram } from "../../src/ai/program.ts";
+import { speechSamples } from "../../src/ai/wav.ts";
+
+const provider = localProvider();
+const never = new AbortController().signal;
+
+/** Skips, and says why, what needs programs that are not installed. */
+function needs(...programs: string[]) {
+  const isThere = (program: string) =>
+    (process.env.PATH ?? "").split(delimiter).some((folder) => {
+      try {
+        accessSync(join(folder, program), constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+  const missing = programs.filter((program) => !isThere(program));
+  if (missing.length > 0) console.warn(`not installed, and not tested: ${missing.join(", ")} (apt-get install them)`);
+  return test.skipIf(missing.length > 0);
+}
+
+needs("tesseract")("tesseract reads the text in an image", async () => {
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="900" height="120"><rect width="100%" height="100%" fill="white"/>
+    <text x="30" y="80" font-size="48" font-family="sans-serif">Invoice 4711 of March</text></svg>`;
+  const image = await sharp(Buffer.from(svg)).png().toBuffer();
+  const read = await provider.extractText?.("local-tesseract", image, "image/png", never);
+  expect(read).toEqual({ text: "Invoice 4711 of March", usage: { inputTokens: 0, outputTokens: 0 } });
+});
+
+needs("tesseract")("an image that is none is an error in our own words", async () => {
+  const read = provider.extractText?.("local-tesseract", Buffer.from("no image"), "image/png", never);
+  await expect(read).rejects.toMatchObject({
+    code: "PROVIDER_FAILED",
+    hint: "tesseract could not make anything of it.",
+  });
+});
+
+needs("espeak-ng", "pocketsphinx_continuous")("espeak-ng says what pocketsphinx hears", async () => {
+  const spoken = await provider.synthesize?.("local-espeak", "one two three four five", undefined, never);
+  expect(spoken?.mediaType).toBe("audio/wav");
+  const heard = await provider.transcribe?.("local-pocketsphinx", spoken?.audio as Uint8Array, "audio/wav", never);
+  expect(heard).toMatch(/^one two three/);
+});
+
+needs("espeak-ng")("a text is never an option of the program that speaks it", async () => {
+  const spoken = await provider.synthesize?.("local-espeak", "--version", undefined, never);
+  expect(Buffer.from(spoken?.audio ?? []).toString("latin1", 0, 4)).toBe("RIFF");
+});
+
+test("a program ends with its call", async () => {
+  const controller = new AbortController();
+  const running = runProgram("sleep", ["60"], null, controller.signal);
+  controller.abort(new Error("enough"));
+  await expect(running).rejects.toThrow("enough");
+});
+
+test("a program that is missing says how to get it", async () => {
+  await expect(runProgram("no-such-program", [], null, never)).rejects.toMatchObject({
+    code: "AI_NOT_CONFIGURED",
+    hint: expect.stringContaining("no-such-program is not installed"),
+  });
+});
+
+test("programs see none of the platform's keys", async () => {
+  process.env.AI_API_KEY = "sk-secret";
+  try {
+    expect((await runProgram("env", [], null, never)).toString()).not.toContain("sk-secret");
+  } finally {
+    delete process.env.AI_API_KEY;
+  }
+});
+
+describe("WAV becomes 16,000 samples a second of one channel", () => {
+  /** A second of a constant. */
+  function wav(rate: number, channels: number, bits: number, code = 1, length?: number): Buffer {
+    const data = Buffer.alloc(rate * channels * (bits / 8));
+    for (let at = 0; at < data.length; at += bits / 8) {
+      if (code === 3) data.writeFloatLE(0.5, at);
+      else if (bits === 8) data.writeUInt8(192, at);
+      else data.writeIntLE(2 ** (bits - 2), at, bits / 8);
+    }
+    const head = Buffer.alloc(44);
+    head.write("RIFF\0\0\0\0WAVEfmt ", 0, "latin1");
+    head.writeUInt32LE(16, 16);
+    head.writeUInt16LE(code, 20);
+    head.writeUInt16LE(channels, 22);
+    head.writeUInt32LE(rate, 24);
+    head.writeUInt16LE(bits, 34);
+    head.write("data", 36, "latin1");
+    head.writeUInt32LE(length ?? data.length, 40);
+    return Buffer.concat([head, data]);
+  }
+
+  test.each([
+    [16_000, 1, 16],
+    [44_100, 2, 16],
+    [22_050, 1, 8],
+    [48_000, 2, 24],
+    [8_000, 1, 32],
+    [48_000, 6, 32, 3],
+  ])("from %i Hz, %i channels, %i bits", (rate, channels, bits, code = 1) => {
+    const samples = speechSamples(wav(rate, channels, bits, code)) as Buffer;
+    expect(samples).toHaveLength(32_000);
+    for (const at of [0, 16_000, 31_998]) expect(samples.readInt16LE(at) / 32_767).toBeCloseTo(0.5, 2);
+  });
+
+  test("whose length was not known when it began", () => {
+    expect(speechSamples(wav(16_000, 1, 16, 1, 0xffff_ffff))).toHaveLength(32_000);
+  });
+
+  test.each([
+    ["cut off in its head", wav(16_000, 1, 16).subarray(0, 30)],
+    ["without channels", wav(16_000, 0, 16)],
+    ["of another coding", wav(16_000, 1, 16, 85)],
+    ["no WAV", Buffer.from("ID3 and what follows")],
+  ])("%s is left to another program", (_, bytes) => {
+    expect(speechSamples(bytes)).toBeNull();
+  });
+});

@@ -1,0 +1,67 @@
+// If this file fails, scanned pages come out empty, or pages that have text lose it to guesses.
+import sharp from "sharp";
+import { beforeAll, describe, expect, test } from "vitest";
+import { convertDocument } from "../../src/documents/convert.ts";
+import { hasOcr } from "../../src/documents/ocr.ts";
+
+if (!hasOcr()) console.warn("no tesseract: `apt-get install tesseract-ocr`. Scanned pages are not read.");
+
+const words = "Invoice 4711 of March";
+
+/** A page of text as its letters, and one as a picture of them, as a scanner would write it. */
+async function pdf(...pages: ("text" | "scan")[]): Promise<Buffer> {
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="300"><rect width="100%" height="100%" fill="white"/>
+    <text x="60" y="160" font-size="64" font-family="sans-serif">${words}</text></svg>`;
+  const picture = (await sharp(Buffer.from(svg)).grayscale().jpeg().toBuffer()).toString("latin1");
+  const stream = (head: string, content: string) =>
+    `<< ${head} /Length ${content.length} >>\nstream\n${content}\nendstream`;
+  const resources = "/Resources << /Font << /F 3 0 R >> /XObject << /I 4 0 R >> >>";
+  const objects = [
+    "<< /Type /Catalog /Pages 2 0 R >>",
+    `<< /Type /Pages /Count ${pages.length} /Kids [${pages.map((_, at) => `${6 + 2 * at} 0 R`).join(" ")}] >>`,
+    "<< /Type /Font /Subtype /Type1 /BaseFont /Times-Roman >>",
+    stream(
+      "/Type /XObject /Subtype /Image /Width 1200 /Height 300 /ColorSpace /DeviceGray /BitsPerComponent 8 /Filter /DCTDecode",
+      picture,
+    ),
+    ...pages.flatMap((page, at) => [
+      stream(
+        "",
+        page === "scan" ? "480 0 0 120 20 300 cm /I Do" : `BT /F 12 Tf 60 600 Td (Letter ${at + 1} as text) Tj ET`,
+      ),
+      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] ${resources} /Contents ${5 + 2 * at} 0 R >>`,
+    ]),
+  ];
+  const body = objects.map((object, at) => `${at + 1} 0 obj\n${object}\nendobj\n`).join("");
+  return Buffer.from(`%PDF-1.4\n${body}trailer << /Root 1 0 R >>\n%%EOF\n`, "latin1");
+}
+
+describe.skipIf(!hasOcr())("force-ocr", () => {
+  let scan: Buffer;
+  beforeAll(async () => {
+    scan = await pdf("scan");
+  });
+
+  test("reads the words in the picture of a page", async () => {
+    const { markdown, providerTrace, warnings, creditsCharged } = await convertDocument(scan, { mode: "force-ocr" });
+    expect(markdown).toBe(words);
+    expect(providerTrace).toMatchObject([{ provider: "ocr", outcome: "used" }]);
+    expect(warnings).toEqual(["The text of pages without their own was recognised from pictures."]);
+    expect(creditsCharged).toBe(0);
+  });
+
+  test("leaves pages alone that have text, and keeps the order", async () => {
+    const { pages, providerTrace } = await convertDocument(await pdf("text", "scan", "text"), { mode: "force-ocr" });
+    expect(pages.map(({ markdown }) => markdown)).toEqual(["Letter 1 as text", words, "Letter 3 as text"]);
+    expect(providerTrace).toMatchObject([{ provider: "ocr", outcome: "used" }]);
+  });
+
+  test("is not needed where a provider is named", async () => {
+    const { pages } = await convertDocument(await pdf("text", "scan"), { provider: "ocr" });
+    expect(pages.map(({ markdown }) => markdown)).toEqual(["Letter 1 as text", words]);
+  });
+
+  test("without it, a scan has no text that a local provider finds", async () => {
+    await expect(convertDocument(scan)).rejects.toMatchObject({ code: "DOCUMENT_PAID_FALLBACK_REQUIRED" });
+  });
+});
