@@ -138,9 +138,12 @@ export function openAiCompatible({ baseUrl, apiKey, timeoutMs }: EffectiveConfig
     async synthesize(model, input, voice, signal) {
       const body = JSON.stringify({ model, input, voice: voice ?? "alloy", response_format: "mp3" });
       const response = await post("/audio/speech", body, signal);
-      const audio = new Uint8Array(await response.arrayBuffer());
-      if (audio.length === 0) throw providerFailed("it sent no audio");
-      return { audio, mediaType: response.headers.get("content-type")?.split(";", 1)[0] ?? "audio/mpeg" };
+      const mediaType = response.headers.get("content-type")?.split(";", 1)[0] ?? "audio/mpeg";
+      const audio = await response.arrayBuffer().catch((cause) => {
+        throw signal.aborted ? signal.reason : providerFailed("its answer was cut short", cause);
+      });
+      if (audio.byteLength === 0 || /json|text/.test(mediaType)) throw providerFailed("it sent no audio");
+      return { audio: new Uint8Array(audio), mediaType };
     },
 
     async transcribe(model, audio, mediaType, signal) {

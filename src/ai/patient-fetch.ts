@@ -18,7 +18,7 @@ class Busy extends Error {
 }
 
 /**
- * @param timeoutMs of each attempt, in milliseconds
+ * @param timeoutMs of each attempt with its answer, in milliseconds; of a stream, until it begins
  * @throws SvcError PROVIDER_FAILED when all attempts failed; the signal's reason when aborted
  */
 export function patientFetch(timeoutMs: number): typeof globalThis.fetch {
@@ -27,11 +27,17 @@ export function patientFetch(timeoutMs: number): typeof globalThis.fetch {
     let asked = 0;
     const attempt = async () => {
       if (asked > 0) await sleep(Math.min(asked, longestWait), undefined, { signal: outer });
-      const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(outer ? [outer] : [])]);
-      const response = await fetch(url, { ...init, signal }).catch((error) => {
+      const limit = new AbortController();
+      const timer = setTimeout(() => limit.abort(new DOMException("", "TimeoutError")), timeoutMs).unref();
+      const signal = AbortSignal.any([limit.signal, ...(outer ? [outer] : [])]);
+      // Another address would get the key and the prompt: nobody is followed there.
+      const response = await fetch(url, { ...init, signal, redirect: "manual" }).catch((error) => {
         if (outer?.aborted) throw outer.reason;
         throw new Busy(error.name === "TimeoutError" ? "it did not answer in time" : "it could not be reached");
       });
+      if (response.status >= 300 && response.status < 400) throw providerFailed("it sent the call to another address");
+      // A stream may last; that it ends is its caller's to see to.
+      if (response.headers.get("content-type")?.startsWith("text/event-stream")) clearTimeout(timer);
       if (!worthAnother(response.status)) return response;
       await response.body?.cancel();
       asked = waitOf(response.headers.get("retry-after"));

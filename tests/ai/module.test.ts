@@ -221,6 +221,10 @@ describe("speech", () => {
     const { body: audio } = await svc.mutate(ann, "ai.speak", { text: "hello" });
     const { status, body } = await svc.mutate(ann, "ai.transcribe", { storageId: audio.json.id });
     expect([status, body.json]).toMatchObject([200, { status: "pending", text: null, model: "whisper" }]);
+    const jobs = await db.sql("select payload from graphile_worker._private_jobs where payload ->> 'id' = $1", [
+      body.json.id,
+    ]);
+    expect(jobs).toEqual([{ payload: { id: body.json.id } }]);
     expect((await svc.mutate(bob, "ai.transcribe", { storageId: audio.json.id })).status).toBe(404);
     const base = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
     const ai = { ...base.ai, ...settings, baseUrl: provider.url, apiKey: key };
@@ -233,6 +237,13 @@ describe("speech", () => {
 });
 
 describe("credits", () => {
+  test("a provider that counts more tokens than were reserved is not paid past the caps", async () => {
+    provider.usage = { prompt_tokens: 50_000, completion_tokens: 500, total_tokens: 50_500 };
+    const { body } = await svc.query(ann, "ai.chat", { text: "hello" });
+    expect(body.json.creditsCharged).toBeLessThan(4);
+    expect(await ledger(ann)).toMatchObject([{ charged: body.json.creditsCharged, input_tokens: 50_000 }]);
+  });
+
   test("above the cap of one request, nothing is called", async () => {
     const { status, body } = await svc.query(ann, "ai.chat", { text: "x".repeat(200_000) });
     expect([status, body.code]).toEqual([402, "CREDIT_LIMIT_EXCEEDED"]);
@@ -240,54 +251,16 @@ describe("credits", () => {
     expect(await ledger(ann)).toEqual([]);
   });
 
-  test("near a user's cap, calls at the same time do not overspend", async () => {
-    const answers = await Promise.all(Array.from({ length: 60 }, () => svc.query(ann, "ai.chat", { text: "hello" })));
+  test("near a user's cap, 200 calls at the same time do not overspend", async () => {
+    const answers = await Promise.all(Array.from({ length: 200 }, () => svc.query(ann, "ai.chat", { text: "hello" })));
     const lines = await ledger(ann);
     const spent = lines.reduce((sum, { charged }) => sum + (charged ?? 0), 0);
     expect(spent).toBeLessThanOrEqual(settings.creditsPerUserPerDay);
+    expect(spent).toBeGreaterThan(settings.creditsPerUserPerDay - 3.1); // what the next call would have reserved
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(lines.length);
     expect(answers.filter(({ status }) => status === 402).length).toBeGreaterThan(0);
     expect(provider.asked).toHaveLength(lines.length);
   });
-});
-
-describe("a provider that fails", () => {
-  test("with 429 and Retry-After is asked again", async () => {
-    provider.fault = (response, attempt) => {
-      if (attempt === 1) response.writeHead(429, { "retry-after": "0" }).end();
-      return attempt === 1;
-    };
-    expect((await svc.query(ann, "ai.chat", { text: "hello" })).status).toBe(200);
-    expect(provider.asked).toHaveLength(2);
-  });
-
-  const faults: [string, (response: import("node:http").ServerResponse) => unknown, number][] = [
-    ["with 500", (response) => response.writeHead(500).end("Traceback: the secret prompt"), 3],
-    ["with 400", (response) => response.writeHead(400).end('{"error":{"message":"the secret prompt"}}'), 1],
-    [
-      "with JSON that is none",
-      (response) => response.writeHead(200, { "content-type": "application/json" }).end("{"),
-      1,
-    ],
-    ["with something else", (response) => response.writeHead(200, { "content-type": "application/json" }).end("{}"), 1],
-    ["by breaking the connection", (response) => response.destroy(), 3],
-  ];
-  test.each(faults)("%s ends in a clear error, and costs nothing", async (_case, fault, attempts) => {
-    provider.fault = (response) => {
-      fault(response);
-      return true;
-    };
-    const { status, body } = await svc.query(ann, "ai.chat", { text: "the secret prompt" });
-    expect([status, body.code]).toEqual([502, "PROVIDER_FAILED"]);
-    expect(provider.asked).toHaveLength(attempts);
-    expect(await ledger(ann)).toMatchObject([{ state: "released", charged: null }]);
-    expect(JSON.stringify(body) + svc.logged.join("")).not.toMatch(/secret prompt|sk-the-provider-key/);
-  });
-
-  test("by saying nothing ends after the time limit", async () => {
-    provider.fault = () => true;
-    expect((await svc.query(ann, "ai.chat", { text: "hello" })).body.code).toBe("PROVIDER_FAILED");
-  }, 20_000);
 });
 
 test("outside of a handler the module says where it works", async () => {

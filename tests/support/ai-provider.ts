@@ -14,12 +14,16 @@ export interface Asked {
 /** Answers one request instead of the usual answer. @returns false to leave it to the usual one */
 type Fault = (response: ServerResponse, attempt: number) => boolean | undefined;
 
+const usage = { prompt_tokens: 1000, completion_tokens: 500, total_tokens: 1500 };
+
 export class AiProvider {
   readonly asked: Asked[] = [];
   /** What happens instead, until the next test. */
   fault: Fault | undefined;
   /** How many numbers its embeddings have. */
   dimensions = 384;
+  /** What it says that a call used. */
+  usage: object = usage;
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
   get url(): string {
@@ -44,7 +48,7 @@ export class AiProvider {
     if (this.fault?.(response, this.asked.length)) return;
     const json = (answer: object) =>
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
-    const usage = { prompt_tokens: 1000, completion_tokens: 500, total_tokens: 1500 };
+    const { usage } = this;
     if (path.endsWith("/chat/completions") && body.stream) return stream(response, usage);
     if (path.endsWith("/chat/completions")) {
       const content = `echo: ${JSON.stringify(body.messages.at(-1).content)}`;
@@ -101,6 +105,7 @@ export function aiProvider(): AiProvider {
     provider.asked.length = 0;
     provider.fault = undefined;
     provider.dimensions = 384;
+    provider.usage = usage;
   });
   return provider;
 }
