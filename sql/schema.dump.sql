@@ -2375,6 +2375,27 @@ $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: A list with filters, search, order or cursor: {data, total, nextCursor?}. Called by generated list functions.
 
+-- Function svc.find_unchanged(text,text,text,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_unchanged(corpus text, visibility text, key text, checksum text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select jsonb_build_object(
+           'sourceId', s.id,
+           'status', 'unchanged',
+           'sections', (select count(*) from svc.rag_sections where source_id = s.id),
+           'chunks', (select count(*) from svc.rag_chunks where source_id = s.id)
+         )
+    from svc.rag_sources s
+   where s.corpus = find_unchanged.corpus and s.visibility = find_unchanged.visibility
+     and s.owner_id is not distinct from (select svc.current_user_id()) and s.key = find_unchanged.key
+     and s.checksum = find_unchanged.checksum
+$function$
+grant execute to svc_authenticated, svc_system
+comment: A document of the caller that is stored already, with this very text; null otherwise.
+
 -- Function svc.finish_job(bigint,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.finish_job(job_id bigint, worker text)
  RETURNS void

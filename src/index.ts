@@ -2,7 +2,15 @@
 export { type Ai, createAi } from "./ai/create-ai.ts";
 export type { Session, SessionUser } from "./auth/session.ts";
 export type { ContextGrounding, GroundedAnswer, GroundingInput } from "./context/grounding.ts";
-export type { ContextRag, IngestInput, IngestResult, RagSection, RagSource } from "./context/rag.ts";
+export type {
+  ContextRag,
+  IngestFileInput,
+  IngestInput,
+  IngestResult,
+  RagDocuments,
+  RagSection,
+  RagSource,
+} from "./context/rag.ts";
 export type {
   ContextSearch,
   HybridSearchOptions,
@@ -36,6 +44,8 @@ export { type ErrorCode, errorCodes } from "./errors/codes.ts";
 export { type Issue, SvcError, type SvcErrorOptions } from "./errors/svc-error.ts";
 export type { SvcRequest } from "./http/request.ts";
 export type { Citation, ClaimInput, ClaimStatus, GroundedClaim } from "./rag/answer.ts";
+export type { IngestFileResult } from "./rag/ingest-workflow.ts";
+export type { Passage, PassagesInput } from "./rag/passages.ts";
 export type { RagScope } from "./rag/scope.ts";
 export type { WorkflowEvent, WorkflowRun, WorkflowStep, WorkflowTimeline } from "./workflows/records.ts";
 export { type DerivedWorkflowStatus, deriveWorkflowStatus, type WorkflowStatus } from "./workflows/status.ts";

@@ -98,7 +98,7 @@ export class CallContext implements Context {
   get rag(): ContextRag {
     const { transaction, caller } = this[state];
     const userId = caller.session?.user.id ?? null;
-    return { ...contextRag(transaction, userId), ingestFile: ingestFile(this, userId) };
+    return { ...contextRag(transaction, userId, caller.system), ingestFile: ingestFile(this, userId) };
   }
 
   get grounding(): ContextGrounding {

@@ -2,10 +2,11 @@
  * `ctx.grounding`: whether claims stand in the documents of a scope, and where. No language model is asked.
  * Next hop: `sql/rag/find_evidence.sql` finds sentences, `src/rag/answer.ts` judges them.
  */
-import { isUuid } from "../define/uuid.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import { type ClaimInput, type FoundEvidence, type GroundedClaim, groundClaim } from "../rag/answer.ts";
+import { type ClaimInput, type GroundedClaim, groundClaim } from "../rag/answer.ts";
+import { findEvidence } from "../rag/evidence.ts";
 import { type Language, languageOf } from "../rag/languages.ts";
+import { sourceIdsOf } from "../rag/passages.ts";
 import { type RagScope, refusal, resolveScope } from "../rag/scope.ts";
 
 export interface GroundingInput {
@@ -58,26 +59,20 @@ export function contextGrounding(transaction: RequestTransaction, userId: string
   return {
     async answer(input) {
       const { question, claims, mode, sourceIds } = input;
-      const { corpus, visibility, owner } = resolveScope(input.scope, userId);
+      const scope = resolveScope(input.scope, userId);
       if (mode !== "qa") throw refusal("mode", "qa");
       refuseText("question", question, 2_000);
       if (!Array.isArray(claims) || claims.length === 0 || claims.length > 20)
         throw refusal("claims", "1 to 20 claims");
       for (const [index, claim] of claims.entries()) refuseClaim(`claims.${index}`, claim);
-      const isIds = Array.isArray(sourceIds) && sourceIds.length <= 100 && sourceIds.every(isUuid);
-      if (sourceIds !== undefined && !isIds) throw refusal("sourceIds", "at most 100 ids of sources");
-
-      const { rows } = await transaction.query({ name: "svc_find_evidence", text: statement }, [
-        claims.map(({ claimText }) => claimText),
-        languageOf(input.language),
-        corpus,
-        visibility,
-        owner,
-        sourceIds ?? null,
-        budget.chunks,
-        budget.sentences,
-      ]);
-      const found = Map.groupBy(rows as (FoundEvidence & { claim: number })[], ({ claim }) => claim);
+      const rows = await findEvidence(transaction, {
+        claims: claims.map(({ claimText }) => claimText),
+        language: languageOf(input.language),
+        scope,
+        sourceIds: sourceIdsOf(sourceIds),
+        ...budget,
+      });
+      const found = Map.groupBy(rows, ({ claim }) => claim);
       return answerOf(
         question,
         claims.map((claim, index) => groundClaim(claim, found.get(index + 1) ?? [])),
@@ -86,11 +81,6 @@ export function contextGrounding(transaction: RequestTransaction, userId: string
     },
   };
 }
-
-const statement = `select claim, source_id as "sourceId", source_title as "sourceTitle", section_id as "sectionId",
-  section_path as "sectionPath", chunk_id as "chunkId", chunk_text as "chunkText", page_start as "pageStart", sentence,
-  coverage, chunk_coverage as "chunkCoverage"
-  from svc.find_evidence($1, $2::text::regconfig, $3, $4, $5, $6, $7, $8)`;
 
 function answerOf(question: string, claims: GroundedClaim[], sentences: number): GroundedAnswer {
   const having = (status: GroundedClaim["status"]) => claims.filter((claim) => claim.status === status);

@@ -8,8 +8,10 @@ import type { ConvertStoredInput } from "../documents/convert-stored.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { cutDocument } from "../rag/cut-document.ts";
+import { bodyOf, checkPlace } from "../rag/document-input.ts";
 import { ingestWorkflow } from "../rag/ingest-workflow.ts";
-import { type Language, languageOf } from "../rag/languages.ts";
+import type { Language } from "../rag/languages.ts";
+import { findPassages, type Passage, type PassagesInput } from "../rag/passages.ts";
 import { type RagScope, refusal, resolveScope } from "../rag/scope.ts";
 import type { Context } from "./types.ts";
 
@@ -78,8 +80,8 @@ export interface RagSection {
 /** The `rag` of a workflow's step. */
 export interface RagDocuments {
   /**
-   * Cuts a document into sections and chunks and stores it as the caller's. The same again changes nothing; another text
-   * with the same `sourceUri` replaces it.
+   * Cuts a document into sections and chunks and stores it as the caller's; what the system stores belongs to nobody. The
+   * same again changes nothing; another text with the same `sourceUri` replaces it.
    *
    * @throws SvcError BAD_REQUEST, UNAUTHORIZED without a session, FORBIDDEN for another owner, PAYLOAD_TOO_LARGE past
    *   5 MiB, QUERY_WROTE in a query
@@ -89,6 +91,12 @@ export interface RagDocuments {
   remove(sourceId: string): Promise<void>;
   /** The documents of a scope that the caller may read, newest first. 1 to 100 at a time (Default: 50). */
   list(input: { scope: RagScope; limit?: number; offset?: number }): Promise<RagSource[]>;
+  /**
+   * The passages of a scope that share most with a question or some words, best first.
+   *
+   * @throws SvcError BAD_REQUEST, UNAUTHORIZED for a scope that needs a session, FORBIDDEN for another owner
+   */
+  search(input: PassagesInput): Promise<Passage[]>;
   /** The section that a citation names, with its text; null when there is none that the caller may read. */
   section(sectionId: string): Promise<RagSection | null>;
 }
@@ -105,14 +113,15 @@ export interface ContextRag extends RagDocuments {
   ingestFile(input: IngestFileInput): Promise<{ runId: string }>;
 }
 
-const largest = 5 * 1024 * 1024;
-
-/** @param userId the caller, null when nobody is signed in */
-export function contextRag(transaction: RequestTransaction, userId: string | null): RagDocuments {
+/**
+ * @param userId the caller, null when nobody is signed in
+ * @param system whether this is the platform itself
+ */
+export function contextRag(transaction: RequestTransaction, userId: string | null, system = false): RagDocuments {
   return {
     async ingest(input) {
       const { title, sourceUri, storageId = null } = input;
-      const { scope, language } = checkPlace(input, userId);
+      const { scope, language } = checkPlace(input, { userId, system });
       const [format, body] = bodyOf(input);
       if (storageId !== null && !isUuid(storageId)) throw refusal("storageId", "the id of a stored file");
       const checksum = createHash("sha256")
@@ -127,17 +136,21 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
         storageId,
         language,
         checksum,
-        sections: cutDocument(body, format),
       };
+      const before = await transaction.query(
+        { name: "svc_find_unchanged", text: "select svc.find_unchanged($1, $2, $3, $4) as result" },
+        [document.corpus, document.visibility, document.key, checksum],
+      );
+      if (before.rows[0].result) return before.rows[0].result;
       const { rows } = await transaction.query(
         { name: "svc_ingest_source", text: "select svc.ingest_source($1) as result" },
-        [JSON.stringify(document)],
+        [JSON.stringify({ ...document, sections: cutDocument(body, format) })],
       );
       return rows[0].result;
     },
 
     async remove(sourceId) {
-      if (userId === null) throw new SvcError("UNAUTHORIZED");
+      if (userId === null && !system) throw new SvcError("UNAUTHORIZED");
       if (!isUuid(sourceId)) throw new SvcError("NOT_FOUND");
       const { rows } = await transaction.query(
         { name: "svc_remove_source", text: "select svc.remove_source($1) as removed" },
@@ -155,6 +168,8 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
       return rows[0].sources;
     },
 
+    search: (input) => findPassages(transaction, userId, input),
+
     async section(sectionId) {
       if (!isUuid(sectionId)) return null;
       const { rows } = await transaction.query(
@@ -169,44 +184,13 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
 const clamp = (value: unknown, least: number, most: number) =>
   Math.min(Math.max(Math.trunc(Number(value)) || least, least), most);
 
-/** Where a document goes and what it is called. @throws SvcError as `ingest` */
-export function checkPlace(
-  { title, scope, sourceUri, language }: Omit<IngestInput, "storageId">,
-  userId: string | null,
-) {
-  const place = { language: languageOf(language), scope: resolveScope(scope, userId) };
-  if (userId === null) throw new SvcError("UNAUTHORIZED");
-  if (typeof title !== "string" || title.trim() === "" || title.length > 1_000) {
-    throw refusal("title", "a text of 1 to 1,000 characters");
-  }
-  if (sourceUri !== undefined && (typeof sourceUri !== "string" || sourceUri === "" || sourceUri.length > 2_000)) {
-    throw refusal("sourceUri", "a text of 1 to 2,000 characters");
-  }
-  return place;
-}
-
-function bodyOf({ markdown, pages, text }: IngestInput): ["markdown" | "text", string] {
-  if ([markdown, pages, text].filter((one) => one !== undefined).length !== 1) {
-    throw refusal("markdown", "given, or pages, or text, and one of them alone");
-  }
-  const isPages = Array.isArray(pages) && pages.every((page) => typeof page === "string");
-  if (pages !== undefined && !isPages) throw refusal("pages", "a list of texts");
-  // Form feeds part the pages of any document, Markdown or not.
-  const body = pages?.map((page) => page.replaceAll("\f", "\n")).join("\n\f\n") ?? markdown ?? text;
-  if (typeof body !== "string") throw refusal(markdown === undefined ? "text" : "markdown", "a text");
-  if (Buffer.byteLength(body) > largest) {
-    throw new SvcError("PAYLOAD_TOO_LARGE", "A document is larger than 5 MiB.", { hint: "Part it, by chapters." });
-  }
-  return [text === undefined ? "markdown" : "text", body];
-}
-
 /** `ingestFile` of a call. */
 export const ingestFile =
   (context: Pick<Context, "storage" | "workflows">, userId: string | null): ContextRag["ingestFile"] =>
   async ({ title, scope, sourceUri, language, ...file }) => {
     const { name } = userId === null ? { name: "-" } : await context.storage.getMeta(file.storageId);
     const document = { title: title ?? name, scope, sourceUri, language };
-    checkPlace(document as IngestInput, userId);
+    checkPlace(document, { userId, system: false });
     const { corpus, visibility } = scope;
     const { id } = await context.workflows.start(ingestWorkflow, { document, file: { ...file, corpus, visibility } });
     return { runId: id };

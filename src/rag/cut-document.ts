@@ -62,14 +62,15 @@ export function cutDocument(document: string, format: "markdown" | "text"): Sect
   return sections;
 }
 
-/** Fills chunks with sentences; a block is only parted when it does not fit. */
+/** Fills chunks with sentences; a block is only parted when it does not fit. A page begins a new one: it will be cited. */
 function chunksOf(blocks: Block[], place: Places): Chunk[] {
   const chunks: Chunk[] = [];
   let open: Chunk | undefined;
   for (const block of blocks) {
     for (const [index, { start, end }] of sentences(block.text).entries()) {
       const sentence = block.text.slice(start, end);
-      if (!open || open.text.length + sentence.length > chunkCharacters) {
+      const isNextPage = open !== undefined && index === 0 && place.page(block.start) > open.pageEnd;
+      if (!open || isNextPage || open.text.length + sentence.length > chunkCharacters) {
         open = { text: "", sentenceStarts: [], start: place.character(block.start), end: 0, pageStart: 0, pageEnd: 0 };
         open.pageStart = place.page(block.start);
         chunks.push(open);

@@ -23,7 +23,7 @@ export type IngestFileResult = IngestResult & {
 export const ingestWorkflow = workflow("rag.ingest", {
   args: { document: v.any(), file: v.any() },
   // Conversions take memory and processors; this many at a time, whoever wants them.
-  concurrency: 4,
+  concurrency: 2,
   handler: async (wf, args): Promise<IngestFileResult> => {
     const { document, file } = args as IngestFileArgs;
     const { markdown, pages, warnings } = await wf.services.document.convert(file);

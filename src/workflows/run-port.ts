@@ -62,7 +62,7 @@ export class RunPort implements ReplayPort {
         db ??= requestDatabase(transaction);
         return db;
       },
-      rag: contextRag(transaction, this.#identity.userId || null),
+      rag: contextRag(transaction, this.#identity.userId || null, this.#identity.role === "svc_system"),
     };
     const fail = async (error: unknown): Promise<never> => {
       await transaction.rollback();

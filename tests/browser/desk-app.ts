@@ -15,6 +15,7 @@ import { migrate } from "../../src/postgres/migrate.ts";
 import { loadApp } from "../../src/service/load-app.ts";
 import { createLog } from "../../src/service/log.ts";
 import { type Service, startService } from "../../src/service/service.ts";
+import { startWorker, type Worker } from "../../workers/runner.ts";
 import type { Database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 import { raisedLimits } from "../support/limits.ts";
@@ -31,6 +32,7 @@ export const whySkipped =
 export class DeskApp {
   readonly #db: Database;
   #service: Service | undefined;
+  #worker: Worker | undefined;
   #browser: Browser | undefined;
   #port = 0;
   #contexts: BrowserContext[] = [];
@@ -56,7 +58,16 @@ export class DeskApp {
 
   async close(): Promise<void> {
     await this.#browser?.close();
+    await this.#worker?.stop();
     await this.stopService();
+  }
+
+  /** For what the desk does later: workflows and jobs. */
+  async startWorker(): Promise<void> {
+    const config = await loadConfig({ cwd: desk, env: {} });
+    const app = await loadApp(config);
+    this.#worker = startWorker({ app, config, urls: this.#db.urls, secrets: [secret], log: createLog("silent") });
+    await this.#worker.ready;
   }
 
   /** The second time on the same port, as after a deployment. */

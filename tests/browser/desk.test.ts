@@ -1,7 +1,19 @@
 // If this file fails, the application that `npm start` shows does not do in a browser what it says.
 import { describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
-import { add, barriers, chromiumPath, deskApp, goTo, live, signIn, signUp, task, titles, whySkipped } from "./desk-app.ts";
+import {
+  add,
+  barriers,
+  chromiumPath,
+  deskApp,
+  goTo,
+  live,
+  signIn,
+  signUp,
+  task,
+  titles,
+  whySkipped,
+} from "./desk-app.ts";
 
 if (!chromiumPath) {
   test.skip(`the desk in a browser: ${whySkipped}`);

@@ -82,6 +82,12 @@ test("a PDF becomes a document whose pages and headings are cited, and whose fil
   expect(list.body.json).toMatchObject([{ title: "Harbour rules.pdf", storageId }]);
 });
 
+test("pages without headings are cited by their pages", async () => {
+  const storageId = await upload("log.pdf", pdf([["The log begins in March."], ["The log was kept by Ines."]]));
+  await end(await begin({ storageId }));
+  expect(await cited("The log was kept by Ines.")).toMatchObject({ sourceTitle: "log.pdf", pageStart: 2 });
+});
+
 test("a DOCX, which has no pages, is cited by its headings", async () => {
   const bytes = await docx(["# Quay", "The quay is 240 metres long.", "# Tower", "The tower burns no light at noon."]);
   await end(await begin({ storageId: await upload("quay.docx", bytes), title: "The quay" }));

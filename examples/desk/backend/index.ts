@@ -2,6 +2,7 @@
 import { defineApi } from "@svc/core";
 import * as board from "./board.ts";
 import * as docs from "./docs.ts";
+import * as library from "./library.ts";
 import * as tasks from "./tasks.ts";
 
 export default defineApi({
@@ -14,10 +15,21 @@ export default defineApi({
     digest: tasks.digest,
     posts: board.postsCrud,
     guestbook: board.guestbookCrud,
-    prepareDocs: docs.prepare,
-    checkDocs: docs.check,
-    docsSection: docs.section,
+    docs: {
+      contents: docs.contents,
+      prepare: docs.prepare,
+      refresh: docs.refresh,
+      ask: docs.ask,
+      section: docs.section,
+    },
+    library: {
+      add: library.add,
+      list: library.list,
+      remove: library.remove,
+      open: library.open,
+      ask: library.ask,
+    },
   },
-  crons: { nightly: tasks.nightly },
+  crons: { nightly: tasks.nightly, hourlyDocs: docs.hourly },
   httpRoutes: { boardText: board.boardText, hello: board.hello },
 });

@@ -9,6 +9,7 @@ import "./styles/base.css";
 import "./styles/controls.css";
 import "./styles/layout.css";
 import "./styles/lists.css";
+import "./styles/documents.css";
 
 const place = document.getElementById("app");
 if (!place) throw new Error("index.html has no element with the id app.");

@@ -8,6 +8,7 @@ import type { ComponentType, ReactNode } from "react";
 import { useSyncExternalStore } from "react";
 import { BoardPanel } from "./board/board-panel.tsx";
 import { DocsPanel } from "./docs/docs-panel.tsx";
+import { LibraryPanel } from "./library/library-panel.tsx";
 import { TasksPanel } from "./tasks/tasks-panel.tsx";
 
 /** What every section has: its place in the address (`#/tasks`), its word, and the lines of its mark, 24 by 24. */
@@ -49,6 +50,13 @@ export const sections: readonly Section[] = [
     name: "Docs",
     icon: <path d="M12 6.5C10 5 7 4.5 4 5v13.5c3-.5 6 0 8 1.5 2-1.5 5-2 8-1.5V5c-3-.5-6 0-8 1.5zm0 0V20" />,
     Panel: DocsPanel,
+  },
+  {
+    id: "library",
+    name: "Library",
+    icon: <path d="M5 4v16M9 4v16M13 4.5 17.5 4l2 15.5-4.5.5zM4 20h6" />,
+    isPrivate: true,
+    Panel: LibraryPanel,
   },
 ];
 

@@ -1,27 +1,24 @@
 /**
- * "Ask the docs": whether svc's own documentation says what somebody states, with the passages that do.
+ * "Ask the docs": what svc's own documentation says to what somebody asks or states, with the passages.
  * Next hop: `backend/docs.ts`.
  */
-import type { User } from "@svc/client";
-import { skip, useMutation, useQuery } from "@svc/react";
-import { type FormEvent, useState } from "react";
+import { useMutation, useQuery } from "@svc/react";
+import { useEffect, useState } from "react";
 import { Problem } from "../parts/problem.tsx";
-import { Skeleton } from "../parts/skeleton.tsx";
 import { api } from "../svc/api.ts";
-import { Verdict } from "./verdict.tsx";
+import { Answer } from "./answer.tsx";
+import { AskForm } from "./ask-form.tsx";
 
-export function DocsPanel({ user }: { user: User | null }) {
-  const [statement, setStatement] = useState("");
-  const prepare = useMutation(api.docs.prepare);
-  const check = useQuery(api.docs.check, statement === "" ? skip : { statement });
+export function DocsPanel() {
+  const [text, setText] = useState("");
+  const contents = useQuery(api.docs.contents);
+  const { mutate: prepare, error } = useMutation(api.docs.prepare);
+  const documents = contents.data?.documents;
 
-  async function submit(event: FormEvent<HTMLFormElement>) {
-    event.preventDefault();
-    const typed = String(new FormData(event.currentTarget).get("statement")).trim();
-    // The documentation is stored by the first who asks and may: that takes an account.
-    if (user) await prepare.mutateAsync(undefined).catch(() => {});
-    setStatement(typed);
-  }
+  // On the first visit after an installation nothing is stored yet; the service tells when it is.
+  useEffect(() => {
+    if (documents === 0) prepare(undefined);
+  }, [documents, prepare]);
 
   return (
     <section className="card" aria-labelledby="docs-title">
@@ -29,25 +26,24 @@ export function DocsPanel({ user }: { user: User | null }) {
         <h2 id="docs-title" tabIndex={-1}>
           Ask the docs
         </h2>
-        <span className="count">No language model</span>
+        {!!documents && <span className="count">{documents} documents</span>}
       </div>
-      <form className="ask" onSubmit={submit} aria-busy={prepare.isPending}>
-        <input
-          name="statement"
-          type="search"
-          aria-label="A statement about svc"
-          placeholder="A statement, such as: A JWT ends with its session."
-          required
-          pattern=".*\S.*"
-          maxLength={500}
-          autoComplete="off"
-        />
-        <button type="submit">{prepare.isPending ? "One moment…" : "Look it up"}</button>
-      </form>
-      {prepare.error && <Problem error={prepare.error} />}
-      {check.error && <Problem error={check.error} retry={check.refetch} />}
-      {statement !== "" && check.isPending && <Skeleton rows={2} />}
-      {check.data && <Verdict claim={check.data} />}
+      <p className="soft lead">
+        What svc’s own documentation says, found by PostgreSQL. No language model reads or writes here.
+      </p>
+      {documents === 0 && !error && (
+        <p className="lead" role="status">
+          The documentation is being stored. One moment…
+        </p>
+      )}
+      {error && <Problem error={error} retry={() => prepare(undefined)} />}
+      {contents.error && <Problem error={contents.error} retry={contents.refetch} />}
+      <AskForm
+        label="A question or a statement about svc"
+        placeholder="Ask, or state: A JWT ends with its session."
+        onAsk={setText}
+      />
+      {text !== "" && <Answer key={text} from="docs" text={text} />}
     </section>
   );
 }

@@ -1,24 +1,54 @@
-/** One citation: the sentence, where it stands, how much of the statement it holds; opened, the whole section. */
+/** One passage: the sentence, where it stands, how much it shares with what was asked; opened, the whole section. */
 import { skip, useQuery } from "@svc/react";
 import { useState } from "react";
 import { Problem } from "../parts/problem.tsx";
 import { api } from "../svc/api.ts";
-import type { Claim } from "./verdict.tsx";
 
-export function Passage({ citation }: { citation: Claim["citations"][number] }) {
+export interface Found {
+  sectionId: string;
+  sourceTitle: string;
+  sectionPath: string[];
+  pageStart: number;
+  snippet: string;
+  /** 0 to 1. */
+  score: number;
+  /** Whether the verdict rests on it. */
+  cited: boolean;
+}
+
+export function Passage({ found }: { found: Found }) {
   const [isOpen, setOpen] = useState(false);
-  const section = useQuery(api.docs.section, isOpen ? { id: citation.sectionId } : skip);
-  const place = [citation.sourceTitle, ...citation.sectionPath.filter((title) => title !== citation.sourceTitle)];
+  const section = useQuery(api.docs.section, isOpen ? { id: found.sectionId } : skip);
+  const place = [found.sourceTitle, ...found.sectionPath.filter((title) => title !== found.sourceTitle)];
+  const page = found.pageStart > 1 ? [`page ${found.pageStart}`] : [];
+  const percent = Math.round(found.score * 100);
   return (
-    <li className="post">
-      <blockquote className="body">{citation.snippet}</blockquote>
+    <li className="passage">
+      <p className="score">
+        <span aria-hidden="true" className="measure">
+          <span style={{ width: `${percent}%` }} />
+        </span>
+        {percent}% of your words{found.cited && <span className="count">Supports it</span>}
+      </p>
+      <blockquote className="body">{found.snippet}</blockquote>
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-        <summary>
-          {place.join(" › ")} · {Math.round(citation.coverage * 100)}% of its words
-        </summary>
+        <summary>{[place.join(" › "), ...page].join(" · ")}</summary>
         {section.error && <Problem error={section.error} retry={section.refetch} />}
-        {section.data && <p className="body">{section.data.text}</p>}
+        {section.data && <Marked text={section.data.text} mark={found.snippet} />}
       </details>
     </li>
+  );
+}
+
+/** A section with the sentence that was found in it. */
+function Marked({ text, mark }: { text: string; mark: string }) {
+  const at = text.indexOf(mark);
+  if (at < 0) return <p className="body">{text}</p>;
+  return (
+    <p className="body">
+      {text.slice(0, at)}
+      <mark>{mark}</mark>
+      {text.slice(at + mark.length)}
+    </p>
   );
 }

@@ -45,9 +45,17 @@ export const api = {
     remove: mutation<Procedures["guestbook"]["remove"]>("guestbook.remove", guestbookColumns),
   },
   docs: {
-    prepare: mutation<Procedures["prepareDocs"]>("docs.prepare"),
-    check: query<Procedures["checkDocs"]>("docs.check"),
-    section: query<Procedures["docsSection"]>("docs.section"),
+    contents: query<Procedures["docs"]["contents"]>("docs.contents"),
+    prepare: mutation<Procedures["docs"]["prepare"]>("docs.prepare"),
+    ask: query<Procedures["docs"]["ask"]>("docs.ask"),
+    section: query<Procedures["docs"]["section"]>("docs.section"),
+  },
+  library: {
+    add: mutation<Procedures["library"]["add"]>("library.add"),
+    list: query<Procedures["library"]["list"]>("library.list"),
+    remove: mutation<Procedures["library"]["remove"]>("library.remove"),
+    open: mutation<Procedures["library"]["open"]>("library.open"),
+    ask: query<Procedures["library"]["ask"]>("library.ask"),
   },
   workflows: {
     list: query<Workflows["list"]>("workflows.list"),

@@ -1,0 +1,49 @@
+/**
+ * What came of a question: whether the documents say what was stated, then the passages, those that the verdict rests on
+ * first. A question states nothing, so it gets passages alone.
+ */
+import type { OutputOf } from "@svc/client";
+import { useQuery } from "@svc/react";
+import { Empty } from "../parts/empty.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { Skeleton } from "../parts/skeleton.tsx";
+import { api } from "../svc/api.ts";
+import { type Found, Passage } from "./passage.tsx";
+import { Verdict } from "./verdict.tsx";
+
+type Answered = OutputOf<typeof api.docs.ask>;
+
+const isQuestion = (text: string) => /[?？]$|^(who|what|when|where|which|why|how|is|are|do|does|can)\b/i.test(text);
+
+/** @param from whose `ask` answers */
+export function Answer({ from, text }: { from: "docs" | "library"; text: string }) {
+  const { data, error, isPending, refetch } = useQuery(api[from].ask, { text });
+  if (isPending) return <Skeleton rows={3} />;
+  if (error) return <Problem error={error} retry={refetch} />;
+  const found = foundIn(data);
+  return (
+    <div className="answer">
+      {data.claim && !isQuestion(text) && <Verdict claim={data.claim} />}
+      {found.length === 0 ? (
+        <Empty title="Nothing about it.">Try other words: it looks for words, not for meanings.</Empty>
+      ) : (
+        <ul className="rows" aria-label="Passages">
+          {found.map((one) => (
+            <Passage key={one.sectionId} found={one} />
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+/** One for each section. */
+function foundIn({ claim, passages }: Answered): Found[] {
+  const cited = (claim?.citations ?? []).map(({ confidence, ...rest }) => ({
+    ...rest,
+    score: confidence,
+    cited: true,
+  }));
+  const all = [...cited, ...passages.map((one) => ({ ...one, cited: false }))];
+  return all.filter(({ sectionId }, at) => all.findIndex((other) => other.sectionId === sectionId) === at);
+}

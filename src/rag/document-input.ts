@@ -1,0 +1,56 @@
+/**
+ * What `ctx.rag.ingest` is given, looked at before anything is done with it.
+ * Next hop: `src/context/rag.ts`.
+ */
+import type { IngestInput } from "../context/rag.ts";
+import { SvcError } from "../errors/svc-error.ts";
+import { type Language, languageOf } from "./languages.ts";
+import { type RagScope, type ResolvedScope, refusal, resolveScope } from "./scope.ts";
+
+/** In bytes. */
+const largest = 5 * 1024 * 1024;
+
+/** Who ingests: a user, the system, or nobody. */
+export interface Ingester {
+  userId: string | null;
+  /** The system owns what it ingests as nobody does; it has no private documents. */
+  system: boolean;
+}
+
+interface Place {
+  title: unknown;
+  scope: RagScope;
+  sourceUri?: unknown;
+  language?: unknown;
+}
+
+/** Where a document goes and what it is called. @throws SvcError as `ctx.rag.ingest` */
+export function checkPlace(
+  { title, scope, sourceUri, language }: Place,
+  { userId, system }: Ingester,
+): { scope: ResolvedScope; language: Language } {
+  const place = { language: languageOf(language), scope: resolveScope(scope, userId) };
+  if (userId === null && !system) throw new SvcError("UNAUTHORIZED");
+  if (typeof title !== "string" || title.trim() === "" || title.length > 1_000) {
+    throw refusal("title", "a text of 1 to 1,000 characters");
+  }
+  if (sourceUri !== undefined && (typeof sourceUri !== "string" || sourceUri === "" || sourceUri.length > 2_000)) {
+    throw refusal("sourceUri", "a text of 1 to 2,000 characters");
+  }
+  return place;
+}
+
+/** The text of a document; form feeds part its pages. @throws SvcError BAD_REQUEST, PAYLOAD_TOO_LARGE */
+export function bodyOf({ markdown, pages, text }: IngestInput): ["markdown" | "text", string] {
+  if ([markdown, pages, text].filter((one) => one !== undefined).length !== 1) {
+    throw refusal("markdown", "given, or pages, or text, and one of them alone");
+  }
+  const isPages = Array.isArray(pages) && pages.every((page) => typeof page === "string");
+  if (pages !== undefined && !isPages) throw refusal("pages", "a list of texts");
+  const body = pages?.map((page) => page.replaceAll("\f", "\n")).join("\n\f\n") ?? markdown ?? text;
+  if (typeof body !== "string") throw refusal(markdown === undefined ? "text" : "markdown", "a text");
+  if (Buffer.byteLength(body) > largest) {
+    throw new SvcError("PAYLOAD_TOO_LARGE", "A document is larger than 5 MiB.", { hint: "Part it, by chapters." });
+  }
+  return [text === undefined ? "markdown" : "text", body];
+}

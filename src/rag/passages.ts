@@ -1,0 +1,81 @@
+/**
+ * `ctx.rag.search`: the passages that share most with a question, by the same weights that claims are judged with.
+ * Next hop: `sql/rag/find_evidence.sql`.
+ */
+import { isUuid } from "../define/uuid.ts";
+import type { RequestTransaction } from "../postgres/transaction.ts";
+import type { FoundEvidence } from "./answer.ts";
+import { findEvidence } from "./evidence.ts";
+import { type Language, languageOf } from "./languages.ts";
+import { type RagScope, refusal, resolveScope } from "./scope.ts";
+
+export interface PassagesInput {
+  /** Words, a question or a statement, 1 to 2,000 characters. */
+  query: string;
+  scope: RagScope;
+  /** Only these documents of the scope, at most 100. (Default: all) */
+  sourceIds?: string[];
+  /** How its words are stemmed: as those of the documents were. (Default: `english`) */
+  language?: Language;
+  /** 1 to 20. (Default: 10) */
+  limit?: number;
+}
+
+/** A chunk, and the sentence of it that shares most with the query. */
+export interface Passage {
+  sourceId: string;
+  sourceTitle: string;
+  sectionId: string;
+  /** Headings from the top down. */
+  sectionPath: string[];
+  chunkId: string;
+  /** From 1. */
+  pageStart: number;
+  snippet: string;
+  /** Share of the query's words in it, the rare ones counting more, seven tenths by the sentence; 0 to 1. */
+  score: number;
+}
+
+/** @throws SvcError BAD_REQUEST, UNAUTHORIZED for a scope that needs a session, FORBIDDEN for another owner */
+export async function findPassages(
+  transaction: RequestTransaction,
+  userId: string | null,
+  { query, scope, sourceIds, language, limit = 10 }: PassagesInput,
+): Promise<Passage[]> {
+  const resolved = resolveScope(scope, userId);
+  if (typeof query !== "string" || query.trim() === "" || query.length > 2_000) {
+    throw refusal("query", "a text of 1 to 2,000 characters");
+  }
+  const most = Number(limit);
+  if (!Number.isInteger(most) || most < 1 || most > 20) throw refusal("limit", "a number from 1 to 20");
+  const found = await findEvidence(transaction, {
+    claims: [query],
+    language: languageOf(language),
+    scope: resolved,
+    sourceIds: sourceIdsOf(sourceIds),
+    chunks: most,
+    // Of most chunks one sentence stands out; the others of it say where it stands.
+    sentences: most * 8,
+  });
+  const chunks = Map.groupBy(found, ({ chunkId }) => chunkId);
+  return [...chunks.values()].map((all) => passageOf(all[0] as FoundEvidence)).sort((a, b) => b.score - a.score);
+}
+
+/** @throws SvcError BAD_REQUEST */
+export function sourceIdsOf(sourceIds: unknown): string[] | null {
+  if (sourceIds === undefined) return null;
+  const isIds = Array.isArray(sourceIds) && sourceIds.length <= 100 && sourceIds.every(isUuid);
+  if (!isIds) throw refusal("sourceIds", "at most 100 ids of sources");
+  return sourceIds;
+}
+
+const passageOf = ({ sentence, coverage, chunkCoverage, ...found }: FoundEvidence): Passage => ({
+  sourceId: found.sourceId,
+  sourceTitle: found.sourceTitle,
+  sectionId: found.sectionId,
+  sectionPath: found.sectionPath,
+  chunkId: found.chunkId,
+  pageStart: found.pageStart,
+  snippet: sentence.trim(),
+  score: Math.round((0.7 * coverage + 0.3 * chunkCoverage) * 1_000) / 1_000,
+});
