@@ -366,7 +366,6 @@ policy delete_owner for delete to svc_authenticated using (user_id = ( SELECT sv
 policy insert_anonymous for insert to svc_anonymous with check (user_id IS NULL)
 policy insert_owner for insert to svc_authenticated with check (user_id = ( SELECT svc.current_user_id() AS current_user_id))
 policy select_owner for select to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
-policy select_public for select to svc_anonymous, svc_authenticated using (visibility = 'public'::text)
 policy update_owner for update to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id)) with check (user_id = ( SELECT svc.current_user_id() AS current_user_id))
 grant insert, select to svc_anonymous
 grant delete, insert, select to svc_authenticated
@@ -2294,6 +2293,20 @@ end
 $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: Keys of the rows of a corpus and visibility that match a query, with their BM25 scores, best first.
+
+-- Function svc.find_public_object(uuid) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_public_object(object_id uuid)
+ RETURNS TABLE(id uuid, name text, size double precision, type text, visibility text, sha256 text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER ROWS 1
+ SET search_path TO ''
+AS $function$
+  select o.id, o.name, o.size::double precision, o.type, o.visibility, o.sha256
+    from svc.storage_objects o
+   where o.id = object_id and o.visibility = 'public'
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: The public object with this id: public ones can be read by id, not listed.
 
 -- Function svc.find_rows(jsonb,jsonb,bigint,bigint) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_rows(resource jsonb, args jsonb, page_size bigint, page bigint)

@@ -1,16 +1,13 @@
--- Stored files: their owners see and change them; what is public is seen by everybody who has its id.
+-- Stored files: their owners see and change them. What is public is seen by whoever has its id, by
+-- svc.find_public_object(): no policy shows it, since then everybody could list it.
 --
--- Whether the bytes leave is decided by svc_private.find_storage_object(), which also knows read grants.
+-- Whether the bytes leave is decided by svc_private.find_storage_objects(), which also knows read grants.
 
 alter table svc.storage_objects enable row level security;
 
 create policy select_owner on svc.storage_objects
   for select to svc_authenticated
   using (user_id = (select svc.current_user_id()));
-
-create policy select_public on svc.storage_objects
-  for select to svc_anonymous, svc_authenticated
-  using (visibility = 'public');
 
 create policy insert_owner on svc.storage_objects
   for insert to svc_authenticated
@@ -30,6 +27,7 @@ create policy delete_owner on svc.storage_objects
   for delete to svc_authenticated
   using (user_id = (select svc.current_user_id()));
 
+-- Who is not signed in owns nothing, and no policy shows them anything: they are told "not found", not "not allowed".
 grant select on svc.storage_objects to svc_anonymous, svc_authenticated;
 grant insert on svc.storage_objects to svc_anonymous, svc_authenticated;
 -- The bytes never change, nor does their owner: only who may see them.
@@ -38,7 +36,6 @@ grant delete on svc.storage_objects to svc_authenticated;
 grant select, insert, update, delete on svc.storage_objects to svc_system;
 
 comment on policy select_owner on svc.storage_objects is 'Users see their own files.';
-comment on policy select_public on svc.storage_objects is 'Everybody sees what is public.';
 comment on policy insert_owner on svc.storage_objects is 'Users store files as their own.';
 comment on policy insert_anonymous on svc.storage_objects is 'Who is not signed in stores files that belong to nobody.';
 comment on policy update_owner on svc.storage_objects is 'Users change the visibility of their own files.';

@@ -6,9 +6,11 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Readable } from "node:stream";
+import { isUuid } from "../define/uuid.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
-import { cleanName, cleanType, isStorageId } from "../storage/names.ts";
+import type { FoundObject } from "../storage/find-objects.ts";
+import { cleanName, cleanType } from "../storage/names.ts";
 import type { Disposition } from "../storage/read-grants.ts";
 import { objectKey, putBytes, removeBytes, type Storage, type StorageObject } from "../storage/storage.ts";
 
@@ -58,6 +60,14 @@ export interface ContextStorage {
 /** In seconds: a week. */
 const longestGrant = 604_800;
 
+/** The policies show the caller's own, or to the system all; what is public is found by its id alone. */
+const find = {
+  name: "svc_storage_find",
+  text:
+    "select id, name, size::float8 as size, type, visibility, sha256 from svc.storage_objects where id = $1 " +
+    "union all select id, name, size, type, visibility, sha256 from svc.find_public_object($1) limit 1",
+};
+
 export class CallStorage implements ContextStorage {
   readonly #storage: Storage;
   readonly #transaction: RequestTransaction;
@@ -92,10 +102,14 @@ export class CallStorage implements ContextStorage {
     if (disposition !== "inline" && disposition !== "attachment") {
       throw wrong('createReadGrant: disposition must be "inline" or "attachment".');
     }
-    const known = await this.#requireGrantable(id);
+    // The policies show a caller their own objects, and the system all.
+    const text = "select id from svc.storage_objects where id = $1";
+    const { rows } = isUuid(id) ? await this.#transaction.query({ name: "svc_storage_own", text }, [id]) : { rows: [] };
+    if (!rows[0]) throw unknown();
     const expires = Math.ceil(Date.now() / 1000 + ttlSeconds);
-    const grant = this.#storage.grants.sign(known, { disposition, expires });
-    return { url: `${this.getPublicUrl(known)}?grant=${grant}`, expiresAt: new Date(expires * 1000).toISOString() };
+    const grant = this.#storage.grants.sign(rows[0].id, { disposition, expires });
+    const url = `${this.getPublicUrl(rows[0].id)}?grant=${grant}`;
+    return { url, expiresAt: new Date(expires * 1000).toISOString() };
   }
 
   getPublicUrl(id: string): string {
@@ -108,15 +122,13 @@ export class CallStorage implements ContextStorage {
   }
 
   async getMeta(id: string): Promise<StorageObject> {
-    const { rows } = isStorageId(id)
-      ? await this.#transaction.query(
-          {
-            name: "svc_storage_meta",
-            text: "select id, name, size::float8 as size, type, visibility from svc.storage_objects where id = $1",
-          },
-          [id],
-        )
-      : { rows: [] };
+    const { sha256: _sha256, ...meta } = await this.find(id);
+    return meta;
+  }
+
+  /** What is known of the caller's own objects and of public ones. @throws SvcError NOT_FOUND for all others */
+  async find(id: string): Promise<FoundObject> {
+    const { rows } = isUuid(id) ? await this.#transaction.query(find, [id]) : { rows: [] };
     if (!rows[0]) throw unknown();
     return rows[0];
   }
@@ -166,19 +178,9 @@ export class CallStorage implements ContextStorage {
     return id;
   }
 
-  /** Of private objects the policies show a caller their own, and the system all. */
-  async #requireGrantable(id: string): Promise<string> {
-    const text =
-      "select id from svc.storage_objects where id = $1 " +
-      "and (visibility = 'private' or user_id = svc.current_user_id() or current_user = 'svc_system')";
-    const { rows } = isStorageId(id) ? await this.#transaction.query({ text }, [id]) : { rows: [] };
-    if (!rows[0]) throw unknown();
-    return rows[0].id;
-  }
-
   async #change(id: string, text: string, values: unknown[] = []): Promise<void> {
     this.#requireWrite();
-    const changed = isStorageId(id) && (await this.#transaction.query({ text }, [id, ...values])).rowCount;
+    const changed = isUuid(id) && (await this.#transaction.query({ text }, [id, ...values])).rowCount;
     if (!changed) throw unknown();
   }
 

@@ -49,10 +49,10 @@ export async function convertStored(
   let key: string;
   try {
     const storage = new CallStorage(runtime.storage, transaction, "read");
-    const { id, name } = await storage.getMeta(input.storageId);
+    const { id, name, ...found } = await storage.find(input.storageId);
     options = { ...input, filename: input.filename ?? name };
     key = conversionKey(options);
-    sha256 = (await transaction.query({ text: checksum }, [id])).rows[0].sha256;
+    sha256 = found.sha256;
     const conversionId = await findConversion(runtime.systemPool, ownerId, sha256, key);
     bytes = conversionId ? Buffer.alloc(0) : await buffer(await storage.read(id));
     await transaction.commit();
@@ -66,8 +66,6 @@ export async function convertStored(
   const conversionId = await keepConversion(runtime.systemPool, ownerId, sha256, key, document);
   return { conversionId, creditsCharged: document.creditsCharged };
 }
-
-const checksum = "select sha256 from svc.storage_objects where id = $1";
 
 /** The credits of the run's user, as conversions want them. */
 function creditsOf({ ai, documents }: Runtime, userId: string | null, cap = documents.defaultCap): Credits {

@@ -33,6 +33,3 @@ export function cleanType(given: string): string {
   const type = given.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   return mediaType.test(type) ? type : "application/octet-stream";
 }
-
-/** Storage ids are UUIDs. Anything else cannot exist. */
-export { isUuid as isStorageId } from "../define/uuid.ts";

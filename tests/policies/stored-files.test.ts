@@ -1,0 +1,138 @@
+// If this file fails, someone can list, change or take over files that are not theirs, although they only speak SQL as a
+// request does. Every policy of stored files is loosened in turn, and what callers can do has to tell each time.
+import type pg from "pg";
+import { beforeAll, describe, expect, test } from "vitest";
+import { database } from "../support/database.ts";
+
+const db = database();
+const sha = "0".repeat(64);
+const users = { ann: "ann", bob: "bob" };
+/** By owner and visibility; "nobody" stands for what was stored without anyone signed in. */
+const ids = {
+  annPrivate: "00000000-0000-4000-8000-0000000000a1",
+  annPublic: "00000000-0000-4000-8000-0000000000a2",
+  bobPrivate: "00000000-0000-4000-8000-0000000000b1",
+  bobPublic: "00000000-0000-4000-8000-0000000000b2",
+  nobodyPrivate: "00000000-0000-4000-8000-0000000000c1",
+  nobodyPublic: "00000000-0000-4000-8000-0000000000c2",
+};
+const nameOf = new Map(Object.entries(ids).map(([name, id]) => [id, name]));
+
+let client: pg.Client;
+
+beforeAll(async () => {
+  client = await db.connect("admin");
+  for (const id of Object.values(users)) {
+    await db.sql(`insert into auth."user" (id, name, email) values ($1, $1, $1 || '@example.com')`, [id]);
+  }
+  for (const [name, id] of Object.entries(ids)) {
+    const owner = /^(ann|bob)/.exec(name)?.[0] ?? null;
+    const visibility = name.endsWith("Public") ? "public" : "private";
+    await db.sql(
+      "insert into svc.storage_objects (id, user_id, name, size, type, visibility, sha256) values ($1, $2, $3, 1, 'a/b', $4, $5)",
+      [id, owner, name, visibility, sha],
+    );
+  }
+});
+
+const insert = (owner: string) =>
+  `insert into svc.storage_objects (id, user_id, name, size, type, sha256)
+   values (gen_random_uuid(), ${owner}, 'x', 1, 'a/b', '${sha}')`;
+/** What a request's SQL may try. The answer is the names of the rows, their number, or "no". */
+const statements: Record<string, string> = {
+  list: "select id from svc.storage_objects",
+  listPublic: "select id from svc.storage_objects where visibility = 'public'",
+  readBobPublic: `select id from svc.find_public_object('${ids.bobPublic}')`,
+  readBobPrivate: `select id from svc.find_public_object('${ids.bobPrivate}')`,
+  publish: "update svc.storage_objects set visibility = 'public'",
+  take: `update svc.storage_objects set user_id = '${users.ann}'`,
+  rename: "update svc.storage_objects set name = 'y'",
+  remove: "delete from svc.storage_objects",
+  insertAnn: insert("'ann'"),
+  insertBob: insert("'bob'"),
+  insertNobody: insert("null"),
+};
+const callers = { ann: "svc_authenticated", bob: "svc_authenticated", anonymous: "svc_anonymous" } as const;
+type Caller = keyof typeof callers;
+
+// biome-ignore format: a table
+const expected: Record<Caller, Record<string, string>> = {
+  ann:       { list: "annPrivate annPublic", listPublic: "annPublic", readBobPublic: "bobPublic", readBobPrivate: "",
+               publish: "2", take: "no", rename: "no", remove: "2", insertAnn: "1", insertBob: "no", insertNobody: "no" },
+  bob:       { list: "bobPrivate bobPublic", listPublic: "bobPublic", readBobPublic: "bobPublic", readBobPrivate: "",
+               publish: "2", take: "no", rename: "no", remove: "2", insertAnn: "no", insertBob: "1", insertNobody: "no" },
+  anonymous: { list: "", listPublic: "", readBobPublic: "bobPublic", readBobPrivate: "",
+               publish: "no", take: "no", rename: "no", remove: "no", insertAnn: "no", insertBob: "no", insertNobody: "1" },
+};
+
+/** What a caller's statement did, rolled back afterwards together with `change`. */
+async function attempt(caller: Caller, statement: string, change = ""): Promise<string> {
+  await client.query("begin");
+  try {
+    await client.query(change);
+    await client.query("select set_config('svc.user_id', $1, true)", [caller === "anonymous" ? "" : caller]);
+    await client.query(`set local role ${callers[caller]}`);
+    const { rows, rowCount, command } = await client.query(statement);
+    return command === "SELECT"
+      ? rows
+          .map(({ id }) => nameOf.get(id))
+          .sort()
+          .join(" ")
+      : String(rowCount);
+  } catch (error) {
+    expect((error as { code?: string }).code).toBe("42501");
+    return "no";
+  } finally {
+    await client.query("rollback");
+  }
+}
+
+async function behaviour(change?: string): Promise<Record<Caller, Record<string, string>>> {
+  const seen: Record<string, Record<string, string>> = {};
+  for (const caller of Object.keys(callers) as Caller[]) {
+    seen[caller] = {};
+    for (const [name, statement] of Object.entries(statements)) {
+      Object.assign(seen[caller], { [name]: await attempt(caller, statement, change) });
+    }
+  }
+  return seen as Record<Caller, Record<string, string>>;
+}
+
+test("users do with their own files what is theirs to do, and find public ones by id alone", async () => {
+  expect(await behaviour()).toEqual(expected);
+});
+
+describe("is told apart from a policy", () => {
+  const on = "on svc.storage_objects";
+  const loosened: [string, string][] = [
+    [
+      "that shows what is public to everybody",
+      `create policy p ${on} for select to svc_anonymous, svc_authenticated using (visibility = 'public')`,
+    ],
+    ["that shows what belongs to nobody", `create policy p ${on} for select to svc_anonymous using (user_id is null)`],
+    ["select_owner without its owner", `alter policy select_owner ${on} using (true)`],
+    ["select_owner that is missing", `drop policy select_owner ${on}`],
+    ["insert_owner without its owner", `alter policy insert_owner ${on} with check (true)`],
+    ["insert_owner that is missing", `drop policy insert_owner ${on}`],
+    ["insert_anonymous for any owner", `alter policy insert_anonymous ${on} with check (true)`],
+    ["insert_anonymous for users, too", `alter policy insert_anonymous ${on} to svc_anonymous, svc_authenticated`],
+    ["insert_anonymous that is missing", `drop policy insert_anonymous ${on}`],
+    ["update_owner that is missing", `drop policy update_owner ${on}`],
+    [
+      "update_owner without its owner, and rows to see",
+      `alter policy update_owner ${on} using (true) with check (true); alter policy select_owner ${on} using (true)`,
+    ],
+    ["delete_owner that is missing", `drop policy delete_owner ${on}`],
+    ["delete_owner without its owner", `alter policy delete_owner ${on} using (true)`],
+    ["a grant on more columns", "grant update (name) on svc.storage_objects to svc_authenticated"],
+    [
+      "a grant on the owner's column without the check",
+      `grant update (user_id) on svc.storage_objects to svc_authenticated; alter policy update_owner ${on} with check (true)`,
+    ],
+    ["a grant to delete for everybody", `grant delete on svc.storage_objects to svc_anonymous`],
+    ["no row-level security", "alter table svc.storage_objects disable row level security"],
+  ];
+  test.each(loosened)("%s", async (_case, change) => {
+    expect(await behaviour(change)).not.toEqual(expected);
+  });
+});
