@@ -1,0 +1,45 @@
+/**
+ * A worker in a process of its own that kills itself, as kill -9 does, at its so-manyth point: after a checkpoint, or in a
+ * step that has written its row and has no checkpoint yet. Zero: it lives on.
+ */
+import { join } from "node:path";
+import pg from "pg";
+import { defineApi } from "../../src/define/api.ts";
+import { defineAuth } from "../../src/define/auth.ts";
+import { loadConfig } from "../../src/define/load-config.ts";
+import { createLog } from "../../src/service/log.ts";
+import { startWorker } from "../../workers/runner.ts";
+import * as schema from "../fixture/backend/schema.ts";
+import { twentySteps } from "./twenty-steps.ts";
+
+const [urls = "{}", secret = "", where = "passed", at = "0"] = process.argv.slice(2);
+const witness = new pg.Pool({ connectionString: JSON.parse(urls).admin, max: 4 });
+/** Steps that were done in this life: what a replay only passes is no new point. */
+const fresh = new Set<string>();
+let points = 0;
+const die = (at: string) => {
+  if (at === where && ++points === Number(process.argv[5])) process.kill(process.pid, "SIGKILL");
+};
+
+const steps = twentySteps({
+  began(run, name) {
+    fresh.add(run + name);
+    // Outside the step's transaction: a crash does not undo it.
+    return witness.query("insert into public.starts (run, name) values ($1, $2)", [run, name]);
+  },
+  wrote: () => die("wrote"),
+  passed: (run, name) => fresh.has(run + name) && die("passed"),
+});
+
+const worker = startWorker({
+  app: { api: defineApi({ workflows: { steps } }), auth: defineAuth({}), schema },
+  config: await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} }),
+  urls: JSON.parse(urls),
+  secrets: [secret],
+  log: createLog("silent"),
+  rescueEveryMs: 100,
+  queues: ["workflow"],
+});
+await worker.ready;
+process.send?.(`ready, to die at ${where} ${at}`);
+process.on("disconnect", () => process.exit());

@@ -1,0 +1,120 @@
+// If this file fails, a process that dies makes a run do a step twice, lose what a step wrote, or stop for ever.
+import { fork } from "node:child_process";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { defineApi } from "../../src/define/api.ts";
+import { database } from "../support/database.ts";
+import { secret } from "../support/service.ts";
+import { names, twentySteps } from "../support/twenty-steps.ts";
+import { until, workers } from "../support/worker.ts";
+
+/** Real kills of processes: with `npm run chaos` one after each of the twenty checkpoints, and one before each. */
+const thorough = process.env.CHAOS_KILLS !== undefined;
+const user = "a user of the crashes";
+
+/** The runs that stop after a checkpoint, as in a process that died there, or was taken for dead. */
+const dead = new Map<string, string>();
+const awakening = Promise.withResolvers<void>();
+const began: string[] = [];
+const steps = twentySteps({
+  began: (run, name) => void began.push(`${run} ${name}`),
+  wrote() {},
+  async passed(run, name) {
+    if (dead.get(run) !== name) return;
+    dead.set(run, "");
+    await awakening.promise;
+  },
+});
+
+const db = database();
+const startWorker = workers(db, defineApi({ workflows: { steps } }));
+beforeAll(async () => {
+  await db.sql(
+    `insert into auth."user" (id, name, email, email_verified) values ($1, 'Kim', 'kim@example.com', true)`,
+    [user],
+  );
+  await db.sql(
+    "create table public.starts (run uuid not null, name text not null, at timestamptz not null default clock_timestamp())",
+  );
+});
+
+const begin = async () => {
+  const call = "select svc_private.add_run($1, false, 'crash.steps', 1, '{\"json\": {}}', null, null, null) as id";
+  return (await db.sql(call, [user]))[0]?.id as string;
+};
+const statusOf = async (id: string) => (await db.sql("select * from svc.workflow_runs where id = $1", [id]))[0]?.status;
+/** Each step's row, as often as it was written. */
+const written = async (ids: string[]) =>
+  (await db.sql("select title from public.notes where split_part(title, ' ', 1) = any ($1)", [ids]))
+    .map(({ title }) => title)
+    .sort();
+const each = (ids: string[]) => ids.flatMap((id) => names.map((name) => `${id} ${name}`)).sort();
+
+describe("a run of twenty steps whose process stops", () => {
+  test("after any one of its checkpoints, in a row or in parallel, does no step again", async () => {
+    const ids: string[] = [];
+    for (const name of names) {
+      const id = await begin();
+      dead.set(id, name);
+      ids.push(id);
+    }
+    const first = await startWorker({ concurrency: names.length, queues: ["workflow"] });
+    await until(() => [...dead.values()].every((left) => left === ""));
+    // Of a dead process nothing goes on: the siblings of the branch that stops are done by then.
+    const recorded = "select count(*) from svc.workflow_steps where run_id = any ($1)";
+    await until(async () => Number((await db.sql(recorded, [ids]))[0]?.count) === 55 + 10 * 20);
+    // As the rescue does with the jobs of the dead.
+    await db.sql(
+      "select graphile_worker.force_unlock_workers(array_agg(distinct locked_by)) from graphile_worker._private_jobs",
+    );
+    const second = await startWorker({ concurrency: 4, queues: ["workflow"] });
+    await until(async () => (await Promise.all(ids.map(statusOf))).every((status) => status === "completed"));
+    expect([...began].sort()).toEqual(each(ids));
+    expect(await written(ids)).toEqual(each(ids));
+    // Those that were taken for dead wake up and go on: what they write is refused.
+    awakening.resolve();
+    await Promise.all([first.stop(), second.stop()]);
+    expect(await written(ids)).toEqual(each(ids));
+  });
+
+  test("by kill -9, again and again, does no step again that had its checkpoint, and writes each row once", {
+    timeout: thorough ? 400_000 : 60_000,
+  }, async () => {
+    // One run and a kill at every point; or four runs, and a kill after every so many points of any of them.
+    const ids = await Promise.all(Array.from({ length: thorough ? 1 : 4 }, begin));
+    const every = thorough ? 1 : 27;
+    let kills = 0;
+    for (let life = 0; ; life++) {
+      const where = life % 2 === 0 ? "passed" : "wrote";
+      if (await lifetime(where, every, ids)) break;
+      kills++;
+    }
+    expect(kills).toBeGreaterThanOrEqual(thorough ? 20 : 2);
+    expect(await written(ids)).toEqual(each(ids));
+    const again = await db.sql(
+      `select s.name from public.starts s join svc.workflow_steps w on w.run_id = s.run and w.name = s.name
+        where s.at > w.finished_at`,
+    );
+    expect(again).toEqual([]);
+  });
+});
+
+/** Lets a worker live until it dies. @returns whether all runs were completed before that */
+async function lifetime(where: string, at: number, ids: string[]): Promise<boolean> {
+  const child = fork(join(import.meta.dirname, "../support/workflow-child.ts"), [
+    JSON.stringify(db.urls),
+    secret,
+    where,
+    String(at),
+  ]);
+  const died = new Promise<boolean>((resolve) => child.once("exit", () => resolve(true)));
+  let over = false;
+  const completed = until(
+    async () => over || (await Promise.all(ids.map(statusOf))).every((one) => one === "completed"),
+  );
+  over = await Promise.race([died, completed.then(() => false)]);
+  await completed;
+  child.kill("SIGKILL");
+  await died;
+  return (await Promise.all(ids.map(statusOf))).every((one) => one === "completed");
+}
