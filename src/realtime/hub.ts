@@ -2,13 +2,14 @@
  * Who has to hear what: the subscriptions of this process, by topic.
  * Next hop: `socket.ts` holds the connections.
  */
+import { textFrame } from "./outbox.ts";
 import type { EventSink, TransactionEvents } from "./transaction-events.ts";
 import type { Watched } from "./watch-rules.ts";
 
 /** A connection, as the hub sees it. */
 export interface Subscriber {
-  /** Sends a frame: text, or its bytes in UTF-8. */
-  send(frame: string | Buffer): void;
+  /** Sends a frame, as `textFrame` makes them. */
+  send(frame: Buffer): void;
 }
 
 /** What clients are told about the flow of events. */
@@ -120,7 +121,7 @@ export class Hub implements EventSink {
   }
 
   #tell(query: string, frame: string): void {
-    const bytes = Buffer.from(frame);
+    const bytes = textFrame(frame);
     for (const [subscriber, theirs] of this.#topics.get(`key:${query}`) ?? []) {
       // A query that is watched with arguments hears what is said of its name, but this is of the one without.
       for (const { key } of theirs) if (key === query) this.#send(subscriber, bytes);
@@ -145,7 +146,7 @@ export class Hub implements EventSink {
   }
 
   #broadcast(frame: object): void {
-    const bytes = Buffer.from(JSON.stringify(frame));
+    const bytes = textFrame(JSON.stringify(frame));
     for (const subscriber of this.#subscribers.keys()) subscriber.send(bytes);
   }
 }
@@ -171,7 +172,7 @@ function invalidations(theirs: Set<Watched>, xid: string, made: Frames): Buffer[
 }
 
 function once(made: Frames, name: string, frame: () => object): Buffer {
-  const known = made.get(name) ?? Buffer.from(JSON.stringify(frame()));
+  const known = made.get(name) ?? textFrame(JSON.stringify(frame()));
   made.set(name, known);
   return known;
 }

@@ -5,7 +5,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
-import { socketLimits } from "../../src/realtime/socket.ts";
+import { connectionLimits } from "../../src/realtime/connection.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service } from "../support/service.ts";
 import { Socket } from "../support/sockets.ts";
@@ -81,7 +81,7 @@ test("sockets that never read are dropped with 1013, and the others hear everyth
   }
   expect(await metric("svc_realtime_dropped_total")).toBe(10);
   expect(await metric("svc_realtime_connections")).toBe(1);
-  const perSocket = socketLimits.waiting + 2 * filler.length;
+  const perSocket = connectionLimits.waiting + 2 * filler.length;
   await expect.poll(() => held() - before, { timeout: 5_000 }).toBeLessThan(12 * perSocket);
 
   // Who wakes up in time learns why, behind what was waiting.

@@ -4,7 +4,7 @@ import { connect as connectTcp } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
 import { v } from "../../src/define/v.ts";
-import { socketLimits } from "../../src/realtime/socket.ts";
+import { connectionLimits } from "../../src/realtime/connection.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
 import { Socket, ticketFor } from "../support/sockets.ts";
@@ -245,13 +245,13 @@ describe("a client that misbehaves", () => {
 
   test("with a frame that is too large is closed with 1009", async () => {
     const visitor = await connect(null);
-    visitor.send("x".repeat(socketLimits.frame + 1));
+    visitor.send("x".repeat(connectionLimits.frame + 1));
     await expect.poll(() => visitor.closed?.code).toBe(1009);
   });
 
   test("that watches too much is told, and keeps what it has", async () => {
     const visitor = await connect(null);
-    for (let n = 0; n <= socketLimits.subscriptions; n++) {
+    for (let n = 0; n <= connectionLimits.subscriptions; n++) {
       visitor.send({ type: "subscribe", query: `posts.get::{"id":"${n}"}` });
     }
     await visitor.wait({ type: "error", code: "RATE_LIMITED" });
@@ -259,7 +259,7 @@ describe("a client that misbehaves", () => {
 
   test("that floods is closed with 1008", async () => {
     const visitor = await connect(null);
-    for (let n = 0; n <= socketLimits.frames; n++) visitor.send({ type: "unsubscribe", query: "x" });
+    for (let n = 0; n <= connectionLimits.frames; n++) visitor.send({ type: "unsubscribe", query: "x" });
     await expect.poll(() => visitor.closed?.code).toBe(1008);
   });
 });

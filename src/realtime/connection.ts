@@ -1,0 +1,202 @@
+/**
+ * One client's connection: what its frames mean, and how much it may cost. Frames are JSON; docs/reference/realtime.md lists
+ * them.
+ * Next hop: `watch-rules.ts` for what may be watched, `hub.ts` for what is heard, `outbox.ts` for how it is sent.
+ */
+import type { Duplex } from "node:stream";
+import type { WebSocket } from "ws";
+import type { Session } from "../auth/session.ts";
+import { SvcError } from "../errors/svc-error.ts";
+import { toSvcError } from "../http/errors.ts";
+import type { Grants } from "./grants.ts";
+import type { Hub, Subscriber } from "./hub.ts";
+import { Outbox, textFrame } from "./outbox.ts";
+import type { Watched, WatchRules } from "./watch-rules.ts";
+
+export interface ConnectionOptions {
+  hub: Hub;
+  rules: WatchRules;
+  grants: Grants;
+  /** It did not read what it was sent, and is closed. */
+  dropped(): void;
+}
+
+/** Limits of one connection. docs/reference/limits.md lists them. */
+export const connectionLimits = {
+  /** Bytes of a frame from the client. */
+  frame: 16 * 1024,
+  subscriptions: 1_000,
+  /** Frames from the client within ten seconds. */
+  frames: 2_000,
+  /** Bytes that wait to be sent; whoever reads more slowly is dropped, and asks again when it comes back. */
+  waiting: 1024 * 1024,
+} as const;
+
+/** A client's connection. */
+export class Connection implements Subscriber {
+  readonly #websocket: WebSocket;
+  readonly #outbox: Outbox;
+  readonly #session: Session | null;
+  readonly #options: ConnectionOptions;
+  #answered = true;
+  #frames = 0;
+  #since = Date.now();
+  /** When grants end, by the query's key. */
+  readonly #ends = new Map<string, NodeJS.Timeout>();
+
+  /** @param socket what the connection was made of: events are written to it directly */
+  constructor(websocket: WebSocket, socket: Duplex, session: Session | null, options: ConnectionOptions) {
+    this.#websocket = websocket;
+    this.#outbox = new Outbox(socket);
+    this.#session = session;
+    this.#options = options;
+    const { hub } = options;
+    hub.join(this);
+    websocket.on("message", (data, isBinary) => this.#receive(data as Buffer, isBinary));
+    websocket.on("pong", () => {
+      this.#answered = true;
+    });
+    websocket.on("close", () => this.#leave());
+    websocket.on("error", () => {}); // a frame that is too large, or a broken one; `ws` closes by itself
+    this.#tell({ type: "status", flow: hub.flow });
+  }
+
+  send(frame: Buffer): void {
+    if (this.#websocket.readyState !== this.#websocket.OPEN) return;
+    if (this.#outbox.waiting <= connectionLimits.waiting) {
+      this.#outbox.send(frame);
+      return;
+    }
+    this.#options.dropped();
+    this.#leave();
+    // Behind what is waiting. Who begins to read within `closeTimeout` learns why; nobody else keeps the memory longer.
+    this.close(1013, "too slow");
+  }
+
+  #tell(message: object): void {
+    this.send(textFrame(JSON.stringify(message)));
+  }
+
+  close(code: number, reason: string): void {
+    this.#websocket.close(code, reason);
+  }
+
+  ping(): void {
+    if (!this.#answered) {
+      this.#websocket.terminate();
+      return;
+    }
+    this.#answered = false;
+    this.#websocket.ping();
+  }
+
+  revokeIf(isTheirs: (session: Session) => boolean): void {
+    if (!this.#session || !isTheirs(this.#session)) return;
+    this.#leave();
+    this.close(4401, "the session has ended");
+  }
+
+  /** Nothing is told from now on. */
+  #leave(): void {
+    this.#options.hub.leave(this);
+    for (const timer of this.#ends.values()) clearTimeout(timer);
+    this.#ends.clear();
+  }
+
+  #receive(data: Buffer, isBinary: boolean): void {
+    if (this.#floods()) {
+      this.close(1008, "too many frames");
+      return;
+    }
+    try {
+      this.#obey(isBinary ? undefined : parse(data.toString("utf8")));
+    } catch (error) {
+      const { code, message, hint } = toSvcError(error);
+      this.#tell({ type: "error", code, error: message, ...(hint && { hint }) });
+    }
+  }
+
+  #floods(): boolean {
+    if (Date.now() - this.#since > 10_000) {
+      this.#since = Date.now();
+      this.#frames = 0;
+    }
+    this.#frames++;
+    return this.#frames > connectionLimits.frames;
+  }
+
+  #obey(frame: Asked | undefined): void {
+    const { rules } = this.#options;
+    if (frame?.type === "subscribe") {
+      this.#subscribe({ query: frame.query }, () => rules.watch(frame.query, this.#session?.user.id ?? null));
+    } else if (frame?.type === "subscribeQuery") {
+      this.#subscribe({}, () => this.#redeem(frame.token));
+    } else if (frame?.type === "unsubscribe") {
+      this.#unsubscribe(String(frame.query ?? frame.subscriptionKey));
+    } else {
+      throw new SvcError("BAD_REQUEST", "A frame is JSON with a type.", {
+        hint: 'Send {"type":"subscribe","query":"tasks.list"} or {"type":"unsubscribe","query":"tasks.list"}.',
+      });
+    }
+  }
+
+  /** @param asked what an error says it is about */
+  #subscribe(asked: { query?: unknown }, watch: () => Watched): void {
+    const { hub } = this.#options;
+    try {
+      if (hub.subscriptionsOf(this) >= connectionLimits.subscriptions) {
+        throw new SvcError("RATE_LIMITED", `A connection watches at most ${connectionLimits.subscriptions} queries.`);
+      }
+      const watched = watch();
+      const { key: query, subscriptionKey } = watched;
+      hub.subscribe(this, watched);
+      const done =
+        subscriptionKey === undefined ? { type: "subscribed" } : { type: "query:subscribed", subscriptionKey };
+      this.#tell({ ...done, query });
+    } catch (error) {
+      const { code, message, hint } = toSvcError(error);
+      this.#tell({ type: "error", code, error: message, ...(hint && { hint }), ...asked });
+    }
+  }
+
+  /** A grant is for whoever got it: another session of the same user may use it, nobody else. */
+  #redeem(token: unknown): Watched {
+    const grant = this.#options.grants.open(token);
+    if (!grant || grant.user !== (this.#session?.user.id ?? null)) {
+      throw new SvcError("FORBIDDEN", "This grant is not valid, or not for you. Ask for another.");
+    }
+    const { query, subscriptionKey, topics, expiresAt } = grant;
+    clearTimeout(this.#ends.get(query));
+    const end = setTimeout(() => this.#expire(query, subscriptionKey), expiresAt - Date.now());
+    this.#ends.set(query, end.unref());
+    return { key: query, subscriptionKey, topics };
+  }
+
+  #expire(query: string, subscriptionKey: string): void {
+    this.#unsubscribe(query);
+    this.#tell({ type: "revoked", query, subscriptionKey, reason: "expired" });
+  }
+
+  #unsubscribe(key: string): void {
+    this.#options.hub.unsubscribe(this, key);
+    clearTimeout(this.#ends.get(key));
+    this.#ends.delete(key);
+  }
+}
+
+/** What a client may send. */
+interface Asked {
+  type?: unknown;
+  query?: unknown;
+  token?: unknown;
+  subscriptionKey?: unknown;
+}
+
+function parse(text: string): Asked | undefined {
+  try {
+    const frame: unknown = JSON.parse(text);
+    return typeof frame === "object" && frame !== null ? frame : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * How frames leave. An event goes to many: its frame is made once, whole, and written to each socket as it is, where `ws`
+ * would make a header for every one. What a turn of the event loop has for a socket leaves in one system call: a client that
+ * watches much, or whose service catches up, costs one for all.
+ * Next hop: RFC 6455, section 5.2.
+ */
+import type { Duplex } from "node:stream";
+
+/** A text message in one frame, as a server sends it. */
+export function textFrame(text: string): Buffer {
+  const length = Buffer.byteLength(text);
+  const head = length < 126 ? 2 : length < 65_536 ? 4 : 10;
+  const frame = Buffer.allocUnsafe(head + length);
+  frame[0] = 0x81;
+  if (head === 2) frame[1] = length;
+  else {
+    frame[1] = head === 4 ? 126 : 127;
+    if (head === 4) frame.writeUInt16BE(length, 2);
+    else frame.writeBigUInt64BE(BigInt(length), 2);
+  }
+  frame.write(text, head);
+  return frame;
+}
+
+/** Of all connections: those that wait for the end of this turn. */
+let held: Duplex[] = [];
+
+function letGo(): void {
+  const all = held;
+  held = [];
+  for (const socket of all) socket.uncork();
+}
+
+export class Outbox {
+  readonly #socket: Duplex;
+
+  constructor(socket: Duplex) {
+    this.#socket = socket;
+  }
+
+  /** Bytes that the client has not taken yet. */
+  get waiting(): number {
+    return this.#socket.writableLength;
+  }
+
+  send(frame: Buffer): void {
+    const socket = this.#socket;
+    if (socket.writableCorked === 0) {
+      socket.cork();
+      if (held.push(socket) === 1) setImmediate(letGo);
+    }
+    socket.write(frame);
+  }
+}
