@@ -1,14 +1,36 @@
 // If this file fails, real documents lose text on their way to Markdown, or a malicious one does more than fail.
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { convertDocument } from "../../src/documents/convert.ts";
+import { type Child, startChild } from "../../src/documents/sandbox.ts";
 import type { ConvertedDocument } from "../../src/documents/types.ts";
 import { SvcError } from "../../src/errors/svc-error.ts";
 import { folder, inPairs, normalise, read, type Sample, samples, similarity } from "./corpus.ts";
 
-const convert = (sample: Sample) =>
-  convertDocument(read(sample.path), { filename: sample.path }).catch((error: unknown) => error);
+const convert = (sample: Sample, children?: { take(): Child }) =>
+  convertDocument(read(sample.path), { filename: sample.path }, children && { children }).catch(
+    (error: unknown) => error,
+  );
+
+/** Processes whose memory is looked at: the most that one of them has held, in MiB. Linux knows it. */
+function watched() {
+  let most = 0;
+  return {
+    most: () => most,
+    take() {
+      const child = startChild();
+      const status = `/proc/${child.pid}/status`;
+      const look = () => {
+        const text = existsSync(status) ? readFileSync(status, "utf8") : "";
+        most = Math.max(most, Number(/VmHWM:\s+(\d+)/.exec(text)?.[1] ?? 0) / 1024);
+      };
+      const clock = setInterval(look, 10);
+      child.once("close", () => clearInterval(clock));
+      return child;
+    },
+  };
+}
 
 if (!folder) console.warn("shared/corpora/documents is not here: its documents are not converted.");
 
@@ -92,20 +114,29 @@ describe.skipIf(!folder)("broken and malicious documents", () => {
     "nothing_written_outside; converts_or_reject": ["DOCUMENT_UNREADABLE"],
     bounded_output: ["converted"],
   };
-  const outcomes = new Map<string, { outcome: string; text: string }>();
+  const outcomes = new Map<string, { outcome: string; text: string; seconds: number; mebibytes: number }>();
 
   beforeAll(async () => {
     await inPairs(bad, async (sample) => {
-      const result = await convert(sample);
-      if (result instanceof SvcError) outcomes.set(sample.path, { outcome: result.code, text: result.message });
-      else if (result instanceof Error) outcomes.set(sample.path, { outcome: "crashed", text: String(result.stack) });
-      else outcomes.set(sample.path, { outcome: "converted", text: (result as ConvertedDocument).markdown });
+      const children = watched();
+      const start = performance.now();
+      const result = await convert(sample, children);
+      const took = { seconds: (performance.now() - start) / 1000, mebibytes: children.most() };
+      const { outcome, text } =
+        result instanceof SvcError
+          ? { outcome: result.code, text: result.message }
+          : result instanceof Error
+            ? { outcome: "crashed", text: String(result.stack) }
+            : { outcome: "converted", text: (result as ConvertedDocument).markdown };
+      outcomes.set(sample.path, { outcome, text, ...took });
     });
   }, 180_000);
 
   test.each(bad.map((sample) => [sample.path, sample.expect ?? ""]))("%s: %s", (path, reaction) => {
-    const { outcome, text } = outcomes.get(path) ?? { outcome: "none", text: "" };
+    const { outcome = "none", text = "", seconds = 61, mebibytes = 513 } = outcomes.get(path) ?? {};
     expect(expected[reaction], text).toContain(outcome);
+    expect(seconds).toBeLessThan(60);
+    expect(mebibytes).toBeLessThan(512);
     expect(text.length).toBeLessThan(100_000);
   });
 

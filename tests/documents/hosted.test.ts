@@ -7,6 +7,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type Credits, convertDocument } from "../../src/documents/convert.ts";
 
 interface Answer {
+  /** Instead of an answer. */
+  fault?: "silence" | "breaking off";
   status?: number;
   headers?: Record<string, string>;
   body: string;
@@ -21,13 +23,21 @@ let baseUrl: string;
 beforeAll(async () => {
   server = createServer(async (request, response) => {
     requests.push({ authorization: request.headers.authorization, body: await text(request) });
-    const { status = 200, headers = {}, body } = answers.shift() ?? { body: "" };
+    const { status = 200, headers = {}, body, fault } = answers.shift() ?? { body: "" };
+    if (fault === "silence") return;
+    if (fault === "breaking off") {
+      response.writeHead(200, { "content-length": 1000 }).write('{"choices": [');
+      return setImmediate(() => response.destroy());
+    }
     response.writeHead(status, headers).end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 });
-afterAll(() => new Promise((resolve) => server.close(resolve)));
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
 beforeEach(() => {
   answers.length = 0;
   requests.length = 0;
@@ -132,10 +142,15 @@ test.each([
   ["an answer that was cut off", says("half", "length")],
   ["a pause of an hour", { status: 429, headers: { "retry-after": "3600" }, body: "" }],
   ["a refusal that quotes the key", { status: 401, body: key }],
-])("%s ends in an error that holds no key and costs nothing", async (_, answer) => {
+  ["an answer that breaks off", { fault: "breaking off", body: "" }],
+  ["silence", { fault: "silence", body: "" }],
+  ["another address", { status: 307, headers: { location: "http://127.0.0.1:9/" }, body: "" }],
+] as [string, Answer][])("%s ends in an error that holds no key and costs nothing", async (_, answer) => {
   answers.push(answer);
   const { credits, state } = purse(10);
-  const error = await convertDocument(document, external, platform(3, credits)).catch((thrown) => thrown);
+  const { hosted, ...rest } = platform(3, credits);
+  const patience = { hosted_ai_a: { ...hosted.hosted_ai_a, timeMs: answer.fault === "silence" ? 100 : 30_000 } };
+  const error = await convertDocument(document, external, { ...rest, hosted: patience }).catch((thrown) => thrown);
   expect(error).toMatchObject({ code: "DOCUMENT_PAID_FALLBACK_REQUIRED" });
   expect(`${error.message} ${error.hint} ${error.stack}`).not.toContain(key);
   expect(requests).toHaveLength(1);

@@ -1,8 +1,10 @@
 // If this file fails, a document that takes too long or too much takes the service with it, or reaches the network.
 import { execFile } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -55,6 +57,28 @@ test("a process that ended while it waited is not given a document, and the last
   await Promise.all(
     started.filter(({ signalCode, exitCode }) => !signalCode && exitCode === null).map((one) => once(one, "close")),
   );
+});
+
+test("no file of the machine is read, none is written, and no program is started", async () => {
+  const child = startChild();
+  child.kill("SIGKILL");
+  const flags = child.spawnargs.slice(1, -1);
+  const target = join(tmpdir(), "svc-written-by-a-document");
+  const attempts = `
+    const fs = require("fs"), { execFileSync } = require("child_process"), { Worker } = require("worker_threads");
+    const tries = [
+      () => fs.readFileSync("/etc/passwd"),
+      () => fs.readdirSync(${JSON.stringify(tmpdir())}),
+      () => fs.writeFileSync(${JSON.stringify(target)}, "x"),
+      () => fs.writeFileSync(${JSON.stringify(join(root, "package.json"))}, "x"),
+      () => execFileSync("true"),
+      () => new Worker("", { eval: true }),
+      () => process.dlopen({ exports: {} }, "/lib/x86_64-linux-gnu/libc.so.6"),
+    ];
+    for (const attempt of tries) try { attempt(); console.log("done"); } catch (error) { console.log(error.code); }`;
+  const { stdout } = await run(process.execPath, [...flags, "-e", attempts], { env: {} });
+  expect(stdout.trim().split("\n")).toEqual([...Array(6).fill("ERR_ACCESS_DENIED"), "ERR_DLOPEN_DISABLED"]);
+  expect(existsSync(target)).toBe(false);
 });
 
 test("no kind of socket is opened", async () => {
