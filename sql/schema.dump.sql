@@ -379,6 +379,60 @@ comment on size: In bytes.
 comment on type: The media type that the uploader stated; nothing here trusts it.
 comment on sha256: Of the bytes, in hex: the ETag, and what svc storage verify compares.
 
+-- Table svc.storage_upload_parts owner svc_owner
+column upload_id uuid not null
+column start bigint not null
+column size bigint not null
+column name text not null
+column sha256 text not null
+constraint storage_upload_parts_pkey PRIMARY KEY (upload_id, start)
+constraint storage_upload_parts_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text))
+constraint storage_upload_parts_size_check CHECK ((size > 0))
+constraint storage_upload_parts_start_check CHECK ((start >= 0))
+constraint storage_upload_parts_upload_id_fkey FOREIGN KEY (upload_id) REFERENCES svc.storage_uploads(id) ON DELETE CASCADE
+policy all_system for all to svc_system using true with check true
+grant delete, insert, select, update to svc_system
+comment: What has arrived of an upload: adjoining parts, from the first byte on.
+comment on name: Names the bytes in the driver, behind the upload's id.
+
+-- Table svc.storage_uploads owner svc_owner
+column id uuid not null
+column user_id text
+column name text not null
+column type text not null
+column visibility text not null default 'private'::text
+column size bigint not null
+column received bigint not null default 0
+column parts integer not null default 0
+column token_sha256 text
+column claimed_at timestamp with time zone
+column created_at timestamp with time zone not null default now()
+column expires_at timestamp with time zone not null
+constraint storage_uploads_check CHECK (((received >= 0) AND (received <= size)))
+constraint storage_uploads_name_check CHECK (((name <> ''::text) AND (octet_length(name) <= 255)))
+constraint storage_uploads_pkey PRIMARY KEY (id)
+constraint storage_uploads_size_check CHECK ((size >= 0))
+constraint storage_uploads_token_sha256_check CHECK ((token_sha256 ~ '^[0-9a-f]{64}$'::text))
+constraint storage_uploads_type_check CHECK (((type <> ''::text) AND (octet_length(type) <= 255)))
+constraint storage_uploads_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
+constraint storage_uploads_visibility_check CHECK ((visibility = ANY (ARRAY['private'::text, 'public'::text])))
+CREATE INDEX storage_uploads_expires_at ON svc.storage_uploads USING btree (expires_at)
+CREATE INDEX storage_uploads_user_id ON svc.storage_uploads USING btree (user_id)
+policy insert_anonymous for insert to svc_anonymous with check (user_id IS NULL)
+policy insert_owner for insert to svc_authenticated with check (user_id = ( SELECT svc.current_user_id() AS current_user_id))
+grant delete, insert, select, update to svc_system
+grant insert (id, user_id, name, type, visibility, size, token_sha256, expires_at) to svc_anonymous
+grant insert (id, user_id, name, type, visibility, size, token_sha256, expires_at) to svc_authenticated
+comment: Files that have not arrived yet. A finished one moves to svc.storage_objects.
+comment on id: Of the stored object, too, once it is one.
+comment on user_id: Whose file it will be. Null: a URL that the system, or a call that nobody was signed in to, made.
+comment on size: In bytes: what was announced; for a signed URL the most that it takes.
+comment on received: In bytes: all before it lies in parts, safe.
+comment on parts: How many there are.
+comment on token_sha256: Of the token in a signed URL, in hex. Null: an upload in parts.
+comment on claimed_at: When somebody began to send to the signed URL.
+comment on expires_at: Later it is swept; each part that arrives moves it on.
+
 -- Table svc.workflow_events owner svc_owner
 column id bigint not null
 column run_id uuid not null
@@ -2951,6 +3005,28 @@ end
 $function$
 comment: Makes a run and its job, and returns its id; that of an earlier one with the same idempotency key.
 
+-- Function svc_private.add_upload_part(uuid,text,bigint,bigint,text,text,interval) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.add_upload_part(upload uuid, owner text, start bigint, size bigint, name text, sha256 text, lifetime interval)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  update svc.storage_uploads u
+     set received = u.received + add_upload_part.size, parts = u.parts + 1, expires_at = now() + lifetime
+   where u.id = upload and u.user_id = owner and u.token_sha256 is null and u.expires_at > now()
+     and u.received = add_upload_part.start and u.received + add_upload_part.size <= u.size and u.parts < 10000;
+  if not found then
+    return false;
+  end if;
+  insert into svc.storage_upload_parts (upload_id, start, size, name, sha256)
+  values (upload, add_upload_part.start, add_upload_part.size, add_upload_part.name, add_upload_part.sha256);
+  return true;
+end
+$function$
+grant execute to svc_system
+comment: Whether the part was the next one; an upload has at most 10,000.
+
 -- Function svc_private.announce_run(uuid,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.announce_run(run_id uuid, user_id text)
  RETURNS void
@@ -3112,6 +3188,20 @@ end
 $function$
 grant execute to svc_system
 comment: Gives a run to the caller, with a new fence and all its checkpoints.
+
+-- Function svc_private.claim_upload(uuid,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.claim_upload(upload uuid, token_sha256 text)
+ RETURNS double precision
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  update svc.storage_uploads u set claimed_at = now()
+   where u.id = upload and u.token_sha256 = claim_upload.token_sha256
+     and u.claimed_at is null and u.expires_at > now()
+  returning u.size
+$function$
+grant execute to svc_system
+comment: The most that may be sent, in bytes; null for a wrong token, and for a URL that is used, in use, or over.
 
 -- Function svc_private.clear_search(integer) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.clear_search(target integer)
@@ -3380,6 +3470,23 @@ $function$
 grant execute to svc_system
 comment: Enqueues a call of an internal procedure as the system, at a time or after a delay; returns the job's id.
 
+-- Function svc_private.expire_uploads(integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.expire_uploads(most integer)
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  delete from svc.storage_uploads u
+   where u.id in (
+     select e.id from svc.storage_uploads e
+      where e.expires_at < now() and (e.claimed_at is null or e.claimed_at < now() - interval '1 day')
+      limit most for update skip locked
+   )
+  returning u.id
+$function$
+grant execute to svc_system
+comment: The uploads that it removed, at most so many.
+
 -- Function svc_private.find_conversion(text,text,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_conversion(owner_id text, sha256 text, options text)
  RETURNS uuid
@@ -3412,6 +3519,44 @@ end
 $function$
 grant execute to svc_system
 comment: Of what is asked for, by place from 1 on: the objects that are public, or that a verified read grant names.
+
+-- Function svc_private.find_upload(uuid,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.find_upload(upload uuid, owner text)
+ RETURNS TABLE(received double precision, size double precision, expires_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE ROWS 1
+ SET search_path TO ''
+AS $function$
+  select u.received, u.size, u.expires_at from svc.storage_uploads u
+   where u.id = upload and u.user_id = owner and u.token_sha256 is null and u.expires_at > now()
+  union all
+  select o.size, o.size, null from svc.storage_objects o
+   where o.id = upload and o.user_id = owner
+$function$
+grant execute to svc_system
+comment: How much of an upload of this user has arrived, in bytes; without an expiry it is a stored object by now.
+
+-- Function svc_private.finish_upload(uuid,bigint,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.finish_upload(upload uuid, size bigint, sha256 text)
+ RETURNS boolean
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  with done as (
+    delete from svc.storage_uploads u
+     where u.id = upload
+       and case when u.token_sha256 is null then u.received = u.size and finish_upload.size = u.size
+                else u.claimed_at is not null and finish_upload.size <= u.size end
+    returning u.id, u.user_id, u.name, u.type, u.visibility
+  ), stored as (
+    insert into svc.storage_objects (id, user_id, name, size, type, visibility, sha256)
+    select d.id, d.user_id, d.name, finish_upload.size, d.type, d.visibility, finish_upload.sha256 from done d
+    returning 1
+  )
+  select exists (select from stored)
+$function$
+grant execute to svc_system
+comment: Whether the upload became a stored object just now: it was all there, and not finished or removed meanwhile.
 
 -- Function svc_private.fold_counters(integer[],text[]) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.fold_counters(group_ids integer[], terms text[])
@@ -3820,6 +3965,20 @@ $function$
 grant execute to svc_system
 comment: Stored objects, newest first: one, those of a user, or all; at most so many.
 
+-- Function svc_private.list_upload_parts(uuid) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.list_upload_parts(upload uuid)
+ RETURNS TABLE(name text, sha256 text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select p.name, p.sha256 from svc.storage_upload_parts p
+   where p.upload_id = upload
+   order by p.start
+$function$
+grant execute to svc_system
+comment: The parts of an upload in their order.
+
 -- Function svc_private.list_usage(text,text,integer,integer) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_usage(only_user text, only_model text, days integer, most integer)
  RETURNS TABLE(day date, user_id text, email text, model text, calls bigint, input_tokens bigint, output_tokens bigint, charged numeric, reserved numeric)
@@ -3876,6 +4035,19 @@ AS $function$
 $function$
 grant execute to svc_system
 comment: Those of the ids that no stored object has.
+
+-- Function svc_private.missing_uploads(uuid[]) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.missing_uploads(ids uuid[])
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select wanted.id from unnest(ids) as wanted (id)
+   where not exists (select from svc.storage_uploads u where u.id = wanted.id)
+$function$
+grant execute to svc_system
+comment: Those of the ids that no upload under way has.
 
 -- Function svc_private.next_storage_objects(uuid,integer) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.next_storage_objects(after uuid, most integer)
@@ -4031,6 +4203,17 @@ $function$
 grant execute to svc_system
 comment: Gives a reservation back; nothing is charged.
 
+-- Function svc_private.release_upload(uuid) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.release_upload(upload uuid)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  update svc.storage_uploads u set claimed_at = null where u.id = upload
+$function$
+grant execute to svc_system
+comment: Lets the signed URL be used again.
+
 -- Function svc_private.remove_documents(integer,text[]) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.remove_documents(target integer, row_ids text[])
  RETURNS void
@@ -4059,6 +4242,22 @@ AS $function$
 $function$
 grant execute to svc_system
 comment: Removes rows of a searchable table from its index.
+
+-- Function svc_private.remove_upload(uuid,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.remove_upload(upload uuid, owner text)
+ RETURNS boolean
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  with removed as (
+    delete from svc.storage_uploads u
+     where u.id = upload and u.user_id = owner and u.token_sha256 is null
+    returning 1
+  )
+  select exists (select from removed)
+$function$
+grant execute to svc_system
+comment: Whether this user had such an upload; it is gone now.
 
 -- Function svc_private.replication_state() owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.replication_state()
@@ -4471,6 +4670,28 @@ end
 $function$
 grant execute to svc_system
 comment: Starts a workflow as the system; returns the id of its run.
+
+-- Function svc_private.start_upload(uuid,text,text,text,text,bigint,interval,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.start_upload(upload uuid, owner text, name text, type text, visibility text, size bigint, lifetime interval, most integer)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  expiry timestamptz := now() + lifetime;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('svc.storage_uploads ' || owner, 0));
+  if (select count(*) from svc.storage_uploads u
+       where u.user_id = owner and u.token_sha256 is null and u.expires_at > now()) >= most then
+    return null;
+  end if;
+  insert into svc.storage_uploads (id, user_id, name, type, visibility, size, expires_at)
+  values (upload, owner, start_upload.name, start_upload.type, start_upload.visibility, start_upload.size, expiry);
+  return expiry;
+end
+$function$
+grant execute to svc_system
+comment: When a new upload of this user expires; null, and no upload, when so many of theirs are unfinished.
 
 -- Function svc_private.suspend_run(uuid,bigint,text[]) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.suspend_run(run_id uuid, held bigint, stuck text[])

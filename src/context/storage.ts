@@ -13,6 +13,7 @@ import type { FoundObject } from "../storage/find-objects.ts";
 import { cleanName, cleanType } from "../storage/names.ts";
 import type { Disposition } from "../storage/read-grants.ts";
 import { objectKey, putBytes, removeBytes, type Storage, type StorageObject } from "../storage/storage.ts";
+import { reserveUpload, type UploadUrl, type UploadUrlOptions } from "../storage/upload-url.ts";
 
 export interface StoreOptions {
   /** What it is called. (Default: the file's own name, else "file") */
@@ -45,6 +46,13 @@ export interface ContextStorage {
     id: string,
     options?: { ttlSeconds?: number; disposition?: Disposition },
   ): Promise<{ url: string; expiresAt: string }>;
+  /**
+   * A URL that takes one file, from whoever has it, as the caller's; for clients that do not sign in here. It may be used
+   * once, and again only when what was sent broke off.
+   *
+   * @throws SvcError BAD_REQUEST for a value out of range; QUERY_WROTE in a query
+   */
+  createUploadUrl(options?: UploadUrlOptions): Promise<UploadUrl>;
   /** `/api/storage/<id>`, which answers as long as the object is public. */
   getPublicUrl(id: string): string;
   /** @throws SvcError NOT_FOUND for what does not exist or is not the caller's */
@@ -110,6 +118,12 @@ export class CallStorage implements ContextStorage {
     const grant = this.#storage.grants.sign(rows[0].id, { disposition, expires });
     const url = `${this.getPublicUrl(rows[0].id)}?grant=${grant}`;
     return { url, expiresAt: new Date(expires * 1000).toISOString() };
+  }
+
+  async createUploadUrl(options: UploadUrlOptions = {}): Promise<UploadUrl> {
+    this.#requireWrite();
+    if (options.visibility !== undefined) requireVisibility(options.visibility);
+    return reserveUpload(this.#transaction, this.#storage.limits.uploadBytes, options);
   }
 
   getPublicUrl(id: string): string {

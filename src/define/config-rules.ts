@@ -17,6 +17,8 @@ export const whole = (min: number, max: number, unit: string, example: number) =
 
 const INT32 = 2 ** 31 - 1;
 export const bytes = () => whole(1024, INT32, "bytes", 1_048_576);
+/** Of files, which may be larger than what fits into memory. */
+export const fileBytes = () => whole(1024, 2 ** 40, "bytes", 1_073_741_824);
 export const milliseconds = () => whole(1, INT32, "milliseconds", 10_000);
 export const connections = () => whole(1, 1000, "connections", 10);
 export const attempts = (count: number) => {

@@ -7,7 +7,19 @@ import { validateHeaderName, validateHeaderValue } from "node:http";
 import { z } from "zod";
 import { aiSection, documentsSection } from "./config-ai.ts";
 import type { environmentSchema } from "./config-environment.ts";
-import { attempts, bytes, connections, folder, integer, milliseconds, must, plan, port } from "./config-rules.ts";
+import {
+  attempts,
+  bytes,
+  connections,
+  fileBytes,
+  folder,
+  integer,
+  milliseconds,
+  must,
+  plan,
+  port,
+  whole,
+} from "./config-rules.ts";
 
 const texts = (be: string) => z.array(z.string(must(be)), must(`a list in which each entry is ${be}`));
 const proxies = "true, false or the number of proxies, for example 1";
@@ -95,6 +107,10 @@ export const fileSchema = z.strictObject({
       jsonBytes: bytes().default(1_048_576),
       /** Largest multipart body with all its files, in bytes. (Default: 52428800, 50 MiB) */
       multipartBytes: bytes().default(52_428_800),
+      /** Largest file that is uploaded in parts or to a signed URL, in bytes. (Default: 1073741824, 1 GiB) */
+      uploadBytes: fileBytes().default(1_073_741_824),
+      /** Uploads in parts that a user may have under way. (Default: 20) */
+      uploadsPerUser: whole(1, 1000, "uploads", 20).default(20),
       /** Longest statement, in milliseconds. (Default: 15000) */
       statementTimeoutMs: milliseconds().default(15_000),
       /** Longest pause inside an open transaction, in milliseconds. (Default: 10000) */

@@ -8,6 +8,7 @@ import express, { type Router } from "express";
 import type { Logger } from "pino";
 import type { Api } from "../define/api.ts";
 import { isFilePath } from "../storage/route.ts";
+import { isUploadPath } from "../storage/upload-route.ts";
 import { createCors } from "./cors.ts";
 import { notFound, renderError, sendError } from "./errors.ts";
 import { standingHeaders } from "./exchange.ts";
@@ -24,6 +25,7 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   authRoutes: Router;
   realtimeRoutes: Router[];
   files: Endpoint;
+  uploads: Endpoint;
   origins: OriginPolicy;
   log: Logger;
   metrics: Metrics;
@@ -60,8 +62,11 @@ export function createApp(options: AppOptions): RequestListener {
   };
 
   function endpointOf({ method, url = "" }: IncomingMessage): Endpoint | undefined {
-    if (method === "POST") return calls.get(pathOf(url));
-    return (method === "GET" || method === "HEAD") && isFilePath(pathOf(url)) ? options.files : undefined;
+    const path = pathOf(url);
+    const call = method === "POST" ? calls.get(path) : undefined;
+    if (call) return call;
+    if (isUploadPath(path)) return options.uploads;
+    return (method === "GET" || method === "HEAD") && isFilePath(path) ? options.files : undefined;
   }
 }
 

@@ -10,7 +10,10 @@ import { exchangeOf } from "./exchange.ts";
 import { foreignOrigin, type OriginPolicy } from "./origin-policy.ts";
 
 /** What scripts may read of an answer, besides what every script may. */
-const exposed = "x-request-id, retry-after, etag, location, content-range, accept-ranges, content-disposition";
+const exposed = [
+  "x-request-id, retry-after, etag, location, content-range, accept-ranges, content-disposition",
+  "tus-resumable, tus-version, tus-extension, tus-max-size, upload-offset, upload-length, upload-expires",
+].join(", ");
 
 /** In seconds: how long a browser remembers a preflight. Chromium caps it there. */
 const preflightLifetime = 7200;

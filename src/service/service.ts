@@ -16,6 +16,7 @@ import { createRealtime } from "../realtime/create-realtime.ts";
 import { publicRerun } from "../realtime/rerun.ts";
 import { redeemTicket, ticketEndpoint } from "../realtime/tickets.ts";
 import { fileEndpoint } from "../storage/route.ts";
+import { uploadEndpoint } from "../storage/upload-route.ts";
 import type { LoadedApp } from "./load-app.ts";
 import { createRuntime } from "./runtime.ts";
 
@@ -99,6 +100,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       authenticate,
       authRoutes: auth.router,
       files: fileEndpoint(runtime.storage, config.plan),
+      uploads: uploadEndpoint(runtime.storage, authenticate),
       realtimeRoutes: [ticketEndpoint(once, authenticate), realtime.router],
       origins,
       runtime,

@@ -23,16 +23,19 @@ export interface StorageObject {
   visibility: "private" | "public";
 }
 
+export type UploadLimits = Pick<EffectiveConfig["limits"], "uploadBytes" | "uploadsPerUser">;
+
 export interface Storage {
   driver: StorageDriver;
   grants: ReadGrants;
-  /** The system's pool: the route's decision and the sweep. */
+  limits: UploadLimits;
+  /** The system's pool: the route's decision, uploads and the sweep. */
   pool: pg.Pool;
   log: Logger;
 }
 
 export interface StorageOptions {
-  config: Pick<EffectiveConfig, "storage">;
+  config: Pick<EffectiveConfig, "storage" | "limits">;
   /** Newest first. */
   secrets: readonly string[];
   pool: pg.Pool;
@@ -40,7 +43,7 @@ export interface StorageOptions {
 }
 
 export function createStorage({ config, secrets, pool, log }: StorageOptions): Storage {
-  return { driver: createDriver(config.storage), grants: new ReadGrants(secrets), pool, log };
+  return { driver: createDriver(config.storage), grants: new ReadGrants(secrets), limits: config.limits, pool, log };
 }
 
 export function createDriver(config: EffectiveConfig["storage"]): StorageDriver {

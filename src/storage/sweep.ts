@@ -3,6 +3,7 @@
  * the bytes could not be. Run by a job; safe to run anywhere, at any time, by many.
  */
 import { objectKey, removeBytes, type Storage } from "./storage.ts";
+import { uploadPrefix } from "./uploads.ts";
 
 /** In milliseconds. Bytes come before their row; what is younger may still get one. Longer than any upload may take. */
 export const sweepAge = 24 * 60 * 60_000;
@@ -20,22 +21,41 @@ export async function sweepStorage(storage: Swept, before = new Date(Date.now() 
   await storage.driver.sweepLeftovers(before);
   let removed = 0;
   for (const area of ["objects/", "transforms/"]) {
-    let ids = new Set<string>();
-    for await (const { key, modifiedAt } of storage.driver.list(area)) {
-      const id = key.slice(area.length).split("/")[0] ?? "";
-      if (modifiedAt >= before) continue;
-      ids.add(id);
-      if (ids.size < batch) continue;
-      removed += await removeMissing(storage, ids);
-      ids = new Set();
-    }
-    removed += await removeMissing(storage, ids);
+    for await (const ids of idsOf(storage, area, before)) removed += await removeMissing(storage, ids);
   }
+  await sweepUploads(storage, before);
   return removed;
 }
 
-async function removeMissing(storage: Swept, ids: Set<string>): Promise<number> {
-  const { rows } = await storage.pool.query("select svc_private.missing_storage_objects($1) as id", [[...ids]]);
+/** Uploads that were not finished in time, then parts that no upload has. */
+async function sweepUploads(storage: Swept, before: Date): Promise<void> {
+  const expire = "select svc_private.expire_uploads($1) as id";
+  for (let removed = batch; removed === batch; ) {
+    const { rows } = await storage.pool.query(expire, [batch]);
+    for (const { id } of rows) await storage.driver.deleteAll(uploadPrefix(id));
+    removed = rows.length;
+  }
+  for await (const ids of idsOf(storage, "uploads/", before)) {
+    const { rows } = await storage.pool.query("select svc_private.missing_uploads($1) as id", [ids]);
+    for (const { id } of rows) await storage.driver.deleteAll(uploadPrefix(id));
+  }
+}
+
+/** The ids below an area whose bytes are old enough, in batches. */
+async function* idsOf({ driver }: Swept, area: string, before: Date): AsyncGenerator<string[]> {
+  let ids = new Set<string>();
+  for await (const { key, modifiedAt } of driver.list(area)) {
+    if (modifiedAt >= before) continue;
+    ids.add(key.slice(area.length).split("/")[0] ?? "");
+    if (ids.size < batch) continue;
+    yield [...ids];
+    ids = new Set();
+  }
+  if (ids.size > 0) yield [...ids];
+}
+
+async function removeMissing(storage: Swept, ids: string[]): Promise<number> {
+  const { rows } = await storage.pool.query("select svc_private.missing_storage_objects($1) as id", [ids]);
   for (const { id } of rows) {
     await removeBytes(storage, id);
     storage.log.info({ key: objectKey(id) }, "removed bytes that no object has");

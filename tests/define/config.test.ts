@@ -59,6 +59,8 @@ describe("without a file", () => {
       limits: {
         jsonBytes: 1_048_576,
         multipartBytes: 52_428_800,
+        uploadBytes: 1_073_741_824,
+        uploadsPerUser: 20,
         statementTimeoutMs: 15_000,
         idleInTransactionMs: 10_000,
         shutdownMs: 10_000,

@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
-import { createSvcProcedureBuilders, v } from "../../src/index.ts";
+import { createSvcProcedureBuilders, SvcError, v } from "../../src/index.ts";
 import type { Answer, TestService, User } from "./service.ts";
 import { bearer } from "./service.ts";
 
@@ -68,6 +68,14 @@ export const fileProcedures = {
       await context.storage.delete(input.id);
       if (input.fail) throw new Error("after deleting");
       return null;
+    }),
+  uploadUrl: procedure.mutation
+    .name("files.uploadUrl")
+    .input(v.object({ options: v.optional(v.any()), fail: v.optional(v.boolean()) }))
+    .handler(async ({ context, input: { options, fail } }) => {
+      const made = await context.storage.createUploadUrl(options);
+      if (fail) throw new SvcError("CONFLICT", made.url);
+      return made;
     }),
   storeInQuery: procedure.query
     .name("files.storeInQuery")

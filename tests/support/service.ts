@@ -113,7 +113,7 @@ export class TestService {
     const response = await fetch(`${this.url}${path}`, init);
     const text = await response.text();
     const isJson = response.headers.get("content-type")?.startsWith("application/json");
-    return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
+    return { status: response.status, body: isJson && text ? JSON.parse(text) : text, headers: response.headers };
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import type { Readable } from "node:stream";
 
-/** Keys are made by storage alone: `objects/<uuid>` and `transforms/<uuid>/<name>`. */
+/** Keys are made by storage alone: `objects/<uuid>`, `transforms/<uuid>/<name>` and `uploads/<uuid>/<name>`. */
 export interface StorageDriver {
   /**
    * Writes the bytes, in one piece or not at all; on its return they outlive a power cut.

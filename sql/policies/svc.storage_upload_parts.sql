@@ -1,0 +1,12 @@
+-- Parts of uploads. Only the system works here: the request roles get nothing, for a part says where bytes lie.
+
+alter table svc.storage_upload_parts enable row level security;
+
+create policy all_system on svc.storage_upload_parts
+  for all to svc_system
+  using (true)
+  with check (true);
+
+grant select, insert, update, delete on svc.storage_upload_parts to svc_system;
+
+comment on policy all_system on svc.storage_upload_parts is 'The functions of uploads keep the parts of all.';

@@ -1,0 +1,31 @@
+-- Takes note of a part whose bytes are safe. Called by src/storage/uploads.ts as svc_system.
+--
+-- Of two that begin at the same byte one is taken, the other one's bytes are the caller's to remove: no lock is held
+-- while bytes arrive.
+
+create or replace function svc_private.add_upload_part(
+  upload uuid, owner text, start bigint, size bigint, name text, sha256 text, lifetime interval
+)
+returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  update svc.storage_uploads u
+     set received = u.received + add_upload_part.size, parts = u.parts + 1, expires_at = now() + lifetime
+   where u.id = upload and u.user_id = owner and u.token_sha256 is null and u.expires_at > now()
+     and u.received = add_upload_part.start and u.received + add_upload_part.size <= u.size and u.parts < 10000;
+  if not found then
+    return false;
+  end if;
+  insert into svc.storage_upload_parts (upload_id, start, size, name, sha256)
+  values (upload, add_upload_part.start, add_upload_part.size, add_upload_part.name, add_upload_part.sha256);
+  return true;
+end
+$$;
+
+grant execute on function svc_private.add_upload_part(uuid, text, bigint, bigint, text, text, interval) to svc_system;
+
+comment on function svc_private.add_upload_part(uuid, text, bigint, bigint, text, text, interval) is
+  'Whether the part was the next one; an upload has at most 10,000.';

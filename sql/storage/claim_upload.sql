@@ -1,0 +1,18 @@
+-- Lets one request send to a signed URL. Called by src/storage/uploads.ts as svc_system, with the hash of the URL's token.
+
+create or replace function svc_private.claim_upload(upload uuid, token_sha256 text)
+returns double precision
+language sql
+volatile
+set search_path = ''
+as $$
+  update svc.storage_uploads u set claimed_at = now()
+   where u.id = upload and u.token_sha256 = claim_upload.token_sha256
+     and u.claimed_at is null and u.expires_at > now()
+  returning u.size
+$$;
+
+grant execute on function svc_private.claim_upload(uuid, text) to svc_system;
+
+comment on function svc_private.claim_upload(uuid, text) is
+  'The most that may be sent, in bytes; null for a wrong token, and for a URL that is used, in use, or over.';

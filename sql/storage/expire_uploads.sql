@@ -1,0 +1,23 @@
+-- Removes uploads that were not finished in time, so many in one transaction. Called by src/storage/sweep.ts as
+-- svc_system, which removes their bytes.
+--
+-- What is being sent to a signed URL may outlast it by a day.
+
+create or replace function svc_private.expire_uploads(most integer)
+returns setof uuid
+language sql
+volatile
+set search_path = ''
+as $$
+  delete from svc.storage_uploads u
+   where u.id in (
+     select e.id from svc.storage_uploads e
+      where e.expires_at < now() and (e.claimed_at is null or e.claimed_at < now() - interval '1 day')
+      limit most for update skip locked
+   )
+  returning u.id
+$$;
+
+grant execute on function svc_private.expire_uploads(integer) to svc_system;
+
+comment on function svc_private.expire_uploads(integer) is 'The uploads that it removed, at most so many.';

@@ -1,0 +1,23 @@
+-- How far an upload in parts is. Called by src/storage/uploads.ts as svc_system, with the caller's id.
+--
+-- A finished one is found among the stored objects: who missed the last answer learns that all has arrived. Uploads of
+-- others and unknown ones are the same: none.
+
+create or replace function svc_private.find_upload(upload uuid, owner text)
+returns table (received double precision, size double precision, expires_at timestamptz)
+language sql
+stable
+rows 1
+set search_path = ''
+as $$
+  select u.received, u.size, u.expires_at from svc.storage_uploads u
+   where u.id = upload and u.user_id = owner and u.token_sha256 is null and u.expires_at > now()
+  union all
+  select o.size, o.size, null from svc.storage_objects o
+   where o.id = upload and o.user_id = owner
+$$;
+
+grant execute on function svc_private.find_upload(uuid, text) to svc_system;
+
+comment on function svc_private.find_upload(uuid, text) is
+  'How much of an upload of this user has arrived, in bytes; without an expiry it is a stored object by now.';

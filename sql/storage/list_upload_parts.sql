@@ -1,0 +1,16 @@
+-- What has arrived of an upload, from the first byte on. Called by src/storage/uploads.ts as svc_system.
+
+create or replace function svc_private.list_upload_parts(upload uuid)
+returns table (name text, sha256 text)
+language sql
+stable
+set search_path = ''
+as $$
+  select p.name, p.sha256 from svc.storage_upload_parts p
+   where p.upload_id = upload
+   order by p.start
+$$;
+
+grant execute on function svc_private.list_upload_parts(uuid) to svc_system;
+
+comment on function svc_private.list_upload_parts(uuid) is 'The parts of an upload in their order.';

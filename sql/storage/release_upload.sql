@@ -1,0 +1,14 @@
+-- Gives the claim on a signed URL back, when what was sent broke off. Called by src/storage/uploads.ts as svc_system.
+
+create or replace function svc_private.release_upload(upload uuid)
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  update svc.storage_uploads u set claimed_at = null where u.id = upload
+$$;
+
+grant execute on function svc_private.release_upload(uuid) to svc_system;
+
+comment on function svc_private.release_upload(uuid) is 'Lets the signed URL be used again.';

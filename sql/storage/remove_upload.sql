@@ -1,0 +1,19 @@
+-- Gives an upload up. Called by src/storage/uploads.ts as svc_system, with the caller's id; the bytes go after it.
+
+create or replace function svc_private.remove_upload(upload uuid, owner text)
+returns boolean
+language sql
+volatile
+set search_path = ''
+as $$
+  with removed as (
+    delete from svc.storage_uploads u
+     where u.id = upload and u.user_id = owner and u.token_sha256 is null
+    returning 1
+  )
+  select exists (select from removed)
+$$;
+
+grant execute on function svc_private.remove_upload(uuid, text) to svc_system;
+
+comment on function svc_private.remove_upload(uuid, text) is 'Whether this user had such an upload; it is gone now.';

@@ -1,0 +1,153 @@
+/**
+ * `/api/storage/uploads`: uploads that go on after a disconnect, by the tus protocol, and `PUT` to signed URLs.
+ * Source: https://tus.io/protocols/resumable-upload, version 1.0.0, with creation, expiration, checksum and termination.
+ * Why not a library: docs/adr/0009-uploads-in-parts.md.
+ * Next hop: `uploads.ts`.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Authenticate } from "../auth/session.ts";
+import { isUuid } from "../define/uuid.ts";
+import { SvcError } from "../errors/svc-error.ts";
+import { mediaType } from "../http/body.ts";
+import { exchangeOf, sendJson } from "../http/exchange.ts";
+import type { Endpoint } from "../http/procedures.ts";
+import { Incoming } from "./incoming.ts";
+import { cleanName, cleanType } from "./names.ts";
+import type { Storage } from "./storage.ts";
+import { type Checksum, type Upload, Uploads } from "./uploads.ts";
+
+const path = "/api/storage/uploads";
+const version = "1.0.0";
+
+/** Whether a path, without its query, is one of uploads. */
+export const isUploadPath = (given: string) => given === path || given.startsWith(`${path}/`);
+
+type Verb = (call: Call) => Promise<void>;
+
+interface Call {
+  request: IncomingMessage;
+  response: ServerResponse;
+  owner: string;
+  /** "" for the collection. */
+  id: string;
+}
+
+export function uploadEndpoint(storage: Storage, authenticate: Authenticate): Endpoint {
+  const uploads = new Uploads(storage);
+
+  const create: Verb = async ({ request, response, owner }) => {
+    const size = wholeNumber(request, "upload-length");
+    const { filename, name = filename, filetype, type = filetype, visibility = "private" } = readMetadata(request);
+    if (visibility !== "private" && visibility !== "public") throw wrong('visibility is "private" or "public".');
+    const file = { name: cleanName(name ?? "file"), size, type: cleanType(type ?? ""), visibility } as const;
+    const { id, expiresAt } = await uploads.start(owner, file);
+    answer(response, 201, { location: `${path}/${id}`, ...progress({ size, received: 0, expiresAt }) });
+  };
+
+  const show: Verb = async ({ response, owner, id }) => {
+    const upload = await uploads.find(id, owner);
+    answer(response, 200, { ...progress(upload), "upload-length": String(upload.size) });
+  };
+
+  const append: Verb = async ({ request, response, owner, id }) => {
+    if (mediaType(request) !== "application/offset+octet-stream") throw new SvcError("UNSUPPORTED_MEDIA_TYPE");
+    const start = wholeNumber(request, "upload-offset");
+    const upload = await uploads.append(id, owner, start, new Incoming(request), readChecksum(request));
+    answer(response, 204, progress(upload));
+  };
+
+  const remove: Verb = async ({ response, owner, id }) => {
+    await uploads.remove(id, owner);
+    answer(response, 204);
+  };
+
+  const receive = async (request: IncomingMessage, response: ServerResponse, id: string, token: string) => {
+    await uploads.receive(id, token, new Incoming(request));
+    sendJson(response, 200, JSON.stringify({ id }));
+  };
+
+  /** What the protocol asks for, of those who cannot know it yet. */
+  const describe = (response: ServerResponse) =>
+    answer(response, 204, {
+      "tus-version": version,
+      "tus-extension": "creation,expiration,checksum,termination",
+      "tus-checksum-algorithm": "sha1,sha256",
+      "tus-max-size": String(storage.limits.uploadBytes),
+    });
+
+  const verbs: Record<string, Verb | undefined> = { HEAD: show, PATCH: append, DELETE: remove };
+
+  return async (request, response) => {
+    const [given = "", query = ""] = (request.url ?? "").split("?", 2);
+    const id = given.slice(path.length + 1).toLowerCase();
+    const exchange = exchangeOf(response);
+    exchange.operation = id ? `${path}/:id` : path;
+    const method = methodOf(request);
+    if (method === "PUT" && isUuid(id)) {
+      return outOfRoom(receive(request, response, id, new URLSearchParams(query).get("token") ?? ""));
+    }
+    exchange.headers["tus-resumable"] = version;
+    if (method === "OPTIONS") return describe(response);
+    const verb = id ? verbs[method] : method === "POST" ? create : undefined;
+    if (!verb || (id && !isUuid(id))) throw new SvcError("NOT_FOUND");
+    if (request.headers["tus-resumable"] !== version) {
+      exchange.headers["tus-version"] = version;
+      throw new SvcError("PRECONDITION_FAILED", "Uploads speak tus 1.0.0.", { hint: "Send Tus-Resumable: 1.0.0." });
+    }
+    const session = await authenticate(request.headers, method === "HEAD" ? "read" : "write");
+    if (!session) throw new SvcError("UNAUTHORIZED");
+    await outOfRoom(verb({ request, response, owner: session.user.id, id }));
+  };
+}
+
+/** For clients behind something that lets no PATCH through. */
+function methodOf({ method = "", headers }: IncomingMessage): string {
+  const wanted = headers["x-http-method-override"];
+  return method === "POST" && typeof wanted === "string" ? wanted.toUpperCase() : method;
+}
+
+function answer(response: ServerResponse, status: number, headers: Record<string, string> = {}): void {
+  response.writeHead(status, { ...exchangeOf(response).headers, "cache-control": "no-store", ...headers });
+  response.end();
+}
+
+function progress({ received, expiresAt }: Upload): Record<string, string> {
+  return { "upload-offset": String(received), ...(expiresAt && { "upload-expires": expiresAt.toUTCString() }) };
+}
+
+function wholeNumber({ headers }: IncomingMessage, name: string): number {
+  const text = headers[name];
+  if (typeof text === "string" && /^\d{1,15}$/.test(text)) return Number(text);
+  throw wrong(`The header ${name} must be a whole number of bytes.`);
+}
+
+/** Pairs of a key and its value in base64, with commas between them. Unknown keys are for others. */
+function readMetadata({ headers }: IncomingMessage): Partial<Record<string, string>> {
+  const text = headers["upload-metadata"] ?? "";
+  if (typeof text !== "string" || text.length > maxMetadata) throw wrong("The header Upload-Metadata is too long.");
+  const pairs = text.split(",").map((pair) => pair.trim().split(" "));
+  return Object.fromEntries(pairs.map(([key = "", value = ""]) => [key, Buffer.from(value, "base64").toString()]));
+}
+
+/** In UTF-16 units. Names have 4 KiB at most then, of which 255 bytes are kept. */
+const maxMetadata = 8192;
+
+function readChecksum({ headers }: IncomingMessage): Checksum | undefined {
+  const text = headers["upload-checksum"];
+  if (text === undefined) return undefined;
+  const [algorithm, digest = ""] = String(text).split(" ");
+  if (algorithm !== "sha1" && algorithm !== "sha256") throw wrong("Upload-Checksum takes sha1 and sha256.");
+  return { algorithm, digest: Buffer.from(digest, "base64") };
+}
+
+const wrong = (message: string) => new SvcError("BAD_REQUEST", message);
+
+/** A full disk is nothing that the sender did, and what has arrived is kept. */
+async function outOfRoom(done: Promise<void>): Promise<void> {
+  try {
+    await done;
+  } catch (cause) {
+    if (!["ENOSPC", "EDQUOT"].includes((cause as NodeJS.ErrnoException).code ?? "")) throw cause;
+    throw new SvcError("UNAVAILABLE", "There is no room for this at the moment.", { retryAfter: 60, cause });
+  }
+}

@@ -1,0 +1,239 @@
+/**
+ * Files that arrive over several requests, and files for signed URLs. Bytes of parts lie under `uploads/<id>/` and count
+ * once SQL knows of them; finishing puts them together under the object's key and makes the upload a stored object in one
+ * statement. Any process goes on with what another one began.
+ * Next hop: `sql/storage/`, `incoming.ts`, `drivers/driver.ts`.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import type { QueryResultRow } from "pg";
+import { SvcError } from "../errors/svc-error.ts";
+import { acquire } from "../postgres/acquire.ts";
+import { databaseError, isConnectionLoss } from "../postgres/errors.ts";
+import { systemIdentity } from "../postgres/identity.ts";
+import type { Incoming } from "./incoming.ts";
+import { objectKey, putBytes, removeBytes, type Storage, type StorageObject } from "./storage.ts";
+
+/** How long an upload waits for its next part. */
+const lifetime = "1 day";
+
+/** In bytes. Each part is flushed before the next one begins; more of them lose less when a process dies. */
+const partSize = 16 * 1024 * 1024;
+
+export const uploadPrefix = (id: string) => `uploads/${id}/`;
+
+export interface Upload {
+  /** In bytes, from the first one on. */
+  received: number;
+  /** In bytes. */
+  size: number;
+  /** Null once it is a stored object. */
+  expiresAt: Date | null;
+}
+
+/** Of a request's body, in the encoding of `digest`. */
+export interface Checksum {
+  algorithm: "sha1" | "sha256";
+  digest: Buffer;
+}
+
+interface Part {
+  name: string;
+  start: number;
+  size: number;
+  sha256: string;
+}
+
+export class Uploads {
+  readonly #storage: Storage;
+  /** Those that are being put together here. */
+  readonly #finishing = new Map<string, Promise<void>>();
+
+  constructor(storage: Storage) {
+    this.#storage = storage;
+  }
+
+  /** @throws SvcError PAYLOAD_TOO_LARGE; RATE_LIMITED when too many of the user's are unfinished */
+  async start(owner: string, file: Omit<StorageObject, "id">): Promise<{ id: string; expiresAt: Date }> {
+    const { uploadBytes, uploadsPerUser } = this.#storage.limits;
+    if (file.size > uploadBytes) throw tooLarge(uploadBytes);
+    const id = randomUUID();
+    const [row] = await this.#ask("svc_private.start_upload($1, $2, $3, $4, $5, $6, $7, $8) as expires_at", [
+      ...[id, owner, file.name, file.type, file.visibility, file.size],
+      ...[lifetime, uploadsPerUser],
+    ]);
+    if (!row?.expires_at) {
+      throw new SvcError("RATE_LIMITED", "Too many uploads are unfinished.", {
+        hint: `Finish or delete one first: ${uploadsPerUser} may be under way.`,
+      });
+    }
+    // No part of it will come.
+    if (file.size === 0) await this.#finish(id, owner);
+    return { id, expiresAt: row.expires_at };
+  }
+
+  /** @throws SvcError NOT_FOUND also for what is another user's, or has expired */
+  async find(id: string, owner: string): Promise<Upload> {
+    const found = await this.#find(id, owner);
+    // All is there, and whoever received the last part died, or had no room.
+    if (found.expiresAt && found.received === found.size) await this.#finish(id, owner);
+    return found;
+  }
+
+  /**
+   * Keeps what comes, and finishes the upload with its last byte.
+   *
+   * @param start where the sender believes it goes on
+   * @returns how far the upload is now; what broke off counts as far as it came
+   * @throws SvcError CONFLICT when it goes on elsewhere, PAYLOAD_TOO_LARGE, CHECKSUM_MISMATCH
+   */
+  async append(id: string, owner: string, start: number, body: Incoming, checksum?: Checksum): Promise<Upload> {
+    const { received, size } = await this.#find(id, owner);
+    if (received !== start) throw new SvcError("CONFLICT", `The upload goes on at byte ${received}.`);
+    let at = start;
+    const unsaid: Part[] = [];
+    const hash = checksum && createHash(checksum.algorithm);
+    while (at < size && !(await body.isOver())) {
+      const part = await this.#putPart(id, at, hashed(body.take(Math.min(partSize, size - at)), hash));
+      at += part.size;
+      unsaid.push(part);
+      if (at === size && !(await body.isOver())) await this.#refuse(id, unsaid, tooLarge(size));
+      // A checksum is about all of the body: nothing counts before.
+      if (!checksum) await this.#addParts(id, owner, unsaid);
+    }
+    if (at === start && !(await body.isOver())) throw tooLarge(size);
+    if (checksum && (body.isBroken || !hash?.digest().equals(checksum.digest))) {
+      await this.#refuse(id, unsaid, new SvcError("CHECKSUM_MISMATCH"));
+    }
+    await this.#addParts(id, owner, unsaid);
+    if (at === size) await this.#finish(id, owner);
+    return this.#find(id, owner);
+  }
+
+  /** @throws SvcError NOT_FOUND as `find`, and for what is finished: that is a stored object */
+  async remove(id: string, owner: string): Promise<void> {
+    const [row] = await this.#ask("svc_private.remove_upload($1, $2) as removed", [id, owner]);
+    if (!row?.removed) throw unknown();
+    await this.#storage.driver.deleteAll(uploadPrefix(id));
+  }
+
+  /**
+   * Stores what is sent to a signed URL: all of it, or nothing; then the URL may be used again.
+   *
+   * @throws SvcError NOT_FOUND for a URL that is wrong, used or over; PAYLOAD_TOO_LARGE; BAD_REQUEST when it breaks off
+   */
+  async receive(id: string, token: string, body: Incoming): Promise<void> {
+    const claim = [id, sha256Of(token)];
+    const [row] = await this.#ask<{ most: number | null }>("svc_private.claim_upload($1, $2) as most", claim);
+    const most = row?.most ?? null;
+    if (most === null) throw unknown();
+    try {
+      const { size, sha256 } = await putBytes(this.#storage.driver, objectKey(id), whole(body, most));
+      await this.#settle(id, size, sha256);
+    } catch (error) {
+      await this.#ask("svc_private.release_upload($1)", [id]);
+      throw error;
+    }
+  }
+
+  async #find(id: string, owner: string): Promise<Upload> {
+    const [row] = await this.#ask("* from svc_private.find_upload($1, $2)", [id, owner]);
+    if (!row) throw unknown();
+    return { received: row.received, size: row.size, expiresAt: row.expires_at };
+  }
+
+  async #putPart(id: string, start: number, bytes: AsyncIterable<Uint8Array>): Promise<Part> {
+    const name = randomUUID();
+    return { name, start, ...(await putBytes(this.#storage.driver, uploadPrefix(id) + name, bytes)) };
+  }
+
+  /** Another request may have been faster, or the upload be gone: then these bytes are nobody's. */
+  async #addParts(id: string, owner: string, parts: Part[]): Promise<void> {
+    for (let part = parts[0]; part; part = parts[0]) {
+      const { start, size, name, sha256 } = part;
+      const values = [id, owner, start, size, name, sha256, lifetime];
+      const [row] = await this.#ask("svc_private.add_upload_part($1, $2, $3, $4, $5, $6, $7) as added", values);
+      if (!row?.added) await this.#refuse(id, parts, new SvcError("CONFLICT"));
+      parts.shift();
+    }
+  }
+
+  async #refuse(id: string, parts: Part[], error: SvcError): Promise<never> {
+    for (const { name } of parts) await this.#storage.driver.delete(uploadPrefix(id) + name);
+    throw error;
+  }
+
+  /** Once in this process; of several processes one succeeds, and the others see its result. */
+  async #finish(id: string, owner: string): Promise<void> {
+    let finishing = this.#finishing.get(id);
+    if (!finishing) {
+      finishing = this.#assemble(id, owner).finally(() => this.#finishing.delete(id));
+      this.#finishing.set(id, finishing);
+    }
+    await finishing;
+  }
+
+  async #assemble(id: string, owner: string): Promise<void> {
+    const isDone = async () => (await this.#find(id, owner)).expiresAt === null;
+    try {
+      const parts = await this.#ask<Part>("name, sha256 from svc_private.list_upload_parts($1)", [id]);
+      const { size, sha256 } = await putBytes(this.#storage.driver, objectKey(id), this.#readParts(id, parts));
+      await this.#settle(id, size, sha256);
+    } catch (error) {
+      if (!(await isDone())) throw error;
+    }
+    await this.#storage.driver.deleteAll(uploadPrefix(id));
+  }
+
+  /** Every part is what it was when it arrived, or there is no file. */
+  async *#readParts(id: string, parts: Part[]): AsyncGenerator<Uint8Array> {
+    for (const { name, sha256 } of parts) {
+      const hash = createHash("sha256");
+      const bytes = await this.#storage.driver.read(uploadPrefix(id) + name);
+      if (!bytes) throw new Error(`The part ${name} of the upload ${id} is missing.`);
+      yield* hashed(bytes, hash);
+      if (hash.digest("hex") !== sha256) throw new Error(`The part ${name} of the upload ${id} is damaged.`);
+    }
+  }
+
+  /** The bytes lie under the object's key. Without a row they have to go again. */
+  async #settle(id: string, size: number, sha256: string): Promise<void> {
+    const [row] = await this.#ask("svc_private.finish_upload($1, $2, $3) as finished", [id, size, sha256]);
+    if (row?.finished) return;
+    const [missing] = await this.#ask("svc_private.missing_storage_objects($1)", [[id]]);
+    if (missing) await removeBytes(this.#storage, id);
+    throw unknown();
+  }
+
+  async #ask<Row extends QueryResultRow = QueryResultRow>(what: string, values: unknown[]): Promise<Row[]> {
+    const { client, release } = await acquire(this.#storage.pool);
+    try {
+      const { rows } = await client.query<Row>(`select ${what}`, values);
+      release();
+      return rows;
+    } catch (error) {
+      release(isConnectionLoss(error));
+      throw databaseError(error, systemIdentity);
+    }
+  }
+}
+
+export const sha256Of = (text: string) => createHash("sha256").update(text).digest("hex");
+
+async function* hashed(bytes: AsyncIterable<Uint8Array>, hash?: { update(chunk: Uint8Array): unknown }) {
+  for await (const chunk of bytes) {
+    hash?.update(chunk);
+    yield chunk;
+  }
+}
+
+async function* whole(body: Incoming, most: number) {
+  yield* body.take(most);
+  if (!(await body.isOver())) throw tooLarge(most);
+  if (body.isBroken) throw new SvcError("BAD_REQUEST", "The request was cut short.");
+}
+
+export const tooLarge = (most: number) =>
+  new SvcError("PAYLOAD_TOO_LARGE", undefined, { hint: `At most ${most} bytes are accepted here.` });
+
+/** The same for what is another user's, what never was, and what has expired. */
+const unknown = () => new SvcError("NOT_FOUND", "This upload does not exist, or it has expired.");
