@@ -146,7 +146,7 @@ class Replay implements WorkflowContext {
           this.#returned = { value };
           this.#look();
         },
-        (error) => this.#outcome.resolve({ kind: "failed", error }),
+        (error) => this.#fail(error),
       );
     return this.#outcome.promise;
   }
@@ -231,11 +231,12 @@ class Replay implements WorkflowContext {
   }
 
   /** Ends the replay, even where the handler catches what is thrown to it. */
-  #diverged(how: string): Error {
+  #diverged(how: string, cause?: unknown): Error {
     const { name, version } = this.#options.definition;
     const error = new NonDeterministicError(
       `The handler of "${name}" version ${version} does not go the way that this run has gone: ${how}. Restore the ` +
         "handler, or give the changed one a higher version and keep this one beside it.",
+      { cause },
     );
     this.#outcome.resolve({ kind: "failed", error });
     return error;
@@ -275,11 +276,21 @@ class Replay implements WorkflowContext {
   }
 
   #end(result: unknown): void {
-    const unmet = this.#options.recorded.find(({ position }) => !this.#met.has(position));
     if (this.#retry) this.#outcome.resolve({ kind: "retry", ...this.#retry });
-    else if (unmet) {
-      this.#diverged(`it ended without ${unmet.kind} "${unmet.name}", recorded at position ${unmet.position}`);
-    } else this.#outcome.resolve({ kind: "completed", result });
+    else if (this.#metAll("ended")) this.#outcome.resolve({ kind: "completed", result });
+  }
+
+  #fail(error: unknown): void {
+    if (this.#metAll("failed", error)) this.#outcome.resolve({ kind: "failed", error });
+  }
+
+  /** A handler that stops before it has met all that was recorded has gone another way, however it stops. */
+  #metAll(how: string, cause?: unknown): boolean {
+    const unmet = this.#options.recorded.find(({ position }) => !this.#met.has(position));
+    if (unmet) {
+      this.#diverged(`it ${how} without ${unmet.kind} "${unmet.name}", recorded at position ${unmet.position}`, cause);
+    }
+    return !unmet;
   }
 
   #stepHere(what: string): RunningStep {
