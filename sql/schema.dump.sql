@@ -249,6 +249,7 @@ column end_offset integer not null
 column page_start integer not null
 column page_end integer not null
 column words tsvector not null
+column embedding real[]
 constraint rag_chunks_pkey PRIMARY KEY (id)
 constraint rag_chunks_section_id_fkey FOREIGN KEY (section_id) REFERENCES svc.rag_sections(id) ON DELETE CASCADE
 constraint rag_chunks_source_id_corpus_visibility_fkey FOREIGN KEY (source_id, corpus, visibility) REFERENCES svc.rag_sources(id, corpus, visibility) ON DELETE CASCADE
@@ -266,7 +267,7 @@ policy select_shared for select to svc_authenticated using (visibility = 'shared
 grant select to svc_anonymous
 grant delete, select to svc_authenticated
 grant delete, insert, select, update to svc_system
-grant insert (id, section_id, source_id, corpus, visibility, owner_id, position, text, sentence_starts, start_offset, end_offset, page_start, page_end, words) to svc_authenticated
+grant insert (id, section_id, source_id, corpus, visibility, owner_id, position, text, sentence_starts, start_offset, end_offset, page_start, page_end, words, embedding) to svc_authenticated
 comment: A few sentences of one section: what is searched, weighed and cited.
 comment on owner_id: As in the source. lint:allow unindexed_policy_column: rows are found by their scope, source or section.
 comment on sentence_starts: Where each sentence begins in text, in characters from 1.
@@ -274,6 +275,7 @@ comment on start_offset: Where it begins in the ingested document, in characters
 comment on end_offset: Where it ends in the ingested document, exclusive.
 comment on page_start: Page of its beginning, from 1; form feeds part the pages of a document.
 comment on words: Its words and those of its headings, stemmed in the language of the source.
+comment on embedding: Of its headings and text, of length 1; null when none was supplied.
 
 -- Table svc.rag_sections owner svc_owner
 column id uuid not null default gen_random_uuid()
@@ -2117,12 +2119,13 @@ $function$
 grant execute to svc_anonymous, svc_authenticated, svc_request, svc_system
 comment: A JSON array of filter values as text, or null when any is not of the column's form. Part of svc.filter_sql(). lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
 
--- Function svc.find_evidence(text[],regconfig,text,text,text,uuid[],integer,integer) owner svc_owner
-CREATE OR REPLACE FUNCTION svc.find_evidence(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer)
- RETURNS TABLE(claim integer, source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[])
+-- Function svc.find_evidence(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_evidence(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb DEFAULT NULL::jsonb)
+ RETURNS TABLE(claim integer, source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[], similarity double precision)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO ''
+ SET jit TO 'off'
 AS $function$
   with scoped as not materialized (
     select c.* from svc.rag_chunks c
@@ -2156,50 +2159,75 @@ AS $function$
            )::tsquery as any_word
       from terms t join weights w using (lexeme)
      group by t.claim
-  ), chunks as materialized (
-    select w.claim, best.*, (
-             select sum(one.weight * case when best.words @@ one.query then 1 when best.words @@ one.kin then 0.8 else 0 end)
-               from unnest(w.queries, w.kin, w.weights) as one (query, kin, weight)
-           ) / nullif(w.weight, 0) as similarity
+  ), asked as materialized (
+    select v.claim::integer, array(select n::real from jsonb_array_elements_text(v.vector) as n) as vector
+      from jsonb_array_elements(vectors) with ordinality as v (vector, claim)
+     where jsonb_typeof(v.vector) = 'array'
+  ), near as materialized (
+    select a.claim, best.id, best.similarity
+      from asked a
+     cross join lateral (
+       select s.id, svc.similarity_of(s.embedding, a.vector) as similarity
+         from scoped s
+        where cardinality(s.embedding) = cardinality(a.vector)
+          and (source_ids is null or s.source_id = any (source_ids))
+        order by similarity desc, s.id
+        limit chunk_limit
+     ) best
+  ), shared as materialized (
+    select w.claim, best.id
       from weighed w
      cross join lateral (
-       select s.*, (
+       select s.id, (
                 select sum(one.weight) from unnest(w.queries, w.weights) as one (query, weight)
                  where s.words @@ one.query
-              ) / nullif(w.weight, 0) as coverage
+              ) as weight
          from scoped s
         where s.words @@ w.any_word
           and (source_ids is null or s.source_id = any (source_ids))
-        order by coverage desc, s.id
+        order by weight desc, s.position, s.id
         limit chunk_limit
      ) best
+  ), chunks as materialized (
+    select w.claim, c.*, near.similarity as nearness, (
+             select sum(one.weight) from unnest(w.queries, w.weights) as one (query, weight) where c.words @@ one.query
+           ) / nullif(w.weight, 0) as coverage, (
+             select sum(one.weight * case when c.words @@ one.query then 1 when c.words @@ one.kin then 0.8 else 0 end)
+               from unnest(w.queries, w.kin, w.weights) as one (query, kin, weight)
+           ) / nullif(w.weight, 0) as similarity
+      from (select claim, id from shared union select claim, id from near) found
+      join weighed w using (claim)
+      join svc.rag_chunks c using (id)
+      left join near using (claim, id)
+  ), spoken as materialized (
+    select c.claim, c.id, sentence.text as sentence, covered.*,
+           row_number() over (
+             partition by c.claim order by covered.coverage desc, c.coverage desc nulls last, c.position, c.id, sentence.starts
+           ) as place,
+           row_number() over (partition by c.claim, c.id order by covered.coverage desc, sentence.starts) as place_in_chunk
+      from weighed w
+      join chunks c using (claim)
+     cross join lateral (
+       select starts, substr(c.text, starts, coalesce(lead(starts) over (order by starts), length(c.text) + 1) - starts) as text
+         from unnest(c.sentence_starts) as starts
+     ) sentence
+     -- offset 0: computed once for a sentence, not once for each word of the claim.
+     cross join lateral (select svc.words_of(sentence.text, stemming) as words offset 0) said
+     cross join lateral (
+       select coalesce(sum(one.weight) filter (where said.words @@ one.query), 0) / nullif(w.weight, 0) as coverage,
+              coalesce(array_agg(one.lexeme) filter (where said.words @@ one.query), '{}') as matched,
+              coalesce(array_agg(one.lexeme) filter (where not said.words @@ one.query), '{}') as missing
+         from unnest(w.lexemes, w.queries, w.weights) as one (lexeme, query, weight)
+     ) covered
   )
-  select w.claim, c.source_id, source.title, c.section_id, section.path, c.id, c.text, c.page_start, best.sentence,
-         best.coverage, c.similarity, best.matched, best.missing
-    from weighed w
-   cross join lateral (
-     select c.id, sentence.text as sentence, covered.*
-       from chunks c
-      cross join lateral (
-        select substr(c.text, starts, coalesce(lead(starts) over (order by starts), length(c.text) + 1) - starts) as text
-          from unnest(c.sentence_starts) as starts
-      ) sentence
-      -- offset 0: computed once for a sentence, not once for each word of the claim.
-      cross join lateral (select svc.words_of(sentence.text, stemming) as words offset 0) said
-      cross join lateral (
-        select coalesce(sum(one.weight) filter (where said.words @@ one.query), 0) / nullif(w.weight, 0) as coverage,
-               coalesce(array_agg(one.lexeme) filter (where said.words @@ one.query), '{}') as matched,
-               coalesce(array_agg(one.lexeme) filter (where not said.words @@ one.query), '{}') as missing
-          from unnest(w.lexemes, w.queries, w.weights) as one (lexeme, query, weight)
-      ) covered
-      where c.claim = w.claim and covered.coverage > 0
-      order by covered.coverage desc, c.coverage desc, c.id
-      limit sentence_limit
-   ) best
-    join chunks c on c.claim = w.claim and c.id = best.id
+  select s.claim, c.source_id, source.title, c.section_id, section.path, c.id, c.text, c.page_start, s.sentence,
+         s.coverage, coalesce(c.similarity, 0), s.matched, s.missing, c.nearness
+    from spoken s
+    join chunks c on c.claim = s.claim and c.id = s.id
     join svc.rag_sections section on section.id = c.section_id
     join svc.rag_sources source on source.id = c.source_id
-   order by w.claim, best.coverage desc, c.coverage desc, c.id
+   where (s.coverage > 0 and s.place <= sentence_limit) or (c.nearness is not null and s.place_in_chunk = 1)
+   order by s.claim, s.place
 $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: Sentences of a scope that cover the words of claims, best first; weights are counted inside the scope.
@@ -2565,7 +2593,7 @@ begin
     -- A statement of its own: the policy looks for the section, which one statement would not see yet.
     insert into svc.rag_chunks (
       section_id, source_id, corpus, visibility, owner_id, position, text, sentence_starts, start_offset, end_offset,
-      page_start, page_end, words
+      page_start, page_end, words, embedding
     )
     select (s ->> 'id')::uuid, source.id, source.corpus, source.visibility, owner,
            row_number() over (order by section_position, chunk_position), c ->> 'text',
@@ -2573,7 +2601,8 @@ begin
            (c ->> 'end')::integer, (c ->> 'pageStart')::integer, (c ->> 'pageEnd')::integer,
            svc.words_of(concat_ws(' ', source.title, (
              select string_agg(heading, ' ') from jsonb_array_elements_text(s -> 'section' -> 'path') heading
-           ), c ->> 'text'), stemming)
+           ), c ->> 'text'), stemming),
+           case when c ? 'embedding' then array(select n::real from jsonb_array_elements_text(c -> 'embedding') as n) end
       from jsonb_array_elements(document) with ordinality as sections (s, section_position),
            jsonb_array_elements(s -> 'section' -> 'chunks') with ordinality as chunks (c, chunk_position);
   end if;
@@ -2892,6 +2921,18 @@ $function$
 grant execute to svc_request
 comment: Sends an event to a run of the current user: accepted, ended or unknown.
 
+-- Function svc.similarity_of(real[],real[]) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.similarity_of(one real[], other real[])
+ RETURNS double precision
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO ''
+AS $function$
+  select sum(pair.x::double precision * pair.y) from unnest(one, other) as pair (x, y)
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: The cosine similarity of two vectors of length 1 and as many numbers.
+
 -- Function svc.start_transcription(uuid,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.start_transcription(recording uuid, model text)
  RETURNS uuid
@@ -2940,6 +2981,22 @@ end
 $function$
 grant execute to svc_request
 comment: Starts a workflow as the current user; returns the id of its run.
+
+-- Function svc.vector_lengths(text,text,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.vector_lengths(corpus text, visibility text, owner_id text)
+ RETURNS integer[]
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select coalesce(array_agg(distinct cardinality(c.embedding)), '{}')
+    from svc.rag_chunks c
+   where c.corpus = vector_lengths.corpus and c.visibility = vector_lengths.visibility
+     and (vector_lengths.owner_id is null or c.owner_id = vector_lengths.owner_id)
+     and c.embedding is not null
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: How many numbers the vectors of a scope have that the caller may read.
 
 -- Function svc.words_of(text,regconfig) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.words_of(content text, stemming regconfig)

@@ -34,7 +34,7 @@ create policy delete_owner on svc.rag_chunks
 grant select on svc.rag_chunks to svc_anonymous, svc_authenticated;
 grant insert (
   id, section_id, source_id, corpus, visibility, owner_id, position, text, sentence_starts, start_offset,
-  end_offset, page_start, page_end, words
+  end_offset, page_start, page_end, words, embedding
 ) on svc.rag_chunks to svc_authenticated;
 grant delete on svc.rag_chunks to svc_authenticated;
 

@@ -51,7 +51,7 @@ begin
     -- A statement of its own: the policy looks for the section, which one statement would not see yet.
     insert into svc.rag_chunks (
       section_id, source_id, corpus, visibility, owner_id, position, text, sentence_starts, start_offset, end_offset,
-      page_start, page_end, words
+      page_start, page_end, words, embedding
     )
     select (s ->> 'id')::uuid, source.id, source.corpus, source.visibility, owner,
            row_number() over (order by section_position, chunk_position), c ->> 'text',
@@ -59,7 +59,8 @@ begin
            (c ->> 'end')::integer, (c ->> 'pageStart')::integer, (c ->> 'pageEnd')::integer,
            svc.words_of(concat_ws(' ', source.title, (
              select string_agg(heading, ' ') from jsonb_array_elements_text(s -> 'section' -> 'path') heading
-           ), c ->> 'text'), stemming)
+           ), c ->> 'text'), stemming),
+           case when c ? 'embedding' then array(select n::real from jsonb_array_elements_text(c -> 'embedding') as n) end
       from jsonb_array_elements(document) with ordinality as sections (s, section_position),
            jsonb_array_elements(s -> 'section' -> 'chunks') with ordinality as chunks (c, chunk_position);
   end if;

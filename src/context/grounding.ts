@@ -8,6 +8,7 @@ import { findEvidence } from "../rag/evidence.ts";
 import { type Language, languageOf } from "../rag/languages.ts";
 import { sourceIdsOf } from "../rag/passages.ts";
 import { type RagScope, refusal, resolveScope } from "../rag/scope.ts";
+import { requireLength, unitVector } from "../rag/vectors.ts";
 
 export interface GroundingInput {
   /** What was asked, 1 to 2,000 characters. */
@@ -21,6 +22,22 @@ export interface GroundingInput {
   sourceIds?: string[];
   /** How the words of the claims are stemmed: as those of the documents were. (Default: `english`) */
   language?: Language;
+  /** How much is looked at for each claim, and how much is cited. */
+  budget?: GroundingBudget;
+  /**
+   * From which cosine similarity on a passage counts as one that speaks of the same, 0 to 1; for claims with a vector. It
+   * depends on the model. (Default: 0.8)
+   */
+  minSimilarity?: number;
+}
+
+export interface GroundingBudget {
+  /** Chunks that are read, 1 to 50. (Default: 20) */
+  chunks?: number;
+  /** Sentences that are judged, 1 to 50. (Default: 12) */
+  sentences?: number;
+  /** Sections that are cited, 1 to 10. (Default: 3) */
+  citations?: number;
 }
 
 export interface GroundedAnswer {
@@ -51,9 +68,6 @@ export interface ContextGrounding {
   answer(input: GroundingInput): Promise<GroundedAnswer>;
 }
 
-/** Chunks that are read, and sentences that are judged, for each claim. */
-const budget = { chunks: 20, sentences: 12 };
-
 /** @param userId the caller, null when nobody is signed in */
 export function contextGrounding(transaction: RequestTransaction, userId: string | null): ContextGrounding {
   return {
@@ -65,21 +79,46 @@ export function contextGrounding(transaction: RequestTransaction, userId: string
       if (!Array.isArray(claims) || claims.length === 0 || claims.length > 20)
         throw refusal("claims", "1 to 20 claims");
       for (const [index, claim] of claims.entries()) refuseClaim(`claims.${index}`, claim);
+      const { chunks, sentences, citations } = budgetOf(input.budget);
+      const { minSimilarity = 0.8 } = input;
+      if (!(typeof minSimilarity === "number" && minSimilarity >= 0 && minSimilarity <= 1)) {
+        throw refusal("minSimilarity", "a number from 0 to 1");
+      }
+      const vectors = claims.map(({ vector }, index) =>
+        vector === undefined ? undefined : unitVector(`claims.${index}.vector`, vector),
+      );
+      await requireLength(transaction, scope, vectors);
+
       const rows = await findEvidence(transaction, {
         claims: claims.map(({ claimText }) => claimText),
         language: languageOf(input.language),
         scope,
         sourceIds: sourceIdsOf(sourceIds),
-        ...budget,
+        chunks,
+        sentences,
+        vectors,
       });
       const found = Map.groupBy(rows, ({ claim }) => claim);
       return answerOf(
         question,
-        claims.map((claim, index) => groundClaim(claim, found.get(index + 1) ?? [])),
+        claims.map((claim, index) => groundClaim(claim, found.get(index + 1) ?? [], { citations, minSimilarity })),
         rows.length,
       );
     },
   };
+}
+
+function budgetOf(budget: GroundingBudget = {}): Required<GroundingBudget> {
+  const { chunks = 20, sentences = 12, citations = 3 } = budget ?? {};
+  for (const [name, value, most] of [
+    ["chunks", chunks, 50],
+    ["sentences", sentences, 50],
+    ["citations", citations, 10],
+  ] as const) {
+    const isFine = Number.isInteger(value) && value >= 1 && value <= most;
+    if (!isFine) throw refusal(`budget.${name}`, `a number from 1 to ${most}`);
+  }
+  return { chunks, sentences, citations };
 }
 
 function answerOf(question: string, claims: GroundedClaim[], sentences: number): GroundedAnswer {

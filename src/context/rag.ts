@@ -13,6 +13,7 @@ import { ingestWorkflow } from "../rag/ingest-workflow.ts";
 import type { Language } from "../rag/languages.ts";
 import { findPassages, type Passage, type PassagesInput } from "../rag/passages.ts";
 import { type RagScope, refusal, resolveScope } from "../rag/scope.ts";
+import { embedChunks } from "../rag/vectors.ts";
 import type { Context } from "./types.ts";
 
 export interface IngestInput {
@@ -31,6 +32,13 @@ export interface IngestInput {
   language?: Language;
   /** The stored file that it was made from, for those who open a citation. (Default: none) */
   storageId?: string;
+  /**
+   * Gives a vector for each chunk, in order, all of as many numbers: by them claims are found in other words. Called for
+   * documents that are new or have changed, inside the transaction. (Default: none are kept)
+   *
+   * @param texts headings and text of each chunk
+   */
+  embed?: (texts: string[]) => Promise<number[][]>;
 }
 
 /** A stored file, and how it is converted and kept. */
@@ -142,9 +150,10 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
         [document.corpus, document.visibility, document.key, checksum],
       );
       if (before.rows[0].result) return before.rows[0].result;
+      const sections = await embedChunks(cutDocument(body, format), input.embed);
       const { rows } = await transaction.query(
         { name: "svc_ingest_source", text: "select svc.ingest_source($1) as result" },
-        [JSON.stringify({ ...document, sections: cutDocument(body, format) })],
+        [JSON.stringify({ ...document, sections })],
       );
       return rows[0].result;
     },

@@ -11,6 +11,11 @@ export interface ClaimInput {
   claimText: string;
   /** Words or phrases that must stand in the evidence, in any case. At most 20. (Default: none) */
   requiredTerms?: string[];
+  /**
+   * Of the claim, by the model that made those of the documents: passages that say the same in other words are looked at
+   * too. (Default: none)
+   */
+  vector?: number[];
 }
 
 /** A row of svc.find_evidence(), with its places. */
@@ -21,6 +26,8 @@ export interface FoundEvidence extends Evidence {
   sectionPath: string[];
   chunkId: string;
   pageStart: number;
+  /** Of its chunk's vector to the claim's; null where there are none. */
+  similarity: number | null;
 }
 
 export interface Citation {
@@ -39,6 +46,8 @@ export interface Citation {
   coverage: number;
   /** 0 to 1. */
   confidence: number;
+  /** Of the chunk's vector to the claim's, from -1 to 1; absent where there are none. */
+  similarity?: number;
 }
 
 export type ClaimStatus = "supported" | "partially_supported" | "insufficient_evidence";
@@ -55,22 +64,36 @@ export interface GroundedClaim {
 
 /** From which support of a sentence on a claim is supported, and partially so. */
 const thresholds = { supported: 0.8, partially: 0.4 };
-const citationLimit = 3;
+
+export interface GroundingChoices {
+  /** Sections that are cited for each claim. */
+  citations: number;
+  /** From which similarity of vectors on a passage speaks of the same. */
+  minSimilarity: number;
+}
 
 /**
  * Judges one claim by all that was found for it. Evidence counts when it holds the required terms and nothing in it
  * speaks against the claim; and not when another sentence, which says more of the claim, does.
+ *
+ * A passage that is like the claim by its vector alone makes it partially supported at most: vectors hardly tell a
+ * statement from its denial.
  */
-export function groundClaim({ claimText, requiredTerms = [] }: ClaimInput, found: FoundEvidence[]): GroundedClaim {
+export function groundClaim(
+  { claimText, requiredTerms = [] }: ClaimInput,
+  found: FoundEvidence[],
+  { citations, minSimilarity }: GroundingChoices,
+): GroundedClaim {
   const judged = found
     .filter(({ chunkText }) => requiredTerms.every((term) => holds(chunkText, term)))
     .map((evidence) => ({ ...evidence, ...judgeSentence(claimText, evidence) }));
   const against = judged.find(({ conflicts }) => conflicts.length > 0);
+  const bySupport = ({ support }: { support: number }) => support >= thresholds.partially;
+  const isLike = (one: FoundEvidence) =>
+    (one.similarity ?? -1) >= minSimilarity && holdsSpecifics(claimText, passageOf(one));
   const counted = judged
-    .filter(
-      ({ support, conflicts, coverage }) =>
-        support >= thresholds.partially && conflicts.length === 0 && coverage >= (against?.coverage ?? 0),
-    )
+    .filter((one) => one.conflicts.length === 0 && (bySupport(one) || isLike(one)))
+    .filter(({ coverage }) => coverage >= (against?.coverage ?? 0))
     .sort((a, b) => b.support - a.support);
   const isSupported = counted.some(
     (one) => one.support >= thresholds.supported && holdsSpecifics(claimText, passageOf(one)),
@@ -79,7 +102,8 @@ export function groundClaim({ claimText, requiredTerms = [] }: ClaimInput, found
     claimText,
     status: isSupported ? "supported" : counted.length > 0 ? "partially_supported" : "insufficient_evidence",
     confidence: round(confidenceOf(claimText, judged)),
-    citations: citationsOf(counted),
+    // Words that say it need no help from words that are merely like it.
+    citations: citationsOf(isSupported ? counted.filter(bySupport) : counted).slice(0, citations),
     conflicts: counted.length > 0 ? [] : (against?.conflicts ?? []),
   };
 }
@@ -90,7 +114,7 @@ const passageOf = ({ sourceTitle, sectionPath, chunkText }: FoundEvidence) =>
 /** One citation for each section, best first. */
 function citationsOf(evidence: (FoundEvidence & { support: number })[]): Citation[] {
   const sections = Map.groupBy(evidence, ({ sectionId }) => sectionId);
-  return [...sections.values()].slice(0, citationLimit).map((found) => {
+  return [...sections.values()].map((found) => {
     const [best] = found as [(typeof found)[number]];
     return {
       sourceId: best.sourceId,
@@ -102,6 +126,7 @@ function citationsOf(evidence: (FoundEvidence & { support: number })[]): Citatio
       snippet: best.sentence.trim(),
       coverage: round(best.coverage),
       confidence: round(best.support),
+      ...(best.similarity !== null && { similarity: round(best.similarity) }),
     };
   });
 }

@@ -16,6 +16,8 @@ export interface Chunk {
   /** From 1. */
   pageStart: number;
   pageEnd: number;
+  /** Of length 1, where one was supplied. */
+  embedding?: number[];
 }
 
 export interface Section {

@@ -12,6 +12,15 @@ export const procedures = {
     .allowAnonymous()
     .input(input)
     .handler(({ context, input }) => context.rag.ingest(input)),
+  ingestWithVectors: procedure.mutation
+    .name("docs.ingestWithVectors")
+    .input(v.object({ document: input, vectors: input }))
+    .handler(({ context, input }) => context.rag.ingest({ ...input.document, embed: async () => input.vectors })),
+  search: procedure.query
+    .name("docs.search")
+    .allowAnonymous()
+    .input(input)
+    .handler(({ context, input }) => context.rag.search(input)),
   ingestInQuery: procedure.query
     .name("docs.ingestInQuery")
     .input(input)

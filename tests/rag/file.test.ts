@@ -20,12 +20,21 @@ const ingestFile = procedure.mutation
   .allowAnonymous()
   .input(v.any())
   .handler(({ context, input }) => context.rag.ingestFile(input));
+const publish = procedure.internal
+  .name("files.publish")
+  .runAs("system")
+  .handler(({ context }) =>
+    context.rag.ingest({ title: "House rules", text: "Dogs wait outside.", scope: { ...scope, visibility: "public" } }),
+  );
+const publishLater = procedure.mutation
+  .name("files.publishLater")
+  .handler(({ context }) => context.scheduler.runAfter(0, "files.publish"));
 
+const scope = { corpus: "files", visibility: "private" } as const;
 const db = database();
-const api = apiWith({ procedures: { ...procedures, store, ingestFile } });
+const api = apiWith({ procedures: { ...procedures, store, ingestFile, publish, publishLater } });
 const startWorker = workers(db, api);
 const app = service(db, api);
-const scope = { corpus: "files", visibility: "private" };
 const pages = [
   ["Opening hours", "The office opens at 8:00 and closes at 17:00.", "It is closed on Sundays."],
   ["Fees", "Every boat pays a mooring fee of 12 euros per night."],
@@ -185,6 +194,17 @@ describe("is refused", () => {
     expect(run).toMatchObject({ status: "failed", error: { code: expect.stringMatching(/^DOCUMENT_/) }, attempts: 0 });
     expect(await db.sql("select from svc.rag_sources where title = 'broken.pdf'")).toEqual([]);
   });
+});
+
+test("what the system ingests belongs to nobody: anyone reads it, and no user changes it", async () => {
+  await app.mutate(ann, "files.publishLater");
+  const published = { scope: { ...scope, visibility: "public" } };
+  const list = async () => (await app.query(null, "docs.list", published)).body.json;
+  await until(async () => (await list()).length > 0);
+  const [{ id, title }] = await list();
+  expect(title).toBe("House rules");
+  expect((await app.mutate(ann, "docs.remove", id)).status).toBe(404);
+  expect(await db.sql("select owner_id from svc.rag_sources where id = $1", [id])).toEqual([{ owner_id: null }]);
 });
 
 test("conversions that nobody asked for in a month are swept", async () => {

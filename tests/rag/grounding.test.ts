@@ -136,6 +136,19 @@ describe("required terms must stand in the evidence", () => {
   });
 });
 
+test("a budget says how much is judged and how much is cited", async () => {
+  const lamps = { corpus: "lamps", visibility: "private" };
+  for (const room of ["hall", "attic", "cellar", "tower"]) {
+    const text = `The lamp of the ${room} is green. It was lit in the ${room} by night.`;
+    await running.mutate(ann, "docs.ingest", { title: room, text, scope: lamps });
+  }
+  const ask = (budget?: object) => answer(["The lamp is green by night."], { scope: lamps, budget });
+  const cited = async (budget?: object) => (await ask(budget)).claims[0].citations.length;
+  expect([await cited(), await cited({ citations: 1 }), await cited({ citations: 10 })]).toEqual([3, 1, 4]);
+  const judged = async (budget?: object) => (await ask(budget)).meta.sentences;
+  expect([await judged(), await judged({ sentences: 3 }), await judged({ chunks: 1 })]).toEqual([8, 3, 2]);
+});
+
 test("only the documents that are named are asked", async () => {
   const other = await running.mutate(ann, "docs.ingest", {
     title: "Other",

@@ -46,7 +46,9 @@ describe("migrate", () => {
     expect(await dumpSchema(adminUrl)).toBe(dump);
   });
 
-  test("from every prefix of the migrations leads to the same schema as a fresh install", async () => {
+  test("from every prefix of the migrations leads to the same schema as a fresh install", {
+    timeout: 120_000,
+  }, async () => {
     const fresh = await empty();
     await migrate({ adminUrl: fresh, platform: root });
     const wanted = await dumpSchema(fresh);
