@@ -94,7 +94,14 @@ async function latency(svc: Contestant, url: string, admin: pg.Client, token: st
     live = resolve;
   });
   const nothing = () => {};
-  const listener = { begun: nothing, changed: nothing, truncated: nothing, said: nothing, lost: nothing };
+  const listener = {
+    begun: nothing,
+    changed: nothing,
+    truncated: nothing,
+    said: nothing,
+    ended: nothing,
+    lost: nothing,
+  };
   const reader = new ChangeReader({
     url,
     listener: { ...listener, committed: () => decoded(), live: () => live() },

@@ -1394,11 +1394,14 @@ CREATE OR REPLACE FUNCTION auth.notify_session_end()
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-begin
-  perform pg_catalog.pg_notify('svc_auth', case tg_level
+declare
+  notice constant text := case tg_level
     when 'ROW' then json_build_object('user', old.user_id, 'session', old.id)::text
     else '{}'
-  end);
+  end;
+begin
+  perform pg_catalog.pg_notify('svc_auth', notice);
+  perform pg_catalog.pg_logical_emit_message(true, 'svc_auth', notice);
   return null;
 end
 $function$
@@ -1412,8 +1415,11 @@ CREATE OR REPLACE FUNCTION auth.notify_user_change()
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  notice constant text := json_build_object('user', old.id)::text;
 begin
-  perform pg_catalog.pg_notify('svc_auth', json_build_object('user', old.id)::text);
+  perform pg_catalog.pg_notify('svc_auth', notice);
+  perform pg_catalog.pg_logical_emit_message(true, 'svc_auth', notice);
   return null;
 end
 $function$

@@ -10,7 +10,10 @@
 -- JWTs last out their five minutes. To be sure, say so by hand: notify svc_auth, '{}';
 -- That anybody may NOTIFY does no harm: the worst that a forged notice does is to make the processes look again.
 --
--- SECURITY DEFINER, since nobody else may call pg_notify() (sql/grants.sql).
+-- The same goes into the write-ahead log: there it has its place among all other changes, so that no socket of the session
+-- is told of any that commits later (src/realtime/transaction-events.ts). A notice comes when it comes.
+--
+-- SECURITY DEFINER, since nobody else may call pg_notify() and pg_logical_emit_message() (sql/grants.sql).
 
 create or replace function auth.notify_session_end()
 returns trigger
@@ -19,11 +22,14 @@ volatile
 security definer
 set search_path = ''
 as $$
-begin
-  perform pg_catalog.pg_notify('svc_auth', case tg_level
+declare
+  notice constant text := case tg_level
     when 'ROW' then json_build_object('user', old.user_id, 'session', old.id)::text
     else '{}'
-  end);
+  end;
+begin
+  perform pg_catalog.pg_notify('svc_auth', notice);
+  perform pg_catalog.pg_logical_emit_message(true, 'svc_auth', notice);
   return null;
 end
 $$;

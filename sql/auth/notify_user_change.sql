@@ -2,7 +2,8 @@
 -- Heard by src/auth/revocations.ts. The notice goes out with the commit, never without it.
 --
 -- A deleted user needs no notice of its own: the foreign key deletes the sessions, which are told one by one.
--- SECURITY DEFINER, since nobody else may call pg_notify() (sql/grants.sql).
+-- It goes into the write-ahead log too, as in notify_session_end.sql and for the same reason.
+-- SECURITY DEFINER, since nobody else may call pg_notify() and pg_logical_emit_message() (sql/grants.sql).
 
 create or replace function auth.notify_user_change()
 returns trigger
@@ -11,8 +12,11 @@ volatile
 security definer
 set search_path = ''
 as $$
+declare
+  notice constant text := json_build_object('user', old.id)::text;
 begin
-  perform pg_catalog.pg_notify('svc_auth', json_build_object('user', old.id)::text);
+  perform pg_catalog.pg_notify('svc_auth', notice);
+  perform pg_catalog.pg_logical_emit_message(true, 'svc_auth', notice);
   return null;
 end
 $$;

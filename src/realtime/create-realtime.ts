@@ -13,7 +13,7 @@ import { Grants } from "./grants.ts";
 import { type Flow, Hub, type Rerun } from "./hub.ts";
 import { ChangeReader } from "./replication.ts";
 import { SocketEndpoint } from "./socket.ts";
-import { transactionEvents } from "./transaction-events.ts";
+import { type EventSink, transactionEvents } from "./transaction-events.ts";
 import { WatchRules } from "./watch-rules.ts";
 
 export interface RealtimeOptions {
@@ -55,7 +55,13 @@ export interface Realtime {
 export function createRealtime({ api, url, rerun, runtime, secrets, log, ...rest }: RealtimeOptions): Realtime {
   const { procedures, crud } = api["~svc"];
   const hub = new Hub(rerun);
-  const events = transactionEvents(crud, hub, log);
+  const sink: EventSink = {
+    end: (whose) => endpoint.revoke(whose),
+    deliver: (events) => hub.deliver(events),
+    live: () => hub.live(),
+    lost: () => hub.lost(),
+  };
+  const events = transactionEvents(crud, sink, log);
   let lag = 0;
   const committed = (at: number) => {
     lag = Math.max(0, Date.now() - at);
@@ -73,7 +79,7 @@ export function createRealtime({ api, url, rerun, runtime, secrets, log, ...rest
   const endpoint = new SocketEndpoint({ ...rest, hub, rules, grants, opened });
   return {
     upgrade: endpoint.upgrade,
-    revoke: (isTheirs) => endpoint.revoke(isTheirs),
+    revoke: (whose) => endpoint.revoke(whose),
     router: grantEndpoint({ authenticate: rest.authenticate, grants, rules, runtime }),
     state: () => ({
       flow: isReading ? hub.flow : "idle",

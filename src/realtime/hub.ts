@@ -18,7 +18,7 @@ export type Flow = "live" | "degraded";
 /** Runs a query that anyone may call, as nobody. @returns its result encoded as a body, or null when it fails */
 export type Rerun = (key: string) => Promise<string | null>;
 
-export class Hub implements EventSink {
+export class Hub implements Omit<EventSink, "end"> {
   readonly #rerun: Rerun;
   /** Who listens to a topic, and for which of their queries. */
   readonly #topics = new Map<string, Map<Subscriber, Set<Watched>>>();

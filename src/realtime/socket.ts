@@ -10,6 +10,7 @@ import { SvcError } from "../errors/svc-error.ts";
 import { toSvcError } from "../http/errors.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import { Connection, type ConnectionOptions, connectionLimits } from "./connection.ts";
+import type { Ended } from "./transaction-events.ts";
 
 export interface SocketOptions extends Omit<ConnectionOptions, "dropped"> {
   origins: OriginPolicy;
@@ -40,6 +41,8 @@ export class SocketEndpoint {
   readonly #options: SocketOptions & ConnectionOptions;
   readonly #server = new WebSocketServer(serverOptions);
   readonly #connections = new Set<Connection>();
+  /** What ended while somebody was being admitted: they were looked up before it did. */
+  readonly #admitting = new Set<Ended[]>();
   readonly #timer: NodeJS.Timeout;
   /** Connections that were dropped because they did not read. */
   dropped = 0;
@@ -55,21 +58,27 @@ export class SocketEndpoint {
   /** For the server's `upgrade` event. */
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on("error", () => {}); // a client that is gone before it is admitted; without a listener we would be too
-    this.#admit(request).then(
-      (session) =>
-        this.#server.handleUpgrade(request, socket, head, (websocket) => {
-          const connection = new Connection(websocket, socket, session, this.#options);
-          this.#connections.add(connection);
-          this.#options.opened();
-          websocket.on("close", () => this.#connections.delete(connection));
-        }),
-      (error: unknown) => refuse(socket, toSvcError(error)),
-    );
+    const missed: Ended[] = [];
+    this.#admitting.add(missed);
+    this.#admit(request)
+      .finally(() => this.#admitting.delete(missed))
+      .then(
+        (session) =>
+          this.#server.handleUpgrade(request, socket, head, (websocket) => {
+            const connection = new Connection(websocket, socket, session, this.#options);
+            this.#connections.add(connection);
+            for (const whose of missed) connection.revokeIf(matching(whose));
+            this.#options.opened();
+            websocket.on("close", () => this.#connections.delete(connection));
+          }),
+        (error: unknown) => refuse(socket, toSvcError(error)),
+      );
   };
 
-  /** Ends the connections of a session, or of all sessions of a user. */
-  revoke(isTheirs: (session: Session) => boolean): void {
-    for (const connection of this.#connections) connection.revokeIf(isTheirs);
+  /** Ends the connections of a session, of all sessions of a user, or of everybody who has signed in. */
+  revoke(whose: Ended): void {
+    for (const missed of this.#admitting) missed.push(whose);
+    for (const connection of this.#connections) connection.revokeIf(matching(whose));
   }
 
   /** Tells everybody to come back later, and elsewhere. */
@@ -95,6 +104,11 @@ export class SocketEndpoint {
     throw new SvcError("UNAUTHORIZED", "This ticket is unknown, used or expired. Ask for another.");
   }
 }
+
+const matching =
+  ({ user, session }: Ended) =>
+  (own: Session): boolean =>
+    (user ?? own.user.id) === own.user.id && (session ?? own.id) === own.id;
 
 function refuse(socket: Duplex, { status, message }: SvcError): void {
   const body = JSON.stringify({ error: message });

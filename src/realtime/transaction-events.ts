@@ -19,7 +19,17 @@ export interface TransactionEvents {
   refresh: ReadonlySet<string>;
 }
 
+/** Whose connections have to end. */
+export interface Ended {
+  /** Without it, everybody's. */
+  user?: string;
+  /** Without it, all of the user's. */
+  session?: string;
+}
+
 export interface EventSink {
+  /** Comes before what the same transaction tells, and before all that commits later. */
+  end(whose: Ended): void;
   deliver(events: TransactionEvents): void;
   live(): void;
   lost(): void;
@@ -38,6 +48,7 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
   let topics = new Set<string>();
   let data = new Map<string, unknown>();
   let refresh = new Set<string>();
+  let ended: Ended[] = [];
 
   const cruds = ({ schema, name }: Pgoutput.MessageRelation) => byTable.get(`${schema}.${name}`) ?? [];
 
@@ -47,6 +58,7 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
       topics = new Set();
       data = new Map();
       refresh = new Set();
+      ended = [];
     },
     changed(change) {
       const before = "old" in change ? (change.old ?? change.key) : null;
@@ -73,7 +85,11 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
       if (typeof invalidate === "string") topics.add(`key:${invalidate}`);
       if (typeof emit === "string") data.set(emit, sent);
     },
+    ended(notice) {
+      ended.push(JSON.parse(notice) as Ended);
+    },
     committed() {
+      for (const one of ended) sink.end(one);
       if (topics.size + data.size + refresh.size > 0) sink.deliver({ xid: xid.toString(), topics, data, refresh });
     },
     live: () => sink.live(),

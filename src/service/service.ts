@@ -91,7 +91,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     });
     server.on("upgrade", realtime.upgrade);
     auth.onEnd((userId, sessionId) => {
-      realtime.revoke(({ id, user }) => userId === null || (user.id === userId && (sessionId ?? id) === id));
+      realtime.revoke({ user: userId ?? undefined, session: sessionId ?? undefined });
     });
 
     let stopping: Promise<void> | undefined;

@@ -18,6 +18,7 @@ let admin: pg.Client;
 beforeAll(async () => {
   const sink = {
     deliver: (events: TransactionEvents) => void heard.push(events),
+    end: () => {},
     live: () => void lives++,
     lost: () => {},
   };

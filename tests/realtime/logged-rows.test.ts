@@ -42,6 +42,7 @@ beforeAll(async () => {
   const log = createLog("silent");
   const sink = {
     deliver: ({ topics }: { topics: ReadonlySet<string> }) => void told.push(...topics),
+    end: () => {},
     live: () => void lives++,
     lost: () => void losses++,
   };
