@@ -36,7 +36,7 @@ test(`events, twice each, race the timeout of ${runs} waits: one outcome each`, 
     const ids = made.map(({ id }) => id as string);
     // They time out one after the other, as the events come.
     await db.sql(
-      `update svc.workflow_steps s set due_at = clock_timestamp() + make_interval(secs => $2 * array_position($1, s.run_id))
+      `update svc.workflow_steps s set due_at = clock_timestamp() + make_interval(secs => $2::float8 * array_position($1::uuid[], s.run_id))
         where s.run_id = any ($1::uuid[])`,
       [ids, taken / batch / 1000],
     );
