@@ -18,9 +18,12 @@ export async function paid<T>(
   }
 }
 
+/** In milliseconds: a call is over before its reservation lapses (15 minutes, `sql/ai/reserve_credits.sql`). */
+const longestCall = 14 * 60_000;
+
 /** The caller's signal, and a time in which everything has to be over: three attempts and the waits between them. */
-export function signalFor({ services }: AiCall, given: AbortSignal | undefined): AbortSignal {
-  const limit = AbortSignal.timeout(services.config.timeoutMs * 3 + 60_000);
+export function signalFor({ services }: Pick<AiCall, "services">, given: AbortSignal | undefined): AbortSignal {
+  const limit = AbortSignal.timeout(Math.min(services.config.timeoutMs * 3 + 60_000, longestCall));
   return given ? AbortSignal.any([given, limit]) : limit;
 }
 

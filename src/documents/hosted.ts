@@ -15,7 +15,7 @@ export interface HostedEndpoint {
   creditsPerPage: number;
   /** (Default: asks for all of the text as Markdown) */
   prompt?: string | undefined;
-  /** Milliseconds for one call. (Default: 120000) */
+  /** Milliseconds for one of three attempts, 240000 at most. (Default: 120000) */
   timeMs?: number | undefined;
 }
 
@@ -34,6 +34,8 @@ const mimeTypes: Record<DocumentKind, string> = {
 const ask = "Write the whole document as Markdown: headings, lists, tables, notes. Leave nothing out and add nothing.";
 const attempts = 3;
 const longestPause = 30;
+/** In milliseconds. With pauses, three attempts are over before the reservation for them lapses. */
+const longestAttempt = 240_000;
 
 /** @throws EngineFailure when it did not answer with text; 429 and 5xx are tried three times */
 export async function convertHosted(
@@ -70,7 +72,7 @@ async function send({ baseUrl, apiKey, timeMs = 120_000 }: HostedEndpoint, body:
       headers,
       body,
       redirect: "error",
-      signal: AbortSignal.timeout(timeMs),
+      signal: AbortSignal.timeout(Math.min(timeMs, longestAttempt)),
     });
   } catch {
     throw new EngineFailure("It could not be reached, or took too long.");

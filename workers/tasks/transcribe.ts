@@ -8,6 +8,7 @@
  */
 import { buffer } from "node:stream/consumers";
 import { z } from "zod";
+import { signalFor } from "../../src/ai/paid.ts";
 import { SvcError } from "../../src/errors/svc-error.ts";
 import { objectKey } from "../../src/storage/storage.ts";
 import { defineTask } from "../task.ts";
@@ -47,7 +48,12 @@ export const transcribe = defineTask({
       try {
         const listen = ai.providerOf(found.model).transcribe;
         if (!listen) throw new SvcError("AI_NOT_CONFIGURED");
-        const text = await listen(found.model, await buffer(bytes), found.type, job.signal);
+        const text = await listen(
+          found.model,
+          await buffer(bytes),
+          found.type,
+          signalFor({ services: ai }, job.signal),
+        );
         await end("completed", text, null, await reservation.settle(usage));
       } catch (error) {
         await reservation.release();
