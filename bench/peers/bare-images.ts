@@ -1,17 +1,20 @@
 /**
  * The limits for stored files: node:http with a buffer (`/buffer`), a file as a stream (`/file`), and one picture resized by
- * sharp per request with the settings of ours (`/resize?w=…`). Usage: bare-images.ts PICTURE FILE
+ * sharp per request with the settings of ours (`/resize/small?w=…`). Usage: bare-images.ts FOLDER
  */
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
+import { join } from "node:path";
 import sharp from "sharp";
 
-const [picture = "", file = ""] = process.argv.slice(2);
-const source = readFileSync(picture);
-const size = statSync(file).size;
-const small = await resized(200);
 sharp.concurrency(1);
 sharp.cache(false);
+
+const folder = process.argv[2] ?? "";
+const file = join(folder, "file.bin");
+const size = statSync(file).size;
+const sources = { small: readFileSync(join(folder, "small.jpg")), large: readFileSync(join(folder, "large.jpg")) };
+const small = await resized("large", 200);
 
 const server = createServer(async (request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
@@ -19,7 +22,8 @@ const server = createServer(async (request, response) => {
     response.writeHead(200, { "content-type": "application/octet-stream", "content-length": size });
     return createReadStream(file).pipe(response);
   }
-  const bytes = pathname === "/resize" ? await resized(Number(searchParams.get("w"))) : small;
+  const [, verb, name] = pathname.split("/");
+  const bytes = verb === "resize" ? await resized(name as "small", Number(searchParams.get("w"))) : small;
   response.writeHead(200, { "content-type": "image/webp", "content-length": bytes.length });
   response.end(bytes);
 });
@@ -28,6 +32,6 @@ server.listen(0, () => {
   if (address && typeof address === "object") console.info(`Ready: http://localhost:${address.port}`);
 });
 
-function resized(width: number): Promise<Buffer> {
-  return sharp(source).autoOrient().resize({ width }).webp({ effort: 2 }).toBuffer();
+function resized(name: keyof typeof sources, width: number): Promise<Buffer> {
+  return sharp(sources[name]).autoOrient().resize({ width }).webp({ effort: 2 }).toBuffer();
 }
