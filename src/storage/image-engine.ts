@@ -14,13 +14,10 @@ const maxTime = 10;
 // Only what browsers show. SVG runs scripts and reads files, PDF and the rest have decoders that few people look at.
 sharp.block({ operation: ["VipsForeignLoad"] });
 sharp.unblock({
-  operation: [
-    "VipsForeignLoadJpegBuffer",
-    "VipsForeignLoadPngBuffer",
-    "VipsForeignLoadWebpBuffer",
-    "VipsForeignLoadNsgifBuffer",
-    "VipsForeignLoadHeifBuffer",
-  ],
+  operation: ["Jpeg", "Png", "Webp", "Nsgif", "Heif"].flatMap((format) => [
+    `VipsForeignLoad${format}Buffer`,
+    `VipsForeignLoad${format}File`,
+  ]),
 });
 // One thread per image: how many run at once is decided in transforms.ts, and a cache of ours outlives the process.
 sharp.concurrency(1);
@@ -32,11 +29,14 @@ export interface Image {
   type: string;
 }
 
+/** Bytes, or the path of a file. */
+type Source = Buffer | string;
+
 /**
  * @param options what to make of it; without `f` it becomes WebP or keeps its own format
  * @throws UnreadableImage for what is broken, too large, or in a format that is not read
  */
-export async function transformImage(source: Buffer, options: TransformOptions, webp: boolean): Promise<Image> {
+export async function transformImage(source: Source, options: TransformOptions, webp: boolean): Promise<Image> {
   try {
     const known = await sizeOf(source);
     const format = options.f ?? (webp ? "webp" : outputOf(known.format));
@@ -65,7 +65,7 @@ interface Size {
 }
 
 /** All frames count, before any is decoded: a small file can hold many. */
-async function sizeOf(source: Buffer): Promise<Size> {
+async function sizeOf(source: Source): Promise<Size> {
   const { format = "png", pages = 1, autoOrient } = await sharp(source, { limitInputPixels: false }).metadata();
   const { width, height } = autoOrient;
   if (width * height * pages > maxPixels) throw new Error(`${width} by ${height} pixels, ${pages} frames`);

@@ -53,11 +53,19 @@ export function createTransforms(storage: Pick<Storage, "driver" | "log">, finde
   }
 
   async function make(object: StorageObject, options: TransformOptions, webp: boolean): Promise<Image | null> {
-    const source = await storage.driver.readWhole(objectKey(object.id));
+    const key = objectKey(object.id);
+    // A path where there is one: megabytes that pass through JavaScript's memory cost as much again in collecting them.
+    const source = storage.driver.pathOf?.(key) ?? (await storage.driver.readWhole(key));
     if (!source) return null;
     // Loaded with the first image: many processes never see one.
     const { transformImage } = await import("./image-engine.ts");
-    return transformImage(source, options, webp);
+    try {
+      return await transformImage(source, options, webp);
+    } catch (error) {
+      // Deleted before it was read, or while it was.
+      if (await finder.find(object.id, true)) throw error;
+      return null;
+    }
   }
 
   /** What cannot be kept, on a full disk for example, is sent all the same and made again. */

@@ -21,6 +21,8 @@ export interface StorageDriver {
   read(key: string, range?: ByteRange): Promise<Readable | null>;
   /** All of it, for what fits into memory. @returns null when there is nothing under the key */
   readWhole(key: string): Promise<Buffer | null>;
+  /** Where the bytes lie, whether they do or not, when they are a file of this machine. */
+  pathOf?(key: string): string;
   /** What is not there is deleted already. */
   delete(key: string): Promise<void>;
   /** Deletes all keys that begin so. */
