@@ -9,7 +9,7 @@
 -- few here and would double the index.
 --
 -- A claim with a vector also gets the chunks whose vectors are nearest, with at least their best sentence each. Those are
--- compared one by one, 384 numbers in about 40 microseconds: meant for scopes, or documents, of some thousand chunks.
+-- compared one by one, 384 numbers in about 70 microseconds: meant for scopes, or documents, of some thousand chunks.
 --
 -- SECURITY DEFINER, for the index's sake: matching words is no leakproof operator, so that under a policy PostgreSQL reads
 -- every chunk of the scope and looks at the words last. `scoped` below therefore says what the policies of svc.rag_chunks
