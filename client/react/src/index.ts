@@ -5,4 +5,5 @@ export { useAuth } from "./use-auth.ts";
 export { type UseMutationOptions, useMutation } from "./use-mutation.ts";
 export { skip, type UseQueryOptions, useQuery, useSuspenseQuery } from "./use-query.ts";
 export { useRealtimeStatus } from "./use-realtime-status.ts";
+export { type UploadState, type UseUploadOptions, type UseUploadResult, useUpload } from "./use-upload.ts";
 export { useWorkflow, type WorkflowView } from "./use-workflow.ts";

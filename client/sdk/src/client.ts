@@ -13,6 +13,7 @@ import { type Seen, WatchedQuery } from "./realtime/watched-query.ts";
 import { failure, request, type Transport } from "./request.ts";
 import { convertRows } from "./rows.ts";
 import { pieces } from "./stream.ts";
+import type { UploadOptions } from "./upload.ts";
 import { decode, encode } from "./wire.ts";
 
 export interface SvcClientOptions<Api extends Operations = Operations> {
@@ -103,6 +104,18 @@ export interface SvcClient<Api extends Operations = Operations> {
    * for await (const part of client.stream("/api/story")) text += part;
    */
   stream(path: string, init?: RouteInit): AsyncIterable<string>;
+  /**
+   * Uploads a file of any size as the signed-in user's, over several requests: a disconnect costs what was on its way,
+   * and what has arrived waits a day.
+   *
+   * @returns the storage id
+   * @throws SvcError by code, NETWORK_ERROR when nothing arrived for all its tries; or the signal's reason
+   * @example
+   * const { id } = await client.upload(file, { onProgress: ({ sent, size }) => show(sent / size) });
+   */
+  upload(file: Blob, options?: UploadOptions): Promise<{ id: string }>;
+  /** Gives an upload up that is not finished. @param id from its `onStart` */
+  cancelUpload(id: string): Promise<void>;
 }
 
 /**
@@ -219,10 +232,15 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
         return send(await auth["~svc"].credentials(signal));
       });
     },
+    upload: async (file, given) => (await uploads()).upload(client.fetch, file, given),
+    cancelUpload: async (id) => (await uploads()).cancelUpload(client.fetch, id),
     stream: (path, init) => pieces(() => client.fetch(path, init), init?.signal ?? undefined),
   };
   return client;
 }
+
+// Most pages upload nothing.
+const uploads = () => import("./upload.ts");
 
 function toBody(name: string, args: unknown, watch?: true): string | FormData {
   const { json, meta, maps, files } = encode({ name, args });

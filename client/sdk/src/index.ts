@@ -22,3 +22,4 @@ export {
 } from "./operation.ts";
 export type { RealtimeStatus } from "./realtime/connection.ts";
 export type { Conversions } from "./rows.ts";
+export type { UploadOptions, UploadProgress } from "./upload.ts";

@@ -1,0 +1,125 @@
+/**
+ * Uploads that go on after a disconnect, by the tus protocol: the service says how far it is, and gets the rest in
+ * pieces. Loaded with the first upload.
+ * Next hop: `client.fetch`.
+ */
+import type { RouteInit } from "./client.ts";
+import { SvcError } from "./error.ts";
+import { withRetries } from "./patience.ts";
+import { toError } from "./request.ts";
+
+export interface UploadOptions {
+  /** What it is called. (Default: the file's own name, else "file") */
+  name?: string;
+  /** (Default: "private") */
+  visibility?: "private" | "public";
+  /** Goes on with an upload that was begun earlier, also by another page. (Default: a new one) */
+  id?: string;
+  /** Told the upload's id as soon as there is one: what `id` takes later. */
+  onStart?: (id: string) => void;
+  /** Told after every piece, in bytes. */
+  onProgress?: (progress: UploadProgress) => void;
+  /** Ends sending; what has arrived waits a day for the rest. The upload then rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** Tries after the first one without a byte more, half a minute and longer together. (Default: 8) */
+  retries?: number;
+}
+
+export interface UploadProgress {
+  /** What the service has. */
+  sent: number;
+  size: number;
+}
+
+type Fetch = (path: string, init: RouteInit) => Promise<Response>;
+
+const path = "/api/storage/uploads";
+const tus = { "tus-resumable": "1.0.0" };
+
+/** In bytes. A piece should take about a second: then progress is seen, and little is sent twice. */
+const [smallest, largest] = [256 * 1024, 16 * 1024 * 1024];
+
+export async function upload(fetch: Fetch, file: Blob, options: UploadOptions = {}): Promise<{ id: string }> {
+  const { retries = 8, onProgress = () => {}, signal = new AbortController().signal } = options;
+  const persist = <T>(run: () => Promise<T>): Promise<T> => {
+    signal.throwIfAborted();
+    return withRetries(retries, signal, () => run().catch(passing));
+  };
+  const send = async (to: string, init: RouteInit) => {
+    const response = await fetch(to, { ...init, headers: { ...tus, ...init.headers }, signal });
+    return response.ok ? response : fail(response);
+  };
+  const id = options.id ?? (await persist(() => begin(send, file, options)));
+  options.onStart?.(id);
+
+  let offset: number | undefined;
+  let piece = smallest;
+  while (offset !== file.size) {
+    offset = await persist(async () => {
+      // Known from the last answer, or asked for: after a failure nobody knows how much arrived.
+      const from = offset ?? (await askOffset(send, id, file.size));
+      offset = undefined;
+      onProgress({ sent: from, size: file.size });
+      if (from === file.size) return from;
+      const started = performance.now();
+      const headers = { "content-type": "application/offset+octet-stream", "upload-offset": String(from) };
+      const body = file.slice(from, from + piece);
+      const now = offsetOf(await send(`${path}/${id}`, { method: "PATCH", headers, body }));
+      const seconds = (performance.now() - started) / 1000;
+      piece = Math.round(Math.min(largest, Math.max(smallest, piece * Math.min(2, 1 / seconds))));
+      return now;
+    });
+  }
+  onProgress({ sent: file.size, size: file.size });
+  return { id };
+}
+
+/** Gives an upload up, and what has arrived of it. One that is finished, or unknown, is left as it is. */
+export async function cancelUpload(fetch: Fetch, id: string): Promise<void> {
+  const response = await fetch(`${path}/${id}`, { method: "DELETE", headers: tus });
+  if (!response.ok && response.status !== 404) await fail(response);
+}
+
+type Send = (to: string, init: RouteInit) => Promise<Response>;
+
+async function begin(send: Send, file: Blob, { name, visibility = "private" }: UploadOptions): Promise<string> {
+  const metadata = {
+    filename: name ?? (file as Partial<File>).name ?? "file",
+    filetype: file.type,
+    visibility,
+  };
+  const pairs = Object.entries(metadata).map(([key, value]) => `${key} ${base64(value)}`);
+  const headers = { "upload-length": String(file.size), "upload-metadata": pairs.join(",") };
+  const response = await send(path, { method: "POST", headers });
+  const id = response.headers.get("location")?.split("/").at(-1);
+  return id ?? fail(response);
+}
+
+async function askOffset(send: Send, id: string, size: number): Promise<number> {
+  const response = await send(`${path}/${id}`, { method: "HEAD" });
+  if (response.headers.get("upload-length") !== String(size)) {
+    throw new SvcError("BAD_REQUEST", "This is not the file that the upload was begun with.");
+  }
+  return offsetOf(response);
+}
+
+const offsetOf = (response: Response) => Number(response.headers.get("upload-offset"));
+
+/** As UTF-8, for names in any language. */
+const base64 = (text: string) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+
+const byStatus: Record<number, string> = { 401: "UNAUTHORIZED", 403: "FORBIDDEN", 404: "NOT_FOUND" };
+
+async function fail(response: Response): Promise<never> {
+  const text = await response.text();
+  const code = byStatus[response.status];
+  // Answers to HEAD have no body.
+  if (!text && code) throw new SvcError(code, "This upload cannot be continued.", { status: response.status });
+  throw toError(response, text);
+}
+
+/** What a second look mends: another request came first, or the last answer took too long. */
+function passing(error: unknown): never {
+  const isPassing = error instanceof SvcError && (error.code === "TIMEOUT" || error.code === "CONFLICT");
+  throw isPassing ? new SvcError("UNAVAILABLE", error.message, { status: error.status, cause: error }) : error;
+}
