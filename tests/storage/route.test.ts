@@ -128,7 +128,15 @@ describe("a public object", () => {
     const etag = (await get(`/api/storage/${open}`)).headers.get("etag") as string;
     const again = await get(`/api/storage/${open}`, { "if-none-match": etag });
     expect([again.status, await again.text()]).toEqual([304, ""]);
-    expect((await get(`/api/storage/${open}`, { "if-none-match": '"other"' })).status).toBe(200);
+    for (const known of [`W/${etag}`, `"other", ${etag}`, "*"]) {
+      for (const method of ["GET", "HEAD"]) {
+        const headers = { "if-none-match": known, range: "bytes=0-1" };
+        expect([known, (await get(`/api/storage/${open}`, headers, method)).status]).toEqual([known, 304]);
+      }
+    }
+    for (const other of ['"other"', etag.slice(1, -1), `"${etag}"`]) {
+      expect([other, (await get(`/api/storage/${open}`, { "if-none-match": other })).status]).toEqual([other, 200]);
+    }
   });
 
   test("answers HEAD with the headers of GET, and no body", async () => {
@@ -146,6 +154,19 @@ describe("a public object", () => {
     ["bytes=0-1,5-6", 200, "0123456789", null],
     ["lines=0-1", 200, "0123456789", null],
     ["nonsense", 200, "0123456789", null],
+    ["bytes=0-", 206, "0123456789", "bytes 0-9/10"],
+    ["bytes=9-9", 206, "9", "bytes 9-9/10"],
+    ["bytes=-99", 206, "0123456789", "bytes 0-9/10"],
+    ["BYTES=1-2", 206, "12", "bytes 1-2/10"],
+    ["bytes=0-99999999999999999999", 206, "0123456789", "bytes 0-9/10"],
+    ["bytes=99999999999999999999-", 416, "", "bytes */10"],
+    ["bytes=-0", 416, "", "bytes */10"],
+    ["bytes=", 200, "0123456789", null],
+    ["bytes=-", 200, "0123456789", null],
+    ["bytes=a-b", 200, "0123456789", null],
+    ["bytes=0x1-2", 200, "0123456789", null],
+    ["bytes=1.5-2", 200, "0123456789", null],
+    ["bytes=--1", 200, "0123456789", null],
   ];
   test.each(ranges)("answers Range: %s with %i", async (range, status, body, contentRange) => {
     const response = await get(`/api/storage/${open}`, { range });
@@ -156,9 +177,26 @@ describe("a public object", () => {
     ]);
   });
 
-  test("ignores a range of another version", async () => {
-    const response = await get(`/api/storage/${open}`, { range: "bytes=0-3", "if-range": '"another"' });
-    expect([response.status, await response.text()]).toEqual([200, "0123456789"]);
+  test("sends a range of the version that the client has, and everything of another one", async () => {
+    const etag = (await get(`/api/storage/${open}`)).headers.get("etag") as string;
+    const versions = { [etag]: 206, '"another"': 200, [`W/${etag}`]: 200, "Sat, 21 Nov 2026 12:00:00 GMT": 200 };
+    for (const [version, status] of Object.entries(versions)) {
+      const response = await get(`/api/storage/${open}`, { range: "bytes=0-3", "if-range": version });
+      expect([version, response.status, await response.text()]).toEqual([
+        version,
+        status,
+        status === 206 ? "0123" : "0123456789",
+      ]);
+    }
+  });
+
+  test("answers HEAD without a range, which is GET's alone", async () => {
+    const head = await get(`/api/storage/${open}`, { range: "bytes=0-3" }, "HEAD");
+    expect([head.status, head.headers.get("content-length"), head.headers.get("content-range")]).toEqual([
+      200,
+      "10",
+      null,
+    ]);
   });
 
   const pages = ["text/html", "image/svg+xml", "application/xhtml+xml", "text/xml", "application/javascript"];
@@ -180,4 +218,40 @@ describe("a public object", () => {
 
 test.each(["nonsense", "..%2f..%2fetc%2fpasswd", "%00", "a".repeat(5000)])("an id such as %s is 404", async (id) => {
   expect((await get(`/api/storage/${id}`)).status).toBe(404);
+});
+
+describe("requests that arrive together", () => {
+  test("get each its own answer, whatever the others have grants for", async () => {
+    const { url } = await grant(mine);
+    const wanted: [string, number, string][] = Array.from({ length: 30 }, (_, index): [string, number, string][] => [
+      [`/api/storage/${open}`, 200, "0123456789"],
+      [`/api/storage/${mine}`, 404, ""],
+      [url, 200, "0123456789"],
+      [`${url.slice(0, -1)}${index % 2 ? "" : "!"}`, 404, ""],
+      [`/api/storage/${crypto.randomUUID()}`, 404, ""],
+      [url.replace(mine, open), 200, "0123456789"],
+    ]).flat();
+    const answers = await Promise.all(
+      wanted.map(async ([path]) => {
+        const response = await get(path);
+        return [path, response.status, response.status === 200 ? await response.text() : ""];
+      }),
+    );
+    expect(answers).toEqual(wanted);
+  });
+
+  test("see what was committed before the last of them, however many ask", async () => {
+    const id = await stored(svc, ann, new File(["now and then"], "a.txt"), { visibility: "public" });
+    let done = false;
+    const crowd = Array.from({ length: 20 }, async () => {
+      while (!done) await (await get(`/api/storage/${id}`)).arrayBuffer();
+    });
+    for (let round = 0; round < 20; round++) {
+      const visibility = round % 2 ? "public" : "private";
+      await svc.mutate(ann, "files.setVisibility", { id, visibility });
+      expect([round, (await get(`/api/storage/${id}`)).status]).toEqual([round, round % 2 ? 200 : 404]);
+    }
+    done = true;
+    await Promise.all(crowd);
+  });
 });

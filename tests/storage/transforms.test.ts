@@ -1,0 +1,129 @@
+/** How pictures are made when many ask at once, and when they are deleted meanwhile. The store can be told to wait. */
+import { createHash, randomUUID } from "node:crypto";
+import pg from "pg";
+import sharp from "sharp";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createLog } from "../../src/service/log.ts";
+import { DiskDriver } from "../../src/storage/drivers/disk.ts";
+import type { StorageDriver } from "../../src/storage/drivers/driver.ts";
+import { ObjectFinder } from "../../src/storage/find-objects.ts";
+import { objectKey, removeBytes, type StorageObject, transformPrefix } from "../../src/storage/storage.ts";
+import { createTransforms } from "../../src/storage/transforms.ts";
+import { database } from "../support/database.ts";
+import { bytesFolder } from "../support/files.ts";
+
+const db = database();
+const disk = new DiskDriver(bytesFolder());
+let pool: pg.Pool;
+let picture: Buffer;
+
+beforeAll(async () => {
+  pool = new pg.Pool({ connectionString: db.urls.system });
+  picture = await sharp({ create: { width: 90, height: 60, channels: 3, background: "#2060c0" } })
+    .png()
+    .toBuffer();
+});
+afterAll(() => pool.end());
+
+async function stored(): Promise<StorageObject> {
+  const object = {
+    id: randomUUID(),
+    name: "a.png",
+    size: picture.length,
+    type: "image/png",
+    visibility: "public",
+  } as const;
+  await disk.put(objectKey(object.id), [picture] as unknown as AsyncIterable<Uint8Array>);
+  await db.sql(
+    "insert into svc.storage_objects (id, name, size, type, visibility, sha256) values ($1, $2, $3, $4, $5, $6)",
+    [...Object.values(object), createHash("sha256").update(picture).digest("hex")],
+  );
+  return object;
+}
+
+/** A disk that says what is read, and gives originals only when it is let. It has no paths, like a store elsewhere. */
+function slowStore() {
+  const read: string[] = [];
+  const { promise: open, resolve: letGo } = Promise.withResolvers<void>();
+  const driver: StorageDriver = {
+    put: (...args) => disk.put(...args),
+    read: (...args) => disk.read(...args),
+    delete: (key) => disk.delete(key),
+    deleteAll: (prefix) => disk.deleteAll(prefix),
+    list: (prefix) => disk.list(prefix),
+    sweepLeftovers: (before) => disk.sweepLeftovers(before),
+    async readWhole(key) {
+      if (!key.startsWith("objects/")) return disk.readWhole(key);
+      const bytes = await disk.readWhole(key);
+      read.push(key);
+      await open;
+      return bytes;
+    },
+  };
+  const transforms = createTransforms({ driver, log: createLog("silent") }, new ObjectFinder(pool));
+  return { transforms, read, letGo };
+}
+
+const keptOf = async ({ id }: StorageObject) => {
+  const keys: string[] = [];
+  for await (const { key } of disk.list(transformPrefix(id))) keys.push(key);
+  return keys.length;
+};
+
+test("fifty who ask for the same at once get one and the same, which is made once", async () => {
+  const object = await stored();
+  const { transforms, read, letGo } = slowStore();
+  const asked = Array.from({ length: 50 }, () => transforms.get(object, { w: 30, f: "webp" }, false));
+  await expect.poll(() => read.length).toBe(1);
+  letGo();
+  const images = await Promise.all(asked);
+  expect(new Set(images).size).toBe(1);
+  expect((await sharp(images[0]?.bytes).metadata()).width).toBe(30);
+  // Whoever comes later gets it as well, and so does another process, from the store.
+  await transforms.get(object, { w: 30, f: "webp" }, true);
+  await slowStore().transforms.get(object, { w: 30, f: "webp" }, false);
+  expect([read.length, await keptOf(object)]).toEqual([1, 1]);
+});
+
+test("two are made at once and a hundred wait; the next is told to come again, and nobody waits for ever", async () => {
+  const object = await stored();
+  const { transforms, read, letGo } = slowStore();
+  const asked = Array.from({ length: 102 }, (_, index) => transforms.get(object, { w: index + 1 }, false));
+  await expect.poll(() => read.length).toBe(2);
+  await expect(transforms.get(object, { w: 2_000 }, false)).rejects.toMatchObject({
+    code: "UNAVAILABLE",
+    retryAfter: 2,
+  });
+  expect(read.length).toBe(2);
+  letGo();
+  expect((await Promise.all(asked)).every((image) => image !== null)).toBe(true);
+  expect(await transforms.get(object, { w: 2_000 }, false)).not.toBeNull();
+});
+
+test("a picture that is deleted while it is made is sent to nobody, and nothing of it stays", async () => {
+  const object = await stored();
+  const { transforms, read, letGo } = slowStore();
+  const asked = transforms.get(object, { w: 30 }, false);
+  await expect.poll(() => read.length).toBe(1);
+  await db.sql("delete from svc.storage_objects where id = $1", [object.id]);
+  await removeBytes({ driver: disk }, object.id);
+  letGo();
+  expect([await asked, await keptOf(object)]).toEqual([null, 0]);
+});
+
+test("a picture whose file goes before it is opened is gone, not unreadable", async () => {
+  const object = await stored();
+  const transforms = createTransforms({ driver: disk, log: createLog("silent") }, new ObjectFinder(pool));
+  await db.sql("delete from svc.storage_objects where id = $1", [object.id]);
+  await removeBytes({ driver: disk }, object.id);
+  expect(await transforms.get(object, { w: 30 }, false)).toBeNull();
+});
+
+test("what fails is asked for again by the next", async () => {
+  const object = await stored();
+  await disk.put(objectKey(object.id), [Buffer.from("no picture")] as unknown as AsyncIterable<Uint8Array>);
+  const transforms = createTransforms({ driver: disk, log: createLog("silent") }, new ObjectFinder(pool));
+  await expect(transforms.get(object, { w: 30 }, false)).rejects.toThrow("cannot be read");
+  await disk.put(objectKey(object.id), [picture] as unknown as AsyncIterable<Uint8Array>);
+  expect(await transforms.get(object, { w: 30 }, false)).not.toBeNull();
+});
