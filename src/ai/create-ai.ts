@@ -49,7 +49,7 @@ export interface Ai {
     options: { query: string; documents: string[]; topK?: number } & CallOptions,
   ): Promise<{ index: number; document: string; score: number }[]>;
   vision: {
-    /** The text in an image. `markdown` where the model writes it. */
+    /** The text in an image. `markdown` where the model writes it, with HTML as text and harmless links alone. */
     extractText(
       options: { image: Uint8Array | ArrayBuffer | Blob; mediaType: string } & CallOptions,
     ): Promise<{ text: string; markdown?: string } & Billing>;
@@ -131,7 +131,7 @@ export function createAi(): Ai {
         return paid(call, { operation: "vision.extractText", model, estimate }, async (reservation) => {
           const { text, usage } = await extract(model, bytes, mediaType, signalFor(call, signal));
           const creditsCharged = await reservation.settle(usage);
-          const markdown = model.startsWith("local-") ? {} : { markdown: text };
+          const markdown = model.startsWith("local-") ? {} : { markdown: await harmless(text) };
           return { text, ...markdown, ...totalled(usage), creditsCharged, model };
         });
       },
@@ -140,6 +140,9 @@ export function createAi(): Ai {
     speech,
   };
 }
+
+/** What stands in an image may be meant for the browser that shows it. */
+const harmless = async (markdown: string) => (await import("../documents/neutralise.ts")).neutralise(markdown);
 
 /** @throws SvcError AI_NOT_CONFIGURED when the model's provider cannot do that */
 function able<K extends keyof Provider>(call: AiCall, model: string, what: K): NonNullable<Provider[K]> {

@@ -40,23 +40,32 @@ function decodeMarked(bytes: Buffer): string | null {
   return null;
 }
 
-/** Without a mark: text of mostly Latin letters has a zero in every other byte. */
+/**
+ * Without a mark: no other encoding has zeros in its text, and in UTF-16 every space and line end has one, always in the
+ * same half of the pair.
+ */
 function guessUtf16(bytes: Buffer): string | null {
-  const sample = bytes.subarray(0, 4096);
-  const zeros = [0, 0];
-  for (let at = 0; at < sample.length; at++) if (sample[at] === 0) zeros[at % 2] = (zeros[at % 2] ?? 0) + 1;
-  const [even = 0, odd = 0] = zeros;
-  if (odd > sample.length / 8 && even === 0) return "utf-16le";
-  return even > sample.length / 8 && odd === 0 ? "utf-16be" : null;
+  const sample = bytes.subarray(0, 65_536);
+  const zeros: [even: number, odd: number] = [0, 0];
+  for (let at = 0; at < sample.length; at++) if (sample[at] === 0) zeros[at % 2 === 0 ? 0 : 1]++;
+  const [even, odd] = zeros;
+  if (even === odd || bytes.length % 2 === 1) return null;
+  const encoding = odd > even ? "utf-16le" : "utf-16be";
+  const text = decode(sample, encoding) ?? "";
+  const usual = text.match(
+    /[\p{ASCII}\p{scx=Latn}\p{scx=Hang}\p{scx=Hani}\p{scx=Kana}\p{scx=Cyrl}\p{scx=Grek}\p{P}]/gu,
+  );
+  return (usual?.length ?? 0) > text.length * 0.95 ? encoding : null;
 }
 
 function decodeLegacy(bytes: Buffer): string | null {
   const korean = decodePairs(bytes, "cp949");
   const japanese = decodePairs(bytes, "cp932");
+  const western = decode(bytes, "windows-1252");
   const ranked = [
-    { text: korean, likelihood: korean === null ? 0 : koreanLikelihood(bytes) },
+    { text: korean, likelihood: korean === null || !looksKorean(korean) ? 0 : koreanLikelihood(bytes) },
     { text: japanese, likelihood: japanese === null ? 0 : japaneseLikelihood(japanese) },
-    { text: decode(bytes, "windows-1252"), likelihood: westernLikelihood(bytes) },
+    { text: western, likelihood: western === null ? 0 : westernLikelihood(western) },
   ].sort((one, other) => other.likelihood - one.likelihood);
   const [best] = ranked;
   return best && best.likelihood >= 0.6 ? best.text : null;
@@ -77,6 +86,21 @@ function koreanLikelihood(bytes: Buffer): number {
   return pairs === 0 ? 0 : standard / pairs;
 }
 
+/** Syllables that most of any Korean text is made of. */
+const everyday = new Set(
+  "이다는의에을가지고하로은한서를기도사리자대인그시어나해정아있일부으라장보수과제여전만면상조들주니었했요것적국관성원구공동세와게안오스연당우치선년월본할거며까려모학회경재번호명름김박최방법중문소계생비무용산내교분화발현신개위실물등표합된될영",
+);
+
+/** Chinese and Japanese have the same bytes for other signs: read as Korean they are syllables that nobody writes. */
+function looksKorean(text: string): boolean {
+  const syllables = text.match(/[가-힣]/g) ?? [];
+  const others = text.match(/[^\p{ASCII}가-힣]/gu)?.length ?? 0;
+  const usual = syllables.filter((one) => everyday.has(one)).length;
+  const share = usual / (syllables.length || 1);
+  // With many Hanja, what is left in Hangul is mostly endings.
+  return share >= (others > syllables.length ? 0.6 : 0.3);
+}
+
 /** Kana of full width and kanji; half-width katakana are what other encodings look like when read as Shift_JIS. */
 function japaneseLikelihood(text: string): number {
   const foreign = text.match(/\P{ASCII}/gu) ?? [];
@@ -85,17 +109,14 @@ function japaneseLikelihood(text: string): number {
   return foreign.length === 0 ? 0 : (good - half) / foreign.length - 0.05;
 }
 
-/** Accents are rare, and stand between letters. */
-function westernLikelihood(bytes: Buffer): number {
-  let high = 0;
-  let alone = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at] ?? 0;
-    if (byte < 0x80) continue;
-    high++;
-    if ((bytes[at - 1] ?? 0) < 0x80 && (bytes[at + 1] ?? 0) < 0x80 && byte >= 0x91) alone++;
-  }
-  return high > bytes.length / 5 || high === 0 ? 0 : (alone / high) * 0.9;
+/** Accents are rare and stand alone or in pairs; what they stand on is a letter, not a sign, as in encodings further east. */
+function westernLikelihood(text: string): number {
+  const high = text.match(/\P{ASCII}/gu)?.length ?? 0;
+  const good = text.match(
+    /(?<!\P{ASCII})[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u00ffŒœŠšŽžŸ‘’“”„–—…•€£§©®°·«»¡¿]{1,2}(?!\P{ASCII})/gu,
+  );
+  const share = (good ?? []).join("").length / (high || 1);
+  return high > 0 && high <= text.length / 5 && share >= 0.9 ? 0.85 : 0;
 }
 
 function isBinary(text: string): boolean {

@@ -202,6 +202,19 @@ test("vision.extractText sends the image and gives its text", async () => {
   expect(image.image_url.url).toBe(`data:image/png;base64,${Buffer.from("an image").toString("base64")}`);
 });
 
+test("the Markdown of an image is harmless, whatever the image says", async () => {
+  const content = "<script>alert(1)</script> [a](javascript:alert(1))";
+  provider.fault = (response) => {
+    const message = { role: "assistant", content };
+    const answer = { id: "1", created: 1, model: "m", choices: [{ index: 0, finish_reason: "stop", message }] };
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+    return true;
+  };
+  const { text, markdown } = (await svc.query(ann, "ai.extract")).body.json;
+  expect(text).toBe(content);
+  expect(markdown).not.toMatch(/<[a-z/]|javascript/i);
+});
+
 describe("speech", () => {
   test("synthesize stores the audio as a private object of the caller's", async () => {
     const { body } = await svc.mutate(ann, "ai.speak", { text: "hello" });
@@ -228,12 +241,24 @@ describe("speech", () => {
     expect((await svc.mutate(bob, "ai.transcribe", { storageId: audio.json.id })).status).toBe(404);
     const base = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
     const ai = { ...base.ai, ...settings, baseUrl: provider.url, apiKey: key };
-    await startWorker({ config: { ...base, ai, storage: { driver: "disk", dir } } });
+    const worker = await startWorker({ config: { ...base, ai, storage: { driver: "disk", dir } } });
     const look = async (user: User) => await svc.query(user, "ai.transcription", { id: body.json.id });
     await expect.poll(async () => (await look(ann)).body.json.status, { timeout: 15_000 }).toBe("completed");
     expect((await look(ann)).body.json.text).toBe("what was said");
     expect((await look(bob)).status).toBe(404);
+    await worker.stop();
   });
+});
+
+test("a transcription that nobody can make says so, and is not tried again and again", async () => {
+  const { body: audio } = await svc.mutate(ann, "ai.speak", { text: "hello" });
+  const { body } = await svc.mutate(ann, "ai.transcribe", { storageId: audio.json.id });
+  const base = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
+  const worker = await startWorker({ config: { ...base, storage: { driver: "disk", dir } } });
+  const look = async () => (await svc.query(ann, "ai.transcription", { id: body.json.id })).body.json;
+  await expect.poll(async () => (await look()).status, { timeout: 15_000 }).toBe("failed");
+  expect(await look()).toMatchObject({ text: null, error: "No AI provider is configured for this." });
+  await worker.stop();
 });
 
 describe("credits", () => {

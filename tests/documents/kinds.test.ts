@@ -28,6 +28,35 @@ describe("text", () => {
     expect(decodeText(iconv.encode(korean, encoding, { addBOM: true }))).toBe(korean);
   });
 
+  test.each([
+    [
+      "Korean, with Hanja",
+      "大韓民國은 民主共和國이다. 大韓民國의 主權은 國民에게 있다.",
+      ["cp949", "utf16le", "utf16be"],
+    ],
+    ["a table of names", "번호,성명\n1,김철수\n2,박영희\n", ["cp949", "utf16le", "utf16be"]],
+    ["Japanese", "名前,年齢\n佐藤太郎,30\n", ["shift_jis", "utf16le", "utf16be"]],
+    ["Russian", "Все люди рождаются свободными и равными.", ["utf16le", "utf16be"]],
+    ["German", "Alle Menschen sind frei und gleich an Würde geboren, müssen größer sein.", ["windows-1252", "utf16le"]],
+    ["Polish", "Wszyscy ludzie rodzą się wolni i równi pod względem swej godności. Są oni obdarzeni.", ["utf16le"]],
+    ["Chinese", "姓名,年龄\n张伟,30\n", ["utf16be"]],
+    ["more Chinese", "中华人民共和国公民在法律面前一律平等。\n国家尊重和保障人权。", []],
+  ])("%s is read in the encodings that are known, and in no other is it anything else", (_, text, known) => {
+    const encodings =
+      "cp949 shift_jis euc-jp gbk gb18030 big5 koi8-r windows-1251 windows-1252 iso-8859-2 windows-1250";
+    const outcome = (encoding: string) => {
+      const bytes = iconv.encode(text, encoding);
+      if (iconv.decode(bytes, encoding) !== text) return "not writable";
+      try {
+        return decodeText(bytes) === text ? "read" : "mojibake";
+      } catch {
+        return "refused";
+      }
+    };
+    expect(encodings.split(" ").filter((encoding) => outcome(encoding) === "mojibake")).toEqual([]);
+    expect(known.map(outcome)).toEqual(known.map(() => "read"));
+  });
+
   test("in Johab is refused", async () => {
     await expect(convertDocument(johab(korean), { filename: "a.txt" })).rejects.toMatchObject({
       code: "DOCUMENT_UNREADABLE",

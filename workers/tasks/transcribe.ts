@@ -60,7 +60,8 @@ export const transcribe = defineTask({
         throw error;
       }
     } catch (error) {
-      const isFinal = error instanceof SvcError && error.status < 500;
+      // A provider that is not set up is so for all attempts.
+      const isFinal = error instanceof SvcError && (error.status < 500 || error.code === "AI_NOT_CONFIGURED");
       if (!isFinal && job.attempt < job.maxAttempts) throw error;
       await end("failed", null, error instanceof SvcError ? error.message : "Something went wrong on our side.", null);
       job.log.warn({ err: error, transcription: id }, "transcription failed");
