@@ -2,6 +2,7 @@
 import { defineApi } from "@svc/core";
 import * as board from "./board.ts";
 import * as docs from "./docs.ts";
+import * as expenses from "./expenses.ts";
 import * as library from "./library.ts";
 import * as tasks from "./tasks.ts";
 
@@ -22,6 +23,10 @@ export default defineApi({
       ask: docs.ask,
       section: docs.section,
     },
+    expenses: expenses.expensesCrud,
+    fileExpense: expenses.file,
+    decideExpense: expenses.decide,
+    tellRun: expenses.tell,
     library: {
       add: library.add,
       list: library.list,
@@ -30,6 +35,7 @@ export default defineApi({
       ask: library.ask,
     },
   },
+  workflows: { approveExpense: expenses.approve },
   crons: { nightly: tasks.nightly, hourlyDocs: docs.hourly },
   httpRoutes: { boardText: board.boardText, hello: board.hello },
 });

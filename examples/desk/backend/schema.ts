@@ -1,6 +1,7 @@
 /** The desk's tables. Their policies stand in `../migrations/`, where a DBA reads them. */
 import { openRls, ownerRls } from "@svc/core";
-import { boolean, integer, pgTable, serial, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { sql } from "drizzle-orm";
+import { boolean, integer, pgPolicy, pgTable, serial, text, timestamp, uuid } from "drizzle-orm/pg-core";
 
 const instant = (name: string) => timestamp(name, { withTimezone: true });
 
@@ -42,4 +43,33 @@ export const guestbook = pgTable(
     createdAt: instant("created_at").notNull().defaultNow(),
   },
   () => openRls({ read: "anyone", write: "anyone" }),
+);
+
+const isOwner = sql`user_id = (select svc.current_user_id())`;
+
+/** What somebody paid and wants back. Colleagues see all of them: they decide on each other's. */
+export const expenses = pgTable(
+  "expenses",
+  {
+    id: serial("id").primaryKey(),
+    userId: text("user_id").notNull(),
+    purpose: text("purpose").notNull(),
+    cents: integer("cents").notNull(),
+    status: text("status", { enum: ["waiting", "approved", "refused", "expired"] })
+      .notNull()
+      .default("waiting"),
+    decidedBy: text("decided_by"),
+    runId: uuid("run_id"),
+    createdAt: instant("created_at").notNull().defaultNow(),
+    updatedAt: instant("updated_at").notNull().defaultNow(),
+  },
+  () => [
+    pgPolicy("select_colleague", { for: "select", to: "svc_authenticated", using: sql`true` }),
+    pgPolicy("insert_owner", {
+      for: "insert",
+      to: "svc_authenticated",
+      withCheck: sql`${isOwner} and status = 'waiting'`,
+    }),
+    pgPolicy("update_owner", { for: "update", to: "svc_authenticated", using: isOwner, withCheck: isOwner }),
+  ],
 );

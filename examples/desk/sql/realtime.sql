@@ -6,5 +6,6 @@
 select svc_private.publish_tables('[
   {"table":"\"public\".\"tasks\"","identity":["id","user_id"]},
   {"table":"\"public\".\"posts\"","identity":[]},
-  {"table":"\"public\".\"guestbook\"","identity":[]}
+  {"table":"\"public\".\"guestbook\"","identity":[]},
+  {"table":"\"public\".\"expenses\"","identity":[]}
 ]'::jsonb);

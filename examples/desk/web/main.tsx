@@ -10,6 +10,7 @@ import "./styles/controls.css";
 import "./styles/layout.css";
 import "./styles/lists.css";
 import "./styles/documents.css";
+import "./styles/expenses.css";
 
 const place = document.getElementById("app");
 if (!place) throw new Error("index.html has no element with the id app.");

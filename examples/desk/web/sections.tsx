@@ -8,6 +8,7 @@ import type { ComponentType, ReactNode } from "react";
 import { useSyncExternalStore } from "react";
 import { BoardPanel } from "./board/board-panel.tsx";
 import { DocsPanel } from "./docs/docs-panel.tsx";
+import { ExpensesPanel } from "./expenses/expenses-panel.tsx";
 import { LibraryPanel } from "./library/library-panel.tsx";
 import { TasksPanel } from "./tasks/tasks-panel.tsx";
 
@@ -57,6 +58,13 @@ export const sections: readonly Section[] = [
     icon: <path d="M5 4v16M9 4v16M13 4.5 17.5 4l2 15.5-4.5.5zM4 20h6" />,
     isPrivate: true,
     Panel: LibraryPanel,
+  },
+  {
+    id: "expenses",
+    name: "Expenses",
+    icon: <path d="M6 3.5h12V20l-2-1.5L14 20l-2-1.5L10 20l-2-1.5L6 20zM9 8h6M9 12h6" />,
+    isPrivate: true,
+    Panel: ExpensesPanel,
   },
 ];
 

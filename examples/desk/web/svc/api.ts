@@ -19,6 +19,11 @@ const guestbookColumns = {
   createdAt: "date",
 } as const;
 
+const expensesColumns = {
+  createdAt: "date",
+  updatedAt: "date",
+} as const;
+
 export const api = {
   tasks: {
     list: query<Procedures["tasks"]["list"]>("tasks.list", tasksColumns),
@@ -49,6 +54,11 @@ export const api = {
     prepare: mutation<Procedures["docs"]["prepare"]>("docs.prepare"),
     ask: query<Procedures["docs"]["ask"]>("docs.ask"),
     section: query<Procedures["docs"]["section"]>("docs.section"),
+  },
+  expenses: {
+    list: query<Procedures["expenses"]["list"]>("expenses.list", expensesColumns),
+    file: mutation<Procedures["fileExpense"]>("expenses.file"),
+    decide: mutation<Procedures["decideExpense"]>("expenses.decide"),
   },
   library: {
     add: mutation<Procedures["library"]["add"]>("library.add"),
