@@ -1,0 +1,24 @@
+/**
+ * The service in a process of its own, for tests that kill it and weigh it. Arguments: the databases' URLs as JSON, the
+ * folder of the bytes, the secret. Says where it listens over the channel.
+ */
+import { join } from "node:path";
+import { defineApi } from "../../src/define/api.ts";
+import { defineAuth } from "../../src/define/auth.ts";
+import { loadConfig } from "../../src/define/load-config.ts";
+import { createLog } from "../../src/service/log.ts";
+import { startService } from "../../src/service/service.ts";
+import * as schema from "../fixture/backend/schema.ts";
+
+const [urls = "{}", dir = "", secret = ""] = process.argv.slice(2);
+const config = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
+const { url } = await startService({
+  app: { api: defineApi({ procedures: {} }), auth: defineAuth({}), schema },
+  config: { ...config, port: 0, storage: { driver: "disk", dir } },
+  urls: JSON.parse(urls),
+  secrets: [secret],
+  log: createLog("silent"),
+  allowDrift: true,
+});
+process.send?.(url);
+process.on("disconnect", () => process.exit());
