@@ -116,7 +116,8 @@ describe("the rescue", () => {
     );
     await worker({ rescueEveryMs: 50 });
     await until(async () => (await job(id))?.attempts === 2);
-    await db.sql("select svc_private.cancel_any_job($1)", [id]);
+    // While it runs it cannot be cancelled; left alone it would end among the dead, and never leave the queue.
+    await until(async () => (await db.sql("select svc_private.cancel_any_job($1) as it", [id]))[0]?.it);
   });
 
   test("leaves a living worker's jobs alone, however long they take", async () => {
@@ -150,9 +151,7 @@ describe("the rescue", () => {
   });
 });
 
-// A known defect: cut several times within milliseconds, the worker sometimes takes no more jobs until it is started anew.
-// The cause is not found. `npm run chaos` shows it.
-describe.runIf(process.env.CHAOS_KILLS)("a worker whose connections are cut, again and again", () => {
+describe("a worker whose connections are cut, again and again", () => {
   test("does every job once, and its process lives on", { timeout: 120_000 }, async () => {
     await worker({ rescueEveryMs: 50 });
     const total = 200;
