@@ -5,10 +5,11 @@
  */
 import { EventEmitter } from "node:events";
 import { type JobHelpers, Logger as QueueLogger, runTaskList, type TaskList, type WorkerEvents } from "graphile-worker";
+import pg from "pg";
 import type { Logger } from "pino";
 import { sessionsOfUsers } from "../src/auth/find-user.ts";
 import type { EffectiveConfig } from "../src/define/config.ts";
-import { createPools, type Pools, type PoolUrls } from "../src/postgres/pools.ts";
+import { createPools, type PoolUrls } from "../src/postgres/pools.ts";
 import type { LoadedApp } from "../src/service/load-app.ts";
 import { createRuntime } from "../src/service/runtime.ts";
 import { startCrontab } from "./crontab.ts";
@@ -158,13 +159,16 @@ export function startWorker(options: WorkerOptions): Worker {
     );
     await crontab.close();
     hold(); // in case it never began
-    if (!(await Promise.race([graceful, after(config.limits.shutdownMs)]))) {
-      abandoned = true;
-      await giveBack(pools, pool.id, log).catch((error) => log.warn({ err: error }, "jobs are left to the rescue"));
-    }
+    abandoned = !(await Promise.race([graceful, after(config.limits.shutdownMs)]));
     await rescue.close();
     runtime.documents.children.close();
     await pools.close();
+    // Only now: a look at the queue that was under way would have taken them again.
+    if (abandoned) {
+      await giveBack(options.urls.system, pool.id, log).catch((err) =>
+        log.warn({ err }, "jobs are left to the rescue"),
+      );
+    }
     log.info("stopped");
   }
 }
@@ -220,9 +224,15 @@ const beforeFirstJob = (wait: () => Promise<void>) => ({
   worker: { hooks: { startWorker: wait } },
 });
 
-async function giveBack(pools: Pools, worker: string, log: Logger): Promise<void> {
-  const { rows } = await pools.system.query("select svc_private.return_jobs($1) as returned", [worker]);
-  log.warn({ jobs: rows[0].returned }, "some jobs did not end in time and were given back");
+async function giveBack(url: string, worker: string, log: Logger): Promise<void> {
+  const client = new pg.Client({ connectionString: url, application_name: "svc worker" });
+  try {
+    await client.connect();
+    const { rows } = await client.query("select svc_private.return_jobs($1) as returned", [worker]);
+    if (rows[0].returned > 0) log.warn({ jobs: rows[0].returned }, "some jobs did not end in time and were given back");
+  } finally {
+    await client.end();
+  }
 }
 
 const after = (milliseconds: number) =>

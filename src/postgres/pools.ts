@@ -3,6 +3,7 @@
  * `system`, the authentication library `auth`.
  * Next hop: `transaction.ts` and `statement.ts`, the only users of the request pool.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "pino";
 
@@ -32,6 +33,9 @@ export interface Pools {
   /** Closes all connections. Those still in use are broken: whoever holds one had its time to finish. */
   close(): Promise<void>;
 }
+
+/** In milliseconds: what a holder of a broken connection may take to give it back. One that never does is past waiting. */
+const givesBackWithin = 250;
 
 const connectionErrors = new WeakMap<object, Error>();
 
@@ -70,10 +74,18 @@ export function createPools(urls: PoolUrls, settings: PoolSettings, log: Logger)
     ...pools,
     async close() {
       const ended = Promise.all(Object.values(pools).map((pool) => pool.end()));
+      // What still runs fails with its connection, and gives it back itself: done for it, that would happen twice.
+      for (const client of held) destroySocket(client);
+      await Promise.race([ended, sleep(givesBackWithin, undefined, { ref: false })]);
       for (const client of held) client.release(true);
       await ended;
     },
   };
+}
+
+/** `pg` has no public way to break a connection without a goodbye. */
+function destroySocket(client: pg.PoolClient): void {
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }
 
 /**
