@@ -8,7 +8,7 @@ import { database } from "../support/database.ts";
 import { bearer, service, type User } from "../support/service.ts";
 import { Socket } from "../support/sockets.ts";
 
-const events = Number(process.env.CHAOS_EVENTS ?? 50);
+const events = process.env.CHAOS_ROUNDS ? 2_000 : 50;
 const db = database();
 const running = service(db);
 beforeAll(() => db.sql("set synchronous_commit to on"));

@@ -21,15 +21,18 @@ export class FlakyProxy {
   /** Asked for each connection. */
   fault: () => Fault = () => ({ kind: "none" });
 
-  private constructor(server: Server) {
+  readonly #port: number;
+
+  private constructor(server: Server, port: number) {
     this.#server = server;
+    this.#port = port;
   }
 
   /** @param target the origin to forward to */
   static async start(target: string): Promise<FlakyProxy> {
     const { hostname, port } = new URL(target);
     const server = createServer();
-    const proxy = new FlakyProxy(server);
+    const proxy = new FlakyProxy(server, Number(port));
     server.on("connection", (client) => proxy.#forward(client, hostname, Number(port)));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     return proxy;
@@ -42,6 +45,16 @@ export class FlakyProxy {
   /** Breaks every connection that is open. */
   breakAll(): void {
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Breaks some of the connections. @param share of them, from 0 to 1 */
+  breakSome(share: number): void {
+    for (const socket of this.#sockets) if (Math.random() < share) socket.destroy();
+  }
+
+  /** Where connections are forwarded to. */
+  get port(): number {
+    return this.#port;
   }
 
   async stop(): Promise<void> {

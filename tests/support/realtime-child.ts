@@ -1,0 +1,22 @@
+/** The fixture's service in a process of its own, for tests that kill it. Says "ready" over the channel. */
+import { join } from "node:path";
+import { defineApi } from "../../src/define/api.ts";
+import { defineAuth } from "../../src/define/auth.ts";
+import { loadConfig } from "../../src/define/load-config.ts";
+import { createLog } from "../../src/service/log.ts";
+import { startService } from "../../src/service/service.ts";
+import { crud } from "../fixture/backend/index.ts";
+import * as schema from "../fixture/backend/schema.ts";
+import { raisedLimits } from "./limits.ts";
+
+const [urls = "{}", secret = "", port = "0"] = process.argv.slice(2);
+const config = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
+const { url } = await startService({
+  app: { api: defineApi({ procedures: crud }), auth: defineAuth({}), schema },
+  config: { ...config, port: Number(port), limits: { ...config.limits, ...raisedLimits } },
+  urls: JSON.parse(urls),
+  secrets: [secret],
+  log: createLog("silent"),
+});
+process.send?.({ url });
+process.on("disconnect", () => process.exit());
