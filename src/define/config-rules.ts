@@ -21,8 +21,8 @@ export const bytes = () => whole(1024, INT32, "bytes", 1_048_576);
 export const fileBytes = () => whole(1024, 2 ** 40, "bytes", 1_073_741_824);
 export const milliseconds = () => whole(1, INT32, "milliseconds", 10_000);
 export const connections = () => whole(1, 1000, "connections", 10);
-export const attempts = (count: number) => {
-  const be = `a whole number of attempts from 1 to 1000000, for example ${count}, or false for no limit`;
+export const attempts = (count: number, what = "attempts") => {
+  const be = `a whole number of ${what} from 1 to 1000000, for example ${count}, or false for no limit`;
   return z.union([z.literal(false), integer(1, 1_000_000, be)], must(be)).default(count);
 };
 export const folder = () =>

@@ -117,6 +117,10 @@ export const fileSchema = z.strictObject({
       idleInTransactionMs: milliseconds().default(10_000),
       /** How long a stop waits for requests in flight, in milliseconds. (Default: 10000) */
       shutdownMs: milliseconds().default(10_000),
+      /** Requests per client address within a minute, to one process; false: no limit. (Default: 30000) */
+      requestsPerAddress: attempts(30_000, "requests"),
+      /** Requests per user within a minute, to one process; false: no limit. (Default: 6000) */
+      requestsPerUser: attempts(6_000, "requests"),
       /** Wrong passwords per account within 15 minutes, from networks it is not known by; false: no limit. (Default: 10) */
       signInsPerAccount: attempts(10),
       /** Wrong passwords per client address within 15 minutes; false: no limit. (Default: 100) */

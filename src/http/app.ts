@@ -17,6 +17,7 @@ import type { Metrics } from "./metrics.ts";
 import { observer, setCommonHeaders } from "./observe.ts";
 import type { OriginPolicy } from "./origin-policy.ts";
 import { type Endpoint, type ProcedureTransport, procedureEndpoint } from "./procedures.ts";
+import type { RequestLimits } from "./request-limits.ts";
 import { applicationRoutes } from "./routes.ts";
 import { staticFiles } from "./static-files.ts";
 
@@ -27,6 +28,7 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   files: Endpoint;
   uploads: Endpoint;
   origins: OriginPolicy;
+  requests: RequestLimits;
   log: Logger;
   metrics: Metrics;
   readiness: Readiness;
@@ -56,6 +58,11 @@ export function createApp(options: AppOptions): RequestListener {
   return (request, response) => {
     observe(request, response);
     if (cors(request, response)) return;
+    try {
+      if (!probes.has(pathOf(request.url ?? ""))) options.requests.countAddress(request);
+    } catch (error) {
+      return sendError(response, error);
+    }
     const endpoint = endpointOf(request);
     if (!endpoint) return app(request, response);
     endpoint(request, response).catch((error) => sendError(response, error));
@@ -69,6 +76,9 @@ export function createApp(options: AppOptions): RequestListener {
     return (method === "GET" || method === "HEAD") && isFilePath(path) ? options.files : undefined;
   }
 }
+
+/** Whoever looks whether we are well is never told to come later. */
+const probes = new Set(["/healthz", "/readyz", "/metrics"]);
 
 function pathOf(url: string): string {
   const query = url.indexOf("?");

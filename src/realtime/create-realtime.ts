@@ -2,6 +2,7 @@
  * Realtime, put together: the reader of the write-ahead log, the hub, and the endpoint for sockets.
  * Next hop: `replication.ts` → `transaction-events.ts` → `hub.ts` → `socket.ts`.
  */
+import type { IncomingMessage } from "node:http";
 import type { Router } from "express";
 import type { Logger } from "pino";
 import type { Authenticate, Session } from "../auth/session.ts";
@@ -22,6 +23,8 @@ export interface RealtimeOptions {
   url: string;
   origins: OriginPolicy;
   authenticate: Authenticate;
+  /** Refuses an address that asks too often. */
+  count(request: IncomingMessage): void;
   redeem(ticket: string): Promise<Session | null>;
   rerun: Rerun;
   runtime: Runtime;

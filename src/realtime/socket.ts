@@ -15,6 +15,8 @@ import type { Ended } from "./transaction-events.ts";
 export interface SocketOptions extends Omit<ConnectionOptions, "dropped"> {
   origins: OriginPolicy;
   authenticate: Authenticate;
+  /** Refuses an address that asks too often. */
+  count(request: IncomingMessage): void;
   /** The session of a ticket, once; null when it is none. */
   redeem(ticket: string): Promise<Session | null>;
   /** Somebody has connected. */
@@ -91,6 +93,7 @@ export class SocketEndpoint {
   /** Before the upgrade, so that a refused page learns nothing but that. */
   async #admit(request: IncomingMessage): Promise<Session | null> {
     const { origins, authenticate, redeem } = this.#options;
+    this.#options.count(request);
     const url = new URL(request.url ?? "/", origins.own);
     if (!paths.has(url.pathname)) throw new SvcError("NOT_FOUND");
     const { origin } = request.headers;

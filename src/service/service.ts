@@ -10,6 +10,7 @@ import type { EffectiveConfig } from "../define/config.ts";
 import { createApp } from "../http/app.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { createOriginPolicy } from "../http/origin-policy.ts";
+import { RequestLimits } from "../http/request-limits.ts";
 import { refuseDrift } from "../postgres/fingerprints.ts";
 import { createPools, type PoolUrls } from "../postgres/pools.ts";
 import { createRealtime } from "../realtime/create-realtime.ts";
@@ -75,7 +76,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       log,
     });
 
-    const { authenticate, once } = auth;
+    const { once } = auth;
+    const requests = new RequestLimits({ ...config.limits, trustProxy: config.trustProxy });
+    const authenticate = requests.countingUsers(auth.authenticate);
     const { procedures } = app.api["~svc"];
     const runtime = createRuntime(app, pools, config, options.secrets, log);
     const realtime = createRealtime({
@@ -83,6 +86,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       url: options.urls.replication,
       origins,
       authenticate,
+      count: (request) => requests.countAddress(request),
       redeem: (ticket) => redeemTicket(auth, ticket),
       rerun: publicRerun(runtime, procedures),
       runtime,
@@ -103,6 +107,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       uploads: uploadEndpoint(runtime.storage, authenticate),
       realtimeRoutes: [ticketEndpoint(once, authenticate), realtime.router],
       origins,
+      requests,
       runtime,
       limits: config.limits,
       log,

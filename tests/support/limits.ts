@@ -2,11 +2,13 @@
 import type { AttemptLimits } from "../../src/auth/attempts.ts";
 
 /** The most that can be configured, counted all the same; but ten thousand redemptions would wait for one row. */
-export const raisedLimits: AttemptLimits = {
+export const raisedLimits = {
+  requestsPerAddress: false,
+  requestsPerUser: false,
   signInsPerAccount: 1_000_000,
   signInsPerAddress: 1_000_000,
   signUpsPerAddress: 1_000_000,
   mailsPerAccount: 1_000_000,
   mailsPerAddress: 1_000_000,
   redemptionsPerAddress: false,
-};
+} as const satisfies AttemptLimits & Record<string, number | false>;

@@ -1,0 +1,85 @@
+/**
+ * How many requests one address, and one user, may send within a minute. Counted in this process alone: with several of them
+ * behind a balancer, so many times as much passes. It keeps one caller from taking all there is, and is no bill; attempts on
+ * passwords have counts of their own, in the database (`../auth/attempts.ts`).
+ * Next hop: `app.ts` counts addresses, `service.ts` users.
+ */
+import type { IncomingMessage } from "node:http";
+import { networkOf } from "../auth/client-address.ts";
+import type { Authenticate, Session } from "../auth/session.ts";
+import { SvcError } from "../errors/svc-error.ts";
+
+export interface RequestLimitOptions {
+  /** Per minute; false: no limit. */
+  requestsPerAddress: number | false;
+  requestsPerUser: number | false;
+  trustProxy: boolean | number;
+  /** In milliseconds since any moment. (Default: `performance.now`) */
+  now?: () => number;
+}
+
+/** In milliseconds. The window is everybody's: what was counted in it is forgotten at once. */
+const windowLength = 60_000;
+
+/** Callers that a window knows. Beyond it, new ones are counted together: memory stays bounded whoever comes. */
+const maxKnown = 100_000;
+const theRest = "";
+
+export class RequestLimits {
+  readonly #options: RequestLimitOptions;
+  readonly #now: () => number;
+  readonly #addresses = new Map<string, number>();
+  readonly #users = new Map<string, number>();
+  #end = 0;
+
+  constructor(options: RequestLimitOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /** @throws SvcError RATE_LIMITED, with the seconds until the window ends */
+  countAddress(request: IncomingMessage): void {
+    const { requestsPerAddress, trustProxy } = this.#options;
+    if (requestsPerAddress === false) return;
+    this.#count(this.#addresses, networkOf(addressOf(request, trustProxy)), requestsPerAddress);
+  }
+
+  /** The same for a user, wherever they come from, as soon as it is known who calls. */
+  countingUsers(authenticate: Authenticate): Authenticate {
+    const { requestsPerUser } = this.#options;
+    if (requestsPerUser === false) return authenticate;
+    const counted = (session: Session | null) => {
+      if (session) this.#count(this.#users, session.user.id, requestsPerUser);
+      return session;
+    };
+    return (headers, access) => {
+      const session = authenticate(headers, access);
+      return session instanceof Promise ? session.then(counted) : counted(session);
+    };
+  }
+
+  #count(counts: Map<string, number>, caller: string, limit: number): void {
+    const now = this.#now();
+    if (now >= this.#end) {
+      this.#addresses.clear();
+      this.#users.clear();
+      this.#end = now + windowLength;
+    }
+    const known = counts.has(caller) || counts.size < maxKnown ? caller : theRest;
+    const count = (counts.get(known) ?? 0) + 1;
+    counts.set(known, count);
+    if (count <= limit) return;
+    throw new SvcError("RATE_LIMITED", "Too many requests. Try again later.", {
+      retryAfter: Math.ceil((this.#end - now) / 1000),
+    });
+  }
+}
+
+/** What Express calls `request.ip`: calls by name never reach it (docs/adr/0004-calls-before-express.md). */
+export function addressOf({ socket, headers }: IncomingMessage, trustProxy: boolean | number): string | undefined {
+  const forwarded = headers["x-forwarded-for"];
+  if (trustProxy === false || typeof forwarded !== "string") return socket.remoteAddress;
+  // From the client to the nearest proxy, each having added whom it heard.
+  const chain = [...forwarded.split(",").map((address) => address.trim()), socket.remoteAddress];
+  return chain[trustProxy === true ? 0 : Math.max(0, chain.length - 1 - trustProxy)];
+}

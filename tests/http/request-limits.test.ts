@@ -1,0 +1,90 @@
+// If this file fails, one caller can take all there is, or is told to wait without being told how long.
+import { describe, expect, test } from "vitest";
+import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
+import { addressOf, RequestLimits } from "../../src/http/request-limits.ts";
+import { database } from "../support/database.ts";
+import { apiWith, service, type User } from "../support/service.ts";
+
+const { query } = createSvcProcedureBuilders();
+const ping = query
+  .name("test.ping")
+  .allowAnonymous()
+  .handler(() => 1);
+const limits = { requestsPerAddress: 40, requestsPerUser: 10 };
+const db = database();
+const running = service(db, apiWith({ procedures: { ping } }), { trustProxy: 1, limits } as object);
+
+/** From an address of one's own; the service believes one proxy. */
+const from = (address: string, user: User | null = null) =>
+  running.fetch("/api/query", {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "x-forwarded-for": address,
+      ...(user && { authorization: `Bearer ${user.token}` }),
+    },
+    body: JSON.stringify({ name: "test.ping" }),
+  });
+
+const expectRefused = ({ status, body, headers }: Awaited<ReturnType<typeof from>>) => {
+  expect([status, body.code]).toEqual([429, "RATE_LIMITED"]);
+  const seconds = Number(headers.get("retry-after"));
+  expect(seconds).toBeGreaterThanOrEqual(1);
+  expect(seconds).toBeLessThanOrEqual(60);
+};
+
+describe("requests", () => {
+  test("of one address are answered up to the limit, then refused with Retry-After; others go on", async () => {
+    for (let n = 0; n < 40; n++) expect((await from("192.0.2.1")).status).toBe(200);
+    expectRefused(await from("192.0.2.1"));
+    expect((await from("192.0.2.2")).status).toBe(200);
+    // Whoever looks whether the service is well is not told to wait, and routes of Express count as calls do.
+    const headers = { "x-forwarded-for": "192.0.2.1" };
+    expect((await running.fetch("/healthz", { headers })).status).toBe(200);
+    expect((await running.fetch("/api/realtime/ticket", { method: "POST", headers })).status).toBe(429);
+    expect((await running.fetch("/nothing", { headers })).status).toBe(429);
+  });
+
+  test("of one user are counted together, wherever they come from", async () => {
+    const [ann, bob] = [await running.signUp("ann"), await running.signUp("bob")];
+    for (let n = 0; n < 10; n++) expect((await from(`192.0.3.${n}`, ann)).status).toBe(200);
+    expectRefused(await from("192.0.3.99", ann));
+    expect((await from("192.0.3.99", bob)).status).toBe(200);
+  });
+});
+
+describe("the count", () => {
+  const request = (remoteAddress: string, forwarded?: string) =>
+    ({ socket: { remoteAddress }, headers: { "x-forwarded-for": forwarded } }) as never;
+
+  test("begins anew with the next minute", () => {
+    let now = 0;
+    const one = new RequestLimits({ requestsPerAddress: 2, requestsPerUser: false, trustProxy: false, now: () => now });
+    const count = () => one.countAddress(request("192.0.2.1"));
+    count();
+    count();
+    now = 59_000;
+    expect(count).toThrow(expect.objectContaining({ code: "RATE_LIMITED", retryAfter: 1 }));
+    now = 60_000;
+    count();
+  });
+
+  test("stays bounded in memory: beyond a hundred thousand addresses, new ones are counted together", () => {
+    const one = new RequestLimits({ requestsPerAddress: 5, requestsPerUser: false, trustProxy: false, now: () => 0 });
+    const address = (n: number) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`;
+    for (let n = 0; n < 100_005; n++) one.countAddress(request(address(n)));
+    expect(() => one.countAddress(request(address(200_000)))).toThrow(/Too many requests/);
+    one.countAddress(request(address(7)));
+  });
+
+  test.for<[boolean | number, string | undefined, string]>([
+    [false, "192.0.2.9", "127.0.0.1"],
+    [true, "192.0.2.9, 192.0.2.8", "192.0.2.9"],
+    [1, "192.0.2.9, 192.0.2.8", "192.0.2.8"],
+    [2, "192.0.2.9, 192.0.2.8", "192.0.2.9"],
+    [5, "192.0.2.9", "192.0.2.9"],
+    [1, undefined, "127.0.0.1"],
+  ])("with trustProxy %s, of %s it is %s", ([trustProxy, forwarded, address]) => {
+    expect(addressOf(request("127.0.0.1", forwarded), trustProxy)).toBe(address);
+  });
+});
