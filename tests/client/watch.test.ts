@@ -144,6 +144,27 @@ describe("a connection that is lost", () => {
   });
 });
 
+test("an answer that failed, all tries of it, is asked for again: no other event may come", async () => {
+  let broken = false;
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    if (broken && String(input).endsWith("/api/query")) throw new TypeError("broken");
+    return globalThis.fetch(input, init);
+  };
+  const auth = createAuthClient(running.url, { sessionTokenStorage: "memory" });
+  const client = createSvcClient({ api, baseUrl: running.url, auth, fetch });
+  open.push(client);
+  const user = await auth.signUp(`${crypto.randomUUID()}@example.com`, "correct horse", "Ann");
+  const { state } = watchTitles(client);
+  await live(client);
+  await expect.poll(() => state.results).toBeGreaterThan(0);
+  broken = true;
+  await insert(user.id, "told once");
+  await expect.poll(() => state.errors.length, { timeout: 20_000 }).toBe(1);
+  broken = false;
+  await expect.poll(() => state.titles, { timeout: 20_000 }).toEqual(["told once"]);
+  expect(client.realtime.getStatus()).toBe("live");
+});
+
 describe("who watches", () => {
   test("with a JWT that has run out gets a fresh one before the socket", async () => {
     const { auth, client } = await signedUp();

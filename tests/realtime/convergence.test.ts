@@ -54,14 +54,26 @@ async function show(name: string, team: string) {
   const user = await auth.signUp(`${name}-${crypto.randomUUID()}@example.com`, "correct horse", name);
   await client.mutate(api.memberships.create, { teamId: team });
   const shown = { notes: [] as string[], boards: [] as string[] };
+  const errors: string[] = [];
+  const fail = (error: unknown) => void errors.push(String(error));
   const args = { limit: 100, orderBy: "id", orderDir: "asc" } as const;
-  client.watch(api.notes.list, args, ({ data }) => {
-    shown.notes = data.map(({ title }) => title);
-  });
-  client.watch(api.team_boards.list, { ...args, filters: { teamId: team } }, ({ data }) => {
-    shown.boards = data.map(({ name }) => name);
-  });
-  return { user, team, shown };
+  client.watch(
+    api.notes.list,
+    args,
+    ({ data }) => {
+      shown.notes = data.map(({ title }) => title);
+    },
+    fail,
+  );
+  client.watch(
+    api.team_boards.list,
+    { ...args, filters: { teamId: team } },
+    ({ data }) => {
+      shown.boards = data.map(({ name }) => name);
+    },
+    fail,
+  );
+  return { user, team, shown, client, errors };
 }
 type Shown = Awaited<ReturnType<typeof show>>;
 
@@ -106,7 +118,13 @@ async function converge(everybody: Shown[]): Promise<number> {
   const start = performance.now();
   for (const one of everybody) {
     const wanted = await truth(one);
-    await expect.poll(() => one.shown, { timeout: 60_000, interval: 20 }).toEqual(wanted);
+    const about = () => `${one.user.email}, ${one.client.realtime.getStatus()}, ${one.errors.slice(-4).join("; ")}`;
+    await expect
+      .poll(() => one.shown, { timeout: 60_000, interval: 20 })
+      .toEqual(wanted)
+      .catch((error) => {
+        throw new Error(about(), { cause: error });
+      });
   }
   return performance.now() - start;
 }

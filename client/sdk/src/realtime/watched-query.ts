@@ -35,6 +35,9 @@ const debounce = 25;
 const lingering = 500;
 /** How often is asked while changes may not arrive. */
 const pollEvery = 5_000;
+/** After a fetch that failed for a while: the first wait, doubled each time, and the longest. */
+const firstRetry = 500;
+const longestRetry = 30_000;
 
 export class WatchedQuery {
   readonly #options: WatchedQueryOptions;
@@ -47,6 +50,9 @@ export class WatchedQuery {
   #meanwhile: string[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #poll: ReturnType<typeof setInterval> | undefined;
+  /** Fetches that failed, since one did not, and when the next is tried. */
+  #failures = 0;
+  #retry: ReturnType<typeof setTimeout> | undefined;
   #ended = false;
   #era = 0;
 
@@ -102,16 +108,22 @@ export class WatchedQuery {
 
   async #fetch(): Promise<unknown> {
     clearTimeout(this.#timer);
+    clearTimeout(this.#retry);
     this.#timer = undefined;
     const era = this.#era;
     try {
       const { result, snapshot } = await this.#options.fetch();
       if (era !== this.#era) throw new SvcError("UNAUTHORIZED", "Somebody else has signed in meanwhile.");
       this.#snapshot = snapshot === null ? null : new Snapshot(snapshot);
+      this.#failures = 0;
       this.#show(result);
       return result;
     } catch (error) {
-      if (era === this.#era) for (const watcher of [...this.#watchers]) watcher.error(error);
+      if (era === this.#era) {
+        for (const watcher of [...this.#watchers]) watcher.error(error);
+        // What it was asked for is still not known, and no event may come to ask again.
+        if (passes(error)) this.#tryAgain();
+      }
       throw error;
     }
   }
@@ -138,10 +150,18 @@ export class WatchedQuery {
   }
 
   #schedule(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.refetch().catch(() => {});
-    }, debounce);
+    this.#timer ??= setTimeout(() => this.#ask(), debounce);
+  }
+
+  #tryAgain(): void {
+    const longest = Math.min(firstRetry * 2 ** this.#failures++, longestRetry);
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => this.#ask(), Math.random() * longest);
+  }
+
+  #ask(): void {
+    this.#timer = undefined;
+    this.refetch().catch(() => {});
   }
 
   #pollWhileDegraded(): void {
@@ -161,9 +181,16 @@ export class WatchedQuery {
     this.#ended = true;
     const { connection, key, unused } = this.#options;
     clearTimeout(this.#timer);
+    clearTimeout(this.#retry);
     clearInterval(this.#poll);
     this.#stopFollowing();
     connection.forget(key);
     unused();
   }
+}
+
+/** Whether asking again later may go better: nothing is wrong with the question. */
+function passes(error: unknown): boolean {
+  const { status } = error instanceof SvcError ? error : { status: 0 };
+  return status < 400 || status >= 500 || status === 429;
 }
