@@ -11,9 +11,9 @@ const file = join(root, "sql/schema.dump.sql");
 const name = "svc_dump";
 
 const cluster = await openCluster({ directory: join(root, ".svc"), name: "test-auto" });
+const url = new URL(cluster.urls.admin);
+const admin = new pg.Client({ connectionString: url.href });
 try {
-  const url = new URL(cluster.urls.admin);
-  const admin = new pg.Client({ connectionString: url.href });
   await admin.connect();
   await admin.query(`drop database if exists ${name} with (force)`);
   await admin.query(`create database ${name}`);
@@ -21,7 +21,6 @@ try {
   await migrate({ adminUrl: url.href, platform: root });
   const fresh = await dumpSchema(url.href);
   await admin.query(`drop database ${name} with (force)`);
-  await admin.end();
 
   if (!process.argv.includes("--check")) await writeFile(file, fresh);
   else if ((await readFile(file, "utf8").catch(() => "")) === fresh) console.info("sql/schema.dump.sql is current.");
@@ -30,5 +29,7 @@ try {
     process.exitCode = 1;
   }
 } finally {
+  // Before the cluster stops: it would end this connection, and the error of that would hide what went wrong.
+  await admin.end();
   await cluster.stop();
 }

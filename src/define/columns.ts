@@ -5,7 +5,15 @@
  * Next hop: `crud.ts` checks input with this, `src/codegen/crud-sql.ts` writes SQL from it.
  */
 import { getTableColumns, is, SQL } from "drizzle-orm";
-import { type AnyPgColumn, PgArray, type PgColumn, PgDialect, PgEnumColumn, type PgTable } from "drizzle-orm/pg-core";
+import {
+  type AnyPgColumn,
+  getTableConfig,
+  PgArray,
+  type PgColumn,
+  PgDialect,
+  PgEnumColumn,
+  type PgTable,
+} from "drizzle-orm/pg-core";
 import { type WireKind, wireKind } from "./wire-kinds.ts";
 
 export interface ColumnDescription {
@@ -61,9 +69,12 @@ export function describeColumns(table: PgTable): ColumnDescription[] {
       kind,
       isArray,
       notNull: column.notNull,
-      defaultSql: defaultSql(column),
+      defaultSql: defaultSql(column) ?? nextNumber(table, base),
       values: base.enumValues,
-      managed: managedProperties.has(property) || column.generated !== undefined,
+      managed:
+        managedProperties.has(property) ||
+        column.generated !== undefined ||
+        column.generatedIdentity?.type === "always",
       unique: column.primary || column.isUnique,
       generate: column.defaultFn,
       toApplication: (value) =>
@@ -115,6 +126,14 @@ function defaultSql(column: AnyPgColumn): string | null {
   // What reaches a migration as `DEFAULT …` is the same text: no parameters in either.
   if (is(value, SQL)) return dialect.sqlToQuery(value.inlineParams()).sql;
   return literal(column.mapToDriverValue(value));
+}
+
+/** The next value of a serial or identity column, by the sequence that belongs to it. */
+function nextNumber(table: PgTable, column: PgColumn): string | null {
+  if (!column.getSQLType().endsWith("serial") && !column.generatedIdentity) return null;
+  const { schema = "public", name } = getTableConfig(table);
+  const quoted = [schema, name].map((part) => `"${part.replaceAll('"', '""')}"`).join(".");
+  return `nextval(pg_get_serial_sequence(${literal(quoted)}, ${literal(column.name)}))`;
 }
 
 /** A value as a SQL literal; the context of an assignment gives it its type. */
