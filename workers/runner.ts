@@ -13,6 +13,7 @@ import { createPools, type PoolUrls } from "../src/postgres/pools.ts";
 import type { LoadedApp } from "../src/service/load-app.ts";
 import { createRuntime } from "../src/service/runtime.ts";
 import { startCrontab } from "./crontab.ts";
+import { createQueuePools } from "./queue-pools.ts";
 import { startRescue } from "./rescue.ts";
 import type { RunningJob, Task, TaskServices } from "./task.ts";
 import { tasks } from "./tasks.ts";
@@ -55,11 +56,9 @@ export function startWorker(options: WorkerOptions): Worker {
   const { app, config, concurrency = defaultConcurrency } = options;
   const log = options.log.child({ component: "worker" });
   const chosen = choose(options.queues);
-  const pools = createPools(
-    options.urls,
-    { ...config.pool, ...config.limits, request: concurrency + 1, system: concurrency + 4, auth: 1 },
-    log,
-  );
+  const settings = { ...config.pool, ...config.limits, request: concurrency + 1, system: concurrency + 2, auth: 1 };
+  const pools = createPools(options.urls, settings, log);
+  const queue = createQueuePools(options.urls, settings, log);
   const runtime = createRuntime(app, pools, config, options.secrets, log);
   const services: TaskServices = { app, runtime, sessionOf: sessionsOfUsers(pools.system, app.auth) };
 
@@ -111,12 +110,13 @@ export function startWorker(options: WorkerOptions): Worker {
         gracefulShutdownAbortTimeout: Math.max(1, config.limits.shutdownMs / 2),
         preset: {
           plugins: [beforeFirstJob(() => held)],
-          // Otherwise the library does not handle the rejection when the database is away at the end of a job.
-          worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 },
+          // With a delay the library handles the rejection when the database is away at the end of a job. Jobs that are
+          // done are gone already (svc.finish_job), so what it says of them may wait and go together.
+          worker: { completeJobBatchDelay: 50, failJobBatchDelay: 0 },
         },
       },
       list,
-      pools.system,
+      queue.system,
     );
     const rescue = startRescue({
       url: options.urls.system,
@@ -162,7 +162,7 @@ export function startWorker(options: WorkerOptions): Worker {
     abandoned = !(await Promise.race([graceful, after(config.limits.shutdownMs)]));
     await rescue.close();
     runtime.documents.children.close();
-    await pools.close();
+    await Promise.all([pools.close(), queue.close()]);
     // Only now: a look at the queue that was under way would have taken them again.
     if (abandoned) {
       await giveBack(options.urls.system, pool.id, log).catch((err) =>

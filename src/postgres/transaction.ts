@@ -9,6 +9,7 @@ import { acquire, type Lease } from "./acquire.ts";
 import { databaseError, sqlState } from "./errors.ts";
 import type { Identity } from "./identity.ts";
 import { connectionError } from "./pools.ts";
+import { sendTogether } from "./send-together.ts";
 
 export type Access = "read" | "write";
 
@@ -85,6 +86,7 @@ export class RequestTransaction {
    */
   async asLogin(config: pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
     if (this.#identity.role === "svc_system") return this.query(config, values);
+    this.#lease?.then(({ client }) => sendTogether(client)).catch(() => {}); // the statements say so too
     const leaving = this.query({ name: "svc_role_none", text: "set local role none" });
     const answer = this.query(config, values);
     const returning = this.query({
@@ -177,6 +179,7 @@ export class RequestTransaction {
       await send({ text: `set local idle_in_transaction_session_timeout = ${Number(idleInTransactionMs)}` });
       return lease;
     }
+    sendTogether(lease.client);
     send(begin[this.#access]);
     send({
       ...enter,
