@@ -50,6 +50,9 @@ export function decodeForm(form: FormData): ProcedureCall {
   return asCall(deserialize(json, checkMeta(meta ?? []), checkPaths(maps ?? []), getFile));
 }
 
+/** `undefined`: 3 is its code among the types that JSON lacks. */
+const nothing = JSON.stringify({ json: null, meta: [[3]] });
+
 /** Encodes a handler's result as the body of the answer. @throws SvcError INTERNAL for a result that holds a file */
 export function encodeResult(result: unknown): string {
   const [json, meta, , blobs] = serializer.serialize(result);
@@ -58,6 +61,8 @@ export function encodeResult(result: unknown): string {
       cause: new Error("A procedure returned a file. Return its bytes from a route instead."),
     });
   }
+  // A handler that returns nothing: JSON has no word for it, and without one the answer would hold no result.
+  if (json === undefined) return nothing;
   return JSON.stringify(meta.length > 0 ? { json, meta } : { json });
 }
 

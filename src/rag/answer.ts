@@ -95,15 +95,16 @@ export function groundClaim(
     .filter((one) => one.conflicts.length === 0 && (bySupport(one) || isLike(one)))
     .filter(({ coverage }) => coverage >= (against?.coverage ?? 0))
     .sort((a, b) => b.support - a.support);
-  const isSupported = counted.some(
+  const supporting = counted.filter(
     (one) => one.support >= thresholds.supported && holdsSpecifics(claimText, passageOf(one)),
   );
+  const isSupported = supporting.length > 0;
   return {
     claimText,
     status: isSupported ? "supported" : counted.length > 0 ? "partially_supported" : "insufficient_evidence",
     confidence: round(confidenceOf(claimText, judged)),
-    // Words that say it need no help from words that are merely like it.
-    citations: citationsOf(isSupported ? counted.filter(bySupport) : counted).slice(0, citations),
+    // What says it needs no help from what says some of it.
+    citations: citationsOf(isSupported ? supporting : counted).slice(0, citations),
     conflicts: counted.length > 0 ? [] : (against?.conflicts ?? []),
   };
 }

@@ -34,11 +34,28 @@ function blocksOf(node: Node): Block[] {
   }
   if (node.type === "html" || node.type === "definition" || node.type === "thematicBreak") return [];
   const words = plainText(node).trim();
-  const text = node.type === "code" ? words : unwrap(words);
+  const text = node.type === "code" ? words : (tableRows(words) ?? unwrap(words));
   const start = node.position?.start.offset ?? 0;
   const end = node.position?.end.offset ?? start;
   if (node.type === "heading") return [{ level: node.depth, text, start, end }];
   return text === "" ? [] : [{ text, start, end }];
+}
+
+/** The rows of a table as lines that can be read and cited, without the one that parts its head; null where it is none. */
+function tableRows(text: string): string | null {
+  const lines = text.split("\n").map((line) => line.trim());
+  const isTable =
+    /^\|?(\s*:?-+:?\s*\|)+\s*(:?-+:?)?$/.test(lines[1] ?? "") && lines.every((line) => line.includes("|"));
+  if (!isTable) return null;
+  const rows = lines.toSpliced(1, 1).map((line) => line.replace(/^\||\|$/g, "").split("|"));
+  return rows
+    .map((cells) =>
+      cells
+        .map((cell) => cell.trim())
+        .filter(Boolean)
+        .join(" · "),
+    )
+    .join("\n");
 }
 
 /**

@@ -69,15 +69,18 @@ function chunksOf(blocks: Block[], place: Places): Chunk[] {
   const chunks: Chunk[] = [];
   let open: Chunk | undefined;
   for (const block of blocks) {
+    let before = 0;
     for (const [index, { start, end }] of sentences(block.text).entries()) {
       const sentence = block.text.slice(start, end);
+      const between = block.text.slice(before, start).includes("\n") ? "\n" : " ";
+      before = end;
       const isNextPage = open !== undefined && index === 0 && place.page(block.start) > open.pageEnd;
       if (!open || isNextPage || open.text.length + sentence.length > chunkCharacters) {
         open = { text: "", sentenceStarts: [], start: place.character(block.start), end: 0, pageStart: 0, pageEnd: 0 };
         open.pageStart = place.page(block.start);
         chunks.push(open);
       }
-      if (open.text !== "") open.text += index === 0 ? "\n\n" : " ";
+      if (open.text !== "") open.text += index === 0 ? "\n\n" : between;
       open.sentenceStarts.push(characters(open.text) + 1);
       open.text += sentence;
       open.end = place.character(block.end);

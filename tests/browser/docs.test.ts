@@ -41,7 +41,7 @@ if (!chromiumPath) {
 
     await ask(page, "A transaction that rolls back is never told.");
     await docs.getByText("The documents say so.").waitFor();
-    const passage = docs.getByRole("listitem").filter({ hasText: "Supports it" }).first();
+    const passage = docs.getByRole("listitem").filter({ hasText: "Says so" }).first();
     await passage.getByText("Realtime › What is told to whom").click();
     await passage.locator("mark", { hasText: "A transaction that rolls back is never told." }).waitFor();
     expect(await barriers(page)).toEqual([]);
@@ -55,6 +55,7 @@ if (!chromiumPath) {
       .first()
       .waitFor();
     expect(await docs.getByText(/^The documents/).count()).toBe(0);
+    expect(await docs.getByRole("alert").count()).toBe(0);
   });
 
   describe("a person's own documents", () => {
@@ -63,7 +64,7 @@ if (!chromiumPath) {
       ["Fees", "Every boat pays a mooring fee of 12 euros per night."],
     ];
 
-    test("are dropped, read, asked about by their owner alone, and removed", async () => {
+    test("are dropped, read, asked about by their owner alone, and removed", { timeout: 60_000 }, async () => {
       const page = await app.page();
       await signUp(page, "Ada");
       const library = await sectionOf(page, "Library");

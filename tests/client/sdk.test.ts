@@ -18,12 +18,18 @@ const upload = procedure.mutation
   .input(v.object({ note: v.string(), file: v.file() }))
   .handler(async ({ input }) => `${input.note}: ${(input.file as File).name} ${await input.file.text()}`);
 
-const running = service(database(), apiWith({ procedures: { echo, whoAmI, upload } }));
+const nothing = procedure.mutation
+  .name("test.nothing")
+  .allowAnonymous()
+  .handler(() => {});
+
+const running = service(database(), apiWith({ procedures: { echo, whoAmI, upload, nothing } }));
 
 const api = {
   echo: query<typeof echo>("test.echo"),
   whoAmI: query<typeof whoAmI>("test.whoAmI"),
   upload: mutation<typeof upload>("test.upload"),
+  nothing: mutation<typeof nothing>("test.nothing"),
   missing: query<typeof whoAmI>("test.missing"),
 };
 
@@ -63,6 +69,10 @@ describe("a client in token mode", () => {
     }
   });
 
+  test("gets nothing from a handler that returns nothing, and that is no error", async () => {
+    expect(await connect().client.mutate(api.nothing)).toBeUndefined();
+  });
+
   test("tells everybody who listens when the state changes", async () => {
     const { auth } = connect();
     const seen: boolean[] = [];
@@ -81,6 +91,7 @@ describe("arguments and results", () => {
   test.each<[string, unknown]>([
     ["plain JSON", { text: "plain", list: [1, null, true] }],
     ["dates and bigints", { at: new Date("2026-01-02T03:04:05.678Z"), big: 12345678901234567890n }],
+    ["nothing", undefined],
     ["holes in a list", [undefined, 1]],
     ["a map of sets", new Map([["a", new Set([1, 2])]])],
     ["NaN, a URL, a pattern", [Number.NaN, new URL("https://example.com/a?b#c"), /x\/y/gi]],

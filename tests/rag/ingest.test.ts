@@ -31,6 +31,13 @@ test("headings make sections, with the way from the top", async () => {
   ]);
 });
 
+test("rows of a table are lines of their own, without the signs that draw it", async () => {
+  await ingest({ markdown: "# Fees\n\n| Boat | Fee |\n|---|--:|\n| `Dinghy` | 5 euros |\n| Yacht | 12 euros |" });
+  expect(await db.sql("select text, sentence_starts from svc.rag_chunks")).toEqual([
+    { text: "Boat · Fee\nDinghy · 5 euros\nYacht · 12 euros", sentence_starts: [1, 12, 29] },
+  ]);
+});
+
 test("the same document again changes nothing", async () => {
   const first = await ingest();
   const tables = ["svc.rag_sources", "svc.rag_sections", "svc.rag_chunks"];

@@ -20,10 +20,11 @@ export function Answer({ from, text }: { from: "docs" | "library"; text: string 
   const { data, error, isPending, refetch } = useQuery(api[from].ask, { text });
   if (isPending) return <Skeleton rows={3} />;
   if (error) return <Problem error={error} retry={refetch} />;
-  const found = foundIn(data);
+  const claim = isQuestion(text) ? null : data.claim;
+  const found = foundIn(claim, data.passages);
   return (
     <div className="answer">
-      {data.claim && !isQuestion(text) && <Verdict claim={data.claim} />}
+      {claim && <Verdict claim={claim} />}
       {found.length === 0 ? (
         <Empty title="Nothing about it.">Try other words: it looks for words, not for meanings.</Empty>
       ) : (
@@ -38,12 +39,9 @@ export function Answer({ from, text }: { from: "docs" | "library"; text: string 
 }
 
 /** One for each section. */
-function foundIn({ claim, passages }: Answered): Found[] {
-  const cited = (claim?.citations ?? []).map(({ confidence, ...rest }) => ({
-    ...rest,
-    score: confidence,
-    cited: true,
-  }));
-  const all = [...cited, ...passages.map((one) => ({ ...one, cited: false }))];
+function foundIn(claim: Answered["claim"], passages: Answered["passages"]): Found[] {
+  const role = claim?.status === "supported" ? "Says so" : "Says some of it";
+  const cited = (claim?.citations ?? []).map(({ confidence, ...rest }) => ({ ...rest, score: confidence, role }));
+  const all: Found[] = [...cited, ...passages];
   return all.filter(({ sectionId }, at) => all.findIndex((other) => other.sectionId === sectionId) === at);
 }

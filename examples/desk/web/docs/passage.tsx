@@ -12,8 +12,8 @@ export interface Found {
   snippet: string;
   /** 0 to 1. */
   score: number;
-  /** Whether the verdict rests on it. */
-  cited: boolean;
+  /** What the verdict takes it for, when it rests on it. */
+  role?: string;
 }
 
 export function Passage({ found }: { found: Found }) {
@@ -28,7 +28,7 @@ export function Passage({ found }: { found: Found }) {
         <span aria-hidden="true" className="measure">
           <span style={{ width: `${percent}%` }} />
         </span>
-        {percent}% of your words{found.cited && <span className="count">Supports it</span>}
+        {percent}% of your words{found.role && <span className="count">{found.role}</span>}
       </p>
       <blockquote className="body">{found.snippet}</blockquote>
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>

@@ -19,7 +19,7 @@ export function LibraryPanel() {
   const announce = useAnnounce();
   const documents = useQuery(api.library.list);
   const runs = useQuery(api.workflows.list, { name: "rag.ingest", limit: 20 });
-  const add = useMutation(api.library.add, { onError: announce });
+  const add = useMutation(api.library.add, { onSuccess: () => runs.refetch(), onError: announce });
   const { refetch } = documents;
 
   const items = runs.data?.items ?? [];
