@@ -3,9 +3,8 @@
  * Next hop: `sql/ai/list_usage.sql`.
  */
 import { defineCommand } from "citty";
-import pg from "pg";
-import { DefinitionError } from "../define/definition-error.ts";
-import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
+import { cwdArgument, run, say } from "./command.ts";
+import { wholeNumber, withSystem } from "./inspect.ts";
 import { table } from "./table.ts";
 
 interface UsageRow {
@@ -30,13 +29,16 @@ const usage = defineCommand({
     limit: { type: "string", description: "Rows at most. (Default: 100)", default: "100" },
   },
   run: ({ args }) =>
-    run(args.cwd, async () => {
-      const [days, limit] = [numberOf("days", args.days), numberOf("limit", args.limit)];
-      const rows = await read(args.cwd, [args.user ?? null, args.model ?? null, days, limit]);
-      const head = ["day (UTC)", "user", "model", "calls", "tokens in", "tokens out", "credits", "reserved"];
-      process.stdout.write(table(head, rows.map(line)));
-      const sum = rows.reduce((total, row) => total + Number(row.charged), 0);
-      say(`${amount(String(sum))} credits in ${days === 1 ? "1 day" : `${days} days`}${more(rows.length, limit)}.`);
+    run(args.cwd, () => {
+      const [days, limit] = [wholeNumber("days", args.days), wholeNumber("limit", args.limit)];
+      return withSystem(args.cwd, async (pool) => {
+        const text = "select l.*, l.day::text as day from svc_private.list_usage($1, $2, $3, $4) l";
+        const { rows } = await pool.query<UsageRow>(text, [args.user ?? null, args.model ?? null, days, limit]);
+        const head = ["day (UTC)", "user", "model", "calls", "tokens in", "tokens out", "credits", "reserved"];
+        process.stdout.write(table(head, rows.map(line)));
+        const sum = rows.reduce((total, row) => total + Number(row.charged), 0);
+        say(`${amount(String(sum))} credits in ${days === 1 ? "1 day" : `${days} days`}${more(rows.length, limit)}.`);
+      });
     }),
 });
 
@@ -44,19 +46,6 @@ export const aiCommand = defineCommand({
   meta: { name: "ai", description: "What AI calls and paid conversions cost." },
   subCommands: { usage },
 });
-
-async function read(cwd: string, values: unknown[]): Promise<UsageRow[]> {
-  const cluster = await openDatabase(await readConfig(cwd));
-  const client = new pg.Client({ connectionString: cluster.urls.system, application_name: "svc ai" });
-  try {
-    await client.connect();
-    const text = "select l.*, l.day::text as day from svc_private.list_usage($1, $2, $3, $4) l";
-    return (await client.query<UsageRow>(text, values)).rows;
-  } finally {
-    await client.end();
-    await cluster.stop();
-  }
-}
 
 const line = (row: UsageRow): string[] => [
   row.day,
@@ -73,9 +62,3 @@ const line = (row: UsageRow): string[] => [
 const amount = (credits: string) => String(Number(Number(credits).toFixed(6)));
 
 const more = (rows: number, limit: number) => (rows === limit ? `, of the first ${limit} lines alone` : "");
-
-function numberOf(name: string, text: string): number {
-  const number = Number(text);
-  if (Number.isInteger(number) && number > 0 && number <= 10_000) return number;
-  throw new DefinitionError(`--${name} ${text} is no whole number from 1 to 10000.`);
-}

@@ -29,11 +29,14 @@ export async function withSystem(
   }
 }
 
+/** More rows, or days, than anybody reads. */
+const most = 1_000_000;
+
 /** @throws DefinitionError when it is none from `least` on */
 export function wholeNumber(option: string, text: string, least = 1): number {
   const value = Number(text);
-  if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least) return value;
-  throw new DefinitionError(`--${option} ${text} is no whole number from ${least}.`);
+  if (text.trim() !== "" && Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new DefinitionError(`--${option} ${text} is no whole number from ${least} to ${most}.`);
 }
 
 /** @returns null for an option that was not given @throws DefinitionError when it is none of those known */
