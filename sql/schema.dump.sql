@@ -373,7 +373,7 @@ grant insert, select to svc_anonymous
 grant delete, insert, select to svc_authenticated
 grant delete, insert, select, update to svc_system
 grant update (visibility) to svc_authenticated
-comment: Stored files. A row is written when its bytes are safe; bytes without a row are swept (src/storage/sweep.ts).
+comment: Stored files. A row is written when its bytes are safe; bytes without a row are swept (src/storage/sweep.ts). lint:allow grant_without_policy: who is not signed in is told "not found", as of what is not theirs.
 comment on id: Names the bytes in the driver, too; chosen before they are written.
 comment on user_id: The owner. Null: stored by the system, or by a call that nobody was signed in to.
 comment on name: What the uploader called it, cleaned. Never part of a path.

@@ -2,6 +2,7 @@
  * Removes bytes that no row speaks of: their transaction rolled back, their process died, or their row was deleted and
  * the bytes could not be. Run by a job; safe to run anywhere, at any time, by many.
  */
+import { isUuid } from "../define/uuid.ts";
 import { objectKey, removeBytes, type Storage } from "./storage.ts";
 import { uploadPrefix } from "./uploads.ts";
 
@@ -45,8 +46,10 @@ async function sweepUploads(storage: Swept, before: Date): Promise<void> {
 async function* idsOf({ driver }: Swept, area: string, before: Date): AsyncGenerator<string[]> {
   let ids = new Set<string>();
   for await (const { key, modifiedAt } of driver.list(area)) {
-    if (modifiedAt >= before) continue;
-    ids.add(key.slice(area.length).split("/")[0] ?? "");
+    const id = key.slice(area.length).split("/")[0];
+    // What has no id was not put there by us, as a file manager's own: it is left alone, and must not end the sweep.
+    if (modifiedAt >= before || !isUuid(id)) continue;
+    ids.add(id);
     if (ids.size < batch) continue;
     yield [...ids];
     ids = new Set();
