@@ -169,6 +169,16 @@ test("a document larger than a checkpoint is ingested whole", async () => {
   expect((await cited("Berth 9999 is 9 metres long, say the pilots.")).snippet).toContain("Berth 9999");
 });
 
+test("a file that somebody made public becomes a document of whoever ingests it", async () => {
+  const storageId = await upload("notice.txt", Buffer.from("The slipway is closed in June."));
+  await db.sql("update svc.storage_objects set visibility = 'public' where id = $1", [storageId]);
+  const id = await begin({ storageId }, bob);
+  const get = async () => (await app.query(bob, "workflows.get", { id })).body.json;
+  await until(async () => ["completed", "failed"].includes((await get()).status));
+  expect(await get()).toMatchObject({ status: "completed", result: { status: "created" } });
+  expect(await cited("The slipway is closed in June.")).toBeUndefined();
+});
+
 describe("is refused", () => {
   test("a file of others, as one that does not exist", async () => {
     const storageId = await upload("mine.txt", Buffer.from("Mine."));
