@@ -1188,10 +1188,12 @@ column group_id integer not null
 column term text not null
 column document_id bigint not null
 column frequencies integer[] not null
-constraint search_postings_pkey PRIMARY KEY (group_id, term, document_id) INCLUDE (frequencies)
+column lengths integer[] not null
+constraint search_postings_pkey PRIMARY KEY (group_id, term, document_id) INCLUDE (frequencies, lengths)
 CREATE INDEX search_postings_document ON svc_private.search_postings USING btree (document_id)
 grant delete, insert, select, update to svc_system
 comment: Which term stands in which document, and how often in each of its fields.
+comment on lengths: As in search_documents.
 
 -- Table svc_private.search_tables owner svc_owner
 column id integer not null
@@ -2238,8 +2240,8 @@ $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: Sentences of a scope that cover the words of claims, best first; weights are counted inside the scope.
 
--- Function svc.find_matches(text,text[],text,text,text,integer) owner svc_owner
-CREATE OR REPLACE FUNCTION svc.find_matches(target text, fields text[], query text, corpus text, visibility text, wanted integer)
+-- Function svc.find_matches(text,text[],text,text,text,integer,boolean) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_matches(target text, fields text[], query text, corpus text, visibility text, wanted integer, prefix boolean DEFAULT false)
  RETURNS TABLE(row_id text, score double precision)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
@@ -2251,6 +2253,7 @@ declare
   k1 constant double precision := 0.9;
   b constant double precision := 0.4;
   most_terms constant integer := 256;  -- of a query; the rarest count
+  most_endings constant integer := 32; -- of a prefix; the commonest count
   caller constant text := (select svc.current_user_id());
   indexed svc_private.search_tables;
   searched integer;
@@ -2300,10 +2303,13 @@ begin
     from (
       select w.term, df.count, w.n * ln(1 + (documents - df.count + 0.5) / (df.count + 0.5)) as weight
         from (
-          select t.term, count(*) as n
+          select t.term collate "C" as term, count(*) as n
             from svc_private.search_words(find_matches.query) as word
            cross join lateral svc_private.search_terms(word, (indexed.definition ->> 'language')::regconfig) as t (term)
            group by 1
+          union all
+          select * from svc_private.search_endings(searched, find_matches.query, most_endings)
+           where find_matches.prefix
         ) as w
        cross join lateral (
          select sum(c.documents) as count from svc_private.search_counters c
@@ -2321,7 +2327,7 @@ begin
   scoring := (
     select format('q.weight * (%1$s) / ((%1$s) + %2$s::double precision + %3$s::double precision * (%4$s))',
              string_agg(format('p.frequencies[%s]', place), ' + '), k1 * (1 - b), k1 * b / average,
-             string_agg(format('d.lengths[%s]', place), ' + '))
+             string_agg(format('p.lengths[%s]', place), ' + '))
       from unnest(places) as place
   );
 
@@ -2348,7 +2354,6 @@ begin
       select sum(%s) as score
         from unnest($1, $2) as q (term, weight)
         join svc_private.search_postings p on p.group_id = $3 and p.term = q.term
-        join svc_private.search_documents d on d.id = p.document_id
        group by p.document_id
        order by score desc
       offset $4 - 1 limit 1
@@ -2361,7 +2366,6 @@ begin
       select p.document_id as id, sum(%1$s) as score
         from unnest($1, $2) as q (term, weight)
         join svc_private.search_postings p on p.group_id = $3 and p.term = q.term
-        join svc_private.search_documents d on d.id = p.document_id
        group by 1
     )
     select d.row_id, c.score + coalesce(others.score, 0) as score
@@ -2791,8 +2795,8 @@ $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: The scope and the filters of a search as SQL over t.
 
--- Function svc.search_hybrid(jsonb,text[],text,text,text,jsonb,jsonb,jsonb,integer,integer) owner svc_owner
-CREATE OR REPLACE FUNCTION svc.search_hybrid(target jsonb, fields text[], query text, vector_field text, vector text, scope jsonb, filters jsonb, tuning jsonb, page_size integer, skipped integer)
+-- Function svc.search_hybrid(jsonb,text[],text,text,text,jsonb,jsonb,jsonb,integer,integer,boolean) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.search_hybrid(target jsonb, fields text[], query text, vector_field text, vector text, scope jsonb, filters jsonb, tuning jsonb, page_size integer, skipped integer, prefix boolean DEFAULT false)
  RETURNS TABLE(id text, fused double precision, keyword double precision, vector_score double precision)
  LANGUAGE sql
  SET search_path TO ''
@@ -2800,7 +2804,7 @@ AS $function$
   with keyword as materialized (
     select k.id, k.score, row_number() over (order by k.score desc, k.id) as rank,
            (k.score - min(k.score) over ()) / nullif(max(k.score) over () - min(k.score) over (), 0) as share
-      from svc.search_keyword(target, fields, query, scope, filters, (tuning ->> 'keywordCandidateLimit')::integer, 0) as k
+      from svc.search_keyword(target, fields, query, scope, filters, (tuning ->> 'keywordCandidateLimit')::integer, 0, prefix) as k
   ), nearest as materialized (
     select v.id, v.score, row_number() over (order by v.score desc, v.id) as rank,
            (v.score - min(v.score) over ()) / nullif(max(v.score) over () - min(v.score) over (), 0) as share
@@ -2824,8 +2828,8 @@ $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: Keys of the rows that keyword and vector search find, with the fused score and those of both, best first.
 
--- Function svc.search_keyword(jsonb,text[],text,jsonb,jsonb,integer,integer) owner svc_owner
-CREATE OR REPLACE FUNCTION svc.search_keyword(target jsonb, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer)
+-- Function svc.search_keyword(jsonb,text[],text,jsonb,jsonb,integer,integer,boolean) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.search_keyword(target jsonb, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean DEFAULT false)
  RETURNS TABLE(id text, score double precision)
  LANGUAGE plpgsql
  STABLE
@@ -2841,14 +2845,14 @@ begin
   loop
     execute format($sql$
       with match as materialized (
-        select m.row_id, m.score, row_number() over () as place from svc.find_matches($1, $2, $3, $4, $5, $6) as m
+        select m.row_id, m.score, row_number() over () as place from svc.find_matches($1, $2, $3, $4, $5, $6, $7) as m
       )
       select (select count(*) from match), array_agg(m.row_id order by m.place), array_agg(m.score order by m.place)
         from match m join %s as t on t.%I = m.row_id::%s
        where %s
     $sql$, target ->> 'table', target ->> 'id', target ->> 'idType', svc.search_condition(target, scope, filters))
     into found, ids, scores
-    using target ->> 'table', fields, query, scope ->> 'corpus', scope ->> 'visibility', wanted;
+    using target ->> 'table', fields, query, scope ->> 'corpus', scope ->> 'visibility', wanted, prefix;
 
     exit when wanted is null or found < wanted or cardinality(ids) >= page_size + skipped;
     wanted := case when wanted < 5000 then wanted * 8 + 100 end;
@@ -2861,6 +2865,82 @@ end
 $function$
 grant execute to svc_anonymous, svc_authenticated, svc_system
 comment: Keys and BM25 scores of the rows that the caller may read and a query matches, best first.
+
+-- Function svc.search_snippet(text,text,boolean,text) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.search_snippet(content text, query text, prefix boolean, language text)
+ RETURNS TABLE(matches integer, parts jsonb)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  with last as (
+    select w.word from svc_private.search_words(query) with ordinality as w (word, place) order by place desc limit 1
+  ), asked as (
+    select distinct t.term from svc_private.search_words(query) as word
+     cross join lateral svc_private.search_terms(word, language::regconfig) as t (term)
+  ), piece as materialized (
+    -- What stands before a word, and the word.
+    select p.place, p.found[1] as gap, p.found[2] as word
+      from regexp_matches(content,
+        '([\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]*)([^\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]+)', 'g')
+        with ordinality as p (found, place)
+  ), hit as materialized (
+    select d.word, min(t.term) as term
+      from (select distinct word from piece) as d
+     cross join lateral svc_private.search_words(d.word) as w (word)
+     cross join lateral svc_private.search_terms(w.word, language::regconfig) as t (term)
+     where t.term in (select term from asked)
+        or prefix and starts_with(t.term, (select word from last))
+     group by 1
+  ), matched as materialized (
+    select p.place, h.term from piece p join hit h using (word)
+  ), best as (
+    select coalesce((
+      select m.place from matched m
+       order by (select count(distinct o.term) from matched o where o.place between m.place and m.place + 29) desc, m.place
+       limit 1
+    ), 1) as place
+  ), shown as (
+    select greatest(b.place - 5, 1) as first, greatest(b.place - 5, 1) + 39 as final from best b
+  ), marked as (
+    select p.place, p.gap, p.word, exists (select from hit h where h.word = p.word) as match
+      from piece p, shown s where p.place between s.first and s.final
+  )
+  select (select count(distinct m.term)::integer from matched m),
+         coalesce((
+           select jsonb_agg(jsonb_build_object('text', part.text, 'match', part.match) order by m.place, part.match)
+             from marked m
+            cross join lateral (values (left(m.gap, 200), false), (left(m.word, 200), m.match)) as part (text, match)
+            where part.text <> ''
+         ), '[]')
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: How many terms of a query a text has, and its passage with most of them as [{text, match}].
+
+-- Function svc.search_snippets(jsonb,text[],text,boolean,text[]) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.search_snippets(target jsonb, fields text[], query text, prefix boolean, ids text[])
+ RETURNS TABLE(id text, field text, parts jsonb)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+AS $function$
+begin
+  return query execute format($sql$
+    select distinct on (t.%1$I) t.%1$I::text, f.field, s.parts
+      from %2$s as t
+     cross join lateral (values %3$s) as f (field, content, place)
+     cross join lateral svc.search_snippet(f.content, $1, $2, $3) as s
+     where t.%1$I = any ($4::%4$s[])
+     order by t.%1$I, s.matches desc, f.place
+  $sql$, target ->> 'id', target ->> 'table',
+    (select string_agg(format('(%L, left(t.%I::text, 100000), %s)', u.field, u.field, u.place), ', ')
+       from unnest(fields) with ordinality as u (field, place)),
+    target ->> 'idType')
+  using query, prefix, target ->> 'language', ids;
+end
+$function$
+grant execute to svc_anonymous, svc_authenticated, svc_system
+comment: For each row the field and the passage with the most words of a query, as [{text, match}].
 
 -- Function svc.search_sql(jsonb,text) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_sql(columns jsonb, search text)
@@ -3810,8 +3890,9 @@ begin
         from document d left join length l using (id)
       returning id, group_id, lengths
     ), postings as (
-      insert into svc_private.search_postings (group_id, term, document_id, frequencies)
-      select d.group_id, p.term, d.id, p.frequencies from posting p join document d using (id)
+      insert into svc_private.search_postings (group_id, term, document_id, frequencies, lengths)
+      select d.group_id, p.term, d.id, p.frequencies, l.lengths
+        from posting p join document d using (id) join length l using (id)
     ), counters as (
       insert into svc_private.search_counters (group_id, term, fields, documents)
       select d.group_id, p.term, p.fields, count(*) from posting p join document d using (id) group by 1, 2, 3
@@ -4576,6 +4657,29 @@ AS $function$
 $function$
 grant execute to svc_system
 comment: What indexing selects from a searchable table.
+
+-- Function svc_private.search_endings(integer,text,integer) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_endings(searched integer, query text, most integer)
+ RETURNS TABLE(term text, n bigint)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  with last as (
+    select w.word collate "C" as word
+      from svc_private.search_words(query) with ordinality as w (word, place)
+     order by place desc limit 1
+  )
+  select c.term, 1
+    from last join svc_private.search_counters c
+      on c.group_id = searched and c.term > last.word and c.term < last.word || U&'\+10FFFF'
+   group by c.term
+  having sum(c.documents) > 0
+   order by sum(c.documents) desc, c.term
+   limit most
+$function$
+grant execute to svc_system
+comment: Terms of a group that begin with the last word of a query, the commonest first.
 
 -- Function svc_private.search_terms(text,regconfig) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_terms(word text, language regconfig)

@@ -20,6 +20,7 @@ export type {
   VectorSearchOptions,
 } from "./context/search.ts";
 export type { SearchFilter } from "./context/search-input.ts";
+export type { SearchSnippet } from "./context/snippets.ts";
 export type { Context, RequestDatabase, SystemDatabase } from "./context/types.ts";
 export type { ContextWorkflows } from "./context/workflows.ts";
 export { type Api, defineApi } from "./define/api.ts";

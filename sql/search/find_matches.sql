@@ -17,7 +17,8 @@ create or replace function svc.find_matches(
   query text,
   corpus text,
   visibility text,
-  wanted integer      -- null: all that match
+  wanted integer,     -- null: all that match
+  prefix boolean default false  -- the last word also finds what begins with it
 )
 returns table (row_id text, score double precision)
 language plpgsql
@@ -31,6 +32,7 @@ declare
   k1 constant double precision := 0.9;
   b constant double precision := 0.4;
   most_terms constant integer := 256;  -- of a query; the rarest count
+  most_endings constant integer := 32; -- of a prefix; the commonest count
   caller constant text := (select svc.current_user_id());
   indexed svc_private.search_tables;
   searched integer;
@@ -80,10 +82,13 @@ begin
     from (
       select w.term, df.count, w.n * ln(1 + (documents - df.count + 0.5) / (df.count + 0.5)) as weight
         from (
-          select t.term, count(*) as n
+          select t.term collate "C" as term, count(*) as n
             from svc_private.search_words(find_matches.query) as word
            cross join lateral svc_private.search_terms(word, (indexed.definition ->> 'language')::regconfig) as t (term)
            group by 1
+          union all
+          select * from svc_private.search_endings(searched, find_matches.query, most_endings)
+           where find_matches.prefix
         ) as w
        cross join lateral (
          select sum(c.documents) as count from svc_private.search_counters c
@@ -101,7 +106,7 @@ begin
   scoring := (
     select format('q.weight * (%1$s) / ((%1$s) + %2$s::double precision + %3$s::double precision * (%4$s))',
              string_agg(format('p.frequencies[%s]', place), ' + '), k1 * (1 - b), k1 * b / average,
-             string_agg(format('d.lengths[%s]', place), ' + '))
+             string_agg(format('p.lengths[%s]', place), ' + '))
       from unnest(places) as place
   );
 
@@ -128,7 +133,6 @@ begin
       select sum(%s) as score
         from unnest($1, $2) as q (term, weight)
         join svc_private.search_postings p on p.group_id = $3 and p.term = q.term
-        join svc_private.search_documents d on d.id = p.document_id
        group by p.document_id
        order by score desc
       offset $4 - 1 limit 1
@@ -141,7 +145,6 @@ begin
       select p.document_id as id, sum(%1$s) as score
         from unnest($1, $2) as q (term, weight)
         join svc_private.search_postings p on p.group_id = $3 and p.term = q.term
-        join svc_private.search_documents d on d.id = p.document_id
        group by 1
     )
     select d.row_id, c.score + coalesce(others.score, 0) as score
@@ -160,7 +163,7 @@ begin
 end
 $$;
 
-comment on function svc.find_matches(text, text[], text, text, text, integer) is
+comment on function svc.find_matches(text, text[], text, text, text, integer, boolean) is
   'Keys of the rows of a corpus and visibility that match a query, with their BM25 scores, best first.';
 
-grant execute on function svc.find_matches(text, text[], text, text, text, integer) to svc_anonymous, svc_authenticated;
+grant execute on function svc.find_matches(text, text[], text, text, text, integer, boolean) to svc_anonymous, svc_authenticated;

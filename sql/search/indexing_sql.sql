@@ -62,8 +62,9 @@ begin
         from document d left join length l using (id)
       returning id, group_id, lengths
     ), postings as (
-      insert into svc_private.search_postings (group_id, term, document_id, frequencies)
-      select d.group_id, p.term, d.id, p.frequencies from posting p join document d using (id)
+      insert into svc_private.search_postings (group_id, term, document_id, frequencies, lengths)
+      select d.group_id, p.term, d.id, p.frequencies, l.lengths
+        from posting p join document d using (id) join length l using (id)
     ), counters as (
       insert into svc_private.search_counters (group_id, term, fields, documents)
       select d.group_id, p.term, p.fields, count(*) from posting p join document d using (id) group by 1, 2, 3

@@ -14,7 +14,8 @@ create or replace function svc.search_hybrid(
   filters jsonb,
   tuning jsonb,       -- {keywordCandidateLimit, vectorCandidateLimit, mode: rrf | convex, k, keywordWeight, vectorWeight}
   page_size integer,
-  skipped integer
+  skipped integer,
+  prefix boolean default false  -- the last word also finds what begins with it
 )
 returns table (id text, fused double precision, keyword double precision, vector_score double precision)
 language sql
@@ -24,7 +25,7 @@ as $$
   with keyword as materialized (
     select k.id, k.score, row_number() over (order by k.score desc, k.id) as rank,
            (k.score - min(k.score) over ()) / nullif(max(k.score) over () - min(k.score) over (), 0) as share
-      from svc.search_keyword(target, fields, query, scope, filters, (tuning ->> 'keywordCandidateLimit')::integer, 0) as k
+      from svc.search_keyword(target, fields, query, scope, filters, (tuning ->> 'keywordCandidateLimit')::integer, 0, prefix) as k
   ), nearest as materialized (
     select v.id, v.score, row_number() over (order by v.score desc, v.id) as rank,
            (v.score - min(v.score) over ()) / nullif(max(v.score) over () - min(v.score) over (), 0) as share
@@ -46,8 +47,8 @@ as $$
    limit page_size offset skipped
 $$;
 
-comment on function svc.search_hybrid(jsonb, text[], text, text, text, jsonb, jsonb, jsonb, integer, integer) is
+comment on function svc.search_hybrid(jsonb, text[], text, text, text, jsonb, jsonb, jsonb, integer, integer, boolean) is
   'Keys of the rows that keyword and vector search find, with the fused score and those of both, best first.';
 
-grant execute on function svc.search_hybrid(jsonb, text[], text, text, text, jsonb, jsonb, jsonb, integer, integer)
+grant execute on function svc.search_hybrid(jsonb, text[], text, text, text, jsonb, jsonb, jsonb, integer, integer, boolean)
   to svc_anonymous, svc_authenticated;

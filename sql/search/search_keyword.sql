@@ -10,7 +10,8 @@ create or replace function svc.search_keyword(
   scope jsonb,        -- {corpus, visibility, owner}
   filters jsonb,      -- [{column, op, value}]: see svc.filter_condition()
   page_size integer,
-  skipped integer
+  skipped integer,
+  prefix boolean default false  -- the last word also finds what begins with it
 )
 returns table (id text, score double precision)
 language plpgsql
@@ -27,14 +28,14 @@ begin
   loop
     execute format($sql$
       with match as materialized (
-        select m.row_id, m.score, row_number() over () as place from svc.find_matches($1, $2, $3, $4, $5, $6) as m
+        select m.row_id, m.score, row_number() over () as place from svc.find_matches($1, $2, $3, $4, $5, $6, $7) as m
       )
       select (select count(*) from match), array_agg(m.row_id order by m.place), array_agg(m.score order by m.place)
         from match m join %s as t on t.%I = m.row_id::%s
        where %s
     $sql$, target ->> 'table', target ->> 'id', target ->> 'idType', svc.search_condition(target, scope, filters))
     into found, ids, scores
-    using target ->> 'table', fields, query, scope ->> 'corpus', scope ->> 'visibility', wanted;
+    using target ->> 'table', fields, query, scope ->> 'corpus', scope ->> 'visibility', wanted, prefix;
 
     exit when wanted is null or found < wanted or cardinality(ids) >= page_size + skipped;
     wanted := case when wanted < 5000 then wanted * 8 + 100 end;
@@ -46,7 +47,7 @@ begin
 end
 $$;
 
-comment on function svc.search_keyword(jsonb, text[], text, jsonb, jsonb, integer, integer) is
+comment on function svc.search_keyword(jsonb, text[], text, jsonb, jsonb, integer, integer, boolean) is
   'Keys and BM25 scores of the rows that the caller may read and a query matches, best first.';
 
-grant execute on function svc.search_keyword(jsonb, text[], text, jsonb, jsonb, integer, integer) to svc_anonymous, svc_authenticated;
+grant execute on function svc.search_keyword(jsonb, text[], text, jsonb, jsonb, integer, integer, boolean) to svc_anonymous, svc_authenticated;

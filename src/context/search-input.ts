@@ -58,6 +58,13 @@ export function checkNumber(path: string, value: unknown, fallback: number, leas
   throw refusal(path, `a whole number from ${least} to ${most}`);
 }
 
+/** Off unless given. */
+export function checkSwitch(path: string, value: unknown): boolean {
+  if (value === undefined) return false;
+  if (typeof value === "boolean") return value;
+  throw refusal(path, "true or false");
+}
+
 /** The name of the vector column that is compared, and the vector as pgvector reads it. */
 export function checkVector(
   table: SearchTable,

@@ -12,10 +12,12 @@ import {
   checkFilters,
   checkNumber,
   checkQuery,
+  checkSwitch,
   checkVector,
   type SearchFilter,
   searchTable,
 } from "./search-input.ts";
+import { type SearchSnippet, snippetsOf } from "./snippets.ts";
 import type { RequestDatabase } from "./types.ts";
 
 interface Page {
@@ -32,6 +34,10 @@ interface Page {
 export interface SearchOptions extends Page {
   /** Columns to look into, by property or name. (Default: all that the table declares) */
   fields?: string[];
+  /** The query's last word also finds words that begin with it, as while somebody types. (Default: false) */
+  prefix?: boolean;
+  /** Items carry the passage with the most words of the query. (Default: false) */
+  snippets?: boolean;
 }
 
 export interface VectorSearchOptions extends Page {
@@ -68,6 +74,8 @@ export interface SearchItem<Row> {
   /** `keyword`: BM25. `vector`: cosine similarity, -1 to 1. `fused`: the score. */
   scores: { keyword?: number; vector?: number; fused: number };
   matchedBy: ("keyword" | "vector")[];
+  /** With `snippets`. */
+  snippet?: SearchSnippet;
 }
 
 export interface SearchResult<Row = Record<string, unknown>> {
@@ -113,16 +121,42 @@ export function contextSearch(
     const offset = checkNumber("offset", given.offset, 0, 0, 10_000);
     const target = targetOf(searched);
     const about = [JSON.stringify(scope), JSON.stringify(checkFilters(searched, given.filters))];
-    const words = mode === "vector" ? [] : [checkFields(searched, given.fields), checkQuery(query)];
+    const asked =
+      mode === "vector"
+        ? null
+        : {
+            fields: checkFields(searched, given.fields),
+            query: checkQuery(query),
+            prefix: checkSwitch("prefix", given.prefix),
+            snippets: checkSwitch("snippets", given.snippets),
+          };
+    const words = asked ? [asked.fields, asked.query] : [];
     const vector = mode === "keyword" ? null : checkVector(searched, given.vector, given.vectorField);
     const nearest = vector ? [vector.field, vector.text] : [];
     const tuning = mode === "hybrid" ? [JSON.stringify(tuningOf(given.tuning, limit + offset))] : [];
 
-    const values = [JSON.stringify(target), ...words, ...nearest, ...about, ...tuning, limit, offset];
+    const values = [
+      JSON.stringify(target),
+      ...words,
+      ...nearest,
+      ...about,
+      ...tuning,
+      limit,
+      offset,
+      ...(asked ? [asked.prefix] : []),
+    ];
     const { rows } = await transaction.query({ name: `svc_search_${mode}`, text: statements[mode] }, values);
     const { corpus, visibility } = scope;
+    const found = await items(db(), searched, rows as Found[]);
+    const snippets = asked?.snippets
+      ? await snippetsOf(
+          transaction,
+          { target, ...asked },
+          (rows as Found[]).map((row) => row.id),
+        )
+      : new Map<string, SearchSnippet>();
     return {
-      items: await items(db(), searched, rows as Found[]),
+      items: found.map(({ key, ...item }) => (snippets.has(key) ? { ...item, snippet: snippets.get(key) } : item)),
       meta: { mode, corpus, visibility, limit, offset },
     };
   }
@@ -136,20 +170,21 @@ export function contextSearch(
 
 const statements = {
   keyword: `select id, score as keyword, null::double precision as vector, score as fused
-    from svc.search_keyword($1, $2, $3, $4, $5, $6, $7)`,
+    from svc.search_keyword($1, $2, $3, $4, $5, $6, $7, $8)`,
   vector: `select id, null::double precision as keyword, score as vector, score as fused
     from svc.search_vector($1, $2, $3, $4, $5, $6, $7)`,
   hybrid: `select id, keyword, vector_score as vector, fused
-    from svc.search_hybrid($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    from svc.search_hybrid($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 };
 
-const targetOf = ({ name, id, corpus, visibility, owner }: SearchTable) => ({
+const targetOf = ({ name, id, corpus, visibility, owner, language }: SearchTable) => ({
   table: name,
   id: id.name,
   idType: id.castType,
   corpus,
   visibility,
   owner,
+  language,
 });
 
 function tuningOf(tuning: unknown, wanted: number) {
@@ -177,7 +212,11 @@ function tuningOf(tuning: unknown, wanted: number) {
 }
 
 /** Reads the rows, under the caller's policies once more, and puts the scores beside them. */
-async function items(db: RequestDatabase, searched: SearchTable, found: Found[]): Promise<SearchItem<object>[]> {
+async function items(
+  db: RequestDatabase,
+  searched: SearchTable,
+  found: Found[],
+): Promise<(SearchItem<object> & { key: string })[]> {
   if (found.length === 0) return [];
   const { table, id, vectors } = searched;
   const columns = Object.entries(getTableColumns(table) as Record<string, PgColumn>);
@@ -196,6 +235,6 @@ async function items(db: RequestDatabase, searched: SearchTable, found: Found[])
     if (!row) return [];
     const scores = { ...(keyword !== null && { keyword }), ...(vector !== null && { vector }), fused };
     const matchedBy = (["keyword", "vector"] as const).filter((leg) => scores[leg] !== undefined);
-    return [{ id: row[id.property], row, score: fused, scores, matchedBy }];
+    return [{ key: text, id: row[id.property], row, score: fused, scores, matchedBy }];
   });
 }

@@ -76,6 +76,38 @@ test("limit and offset part the same order", async () => {
   expect(await titles("boat", { limit: 2, offset: 1 })).toEqual(all.slice(1));
 });
 
+test("a prefix finds what the last word may go on to be", async () => {
+  expect(await titles("boa")).toEqual([]);
+  expect(await titles("hous boa", { prefix: true })).toEqual(["Boat house", expect.any(String), expect.any(String)]);
+  expect((await titles("the off", { prefix: true })).toSorted()).toEqual(["Opening hours"]);
+  expect(await titles("boa hous", { prefix: true })).toEqual(["Boat house"]); // the last word alone is a beginning
+});
+
+test("a snippet shows the matching words of the field with most of them, and markup stays text", async () => {
+  const [id] = await addPages(db, [
+    {
+      userId: ann.id,
+      title: "Pictures",
+      body: `${"filler ".repeat(300)}<img src=x onerror=alert(1)> The gull's Nests & gull nest`,
+    },
+  ]);
+  const { items } = await search("nest gulls", { snippets: true });
+  expect(items).toHaveLength(1);
+  const { field, parts } = items[0].snippet;
+  expect([items[0].id, field]).toEqual([id, "body"]);
+  expect(parts.filter(({ match }: { match: boolean }) => match).map(({ text }: { text: string }) => text)).toEqual([
+    "gull",
+    "Nests",
+    "gull",
+    "nest",
+  ]);
+  expect(parts.map(({ text }: { text: string }) => text).join("")).toMatch(
+    /onerror=alert\(1\)> The gull's Nests & gull nest$/,
+  );
+  expect((await search("nest"))?.items[0]).not.toHaveProperty("snippet");
+  await db.sql("delete from pages where id = $1", [id]);
+});
+
 test("Korean is found by a part of a compound", async () => {
   expect(await titles("서울")).toEqual(["항구 안내"]);
 });
@@ -132,6 +164,8 @@ describe("a mistake is a 400 that says what to give:", () => {
     ["search", "limit", { limit: 0 }],
     ["search", "limit", { limit: 101 }],
     ["search", "offset", { offset: -1 }],
+    ["search", "prefix", { prefix: "yes" }],
+    ["search", "snippets", { snippets: 1 }],
     ["search", "query", { query: "" }],
     ["search", "query", { query: "x".repeat(100_000) }],
     ["search", "query", { query: "a\0b" }],

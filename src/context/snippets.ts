@@ -1,0 +1,26 @@
+/**
+ * The passages that show why rows were found: text in parts, without markup, read under the caller's policies.
+ * Next hop: `sql/search/search_snippets.sql`.
+ */
+import type { RequestTransaction } from "../postgres/transaction.ts";
+
+export interface SearchSnippet {
+  /** The column with the most words of the query, by its name in the database. */
+  field: string;
+  /** About 40 words. Parts that match are whole words. Put the parts into a page as text, and nothing needs escaping. */
+  parts: { text: string; match: boolean }[];
+}
+
+const statement = "select id, field, parts from svc.search_snippets($1, $2, $3, $4, $5)";
+
+/** Snippets by the keys of their rows as text. @param ids keys of rows; those that the caller may not read are left out */
+export async function snippetsOf(
+  transaction: RequestTransaction,
+  about: { target: object; fields: string[]; query: string; prefix: boolean },
+  ids: string[],
+): Promise<Map<string, SearchSnippet>> {
+  if (ids.length === 0) return new Map();
+  const values = [JSON.stringify(about.target), about.fields, about.query, about.prefix, ids];
+  const { rows } = await transaction.query({ name: "svc_search_snippets", text: statement }, values);
+  return new Map((rows as ({ id: string } & SearchSnippet)[]).map(({ id, field, parts }) => [id, { field, parts }]));
+}
