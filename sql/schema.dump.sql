@@ -4629,6 +4629,33 @@ $function$
 grant execute to svc_system
 comment: Gives back the jobs that a worker holds; returns how many.
 
+-- Function svc_private.return_lost_jobs(text,bigint[],bigint[]) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.return_lost_jobs(worker text, running bigint[], suspects bigint[])
+ RETURNS TABLE(job bigint, returned boolean)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  for job in
+    select j.id from graphile_worker._private_jobs j
+     where j.locked_by = return_lost_jobs.worker
+       and j.locked_at < clock_timestamp() - interval '5 seconds'
+       and j.id <> all (running)
+       for update skip locked
+  loop
+    returned := job = any (suspects);
+    if returned then
+      update graphile_worker._private_jobs j set locked_at = null, locked_by = null where j.id = job;
+      perform pg_notify('jobs:insert', '{"count":1}');
+    end if;
+    return next;
+  end loop;
+end
+$function$
+grant execute to svc_system
+comment: Jobs that a living worker holds and does not run; those among them that were suspects already are given back.
+
 -- Function svc_private.role_name(oid) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.role_name(grantee oid)
  RETURNS text

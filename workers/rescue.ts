@@ -1,7 +1,8 @@
 /**
  * Life and death of workers. A worker holds a lock on a connection of its own, free the moment its process dies; every
- * worker looks out for locks that are free, and gives the jobs of their holders back.
- * Next hop: `sql/jobs/hold_worker.sql`, `sql/jobs/rescue_workers.sql`.
+ * worker looks out for locks that are free, and gives the jobs of their holders back; and of its own, those that it holds
+ * without knowing.
+ * Next hop: `sql/jobs/hold_worker.sql`, `sql/jobs/rescue_workers.sql`, `sql/jobs/return_lost_jobs.sql`.
  */
 import pg from "pg";
 import type { Logger } from "pino";
@@ -18,6 +19,8 @@ export interface RescueOptions {
   url: string;
   /** The id under which this worker holds jobs. */
   worker: string;
+  /** The ids of the jobs that it runs. */
+  running: ReadonlySet<string>;
   pool: pg.Pool;
   log: Logger;
   /** In milliseconds. (Default: 2000) */
@@ -30,12 +33,14 @@ export interface Rescue {
   close(): Promise<void>;
 }
 
-export function startRescue({ url, worker, pool, log, lookEveryMs = lookEvery }: RescueOptions): Rescue {
+export function startRescue(options: RescueOptions): Rescue {
+  const { url, worker, running, pool, log, lookEveryMs = lookEvery } = options;
   let closed = false;
   let client: pg.Client | undefined;
   let timer: NodeJS.Timeout | undefined;
   let retry: NodeJS.Timeout | undefined;
   let suspects: string[] = [];
+  let lost: string[] = [];
   let looking: Promise<void> | undefined;
 
   const { promise: held, resolve: nowHeld } = Promise.withResolvers<void>();
@@ -72,6 +77,14 @@ export function startRescue({ url, worker, pool, log, lookEveryMs = lookEvery }:
     suspects = rows.filter(({ rescued }) => !rescued).map((row) => row.worker);
     for (const row of rows.filter(({ rescued }) => rescued)) {
       log.warn({ dead: row.worker }, "gave the jobs of a dead worker back");
+    }
+    const own = await pool.query<{ job: string; returned: boolean }>(
+      "select job, returned from svc_private.return_lost_jobs($1, $2, $3)",
+      [worker, [...running], lost],
+    );
+    lost = own.rows.filter(({ returned }) => !returned).map(({ job }) => job);
+    for (const { job, returned } of own.rows) {
+      if (returned) log.warn({ job }, "gave a job back that this worker held and did not run");
     }
   };
   const next = () => {

@@ -89,13 +89,18 @@ export function startWorker(options: WorkerOptions): Worker {
   /** The library's pool of workers, with the lock that says that it lives. */
   function begin() {
     const list: TaskList = {};
+    const running = new Set<string>();
     for (const task of chosen) {
-      list[task.kind] = (payload, helpers) =>
-        runJob(task, payload, helpers, pool.id, services).catch((error) => {
-          // Given back, and so nobody's business here: the library is not to look for a pool that is closed.
-          if (abandoned) return new Promise<never>(() => {});
-          throw error;
-        });
+      list[task.kind] = (payload, helpers) => {
+        running.add(helpers.job.id);
+        return runJob(task, payload, helpers, pool.id, services)
+          .catch((error) => {
+            // Given back, and so nobody's business here: the library is not to look for a pool that is closed.
+            if (abandoned) return new Promise<never>(() => {});
+            throw error;
+          })
+          .finally(() => running.delete(helpers.job.id));
+      };
     }
     // Nobody could tell that a worker is dead that holds jobs and no lock.
     const { promise: held, resolve: hold } = Promise.withResolvers<void>();
@@ -121,6 +126,7 @@ export function startWorker(options: WorkerOptions): Worker {
     const rescue = startRescue({
       url: options.urls.system,
       worker: pool.id,
+      running,
       pool: pools.system,
       log,
       ...(options.rescueEveryMs && { lookEveryMs: options.rescueEveryMs }),

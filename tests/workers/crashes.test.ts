@@ -135,6 +135,31 @@ describe("the rescue", () => {
     await until(async () => !(await job(held)));
   });
 
+  test("gives back what a living worker holds without knowing, and not what it runs", async () => {
+    const { id } = await worker({ rescueEveryMs: 50 });
+    const held = await enqueue("crash.wait", "known");
+    await until(() => began.includes("known"));
+    gate("unknown")?.resolve();
+    // As when the answer to a claim is lost with its connection.
+    const [lost] = await db.sql(
+      `select svc_private.add_procedure_job(jsonb_build_object('kind', 'user', 'userId', $1::text), 'crash.wait',
+         '{"title": "unknown"}', now() + interval '1 hour', null) as id`,
+      [user],
+    );
+    await db.sql(
+      `update graphile_worker._private_jobs
+          set run_at = now(), attempts = 1, locked_by = $3, locked_at = now() - interval '1 minute'
+        where id in ($1, $2)`,
+      [held, lost?.id, id],
+    );
+    await until(async () => !(await job(lost?.id)));
+    expect(await rows("unknown")).toBe(1);
+    expect(await job(held)).toMatchObject({ attempts: 1, locked_by: id });
+    gate("known")?.resolve();
+    await until(async () => !(await job(held)));
+    expect(began.filter((title) => title === "known")).toHaveLength(1);
+  });
+
   test("waits at the first look, and for everybody after a restart of PostgreSQL", async () => {
     const id = await enqueue("crash.unknown", "never begun");
     await db.sql(

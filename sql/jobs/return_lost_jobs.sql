@@ -1,0 +1,36 @@
+-- Gives back jobs that a worker holds and knows nothing of: the answer to its claim was lost, or PostgreSQL forgot in a
+-- crash that the job had failed, which is written without waiting for the disk (workers/queue-pools.ts). The worker lives,
+-- so svc_private.rescue_workers() leaves them alone. Called by every worker for its own jobs, every two seconds
+-- (workers/rescue.ts).
+--
+-- `running` are the jobs that the worker runs, `suspects` those that this found at the look before: a claim may be on its
+-- way. Should that take longer still, the job runs twice at most, and svc.finish_job() lets one of them count.
+-- SECURITY DEFINER, since the queue's tables belong to svc_owner.
+
+create or replace function svc_private.return_lost_jobs(worker text, running bigint[], suspects bigint[])
+returns table (job bigint, returned boolean)
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+begin
+  for job in
+    select j.id from graphile_worker._private_jobs j
+     where j.locked_by = return_lost_jobs.worker
+       and j.locked_at < clock_timestamp() - interval '5 seconds'
+       and j.id <> all (running)
+       for update skip locked
+  loop
+    returned := job = any (suspects);
+    if returned then
+      update graphile_worker._private_jobs j set locked_at = null, locked_by = null where j.id = job;
+      perform pg_notify('jobs:insert', '{"count":1}');
+    end if;
+    return next;
+  end loop;
+end
+$$;
+
+comment on function svc_private.return_lost_jobs(text, bigint[], bigint[]) is
+  'Jobs that a living worker holds and does not run; those among them that were suspects already are given back.';
