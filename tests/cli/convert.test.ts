@@ -1,0 +1,51 @@
+// If this file fails, a person cannot turn a document into Markdown at the command line, or does not learn why not.
+import { spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { root } from "../support/global-setup.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "svc-convert-"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Needs neither database nor configuration, and is run where there is none. */
+async function convert(name: string, bytes: string | Buffer, ...options: string[]) {
+  await writeFile(join(folder, name), bytes);
+  const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), "convert", name, ...options], { cwd: folder });
+  const read = { out: "", err: "" };
+  child.stdout.on("data", (chunk) => (read.out += chunk));
+  child.stderr.on("data", (chunk) => (read.err += chunk));
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { code, ...read };
+}
+
+test("prints Markdown, and nothing else", async () => {
+  expect(await convert("table.csv", "a,b\n1,2\n")).toEqual({
+    code: 0,
+    out: "| a | b |\n| --- | --- |\n| 1 | 2 |\n",
+    err: "",
+  });
+});
+
+test("--json prints the whole result", async () => {
+  const { out } = await convert("page.html", "<h1>Title</h1><p>Words</p>", "--json");
+  expect(JSON.parse(out)).toMatchObject({
+    kind: "html",
+    markdown: "# Title\n\nWords",
+    text: "Title\n\nWords",
+    sections: [{ level: 1, title: "Title", offset: 0 }],
+    providerTrace: [{ provider: "local_text", outcome: "used" }],
+    creditsCharged: 0,
+  });
+});
+
+test("says what to do instead, on standard error, with exit code 1", async () => {
+  const { code, out, err } = await convert("picture.png", Buffer.from("89504e470d0a1a0a", "hex"));
+  expect({ code, out }).toEqual({ code: 1, out: "" });
+  expect(err).toContain("An image cannot be converted.");
+  expect(err).toContain("ai.vision.extractText");
+});
