@@ -31,6 +31,12 @@ export class Incoming {
     }
   }
 
+  /** Lets the rest pass: unread, it would stand before the answer, and before the connection's next request. */
+  async discard(): Promise<void> {
+    while (!this.#isOver) await this.#read();
+    this.#next = undefined;
+  }
+
   async #read(): Promise<void> {
     try {
       const { value, done } = await this.#chunks.next();

@@ -52,7 +52,8 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
   const append: Verb = async ({ request, response, owner, id }) => {
     if (mediaType(request) !== "application/offset+octet-stream") throw new SvcError("UNSUPPORTED_MEDIA_TYPE");
     const start = wholeNumber(request, "upload-offset");
-    const upload = await uploads.append(id, owner, start, new Incoming(request), readChecksum(request));
+    const checksum = readChecksum(request);
+    const upload = await taking(request, (body) => uploads.append(id, owner, start, body, checksum));
     answer(response, 204, progress(upload));
   };
 
@@ -62,7 +63,7 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
   };
 
   const receive = async (request: IncomingMessage, response: ServerResponse, id: string, token: string) => {
-    await uploads.receive(id, token, new Incoming(request));
+    await taking(request, (body) => uploads.receive(id, token, body));
     sendJson(response, 200, JSON.stringify({ id }));
   };
 
@@ -98,6 +99,15 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
     if (!session) throw new SvcError("UNAUTHORIZED");
     await outOfRoom(verb({ request, response, owner: session.user.id, id }));
   };
+}
+
+async function taking<T>(request: IncomingMessage, run: (body: Incoming) => Promise<T>): Promise<T> {
+  const body = new Incoming(request);
+  try {
+    return await run(body);
+  } finally {
+    void body.discard();
+  }
 }
 
 /** For clients behind something that lets no PATCH through. */

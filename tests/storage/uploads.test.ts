@@ -1,5 +1,6 @@
 /** Uploads in parts, as any tus client sends them: what arrives once is kept, and only its owner can go on. */
 import { createHash } from "node:crypto";
+import { connect } from "node:net";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
@@ -144,6 +145,28 @@ describe("sending", () => {
     expect((await patch(svc, ann, id, 0, "hello")).status).toBe(204);
     expect((await patch(svc, ann, id, 5, "!")).status).toBe(413);
     expect(await text(id)).toBe("hello");
+  });
+
+  test("refused in the middle of a large body, leaves the connection to the next request", async () => {
+    const id = await begun(svc, ann, 5);
+    const socket = connect(Number(new URL(svc.url).port), "127.0.0.1");
+    const head = (method: string, more: string[]) =>
+      [
+        `${method} ${collection}/${id} HTTP/1.1`,
+        "Host: localhost",
+        `Authorization: Bearer ${ann.token}`,
+        "Tus-Resumable: 1.0.0",
+        ...more,
+        "",
+        "",
+      ].join("\r\n");
+    const type = "Content-Type: application/offset+octet-stream";
+    socket.write(head("PATCH", [type, "Upload-Offset: 0", "Content-Length: 5000000"]) + "x".repeat(5_000_000));
+    socket.write(head("HEAD", ["Connection: close"]));
+    let answers = "";
+    for await (const chunk of socket) answers += chunk;
+    expect(answers.match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 413", "HTTP/1.1 200"]);
+    expect((await remove(ann, id)).status).toBe(204);
   });
 
   test("takes the protocol's content type and a whole offset alone", async () => {
