@@ -1,13 +1,28 @@
 /** `ctx.storage`: what an application can do with files, and what it can never do with those of others. */
 import { readdirSync } from "node:fs";
+import { Readable } from "node:stream";
 import { beforeAll, describe, expect, test } from "vitest";
+import { createSvcHttpRouteBuilders } from "../../src/index.ts";
 import { database } from "../support/database.ts";
 import { bytesFolder, fileProcedures, send, stored } from "../support/files.ts";
-import { apiWith, service, type User } from "../support/service.ts";
+import { apiWith, bearer, service, type User } from "../support/service.ts";
 
 const db = database();
 const dir = bytesFolder();
-const svc = service(db, apiWith({ procedures: fileProcedures }), { storage: { driver: "disk", dir } });
+/** Hands a file's stream on. */
+const download = createSvcHttpRouteBuilders()
+  .get.path("/files/:id")
+  .handler(async ({ context, request }) => ({
+    body: Readable.toWeb(await context.storage.read(request.params.id)) as ReadableStream<Uint8Array>,
+  }));
+const svc = service(db, apiWith({ procedures: fileProcedures, httpRoutes: { download } }), {
+  storage: { driver: "disk", dir },
+});
+/** One connection for all requests. */
+const narrow = service(db, apiWith({ procedures: fileProcedures, httpRoutes: { download } }), {
+  storage: { driver: "disk", dir },
+  pool: { request: 1 },
+});
 let ann: User;
 let bob: User;
 
@@ -118,6 +133,24 @@ describe("delete", () => {
     const id = await stored(svc, ann, text("stays"), { visibility: "public" });
     expect((await svc.mutate(ann, "files.remove", { id, fail: true })).status).toBe(500);
     expect(await svc.fetch(`/api/storage/${id}`)).toMatchObject({ status: 200, body: "stays" });
+  });
+});
+
+describe("read", () => {
+  test("gives a route a stream to hand on, which holds no connection while it is sent", async () => {
+    const user = await narrow.signUp("reader");
+    const content = new Uint8Array(20_000_000).fill(7);
+    const id = await stored(narrow, user, new File([content], "a.bin"));
+    const response = await fetch(`${narrow.url}/files/${id}`, { headers: bearer(user) });
+    // Nobody has read it yet, and it is more than sockets hold.
+    expect((await narrow.query(user, "files.meta", { id })).body.json.size).toBe(content.length);
+    expect(Buffer.from(await response.arrayBuffer()).equals(content)).toBe(true);
+  });
+
+  test("of somebody else's public object gives its bytes, too", async () => {
+    const id = await stored(svc, ann, text("for all"), { visibility: "public" });
+    expect((await svc.query(bob, "files.read", { id })).body.json).toBe("for all");
+    expect((await svc.query(null, "files.meta", { id })).body.json.visibility).toBe("public");
   });
 });
 
