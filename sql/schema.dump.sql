@@ -4044,6 +4044,39 @@ $function$
 grant execute to svc_system
 comment: What the views svc_private.lint_* find, without what a comment on the object allows ("lint:allow RULE: reason").
 
+-- Function svc_private.list_access(regclass) owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.list_access(one_table regclass DEFAULT NULL::regclass)
+ RETURNS TABLE(relation oid, name text, is_platform boolean, has_rls boolean, role text, command text, granted text, policies jsonb)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select r.oid, r.name, r.is_platform, r.has_rls, role.name, asked.command,
+         case when case asked.command when 'delete' then has_table_privilege(role.name, r.oid, 'delete')
+                                      else has_table_privilege(role.name, r.oid, asked.command) end then 'all'
+              when asked.command <> 'delete' and has_any_column_privilege(role.name, r.oid, asked.command) then (
+                select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
+                  from pg_catalog.pg_attribute a
+                 where a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
+                   and has_column_privilege(role.name, r.oid, a.attnum, asked.command)) end,
+         coalesce((
+           select jsonb_agg(jsonb_build_object(
+                    'name', p.policy, 'permissive', p.permissive,
+                    'using', case when asked.command <> 'insert' then p.using_text end,
+                    'check', case when asked.command in ('insert', 'update') then coalesce(p.check_text, p.using_text) end,
+                    'says', pg_catalog.obj_description(p.oid, 'pg_policy')) order by p.policy)
+             from svc_private.policy_texts p
+            where p.relid = r.oid and p.command in ('all', asked.command)
+              and (p.for_everybody or role.name = any (p.roles))), '[]')
+    from svc_private.relations r
+   cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
+   cross join unnest('{select,insert,update,delete}'::text[]) as asked (command)
+   where r.kind in ('r', 'p') and (one_table is null or r.oid = one_table)
+   order by r.name, role.name, array_position('{select,insert,update,delete}', asked.command)
+$function$
+grant execute to svc_system
+comment: For each table, request role and command: "all", the columns that are granted, or null; and the policies that apply.
+
 -- Function svc_private.list_jobs(text,bigint,integer) owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_jobs(only_state text, only_id bigint, most integer)
  RETURNS TABLE(id bigint, kind text, name text, state text, caller text, attempts integer, max_attempts integer, run_at timestamp with time zone, created_at timestamp with time zone, locked_by text, locked_at timestamp with time zone, last_error text, payload json)

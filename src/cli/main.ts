@@ -15,6 +15,8 @@ await runMain(
       storage: () => import("./storage.ts").then((file) => file.storageCommand),
       worker: () => import("./worker.ts").then((file) => file.workerCommand),
       db: () => import("./db/db.ts").then((file) => file.dbCommand),
+      policies: () => import("./policies.ts").then((file) => file.policiesCommand),
+      rls: () => import("./rls/rls.ts").then((file) => file.rlsCommand),
       migrate: () => import("./migrate.ts").then((file) => file.migrateCommand),
       codegen: () => import("./codegen.ts").then((file) => file.codegenCommand),
       ai: () => import("./ai.ts").then((file) => file.aiCommand),

@@ -1,0 +1,40 @@
+-- Who may do what to which rows: for each table, request role and command the grant, and the policies that apply. A command
+-- needs both. Called by `svc policies` and `svc rls explain`.
+--
+-- For the new row of an insert or an update the condition is WITH CHECK, or USING where there is none.
+
+create or replace function svc_private.list_access(one_table regclass default null)
+returns table (
+  relation oid, name text, is_platform boolean, has_rls boolean, role text, command text, granted text,
+  policies jsonb  -- [{name, permissive, using, check, says}]
+)
+language sql
+stable
+set search_path = ''
+as $$
+  select r.oid, r.name, r.is_platform, r.has_rls, role.name, asked.command,
+         case when case asked.command when 'delete' then has_table_privilege(role.name, r.oid, 'delete')
+                                      else has_table_privilege(role.name, r.oid, asked.command) end then 'all'
+              when asked.command <> 'delete' and has_any_column_privilege(role.name, r.oid, asked.command) then (
+                select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
+                  from pg_catalog.pg_attribute a
+                 where a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
+                   and has_column_privilege(role.name, r.oid, a.attnum, asked.command)) end,
+         coalesce((
+           select jsonb_agg(jsonb_build_object(
+                    'name', p.policy, 'permissive', p.permissive,
+                    'using', case when asked.command <> 'insert' then p.using_text end,
+                    'check', case when asked.command in ('insert', 'update') then coalesce(p.check_text, p.using_text) end,
+                    'says', pg_catalog.obj_description(p.oid, 'pg_policy')) order by p.policy)
+             from svc_private.policy_texts p
+            where p.relid = r.oid and p.command in ('all', asked.command)
+              and (p.for_everybody or role.name = any (p.roles))), '[]')
+    from svc_private.relations r
+   cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
+   cross join unnest('{select,insert,update,delete}'::text[]) as asked (command)
+   where r.kind in ('r', 'p') and (one_table is null or r.oid = one_table)
+   order by r.name, role.name, array_position('{select,insert,update,delete}', asked.command)
+$$;
+
+comment on function svc_private.list_access(regclass) is
+  'For each table, request role and command: "all", the columns that are granted, or null; and the policies that apply.';

@@ -1,0 +1,83 @@
+/**
+ * `svc policies`: who may do what to which rows, in words and in SQL, as the database has it.
+ * Next hop: `sql/catalog/list_access.sql`.
+ */
+import { defineCommand } from "citty";
+import type pg from "pg";
+import { DefinitionError } from "../define/definition-error.ts";
+import { cwdArgument, run } from "./command.ts";
+import { withSystem } from "./inspect.ts";
+import { paint } from "./table.ts";
+
+export interface Access {
+  relation: string;
+  name: string;
+  is_platform: boolean;
+  has_rls: boolean;
+  role: "svc_anonymous" | "svc_authenticated";
+  command: "select" | "insert" | "update" | "delete";
+  /** "all", the names of columns, or null for no grant. */
+  granted: string | null;
+  policies: Policy[];
+}
+
+export interface Policy {
+  name: string;
+  permissive: boolean;
+  using: string | null;
+  check: string | null;
+  says: string | null;
+}
+
+export const policiesCommand = defineCommand({
+  meta: { name: "policies", description: "Who may do what to which rows." },
+  args: {
+    ...cwdArgument,
+    table: { type: "positional", description: "Only this table. (Default: the application's)", required: false },
+    all: { type: "boolean", description: "The platform's tables too.", default: false },
+  },
+  run: ({ args }) =>
+    run(args.cwd, () =>
+      withSystem(args.cwd, async (pool) => {
+        const access = await listAccess(pool, args.table ?? null);
+        const shown = access.filter(({ is_platform }) => args.all || args.table || !is_platform);
+        const tables = Map.groupBy(shown, ({ name }) => name);
+        process.stdout.write([...tables].map(([name, rows]) => describe(name, rows)).join("\n"));
+      }),
+    ),
+});
+
+/** @throws DefinitionError for a table that there is not */
+export async function listAccess(pool: pg.Pool, table: string | null): Promise<Access[]> {
+  const found = await pool.query("select to_regclass($1)::oid as oid", [table]);
+  const oid = found.rows[0].oid;
+  const { rows } = await pool.query<Access>("select * from svc_private.list_access($1)", [oid]);
+  if (table === null || (oid !== null && rows.length > 0)) return rows;
+  throw new DefinitionError(`There is no table ${table}.`, { hint: "Name it as in SQL: tasks, or schema.tasks." });
+}
+
+function describe(name: string, rows: readonly Access[]): string {
+  const rls = rows[0]?.has_rls ? "" : paint("  row-level security is off: a grant is for all rows", 31);
+  return `${paint(name, 1)}${rls}\n${rows.map(sentence).join("")}`;
+}
+
+const callers = { svc_anonymous: "Without an account", svc_authenticated: "Signed-in users" } as const;
+
+function sentence({ role, command, granted, policies }: Access): string {
+  const permissive = policies.filter((policy) => policy.permissive);
+  if (granted === null) return `  ${callers[role]} may not ${command}.\n`;
+  if (permissive.length === 0) return `  ${callers[role]} may ${command}, but no policy admits a row.\n`;
+  const columns = granted === "all" ? "" : ` (${granted})`;
+  const lines = policies.map((policy) => `    ${condition(policy, command)}\n`).join("");
+  return `  ${callers[role]} may ${command}${columns} rows where\n${lines}`;
+}
+
+/** For an insert that of the new row; for an update both, where they differ. */
+function condition({ name, permissive, using, check, says }: Policy, command: Access["command"]): string {
+  const first = command === "insert" ? check : using;
+  const then = command === "update" && check !== using ? `; and afterwards ${check}` : "";
+  const reason = says ? `  -- ${name}: ${says}` : `  -- ${name}`;
+  return `${permissive ? "or " : "and "}${oneLine(`${first ?? "true"}${then}`)}${reason}`;
+}
+
+const oneLine = (text: string) => text.replaceAll(/\s+/g, " ");

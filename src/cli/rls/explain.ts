@@ -1,0 +1,124 @@
+/**
+ * `svc rls explain TABLE --as USER [--row ID]`: which policies admit or hide a row for somebody, and why.
+ * A hidden row cannot be asked about as the one it is hidden from. So it is read as the system, and each policy's own
+ * expression is evaluated on that copy as the caller, who also meets the policies of other tables that it looks at.
+ * Next hop: `../policies.ts`; `sql/catalog/list_access.sql`.
+ */
+import { defineCommand } from "citty";
+import pg from "pg";
+import { DefinitionError } from "../../define/definition-error.ts";
+import { cwdArgument, openDatabase, readConfig, run } from "../command.ts";
+import { type Access, listAccess, type Policy } from "../policies.ts";
+import { paint } from "../table.ts";
+
+export const rlsExplain = defineCommand({
+  meta: { name: "explain", description: "Which policies admit or hide a table's rows for a user, and why." },
+  args: {
+    ...cwdArgument,
+    table: { type: "positional", description: "Its name as in SQL.", required: true },
+    as: { type: "string", description: "Id or e-mail address of a user. (Default: nobody, who is not signed in)" },
+    row: { type: "string", description: "The row's primary key. (Default: how many rows are seen of how many)" },
+  },
+  run: ({ args }) =>
+    run(args.cwd, async () => {
+      const cluster = await openDatabase(await readConfig(args.cwd));
+      const [system, request] = [cluster.urls.system, cluster.urls.request].map(
+        (connectionString) => new pg.Pool({ connectionString, max: 1, application_name: "svc rls explain" }),
+      ) as [pg.Pool, pg.Pool];
+      try {
+        const userId = args.as === undefined ? null : await findUser(system, args.as);
+        const role = userId === null ? "svc_anonymous" : "svc_authenticated";
+        const access = (await listAccess(system, args.table)).filter((one) => one.role === role);
+        const [first] = access;
+        if (!first) return;
+        const who = userId === null ? "somebody without an account" : `user ${userId}`;
+        const asCaller: AsCaller = (text, values) => ask(request, role, userId, text, values);
+        if (args.row === undefined) {
+          process.stdout.write(await countRows(system, asCaller, first, who));
+          return;
+        }
+        const row = await readRow(system, first, args.row);
+        process.stdout.write(`${first.name} ${args.row} for ${who}:\n`);
+        for (const one of access) process.stdout.write(await verdict(one, row, asCaller));
+      } finally {
+        await Promise.all([system.end(), request.end()]);
+        await cluster.stop();
+      }
+    }),
+});
+
+type AsCaller = (text: string, values: unknown[]) => Promise<Record<string, unknown>>;
+
+async function findUser(pool: pg.Pool, text: string): Promise<string> {
+  const { rows } = await pool.query('select id from auth."user" where id = $1 or email = lower($1)', [text]);
+  if (rows[0]) return rows[0].id;
+  throw new DefinitionError(`There is no user ${text}.`, { hint: "--as takes an id or an e-mail address." });
+}
+
+/** One statement in a transaction that is undone, entered as requests enter theirs. */
+async function ask(pool: pg.Pool, role: string, userId: string | null, text: string, values: unknown[]) {
+  const client = await pool.connect();
+  try {
+    await client.query("begin read only");
+    await client.query("select set_config('svc.user_id', $1, true), set_config('role', $2, true)", [
+      userId ?? "",
+      role,
+    ]);
+    const { rows } = await client.query(text, values);
+    return rows[0] ?? {};
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+}
+
+async function countRows(system: pg.Pool, asCaller: AsCaller, { name, granted }: Access, who: string): Promise<string> {
+  const text = `select count(*)::integer as count from ${name}`;
+  const all = (await system.query(text)).rows[0].count;
+  if (granted === null) return `${who} has no grant to select from ${name}, of ${all} rows.\n`;
+  const { count } = await asCaller(text, []);
+  return `${name}: ${who} sees ${count} of ${all} rows. With --row ID: why, or why not.\n`;
+}
+
+/** The row as JSON. @throws DefinitionError when there is none, or its table's key has several columns */
+async function readRow(pool: pg.Pool, { name, relation }: Access, id: string): Promise<string> {
+  const key = await pool.query(
+    `select quote_ident(a.attname) as column from pg_index i
+       join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey)
+      where i.indrelid = $1 and i.indisprimary`,
+    [relation],
+  );
+  if (key.rows.length !== 1) throw new DefinitionError(`${name} has no primary key of one column.`);
+  const { rows } = await pool.query(
+    `select to_jsonb(t)::text as row from ${name} t where ${key.rows[0].column}::text = $1`,
+    [id],
+  );
+  if (!rows[0]) throw new DefinitionError(`${name} has no row ${id}, for anybody.`);
+  return rows[0].row;
+}
+
+/** What becomes of one command: the grant, then each policy's own answer about this row. */
+async function verdict({ name, command, granted, policies, has_rls }: Access, row: string, asCaller: AsCaller) {
+  if (granted === null) return line(command, false, "there is no grant");
+  if (!has_rls) return line(command, true, "row-level security is off");
+  if (policies.length === 0) return line(command, false, "no policy is for this");
+  // Under the table's own name, by which expressions may call it.
+  const copy = `(select (jsonb_populate_record(null::${name}, $1::jsonb)).*) as ${name.slice(name.lastIndexOf(".") + 1)}`;
+  const passed = { permissive: false, restrictive: true };
+  const reasons: string[] = [];
+  for (const policy of policies) {
+    const condition = conditionOf(policy, command);
+    const { it } = await asCaller(`select coalesce((${condition}), false) as it from ${copy}`, [row]);
+    if (policy.permissive) passed.permissive ||= it === true;
+    else passed.restrictive &&= it === true;
+    reasons.push(`    ${it ? "yes" : "no "}  ${policy.name}: ${condition.replaceAll(/\s+/g, " ")}\n`);
+  }
+  return line(command, passed.permissive && passed.restrictive) + reasons.join("");
+}
+
+/** The row is the one that is there: for an insert, as if it were new. */
+const conditionOf = ({ using, check }: Policy, command: Access["command"]) =>
+  (command === "insert" ? check : using) ?? "true";
+
+const line = (command: string, allowed: boolean, reason?: string) =>
+  `  ${command.padEnd(6)}  ${allowed ? paint("admitted", 32) : paint("hidden", 31)}${reason ? `: ${reason}` : ""}\n`;

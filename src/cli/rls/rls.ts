@@ -1,0 +1,9 @@
+/** `svc rls`: row-level security, looked into. */
+import { defineCommand } from "citty";
+
+export const rlsCommand = defineCommand({
+  meta: { name: "rls", description: "Look into row-level security." },
+  subCommands: {
+    explain: () => import("./explain.ts").then((file) => file.rlsExplain),
+  },
+});

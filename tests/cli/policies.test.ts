@@ -1,0 +1,62 @@
+// If this file fails, a DBA cannot see from the command line who may do what, or is told something that is not so.
+import { beforeAll, describe, expect, test } from "vitest";
+import { fixture, svc } from "../support/cli.ts";
+import { database } from "../support/database.ts";
+
+const db = database();
+const run = (...args: string[]) => svc(db, fixture, args).ended;
+let id: string;
+
+beforeAll(async () => {
+  await db.sql(
+    `insert into auth."user" (id, name, email) values ('ann', 'Ann', 'ann@x.test'), ('bob', 'Bob', 'bob@x.test')`,
+  );
+  const [row] = await db.sql("insert into notes (user_id, title) values ('ann', 'hers') returning id");
+  id = String(row?.id);
+  await db.sql("insert into notes (user_id, title) values ('bob', 'his')");
+});
+
+test("svc policies says who may do what to which rows", async () => {
+  const { code, out } = await run("policies", "notes");
+  expect(code).toBe(0);
+  expect(out).toMatch(/^public\.notes$/m);
+  expect(out).toMatch(/Without an account may not select\./);
+  expect(out).toMatch(/Signed-in users may select rows where\n {4}or .*user_id = \( SELECT svc\.current_user_id\(\)/);
+  expect((await run("policies")).out).not.toMatch(/^auth\.user$/m);
+  expect((await run("policies", "--all")).out).toMatch(/^svc\.storage_objects$/m);
+});
+
+describe("svc rls explain", () => {
+  test("counts what somebody sees", async () => {
+    const { out } = await run("rls", "explain", "notes", "--as", "ann@x.test");
+    expect(out).toBe("public.notes: user ann sees 1 of 2 rows. With --row ID: why, or why not.\n");
+    expect((await run("rls", "explain", "notes")).out).toMatch(/has no grant to select from public\.notes, of 2 rows/);
+  });
+
+  test("says which policies admit a row, and which hide it", async () => {
+    const hers = await run("rls", "explain", "notes", "--as", "ann", "--row", id);
+    expect(hers.out).toMatch(/select {2}admitted\n {4}yes {2}\w+: \(user_id = /);
+    expect(hers.out).toMatch(/delete {2}admitted/);
+    const his = await run("rls", "explain", "notes", "--as", "bob", "--row", id);
+    expect(his.out).toMatch(/select {2}hidden\n {4}no {3}\w+: \(user_id = /);
+    expect(his.out).not.toMatch(/admitted/);
+  });
+
+  test("asks the policies of other tables as the caller, too", async () => {
+    await db.sql("insert into memberships (team_id, user_id) values ('blue', 'ann')");
+    const [board] = await db.sql("insert into boards (team_id, name) values ('blue', 'plans') returning id");
+    const explain = async (who: string) =>
+      (await run("rls", "explain", "boards", "--as", who, "--row", String(board?.id))).out;
+    expect(await explain("ann")).toMatch(/select {2}admitted/);
+    expect(await explain("bob")).toMatch(/select {2}hidden/);
+  });
+
+  test.for([
+    [["nowhere"], /There is no table nowhere/],
+    [["notes", "--as", "carl"], /There is no user carl/],
+    [["notes", "--row", "00000000"], /has no row 00000000, for anybody/],
+  ] as const)("%j says what is wrong", async ([args, says]) => {
+    const { code, error } = await run("rls", "explain", ...args);
+    expect([code, error]).toEqual([1, expect.stringMatching(says)]);
+  });
+});
