@@ -85,6 +85,11 @@ async function examineQueue(pool: pg.Pool, report: Report): Promise<void> {
 /** What is fine on one's own machine, and not where others depend on it. */
 function adviseProduction(config: EffectiveConfig, report: Report): void {
   const { database, auth } = config;
+  if (auth.google && auth.url) {
+    const { origin } = new URL(auth.url);
+    const callback = `${origin}/api/auth/callback/google`;
+    report.note("ok", `Google: its client needs the JavaScript origin ${origin} and the redirect URI ${callback}`);
+  }
   const advise = (condition: boolean, text: string) => condition && report.note("advice", text);
   advise(!auth.url, "AUTHLIB_URL is not set: tokens are issued for the port that is bound. Production needs it.");
   advise(

@@ -25,6 +25,8 @@ export interface ContextServices {
   requestDatabase: CreateRequestDatabase;
   systemDatabase: SystemDatabase;
   isPublicQuery: IsPublic;
+  /** Of queries, whether data may be sent to all who watch them. */
+  takesData: IsPublic;
   internals: InternalNames;
   /** By the names of their exports. */
   searchTables: ReadonlyMap<string, SearchTable>;
@@ -108,7 +110,7 @@ export class CallContext implements Context {
 
   get realtime(): ContextRealtime {
     const own = this[state];
-    own.realtime ??= new CallRealtime(own.access, own.services.isPublicQuery);
+    own.realtime ??= new CallRealtime(own.access, own.services);
     return own.realtime;
   }
 

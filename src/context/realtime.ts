@@ -17,10 +17,11 @@ export interface ContextRealtime {
    */
   refresh(queryKey: string, args?: object): void;
   /**
-   * Sends data to the subscribers of a query that anyone may call. At most 64 KiB.
+   * Sends data to the subscribers of a query that anyone may call, or to those of a scoped list, each of whom got a grant
+   * for these arguments. At most 64 KiB.
    *
-   * @throws SvcError QUERY_WROTE in a query, INTERNAL for a query that needs a session: its subscribers differ in what
-   *   they may see
+   * @throws SvcError QUERY_WROTE in a query, INTERNAL for another query that needs a session: its subscribers differ in
+   *   what they may see
    */
   emit(queryKey: string, data: unknown): void;
 }
@@ -28,15 +29,21 @@ export interface ContextRealtime {
 /** Whether anyone may call the query of that name. */
 export type IsPublic = (name: string) => boolean;
 
+/** What `ctx.realtime` knows of queries, by name. */
+interface Queries {
+  isPublicQuery: IsPublic;
+  takesData: IsPublic;
+}
+
 /** Collects what a call has to say. */
 export class CallRealtime implements ContextRealtime {
   readonly #access: Access;
-  readonly #isPublic: IsPublic;
+  readonly #queries: Queries;
   readonly #messages: string[] = [];
 
-  constructor(access: Access, isPublic: IsPublic) {
+  constructor(access: Access, queries: Queries) {
     this.#access = access;
-    this.#isPublic = isPublic;
+    this.#queries = queries;
   }
 
   invalidate(queryKey: string, args?: object): void {
@@ -45,11 +52,11 @@ export class CallRealtime implements ContextRealtime {
 
   refresh(queryKey: string, args?: object): void {
     const key = keyOf(queryKey, args);
-    this.#say(this.#isPublic(nameOf(key)) ? { refresh: key } : { invalidate: key });
+    this.#say(this.#queries.isPublicQuery(nameOf(key)) ? { refresh: key } : { invalidate: key });
   }
 
   emit(queryKey: string, data: unknown): void {
-    if (!this.#isPublic(nameOf(queryKey))) {
+    if (!this.#queries.takesData(nameOf(queryKey))) {
       throw new SvcError("INTERNAL", undefined, {
         cause: new Error(
           `ctx.realtime.emit: "${queryKey}" is no query that anyone may call. Its subscribers would all see the data: ` +

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Runtime } from "../context/invoke.ts";
+import type { CrudDefinition } from "../define/crud-definition.ts";
 import type { ProcedureDefinition } from "../define/procedure.ts";
 import { answer } from "../http/procedures.ts";
 import { decodeCall } from "../http/wire.ts";
@@ -29,3 +30,7 @@ export function publicRerun(runtime: Runtime, procedures: ReadonlyMap<string, Pr
     }
   };
 }
+
+/** A list that is watched with a grant alone, and whose rows are nobody's in particular: who watches it was let in. */
+export const isGrantedList = (name: string, resources: readonly CrudDefinition[]): boolean =>
+  resources.some(({ prefix, realtime, owner }) => name === `${prefix}.list` && !owner && realtime?.scoped);

@@ -10,7 +10,7 @@ import type { EffectiveConfig } from "../define/config.ts";
 import { searchTables } from "../define/searchable.ts";
 import { SpareChild } from "../documents/spare.ts";
 import type { Pools } from "../postgres/pools.ts";
-import { isPublicQuery } from "../realtime/rerun.ts";
+import { isGrantedList, isPublicQuery } from "../realtime/rerun.ts";
 import { createStorage } from "../storage/storage.ts";
 import type { LoadedApp } from "./load-app.ts";
 
@@ -36,6 +36,7 @@ export function createRuntime(
     requestDatabase: requestDatabases(app.schema),
     systemDatabase: systemDatabase(pools.system, app.schema),
     isPublicQuery: (name) => isPublicQuery(procedures.get(name)),
+    takesData: (name) => isPublicQuery(procedures.get(name)) || isGrantedList(name, app.api["~svc"].crud),
     searchTables: searchTables(app.schema),
     workflows: app.api["~svc"].workflows,
     internals: { has: (name) => known.has(name), list: () => internal },

@@ -221,6 +221,13 @@ describe("in the surroundings", () => {
     expect(code).toBe(0);
   });
 
+  test("doctor names what to register at Google", async () => {
+    const google = { GOOGLE_CLIENT_ID: "id", GOOGLE_CLIENT_SECRET: "secret" };
+    const { output } = await svc(["doctor"], { AUTHLIB_URL: "https://api.example.com", ...google });
+    expect(output).toMatch(/JavaScript origin https:\/\/api\.example\.com and/);
+    expect(output).toMatch(/redirect URI https:\/\/api\.example\.com\/api\/auth\/callback\/google/);
+  });
+
   test("a command that does not exist", async () => {
     const { code, output } = await svc(["strat"]);
     expect(output).toMatch(/Unknown command/i);

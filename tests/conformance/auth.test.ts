@@ -42,3 +42,18 @@ test("the betterAuth hook adds a plugin, which then takes part", async () => {
   expect((await loud.signUp({ ...ann, email: "loud@example.com" })).body.user.name).toBe("ANN");
   await loud.close();
 });
+
+test("every authentication route lies under /api/auth, and none beside it", async () => {
+  const routes = {
+    POST: ["sign-up", "sign-in", "token", "sign-out", "sign-up/email", "sign-in/email"],
+    GET: ["me"],
+  };
+  for (const [method, paths] of Object.entries(routes)) {
+    for (const path of paths) {
+      const status = async (prefix: string) => (await svc.fetch(`${prefix}/${path}`, { method })).status;
+      // Without what they ask for, these answer with an error; but not that they are not there.
+      expect([path, await status("/api/auth")]).not.toEqual([path, 404]);
+      for (const elsewhere of ["", "/auth", "/api"]) expect([path, await status(elsewhere)]).toEqual([path, 404]);
+    }
+  }
+});

@@ -1,12 +1,18 @@
 // If this file fails, lists miss changes of their scope, or people hear of what others keep to themselves.
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
 import { Grants } from "../../src/realtime/grants.ts";
 import { database } from "../support/database.ts";
-import { bearer, secret, service, type User } from "../support/service.ts";
+import { apiWith, bearer, secret, service, type User } from "../support/service.ts";
 import { Socket } from "../support/sockets.ts";
 
 const db = database();
-const running = service(db);
+const say = createSvcProcedureBuilders()
+  .mutation.name("test.say")
+  .input(z.object({ key: z.string() }))
+  .handler(({ context, input }) => context.realtime.emit(input.key, { said: input.key }));
+const running = service(db, apiWith({ procedures: { say } }));
 beforeAll(() => db.sql("set synchronous_commit to on"));
 
 const open: Socket[] = [];
@@ -223,6 +229,25 @@ describe("a grant", () => {
     expect(await heard(socket)).toEqual([]);
     socket.send({ type: "subscribeQuery", token: sign(-1) });
     await socket.wait({ type: "error", code: "FORBIDDEN" });
+  });
+});
+
+describe("ctx.realtime.emit", () => {
+  test("sends data to those who have a grant for the same arguments, and to nobody else", async () => {
+    const [ann, bob] = [await member("ann", "red"), await member("bob", "blue")];
+    const [red, blue] = [await connect(ann), await connect(bob)];
+    await watch(red, ann, "team_boards.list", ofTeam("red"));
+    await watch(blue, bob, "team_boards.list", ofTeam("blue"));
+    const key = 'team_boards.list::{"filters":{"teamId":"red"}}';
+    expect((await running.mutate(ann, "test.say", { key })).status).toBe(200);
+    const { query, data } = await red.wait({ type: "query:updated" });
+    expect([query, data]).toEqual([key, { said: key }]);
+    expect(await heard(blue)).toEqual([]);
+  });
+
+  test("refuses what is its owners' alone", async () => {
+    const ann = await member("ann");
+    expect((await running.mutate(ann, "test.say", { key: "notes.list" })).status).toBe(500);
   });
 });
 

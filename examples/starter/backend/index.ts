@@ -1,5 +1,5 @@
 /** What the application offers. */
 import { defineApi } from "@svc/core";
-import { clearDone, notesCrud } from "./notes.ts";
+import { clearDone, nightly, notesCrud, tidy } from "./notes.ts";
 
-export default defineApi({ procedures: { notes: notesCrud, clearDone } });
+export default defineApi({ procedures: { notes: notesCrud, clearDone, tidy }, crons: { nightly } });
