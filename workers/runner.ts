@@ -196,6 +196,12 @@ async function runJob(task: Task, payload: unknown, helpers: JobHelpers, worker:
       await transaction.asLogin(statement);
       finished = true;
     },
+    async finishWith({ name, text, values }) {
+      const { length } = values;
+      const both = `select ${text}, svc.finish_job($${length + 1}, $${length + 2})`;
+      await services.runtime.systemPool.query({ name, text: both, values: [...values, row.id, worker] });
+      finished = true;
+    },
   };
   const began = performance.now();
   try {

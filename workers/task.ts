@@ -36,6 +36,8 @@ export interface RunningJob {
    * @throws the database's error SV409 when the job was given to another worker in the meantime
    */
   finish(transaction: RequestTransaction): Promise<void>;
+  /** As `finish`, together with one function of the system's: a single statement, which is its own transaction. */
+  finishWith(call: { name: string; text: string; values: unknown[] }): Promise<void>;
 }
 
 /** One kind of job. What a task throws is kept as the job's last error, and the job is tried again later. */

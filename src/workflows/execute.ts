@@ -7,7 +7,6 @@ import type { Logger } from "pino";
 import type { Runtime } from "../context/invoke.ts";
 import type { WorkflowDefinition, Workflows } from "../define/workflow.ts";
 import { type Identity, systemIdentity } from "../postgres/identity.ts";
-import { RequestTransaction } from "../postgres/transaction.ts";
 import { decodeValue, encodeValue, type Stored } from "./encoding.ts";
 import { detailOf, type RunError, runError } from "./failure.ts";
 import { type Ending, type RecordedStep, replay } from "./replay.ts";
@@ -31,8 +30,8 @@ export interface ExecuteOptions {
   workflows: Workflows;
   log: Logger;
   signal: AbortSignal;
-  /** Ends the job as a part of the transaction that ends the stretch. */
-  finish(transaction: RequestTransaction): Promise<void>;
+  /** Runs the function that ends the stretch and ends the job, in one statement. */
+  finishWith(call: { name: string; text: string; values: unknown[] }): Promise<void>;
 }
 
 /** Longer timers overflow; the deadline of such a run is looked at when it is claimed again. */
@@ -136,20 +135,12 @@ function unknownVersion({ name, version }: Claim): End {
   );
 }
 
-async function letGo(runId: string, fence: number, { sql, values }: End, { runtime, finish }: ExecuteOptions) {
-  const transaction = new RequestTransaction(runtime.systemPool, systemIdentity, "write", runtime.limits);
-  try {
-    const places = ["$1", "$2", ...values.map((_, index) => `$${index + 3}`)].join(", ");
-    const statement = { name: `svc_${sql}`, text: `select svc_private.${sql}(${places})` };
-    await transaction.query(statement, [runId, fence, ...values]).catch((error) => {
-      throw lostOr(error);
-    });
-    await finish(transaction);
-    await transaction.commit();
-  } catch (error) {
-    await transaction.rollback();
-    throw error;
-  }
+async function letGo(runId: string, fence: number, { sql, values }: End, { finishWith }: ExecuteOptions) {
+  const places = ["$1", "$2", ...values.map((_, index) => `$${index + 3}`)].join(", ");
+  const call = { name: `svc_${sql}`, text: `svc_private.${sql}(${places})`, values: [runId, fence, ...values] };
+  await finishWith(call).catch((error) => {
+    throw lostOr(error);
+  });
 }
 
 /** A run acts as whoever started it. */

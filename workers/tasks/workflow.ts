@@ -19,6 +19,6 @@ export const workflow = defineTask({
       workflows: app.api["~svc"].workflows,
       log: job.log,
       signal: job.signal,
-      finish: (transaction) => job.finish(transaction),
+      finishWith: (call) => job.finishWith(call),
     }),
 });
