@@ -1,0 +1,28 @@
+// If this file fails, a page of the documentation cannot be found from its index, or a link leads nowhere.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { root } from "../support/global-setup.ts";
+
+const docs = join(root, "docs");
+const pages = readdirSync(docs, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md"));
+
+test("the index names every page but the decisions, which have a folder", () => {
+  const index = readFileSync(join(docs, "README.md"), "utf8");
+  const missing = pages.filter(
+    (page) => page !== "README.md" && !page.startsWith("adr/") && !index.includes(`(${page})`),
+  );
+  expect(missing).toEqual([]);
+});
+
+test.for(["../README.md", "../CONTRIBUTING.md", "../SECURITY.md", "../CHANGELOG.md", ...pages])(
+  "the links of %s lead to files",
+  (page) => {
+    const file = join(docs, page);
+    const links = [...readFileSync(file, "utf8").matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(
+      ([, target = ""]) => target,
+    );
+    const local = links.filter((target) => !/^[a-z]+:/.test(target));
+    expect(local.filter((target) => !existsSync(join(dirname(file), target)))).toEqual([]);
+  },
+);
