@@ -1,6 +1,7 @@
 /**
- * Jobs: how many a worker does in a second, beside the bare library with a task of the same durability; how long after
- * the enqueuing commit a job begins. Both write one row per job in a transaction under row-level security.
+ * Jobs: how many a worker does in a second, beside the bare library with a task of the same durability; with several
+ * workers, and with jobs that fail among them; how long after the enqueuing commit a job begins. Both sides write one row
+ * per job in a transaction under row-level security.
  */
 import { join } from "node:path";
 import { pgTable, serial, text } from "drizzle-orm/pg-core";
@@ -17,6 +18,8 @@ import { median } from "./measure.ts";
 const here = import.meta.dirname;
 const jobs = 2_000;
 const rounds = 5;
+/** Latencies are taken in turns of so many. */
+const waitsPerRound = 50;
 const concurrency = 8;
 const user = "bench";
 
@@ -42,7 +45,10 @@ const write = procedure.internal.name("bench.write").handler(async ({ context })
   began(performance.now());
   await context.db.insert(table).values({ userId: user });
 });
-const app = { api: defineApi({ procedures: { write } }), auth: defineAuth({}), schema: { table } };
+const fail = procedure.internal.name("bench.fail").handler(() => {
+  throw new Error("This never works.");
+});
+const app = { api: defineApi({ procedures: { write, fail } }), auth: defineAuth({}), schema: { table } };
 
 export async function run(): Promise<void> {
   const cluster = await openCluster({ directory: join(here, "app/.svc"), report: console.info });
@@ -51,17 +57,34 @@ export async function run(): Promise<void> {
     await migrate({ adminUrl: cluster.urls.admin, platform: join(here, ".."), application: join(here, "app") });
     await admin.connect();
     await admin.query(prepare);
-    const ours: number[] = [];
-    const bare: number[] = [];
-    for (let round = 0; round < rounds; round++) {
-      ours.push(await throughput(admin, enqueueOurs, () => startOurs(cluster.urls)));
-      bare.push(await throughput(admin, enqueueBare, () => startBare(cluster.urls)));
-    }
-    const ratio = median(ours.map((rate, round) => rate / (bare[round] ?? rate)));
-    console.info(
-      `jobs/s: svc ${median(ours).toFixed(0)}, bare graphile-worker ${median(bare).toFixed(0)}, ratio ${ratio.toFixed(2)}`,
+    const ours = () => startOurs(cluster.urls);
+    const [rate, bareRate] = await inTurns([
+      () => throughput(admin, enqueueOurs(), ours),
+      () => throughput(admin, enqueueBare, () => startBare(cluster.urls)),
+    ]);
+    console.info(`jobs/s: svc ${show(rate)}, bare graphile-worker ${show(bareRate)}, ratio ${ratio(rate, bareRate)}`);
+
+    const counts = [1, 2, 4, 8];
+    const rates = await inTurns(
+      counts.map((count) => () => throughput(admin, enqueueOurs(), () => several(count, ours))),
     );
-    await latency(admin, cluster.urls);
+    const best = Math.max(...rates.map(median));
+    for (const [index, count] of counts.entries()) {
+      const of = rates[index] ?? [];
+      console.info(`${count} workers: ${show(of)} jobs/s, ${(median(of) / best).toFixed(2)} of the best`);
+    }
+
+    const [clean, poisoned] = await inTurns([
+      () => throughput(admin, enqueueOurs(), ours),
+      () => throughput(admin, `${enqueuePoison}; ${enqueueOurs()}`, ours),
+    ]);
+    console.info(`with one job in a hundred that fails: ${ratio(poisoned, clean)} of the rate without`);
+
+    const [wait, bareWait] = await inTurns([
+      () => latency(admin, enqueueOurs(1), ours),
+      () => latency(admin, enqueueBareOne, () => startBare(cluster.urls)),
+    ]);
+    console.info(`start after commit, p50: svc ${show(wait, 2)} ms, bare graphile-worker ${show(bareWait, 2)} ms`);
   } finally {
     await admin.query("drop table if exists public.job_rows").catch(() => {});
     await admin.end();
@@ -72,23 +95,49 @@ export async function run(): Promise<void> {
 type Urls = Parameters<typeof startWorker>[0]["urls"];
 type Running = { stop(): Promise<unknown> };
 
-const enqueueOurs = `select svc_private.add_procedure_job('{"kind": "user", "userId": "${user}"}', 'bench.write', null, null, null)
-  from generate_series(1, ${jobs})`;
+const enqueueOurs = (count = jobs) =>
+  `select svc_private.add_procedure_job('{"kind": "user", "userId": "${user}"}', 'bench.write', null, null, null)
+     from generate_series(1, ${count})`;
+const enqueuePoison = `select svc_private.add_procedure_job('{"kind": "system"}', 'bench.fail', null, null, null)
+  from generate_series(1, ${jobs / 100})`;
 const enqueueBare = `select graphile_worker.add_job('bare', '{}') from generate_series(1, ${jobs})`;
+const enqueueBareOne = "select graphile_worker.add_job('bare', '{}')";
 
-/** Jobs per second from the start of a worker to an empty queue. */
+const show = (values: number[] = [], digits = 0) => median(values).toFixed(digits);
+/** Of the medians of rounds: sides of one round had the same machine. */
+const ratio = (one: number[] = [], other: number[] = []) =>
+  median(one.map((value, round) => value / (other[round] ?? value))).toFixed(2);
+
+/** Lets the sides take turns, so that whatever else the machine does hits all of them. */
+async function inTurns(sides: (() => Promise<number>)[]): Promise<number[][]> {
+  const results = sides.map((): number[] => []);
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, side] of sides.entries()) results[index]?.push(await side());
+  }
+  return results;
+}
+
+async function several(count: number, start: () => Promise<Running>): Promise<Running> {
+  const all = await Promise.all(Array.from({ length: count }, start));
+  return { stop: () => Promise.all(all.map((one) => one.stop())) };
+}
+
+/** Jobs per second from the start of workers until none is left that has not been tried. */
 async function throughput(admin: pg.Client, enqueue: string, start: () => Promise<Running>): Promise<number> {
   await admin.query(enqueue);
   await admin.query("vacuum analyze graphile_worker._private_jobs");
   const worker = await start();
   const from = performance.now();
   for (;;) {
-    const { rows } = await admin.query("select exists (select from graphile_worker._private_jobs) as busy");
+    const { rows } = await admin.query(
+      "select exists (select from graphile_worker._private_jobs where attempts = 0 and run_at <= now() or locked_by is not null) as busy",
+    );
     if (!rows[0].busy) break;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   const rate = jobs / ((performance.now() - from) / 1_000);
   await worker.stop();
+  await admin.query("truncate graphile_worker._private_jobs");
   return rate;
 }
 
@@ -109,6 +158,7 @@ async function startBare(urls: Urls): Promise<Running> {
     { concurrency, noHandleSignals: true, logger: new Logger(() => () => {}) },
     {
       async bare() {
+        began(performance.now());
         const client = await request.connect();
         await client.query("begin");
         await client.query(
@@ -130,19 +180,17 @@ async function startBare(urls: Urls): Promise<Running> {
   };
 }
 
-/** From the moment the commit is acknowledged to the handler's first line; both in this process. */
-async function latency(admin: pg.Client, urls: Urls): Promise<void> {
-  const worker = await startOurs(urls);
+/** From the moment the commit is acknowledged to the handler's first line; both in this process. @returns the median */
+async function latency(admin: pg.Client, enqueue: string, start: () => Promise<Running>): Promise<number> {
+  const worker = await start();
   const waits: number[] = [];
-  for (let round = 0; round < 200; round++) {
-    const start = new Promise<number>((resolve) => {
-      began = resolve;
-    });
-    await admin.query(enqueueOurs.replace(`1, ${jobs}`, "1, 1"));
+  for (let round = 0; round < waitsPerRound; round++) {
+    const { promise, resolve } = Promise.withResolvers<number>();
+    began = resolve;
+    await admin.query(enqueue);
     const committed = performance.now();
-    waits.push((await start) - committed);
+    waits.push((await promise) - committed);
   }
-  waits.sort((a, b) => a - b);
-  console.info(`start after commit: p50 ${waits[100]?.toFixed(2)} ms, p95 ${waits[190]?.toFixed(2)} ms`);
   await worker.stop();
+  return median(waits);
 }
