@@ -81,7 +81,7 @@ async function throughput({ name, paths }: Sample, watched: ReturnType<typeof wa
 const per = (pages: number, milliseconds: number) => ((pages / milliseconds) * 1000).toFixed(0);
 
 const pdftotext = (path: string) =>
-  execFileSync("nice", ["-n", "10", "pdftotext", path, "-"], {
+  execFileSync("nice", ["-n", "5", "pdftotext", path, "-"], {
     stdio: ["ignore", "pipe", "ignore"],
     maxBuffer: 2 ** 28,
   }).toString();

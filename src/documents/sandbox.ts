@@ -30,7 +30,7 @@ export type Child = ChildProcessWithoutNullStreams;
 const largestAnswer = 64 * 1024 * 1024;
 const defaultMemory = 384 * 1024 * 1024;
 /** Requests come first where both want a processor. */
-const niceness = 10;
+const niceness = 5;
 const child = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "child.ts" : "child.js", import.meta.url));
 
 /** What the process may read: this package, and the folders of installed packages above it. */

@@ -45,7 +45,7 @@ describe.skipIf(!folder)("real documents", () => {
       if (result instanceof Error) failures.push(`${sample.path}: ${result.message}`);
       else results.set(sample.path, result as ConvertedDocument);
     });
-  }, 180_000);
+  }, 400_000);
 
   test("are all converted, by local providers", () => {
     expect(failures).toEqual([]);
@@ -130,7 +130,7 @@ describe.skipIf(!folder)("broken and malicious documents", () => {
             : { outcome: "converted", text: (result as ConvertedDocument).markdown };
       outcomes.set(sample.path, { outcome, text, ...took });
     });
-  }, 180_000);
+  }, 400_000);
 
   test.each(bad.map((sample) => [sample.path, sample.expect ?? ""]))("%s: %s", (path, reaction) => {
     const { outcome = "none", text = "", seconds = 61, mebibytes = 513 } = outcomes.get(path) ?? {};
