@@ -1,5 +1,6 @@
 /** What the desk offers. The procedures' names, not these keys, are what clients call. */
 import { defineApi } from "@svc/core";
+import * as attachments from "./attachments.ts";
 import * as board from "./board.ts";
 import * as docs from "./docs.ts";
 import * as expenses from "./expenses.ts";
@@ -14,6 +15,7 @@ export default defineApi({
     remind: tasks.remind,
     nag: tasks.nag,
     digest: tasks.digest,
+    attachments: { add: attachments.add, list: attachments.list, remove: attachments.remove },
     posts: board.postsCrud,
     guestbook: board.guestbookCrud,
     docs: {

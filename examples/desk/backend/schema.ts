@@ -20,6 +20,18 @@ export const tasks = pgTable(
   (t) => ownerRls(t.userId),
 );
 
+/** Files of tasks. The id is that of the stored file. */
+export const attachments = pgTable(
+  "attachments",
+  {
+    id: uuid("id").primaryKey(),
+    taskId: integer("task_id").notNull(),
+    userId: text("user_id").notNull(),
+    createdAt: instant("created_at").notNull().defaultNow(),
+  },
+  (t) => ownerRls(t.userId),
+);
+
 /** Notices on the public board: everybody reads them, only the author changes them. */
 export const posts = pgTable(
   "posts",

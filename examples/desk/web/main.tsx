@@ -9,6 +9,7 @@ import "./styles/base.css";
 import "./styles/controls.css";
 import "./styles/layout.css";
 import "./styles/lists.css";
+import "./styles/attachments.css";
 import "./styles/documents.css";
 import "./styles/expenses.css";
 

@@ -35,6 +35,11 @@ export const api = {
     finishAll: mutation<Procedures["finishAll"]>("tasks.finishAll"),
     remind: mutation<Procedures["remind"]>("tasks.remind"),
   },
+  attachments: {
+    add: mutation<Procedures["attachments"]["add"]>("attachments.add"),
+    list: query<Procedures["attachments"]["list"]>("attachments.list"),
+    remove: mutation<Procedures["attachments"]["remove"]>("attachments.remove"),
+  },
   posts: {
     list: query<Procedures["posts"]["list"]>("posts.list", postsColumns),
     get: query<Procedures["posts"]["get"]>("posts.get", postsColumns),

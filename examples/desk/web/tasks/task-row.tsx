@@ -1,6 +1,7 @@
 /** One task: tick, priority, rename in place, remove. */
 import { useRef, useState } from "react";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
+import { Attachments } from "./attachments.tsx";
 import { RenameTask } from "./rename-task.tsx";
 import { isNew, useUpdateTask } from "./use-task-changes.ts";
 import { priorities, type Task } from "./wanted.ts";
@@ -15,6 +16,7 @@ export function TaskRow({ task, onRemove }: Props) {
   // One each: a change of the title need not wait for a tick, but a second tick for the first. The last must be stored last.
   const [tick, rank, rename] = [useUpdateTask(), useUpdateTask(), useUpdateTask()];
   const [renaming, setRenaming] = useState(false);
+  const [showsFiles, setShowsFiles] = useState(false);
   const row = useRef<HTMLLIElement>(null);
   const opener = useRef<HTMLButtonElement>(null);
   const name = `task-${task.id}`;
@@ -74,9 +76,20 @@ export function TaskRow({ task, onRemove }: Props) {
           >
             Rename
           </button>
+          <button
+            type="button"
+            className="quiet"
+            aria-describedby={name}
+            aria-expanded={showsFiles}
+            disabled={waits}
+            onClick={() => setShowsFiles(!showsFiles)}
+          >
+            Files
+          </button>
           <ConfirmButton label="Remove" question="Remove?" describedBy={name} disabled={waits} onConfirm={remove} />
         </div>
       )}
+      {showsFiles && <Attachments taskId={task.id} title={task.title} />}
     </li>
   );
 }
