@@ -66,6 +66,16 @@ export function TaskRow({ task, onRemove }: Props) {
             {!priorities[task.priority] && <option value={task.priority}>Priority {task.priority}</option>}
           </select>
           <button
+            type="button"
+            className="quiet"
+            aria-describedby={name}
+            aria-expanded={showsFiles}
+            disabled={waits}
+            onClick={() => setShowsFiles(!showsFiles)}
+          >
+            Files
+          </button>
+          <button
             ref={opener}
             type="button"
             className="quiet"
@@ -75,16 +85,6 @@ export function TaskRow({ task, onRemove }: Props) {
             onClick={() => setRenaming(!rename.isPending)}
           >
             Rename
-          </button>
-          <button
-            type="button"
-            className="quiet"
-            aria-describedby={name}
-            aria-expanded={showsFiles}
-            disabled={waits}
-            onClick={() => setShowsFiles(!showsFiles)}
-          >
-            Files
           </button>
           <ConfirmButton label="Remove" question="Remove?" describedBy={name} disabled={waits} onConfirm={remove} />
         </div>
