@@ -1557,6 +1557,31 @@ $function$
 grant execute to svc_auth, svc_system
 comment: What was kept under this purpose and token hash, exactly once; null when there is nothing, or no longer.
 
+-- Function svc.add_chunks(uuid,jsonb) owner svc_owner
+CREATE OR REPLACE FUNCTION svc.add_chunks(source_id uuid, chunks jsonb)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  insert into svc.rag_chunks (
+    section_id, source_id, corpus, visibility, owner_id, position, text, sentence_starts, start_offset, end_offset,
+    page_start, page_end, words, embedding
+  )
+  select section.id, source.id, source.corpus, source.visibility, source.owner_id, (c ->> 'position')::integer, c ->> 'text',
+         array(select jsonb_array_elements_text(c -> 'sentenceStarts')::integer), (c ->> 'start')::integer,
+         (c ->> 'end')::integer, (c ->> 'pageStart')::integer, (c ->> 'pageEnd')::integer,
+         svc.words_of(
+           concat_ws(' ', source.title, array_to_string(section.path, ' '), c ->> 'text'), source.language::regconfig
+         ),
+         case when c ? 'embedding' then array(select n::real from jsonb_array_elements_text(c -> 'embedding') as n) end
+    from svc.rag_sources source
+    join svc.rag_sections section on section.source_id = source.id
+    join jsonb_array_elements(add_chunks.chunks) as c on (c ->> 'section')::integer = section.position
+   where source.id = add_chunks.source_id
+$function$
+grant execute to svc_authenticated, svc_system
+comment: Adds chunks to the sections of a document of the caller.
+
 -- Function svc.cancel_job(bigint) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.cancel_job(job_id bigint)
  RETURNS boolean
@@ -2588,33 +2613,10 @@ begin
     -- What the key held before, or what a caller stored who came between the look and the insert.
     delete from svc.rag_sections where source_id = source.id;
 
-    with sections as (
-      select gen_random_uuid() as id, position::integer, section
-        from jsonb_array_elements(document -> 'sections') with ordinality as s (section, position)
-    ), stored as (
-      insert into svc.rag_sections (id, source_id, corpus, visibility, owner_id, position, level, title, path)
-      select s.id, source.id, source.corpus, source.visibility, owner, s.position, (s.section ->> 'level')::integer,
-             s.section ->> 'title', array(select jsonb_array_elements_text(s.section -> 'path'))
-        from sections s
-    )
-    select jsonb_agg(jsonb_build_object('id', s.id, 'section', s.section) order by s.position) into document
-      from sections s;
-
-    -- A statement of its own: the policy looks for the section, which one statement would not see yet.
-    insert into svc.rag_chunks (
-      section_id, source_id, corpus, visibility, owner_id, position, text, sentence_starts, start_offset, end_offset,
-      page_start, page_end, words, embedding
-    )
-    select (s ->> 'id')::uuid, source.id, source.corpus, source.visibility, owner,
-           row_number() over (order by section_position, chunk_position), c ->> 'text',
-           array(select jsonb_array_elements_text(c -> 'sentenceStarts')::integer), (c ->> 'start')::integer,
-           (c ->> 'end')::integer, (c ->> 'pageStart')::integer, (c ->> 'pageEnd')::integer,
-           svc.words_of(concat_ws(' ', source.title, (
-             select string_agg(heading, ' ') from jsonb_array_elements_text(s -> 'section' -> 'path') heading
-           ), c ->> 'text'), stemming),
-           case when c ? 'embedding' then array(select n::real from jsonb_array_elements_text(c -> 'embedding') as n) end
-      from jsonb_array_elements(document) with ordinality as sections (s, section_position),
-           jsonb_array_elements(s -> 'section' -> 'chunks') with ordinality as chunks (c, chunk_position);
+    insert into svc.rag_sections (source_id, corpus, visibility, owner_id, position, level, title, path)
+    select source.id, source.corpus, source.visibility, owner, s.position, (s.section ->> 'level')::integer,
+           s.section ->> 'title', array(select jsonb_array_elements_text(s.section -> 'path'))
+      from jsonb_array_elements(document -> 'sections') with ordinality as s (section, position);
   end if;
 
   return jsonb_build_object(
@@ -2626,7 +2628,7 @@ begin
 end
 $function$
 grant execute to svc_authenticated, svc_system
-comment: Stores a document with its sections and chunks for the caller; idempotent by key and checksum.
+comment: Stores a document with its sections for the caller; idempotent by key and checksum.
 
 -- Function svc.list_sources(text,text,text,integer,integer) owner svc_owner
 CREATE OR REPLACE FUNCTION svc.list_sources(corpus text, visibility text, owner_id text, size integer, skip integer)

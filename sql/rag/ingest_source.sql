@@ -1,7 +1,7 @@
--- Stores a document that has been cut into sections and chunks (src/rag/cut-document.ts), as the caller's own.
--- Called by ctx.rag.ingest (src/context/rag.ts).
+-- Stores a document that has been cut into sections (src/rag/cut-document.ts), as the caller's own; its chunks follow
+-- (svc.add_chunks). Called by ctx.rag.ingest (src/rag/store-document.ts).
 --
--- One call is one step: the same document again changes nothing, another text under the same key replaces all of it,
+-- The same document again changes nothing, another text under the same key replaces all of it,
 -- and two callers with the same key wait for each other on the row of the source. A source keeps its id when it is
 -- replaced; its sections and chunks get new ones, so that a citation never points at words that were not cited.
 -- Invoker's rights: the policies decide, and the insert policies refuse an anonymous caller.
@@ -36,33 +36,10 @@ begin
     -- What the key held before, or what a caller stored who came between the look and the insert.
     delete from svc.rag_sections where source_id = source.id;
 
-    with sections as (
-      select gen_random_uuid() as id, position::integer, section
-        from jsonb_array_elements(document -> 'sections') with ordinality as s (section, position)
-    ), stored as (
-      insert into svc.rag_sections (id, source_id, corpus, visibility, owner_id, position, level, title, path)
-      select s.id, source.id, source.corpus, source.visibility, owner, s.position, (s.section ->> 'level')::integer,
-             s.section ->> 'title', array(select jsonb_array_elements_text(s.section -> 'path'))
-        from sections s
-    )
-    select jsonb_agg(jsonb_build_object('id', s.id, 'section', s.section) order by s.position) into document
-      from sections s;
-
-    -- A statement of its own: the policy looks for the section, which one statement would not see yet.
-    insert into svc.rag_chunks (
-      section_id, source_id, corpus, visibility, owner_id, position, text, sentence_starts, start_offset, end_offset,
-      page_start, page_end, words, embedding
-    )
-    select (s ->> 'id')::uuid, source.id, source.corpus, source.visibility, owner,
-           row_number() over (order by section_position, chunk_position), c ->> 'text',
-           array(select jsonb_array_elements_text(c -> 'sentenceStarts')::integer), (c ->> 'start')::integer,
-           (c ->> 'end')::integer, (c ->> 'pageStart')::integer, (c ->> 'pageEnd')::integer,
-           svc.words_of(concat_ws(' ', source.title, (
-             select string_agg(heading, ' ') from jsonb_array_elements_text(s -> 'section' -> 'path') heading
-           ), c ->> 'text'), stemming),
-           case when c ? 'embedding' then array(select n::real from jsonb_array_elements_text(c -> 'embedding') as n) end
-      from jsonb_array_elements(document) with ordinality as sections (s, section_position),
-           jsonb_array_elements(s -> 'section' -> 'chunks') with ordinality as chunks (c, chunk_position);
+    insert into svc.rag_sections (source_id, corpus, visibility, owner_id, position, level, title, path)
+    select source.id, source.corpus, source.visibility, owner, s.position, (s.section ->> 'level')::integer,
+           s.section ->> 'title', array(select jsonb_array_elements_text(s.section -> 'path'))
+      from jsonb_array_elements(document -> 'sections') with ordinality as s (section, position);
   end if;
 
   return jsonb_build_object(
@@ -75,6 +52,6 @@ end
 $$;
 
 comment on function svc.ingest_source(jsonb) is
-  'Stores a document with its sections and chunks for the caller; idempotent by key and checksum.';
+  'Stores a document with its sections for the caller; idempotent by key and checksum.';
 
 grant execute on function svc.ingest_source(jsonb) to svc_authenticated;

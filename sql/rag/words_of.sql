@@ -1,4 +1,4 @@
--- The words of a text, stemmed, for chunks, sentences and claims alike (svc.ingest_source, svc.find_evidence).
+-- The words of a text, stemmed, for chunks, sentences and claims alike (svc.add_chunks, svc.find_evidence).
 --
 -- Korean, Japanese and Chinese put no spaces between what a reader takes for words, and PostgreSQL brings no stemmer for
 -- them: their runs become pairs of characters, as in svc_private.search_terms(). Text without them, nearly all of it in

@@ -1,6 +1,6 @@
 /**
  * `ctx.rag`: puts documents into the tables that answers are grounded on, as a part of the call's transaction.
- * Next hop: `src/rag/cut-document.ts`, then `sql/rag/ingest_source.sql`.
+ * Next hop: `src/rag/cut-document.ts`, then `src/rag/store-document.ts`.
  */
 import { createHash } from "node:crypto";
 import { isUuid } from "../define/uuid.ts";
@@ -13,6 +13,7 @@ import { ingestWorkflow } from "../rag/ingest-workflow.ts";
 import type { Language } from "../rag/languages.ts";
 import { findPassages, type Passage, type PassagesInput } from "../rag/passages.ts";
 import { type RagScope, refusal, resolveScope } from "../rag/scope.ts";
+import { storeDocument } from "../rag/store-document.ts";
 import { embedChunks } from "../rag/vectors.ts";
 import type { Context } from "./types.ts";
 
@@ -151,11 +152,7 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
       );
       if (before.rows[0].result) return before.rows[0].result;
       const sections = await embedChunks(cutDocument(body, format), input.embed);
-      const { rows } = await transaction.query(
-        { name: "svc_ingest_source", text: "select svc.ingest_source($1) as result" },
-        [JSON.stringify({ ...document, sections })],
-      );
-      return rows[0].result;
+      return storeDocument(transaction, document, sections);
     },
 
     async remove(sourceId) {

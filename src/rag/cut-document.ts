@@ -1,6 +1,6 @@
 /**
  * Cuts a document into sections by its headings, and each section into chunks of whole sentences.
- * Next hop: `sql/rag/ingest_source.sql` stores them.
+ * Next hop: `store-document.ts` stores them.
  */
 import { type Block, markdownBlocks, textBlocks } from "./blocks.ts";
 import { sentences } from "./sentences.ts";
