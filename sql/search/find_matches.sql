@@ -166,4 +166,4 @@ $$;
 comment on function svc.find_matches(text, text[], text, text, text, integer, boolean) is
   'Keys of the rows of a corpus and visibility that match a query, with their BM25 scores, best first.';
 
-grant execute on function svc.find_matches(text, text[], text, text, text, integer, boolean) to svc_anonymous, svc_authenticated;
+grant execute on function svc.find_matches(text, text[], text, text, text, integer, boolean) to svc_anonymous, svc_authenticated, svc_system;

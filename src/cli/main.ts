@@ -21,6 +21,7 @@ await runMain(
       codegen: () => import("./codegen.ts").then((file) => file.codegenCommand),
       ai: () => import("./ai.ts").then((file) => file.aiCommand),
       convert: () => import("./convert.ts").then((file) => file.convertCommand),
+      search: () => import("./search.ts").then((file) => file.searchCommand),
       doctor: () => import("./doctor.ts").then((file) => file.doctorCommand),
       prepare: () => import("./prepare.ts").then((file) => file.prepareCommand),
     },

@@ -1,0 +1,69 @@
+-- Why a row has its keyword score, term by term: `svc search --explain` (src/cli/search.ts). Operators only: it answers
+-- for any owner. The addends are those of svc.find_matches(), which says what they mean; their sum is the score.
+
+create or replace function svc_private.explain_match(
+  target text,
+  fields text[],
+  query text,
+  corpus text,
+  visibility text,
+  owner text,         -- of private rows
+  prefix boolean,
+  row_ids text[]
+)
+returns table (
+  row_id text, term text, n bigint, holding bigint, documents bigint, idf double precision, tf bigint, length bigint,
+  average double precision, norm double precision, contribution double precision
+)
+language sql
+stable
+set search_path = ''
+as $$
+  with indexed as (
+    select t.id, t.definition from svc_private.search_tables t where t.name = explain_match.target
+  ), searched as (
+    select g.id from svc_private.search_groups g, indexed i
+     where g.table_id = i.id and g.corpus = explain_match.corpus and g.visibility = explain_match.visibility
+       and g.owner_id is not distinct from case when explain_match.visibility = 'private' then explain_match.owner end
+  ), place as (
+    select p.place::integer as place
+      from indexed i cross join lateral jsonb_array_elements_text(i.definition -> 'fields') with ordinality as p (field, place)
+     where p.field = any (explain_match.fields)
+  ), total as (
+    select sum(t.documents)::bigint as documents,
+           greatest(sum((select sum(t.lengths[p.place]) from place p)) / nullif(sum(t.documents), 0), 1)::double precision as average
+      from svc_private.search_totals t join searched s on s.id = t.group_id
+  ), asked as (
+    select t.term collate "C" as term, count(*) as n
+      from indexed i
+     cross join lateral svc_private.search_words(explain_match.query) as word
+     cross join lateral svc_private.search_terms(word, (i.definition ->> 'language')::regconfig) as t (term)
+     group by 1
+    union all
+    select e.term, e.n from searched s cross join lateral svc_private.search_endings(s.id, explain_match.query, 32) as e
+     where explain_match.prefix
+  ), weighed as (
+    select a.term, a.n, df.holding, ln(1 + (total.documents - df.holding + 0.5) / (df.holding + 0.5))::double precision as idf
+      from asked a cross join total cross join lateral (
+        select sum(c.documents)::bigint as holding from svc_private.search_counters c join searched s on s.id = c.group_id
+         where c.term = a.term and c.fields & (select bit_or(1 << (p.place - 1)) from place p) <> 0
+      ) as df
+     where df.holding > 0
+  ), scored as (
+    select d.row_id, w.*, (select sum(o.frequencies[p.place]) from place p) as tf,
+           (select sum(o.lengths[p.place]) from place p) as length
+      from svc_private.search_documents d
+      join searched s on s.id = d.group_id
+      join svc_private.search_postings o on o.group_id = s.id and o.document_id = d.id
+      join weighed w on w.term = o.term
+     where d.row_id = any (explain_match.row_ids)
+  )
+  select s.row_id, s.term, s.n, s.holding, total.documents, s.idf, s.tf, s.length, total.average,
+         0.9 * (0.6 + 0.4 * s.length / total.average), s.n * s.idf * s.tf / (s.tf + 0.9 * (0.6 + 0.4 * s.length / total.average))
+    from scored s cross join total
+   where s.tf > 0
+   order by s.row_id, 11 desc, s.term
+$$;
+
+comment on function svc_private.explain_match(text, text[], text, text, text, text, boolean, text[]) is
+  'For rows and the terms of a query that they have: rarity, frequency, length and what each adds to the BM25 score.';

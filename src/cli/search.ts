@@ -1,0 +1,153 @@
+/**
+ * `svc search TABLE QUERY`: the best rows by keyword, as a user or anybody finds them, and with `--explain` why: rarity,
+ * frequency, length and addend of each term. Next hop: `sql/search/find_matches.sql`, `explain_match.sql`.
+ */
+import { defineCommand } from "citty";
+import pg from "pg";
+import { DefinitionError } from "../define/definition-error.ts";
+import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
+import { table } from "./table.ts";
+
+interface Found {
+  row_id: string;
+  score: number;
+}
+interface Addend {
+  row_id: string;
+  term: string;
+  n: string;
+  holding: string;
+  documents: string;
+  idf: number;
+  tf: string;
+  length: string;
+  average: number;
+  norm: number;
+  contribution: number;
+}
+interface Asked {
+  name: string;
+  fields: string[];
+  query: string;
+  corpus: string;
+  visibility: string;
+  user: string | null;
+  limit: number;
+  prefix: boolean;
+}
+
+export const searchCommand = defineCommand({
+  meta: { name: "search", description: "Find rows by keyword, and explain a ranking term by term." },
+  args: {
+    table: { type: "positional", description: "A searchable table, by its name in the database.", required: true },
+    query: { type: "positional", description: "What to look for.", required: true },
+    ...cwdArgument,
+    corpus: { type: "string", description: "The collection. (Default: default)", default: "default" },
+    visibility: { type: "string", description: "private, shared or public. (Default: public)", default: "public" },
+    user: { type: "string", description: "Whose search it is, by id; needed for private and shared." },
+    fields: { type: "string", description: "Columns, parted by commas. (Default: all that are declared)" },
+    limit: { type: "string", description: "Rows at most. (Default: 10)", default: "10" },
+    prefix: { type: "boolean", description: "The last word also finds what begins with it." },
+    explain: { type: "boolean", description: "Show what each term adds to each score." },
+  },
+  run: ({ args }) =>
+    run(args.cwd, async () => {
+      const limit = Number(args.limit);
+      if (!Number.isInteger(limit) || limit < 1 || limit > 100) {
+        throw new DefinitionError(`--limit ${args.limit} is no whole number from 1 to 100.`);
+      }
+      if (!["private", "shared", "public"].includes(args.visibility)) {
+        throw new DefinitionError(`--visibility ${args.visibility} is none of private, shared, public.`);
+      }
+      if (args.visibility !== "public" && !args.user) {
+        throw new DefinitionError(`--visibility ${args.visibility} needs --user: the id of whoever searches.`);
+      }
+      const asked = { query: args.query, corpus: args.corpus, visibility: args.visibility, limit };
+      const more = { user: args.user ?? null, prefix: args.prefix === true };
+      await withClient(args.cwd, async (client) => {
+        const declared = await tableOf(
+          client,
+          args.table,
+          args.fields?.split(",").map((field) => field.trim()),
+        );
+        const whole = { ...declared, ...asked, ...more };
+        const found = await find(client, whole);
+        for (const { row_id, score } of found) say(`${score.toFixed(4)}  ${row_id}`);
+        if (found.length === 0) say("Nothing found.");
+        if (args.explain) await explain(client, whole, found);
+      });
+    }),
+});
+
+async function withClient(cwd: string, use: (client: pg.Client) => Promise<void>): Promise<void> {
+  const cluster = await openDatabase(await readConfig(cwd));
+  const client = new pg.Client({ connectionString: cluster.urls.system, application_name: "svc search" });
+  try {
+    await client.connect();
+    await use(client);
+  } finally {
+    await client.end();
+    await cluster.stop();
+  }
+}
+
+async function tableOf(client: pg.Client, name: string, chosen: string[] | undefined) {
+  const { rows } = await client.query<{ name: string; fields: string[] }>(
+    "select name, array(select jsonb_array_elements_text(definition -> 'fields')) as fields from svc_private.search_tables order by 1",
+  );
+  const plain = (quoted: string) => quoted.replaceAll('"', "");
+  const found = rows.find((row) =>
+    [row.name, plain(row.name), plain(row.name).replace(/^public\./, "")].includes(name),
+  );
+  if (!found) {
+    const there = rows.map((row) => plain(row.name)).join(", ") || "none: declare one with searchable()";
+    throw new DefinitionError(`${name} is no searchable table. There are: ${there}.`);
+  }
+  const unknown = chosen?.find((field) => !found.fields.includes(field));
+  if (unknown !== undefined) {
+    throw new DefinitionError(`${unknown} is no searchable field of ${name}. There are: ${found.fields.join(", ")}.`);
+  }
+  return { name: found.name, fields: chosen ?? found.fields };
+}
+
+async function find(client: pg.Client, asked: Asked): Promise<Found[]> {
+  // SET, since no login of ours may call set_config(): it would be a way around row security.
+  await client.query(`set svc.user_id = ${client.escapeLiteral(asked.user ?? "")}`);
+  const { name, fields, query, corpus, visibility, limit, prefix } = asked;
+  const { rows } = await client.query<Found>("select row_id, score from svc.find_matches($1, $2, $3, $4, $5, $6, $7)", [
+    name,
+    fields,
+    query,
+    corpus,
+    visibility,
+    limit,
+    prefix,
+  ]);
+  return rows;
+}
+
+async function explain(client: pg.Client, asked: Asked, found: Found[]): Promise<void> {
+  const { name, fields, query, corpus, visibility, user, prefix } = asked;
+  const { rows } = await client.query<Addend>(
+    "select * from svc_private.explain_match($1, $2, $3, $4, $5, $6, $7, $8)",
+    [name, fields, query, corpus, visibility, user, prefix, found.map(({ row_id }) => row_id)],
+  );
+  const head = ["term", "in query", "in rows", "idf", "tf", "length", "average", "norm", "adds"];
+  for (const { row_id, score } of found) {
+    const lines = rows.filter((row) => row.row_id === row_id).map(line);
+    process.stdout.write(`\n${row_id}: ${score.toFixed(4)}\n${table(head, lines)}`);
+  }
+  if (found.length > 0) say("\nadds = in query × idf × tf / (tf + norm); norm = 0.9 × (0.6 + 0.4 × length / average).");
+}
+
+const line = (row: Addend): string[] => [
+  row.term,
+  row.n,
+  `${row.holding} of ${row.documents}`,
+  row.idf.toFixed(4),
+  row.tf,
+  row.length,
+  row.average.toFixed(1),
+  row.norm.toFixed(4),
+  row.contribution.toFixed(4),
+];

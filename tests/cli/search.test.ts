@@ -1,0 +1,71 @@
+// If this file fails, an operator cannot see why a row stands where it does in a search.
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { addPages } from "../search/application.ts";
+import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+
+const db = database();
+
+function svc(...args: string[]): Promise<{ code: number | null; text: string }> {
+  const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...args, "--cwd", join(root, "tests/fixture")], {
+    env: {
+      ...process.env,
+      DATABASE_URL: db.url("request"),
+      DATABASE_SYSTEM_URL: db.url("system"),
+      DATABASE_AUTH_URL: db.url("auth"),
+      DATABASE_ADMIN_URL: db.url("admin"),
+      DATABASE_REPLICATION_URL: db.url("replication"),
+      AUTHLIB_SECRET: "a secret of at least thirty-two characters",
+    },
+  });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (text += chunk));
+  return new Promise((resolve) => child.once("close", (code) => resolve({ code, text })));
+}
+
+let ids: string[];
+beforeAll(async () => {
+  ids = await addPages(db, [
+    { userId: "ann", title: "Boat house", body: "boats of members", visibility: "public" },
+    { userId: "ann", title: "Fees", body: "a boat pays every night that it stays", visibility: "public" },
+    { userId: "ann", title: "Diary", body: "the boat is mine" },
+  ]);
+});
+
+test("the addends of every row add up to its score, and each is what the printed formula says", async () => {
+  const { code, text } = await svc("search", "pages", "boats hous", "--prefix", "--explain");
+  expect(code).toBe(0);
+  const [first, ...blocks] = text.split(/\n(?=[0-9a-f-]{36}: )/);
+  expect(first?.match(/[0-9a-f-]{36}/g)).toEqual(ids.slice(0, 2));
+  expect(blocks).toHaveLength(2);
+  for (const block of blocks) {
+    const [head = "", , ...lines] = block.split("\n");
+    const addends = lines.filter((one) => / of 2 /.test(one)).map((one) => one.split(/\s{2,}/));
+    const sum = addends.reduce((total, cells) => total + Number(cells.at(-1)), 0);
+    expect(sum).toBeCloseTo(Number(head.split(": ")[1]), 3);
+    for (const [, n, , idf, tf, , , norm, adds] of addends) {
+      expect((Number(n) * Number(idf) * Number(tf)) / (Number(tf) + Number(norm))).toBeCloseTo(Number(adds), 3);
+    }
+  }
+  expect(blocks[0]).toMatch(/^boat +1 +2 of 2 +0\.1823 +2 /m);
+});
+
+test("private rows are those of the user that is named", async () => {
+  expect((await svc("search", "pages", "boat", "--visibility", "private", "--user", "ann")).text).toContain(ids[2]);
+  expect((await svc("search", "pages", "boat", "--visibility", "private", "--user", "bob")).text).toContain(
+    "Nothing found.",
+  );
+});
+
+test.for([
+  [["pagez", "boat"], "pages"],
+  [["pages", "boat", "--fields", "rank"], "title, body"],
+  [["pages", "boat", "--visibility", "private"], "--user"],
+  [["pages", "boat", "--limit", "many"], "1 to 100"],
+] as const)("%s says what to give", async ([args, named]) => {
+  const { code, text } = await svc("search", ...args);
+  expect(code).toBe(1);
+  expect(text).toContain(named);
+});
