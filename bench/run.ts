@@ -1,5 +1,17 @@
 /** `npm run bench [-- NAME…]`: runs the named benchmarks, or all of them. One file per dimension. */
-const all = ["crud", "lists", "realtime", "start", "dev", "auth", "jobs", "workflows", "storage", "documents"];
+const all = [
+  "crud",
+  "lists",
+  "realtime",
+  "start",
+  "dev",
+  "auth",
+  "jobs",
+  "workflows",
+  "storage",
+  "documents",
+  "search",
+];
 const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
 
 for (const name of wanted.length > 0 ? wanted : all) {
