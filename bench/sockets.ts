@@ -14,13 +14,18 @@ export interface Listeners {
 
 export function listeners(): Listeners {
   const child = fork(join(import.meta.dirname, "peers/listeners.ts"));
-  child.on("exit", (code) => {
-    if (code !== 0) throw new Error("The listeners have ended.");
+  let stopping = false;
+  child.on("exit", (code, signal) => {
+    if (!stopping) throw new Error(`The listeners have ended: ${code ?? signal}.`);
   });
   const answer = async (order: Order) => {
     const answered = once(child, "message");
     child.send(order);
     await answered;
   };
-  return { open: answer, heard: (expect) => answer({ expect }), stop: () => child.disconnect() };
+  const stop = () => {
+    stopping = true;
+    child.disconnect();
+  };
+  return { open: answer, heard: (expect) => answer({ expect }), stop };
 }

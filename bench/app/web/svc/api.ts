@@ -3,6 +3,7 @@ import { mutation, query } from "@svc/client";
 import type backend from "../../backend/index.ts";
 
 type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;
+type Workflows = NonNullable<(typeof backend)["~svc"]["workflowTypes"]>;
 
 const itemsColumns = {
   createdAt: "date",
@@ -88,4 +89,11 @@ export const api = {
   echo: query<Procedures["echo"]>("echo"),
   echoToAnyone: query<Procedures["echoToAnyone"]>("echoToAnyone"),
   storeFile: mutation<Procedures["storeFile"]>("storeFile"),
+  workflows: {
+    list: query<Workflows["list"]>("workflows.list"),
+    get: query<Workflows["get"]>("workflows.get"),
+    signal: mutation<Workflows["signal"]>("workflows.signal"),
+    cancel: mutation<Workflows["cancel"]>("workflows.cancel"),
+    retry: mutation<Workflows["retry"]>("workflows.retry"),
+  },
 } as const;
