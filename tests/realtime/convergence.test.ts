@@ -147,12 +147,12 @@ test(
         if (n % 10 === 0) await sleep(randomInt(30));
       }
       taken.push(Math.round(await converge(everybody)));
+      if (isLong) console.info(`round ${round + 1} of ${rounds}: the same everywhere after ${taken.at(-1)} ms`);
     }
-    if (isLong) console.info(`${clients} clients, ${rounds * writes} writes, ms until quiet: ${taken.join(" ")}`);
     // Only where nothing else is run beside it.
     if (isLong) expect(Math.max(...taken)).toBeLessThan(5_000);
     const flows = () => open.map(({ realtime }) => realtime.getStatus());
     await expect.poll(flows, { timeout: 60_000 }).toEqual(Array(clients).fill("live"));
   },
-  60_000 + rounds * 60_000,
+  60_000 + rounds * 120_000,
 );
