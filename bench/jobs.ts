@@ -17,7 +17,7 @@ import { median } from "./measure.ts";
 
 const here = import.meta.dirname;
 const jobs = 2_000;
-const rounds = 5;
+const rounds = 3;
 /** Latencies are taken in turns of so many. */
 const waitsPerRound = 50;
 const concurrency = 8;
@@ -66,12 +66,16 @@ export async function run(): Promise<void> {
 
     const counts = [1, 2, 4, 8];
     const rates = await inTurns(
-      counts.map((count) => () => throughput(admin, enqueueOurs(), () => several(count, ours))),
+      counts.map(
+        (count) => () => throughput(admin, enqueueOurs(), () => several(count, () => startOurs(cluster.urls, 1))),
+      ),
     );
     const best = Math.max(...rates.map(median));
     for (const [index, count] of counts.entries()) {
       const of = rates[index] ?? [];
-      console.info(`${count} workers: ${show(of)} jobs/s, ${(median(of) / best).toFixed(2)} of the best`);
+      console.info(
+        `${count} workers of one job at a time: ${show(of)} jobs/s, ${(median(of) / best).toFixed(2)} of the best`,
+      );
     }
 
     const [clean, poisoned] = await inTurns([
@@ -141,10 +145,10 @@ async function throughput(admin: pg.Client, enqueue: string, start: () => Promis
   return rate;
 }
 
-async function startOurs(urls: Urls): Promise<Running> {
+async function startOurs(urls: Urls, atATime = concurrency): Promise<Running> {
   const config = await loadConfig({ cwd: join(here, "app"), env: {} });
   const secrets = ["a secret of at least thirty-two characters"];
-  const worker = startWorker({ app, config, urls, secrets, log: createLog("warn"), concurrency });
+  const worker = startWorker({ app, config, urls, secrets, log: createLog("error"), concurrency: atATime });
   await worker.ready;
   return worker;
 }
