@@ -3983,6 +3983,7 @@ declare
   known svc_private.search_tables;
   event text;
   embedding text;
+  nearest text;
   statements text[];
 begin
   for each in
@@ -4033,9 +4034,16 @@ begin
        where a.attrelid = each.relation and not a.attisdropped and a.atttypmod between 1 and 2000
          and a.atttypid = to_regtype('extensions.vector')
     loop
-      execute format('create index if not exists %I on %s using hnsw (%I extensions.vector_cosine_ops)',
+      nearest := format('create index if not exists %I on %s using hnsw (%I extensions.vector_cosine_ops)',
         left(format('%s_%s', (select relname from pg_catalog.pg_class where oid = each.relation), embedding), 50) || '_nearest',
         each.name, embedding);
+      begin
+        execute nearest;
+      exception when undefined_file then
+        -- pgvector that stands in Debian's extension_destdir: parallel workers, which large tables get, do not look there.
+        set local max_parallel_maintenance_workers = 0;
+        execute nearest;
+      end;
     end loop;
   end loop;
 end
