@@ -11,8 +11,10 @@ import type { Logger } from "pino";
 const lookEvery = 2_000;
 /** In milliseconds: before the next try to connect. */
 const reconnectAfter = 500;
-/** Workers find back after a restart of PostgreSQL. */
-const graceAfterRestart = "10 seconds";
+/** In milliseconds, before the second look: what a living worker needs to connect again, and some more. */
+const secondLookAfter = 600;
+/** In milliseconds: workers find back after a restart of PostgreSQL. */
+const graceAfterRestart = 10_000;
 
 export interface RescueOptions {
   /** Connection string of the system's login; not through a pooler in transaction mode, which would share the lock. */
@@ -25,6 +27,8 @@ export interface RescueOptions {
   log: Logger;
   /** In milliseconds. (Default: 2000) */
   lookEveryMs?: number;
+  /** In milliseconds: for how long after a restart of PostgreSQL nobody is taken for dead. (Default: 10000) */
+  graceMs?: number;
 }
 
 export interface Rescue {
@@ -34,7 +38,7 @@ export interface Rescue {
 }
 
 export function startRescue(options: RescueOptions): Rescue {
-  const { url, worker, running, pool, log, lookEveryMs = lookEvery } = options;
+  const { url, worker, running, pool, log, lookEveryMs = lookEvery, graceMs = graceAfterRestart } = options;
   let closed = false;
   let client: pg.Client | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -72,7 +76,7 @@ export function startRescue(options: RescueOptions): Rescue {
   const look = async () => {
     const { rows } = await pool.query<{ worker: string; rescued: boolean }>(
       "select worker, rescued from svc_private.rescue_workers($1, $2)",
-      [suspects, graceAfterRestart],
+      [suspects, `${graceMs} milliseconds`],
     );
     suspects = rows.filter(({ rescued }) => !rescued).map((row) => row.worker);
     for (const row of rows.filter(({ rescued }) => rescued)) {
@@ -87,16 +91,20 @@ export function startRescue(options: RescueOptions): Rescue {
       if (returned) log.warn({ job }, "gave a job back that this worker held and did not run");
     }
   };
+  // The first two looks follow each other soon: whatever takes the place of a process that was killed goes on at once.
+  let looks = 0;
   const next = () => {
+    if (closed) return;
+    const wait = [0, Math.min(secondLookAfter, lookEveryMs)][looks++] ?? lookEveryMs;
     timer = setTimeout(() => {
       looking = look()
         .catch((error) => log.warn({ reason: String(error) }, "could not look for dead workers; trying again"))
-        .finally(() => closed || next());
-    }, lookEveryMs);
+        .finally(next);
+    }, wait);
   };
 
   void hold();
-  next();
+  held.then(next);
   return {
     held,
     async close() {

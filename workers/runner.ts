@@ -40,6 +40,8 @@ export interface WorkerOptions {
   queues?: readonly string[];
   /** In milliseconds between two looks for dead workers. (Default: 2000) */
   rescueEveryMs?: number;
+  /** In milliseconds after a restart of PostgreSQL in which nobody is taken for dead. (Default: 10000) */
+  graceAfterRestartMs?: number;
 }
 
 export interface Worker {
@@ -130,6 +132,7 @@ export function startWorker(options: WorkerOptions): Worker {
       pool: pools.system,
       log,
       ...(options.rescueEveryMs && { lookEveryMs: options.rescueEveryMs }),
+      ...(options.graceAfterRestartMs && { graceMs: options.graceAfterRestartMs }),
     });
     rescue.held.then(hold).then(nowReady);
     let over = false;

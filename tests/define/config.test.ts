@@ -64,6 +64,8 @@ describe("without a file", () => {
         statementTimeoutMs: 15_000,
         idleInTransactionMs: 10_000,
         shutdownMs: 10_000,
+        requestsPerAddress: 30_000,
+        requestsPerUser: 6_000,
         signInsPerAccount: 10,
         signInsPerAddress: 100,
         signUpsPerAddress: 100,

@@ -4,17 +4,15 @@
  */
 import { type AuthClient, fetchOf } from "./auth/create-auth-client.ts";
 import type { Credentials } from "./auth/strategy.ts";
+import { fromBody, toBody } from "./body.ts";
 import { SvcError } from "./error.ts";
-import { operationKey } from "./key.ts";
 import type { InputOf, Mutation, Operation, Operations, OutputOf, Query } from "./operation.ts";
 import { withDeadline, withRetries } from "./patience.ts";
 import { Connection, type RealtimeStatus } from "./realtime/connection.ts";
-import { type Seen, WatchedQuery } from "./realtime/watched-query.ts";
+import { WatchedQueries } from "./realtime/watched-queries.ts";
 import { failure, request, type Transport } from "./request.ts";
-import { convertRows } from "./rows.ts";
 import { pieces } from "./stream.ts";
 import type { UploadOptions } from "./upload.ts";
-import { decode, encode } from "./wire.ts";
 
 export interface SvcClientOptions<Api extends Operations = Operations> {
   /** The generated references; kept as `client.api`. */
@@ -159,37 +157,7 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
   }
 
   const connection = new Connection({ transport, auth, WebSocket: options.WebSocket ?? globalThis.WebSocket });
-  const watched = new Map<string, WatchedQuery>();
-  let user = auth?.getState().user?.id;
-  const stopFollowing = auth?.subscribe(() => {
-    const now = auth.getState().user?.id;
-    if (now === user) return;
-    user = now;
-    for (const query of [...watched.values()]) query.reset();
-  });
-
-  function watchedQuery(operation: Query, args: unknown): WatchedQuery {
-    const key = operationKey(operation, args);
-    const known = watched.get(key);
-    if (known) return known;
-    const fetchSeen = (): Promise<Seen> =>
-      withDeadline(timeoutMs, undefined, (signal) =>
-        withRetries(2, signal, async () => {
-          const answer = await send(toBody(operation.name, args, true), operation, signal);
-          const { snapshot } = Object(answer) as { snapshot?: unknown };
-          return { result: fromBody(answer, operation), snapshot: typeof snapshot === "string" ? snapshot : null };
-        }),
-      );
-    const query = new WatchedQuery({
-      key,
-      connection,
-      fetch: fetchSeen,
-      decode: ({ result, data }) => (result === undefined ? data : fromBody(result, operation)),
-      unused: () => watched.delete(key),
-    });
-    watched.set(key, query);
-    return query;
-  }
+  const watched = new WatchedQueries({ connection, auth, timeoutMs, send });
 
   const client: SvcClient<Api> = {
     api,
@@ -205,15 +173,14 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
       return withDeadline(limit, signal, (both) => call(operation, args, both)) as Promise<never>;
     },
     watch(operation, args, onResult, onError = () => {}) {
-      return watchedQuery(operation, args).watch({ result: onResult as (result: unknown) => void, error: onError });
+      return watched.of(operation, args).watch({ result: onResult as (result: unknown) => void, error: onError });
     },
     realtime: connection,
     close() {
-      connection.close();
-      stopFollowing?.();
+      watched.close();
       auth?.close();
     },
-    "~svc": { refetch: (operation, args) => watchedQuery(operation, args).refetch() },
+    "~svc": { refetch: (operation, args) => watched.of(operation, args).refetch() },
     fetch(path, init = {}) {
       return withDeadline(timeoutMs, init.signal ?? undefined, async (signal) => {
         const send = async (credentials: Credentials) => {
@@ -241,36 +208,3 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
 
 // Most pages upload nothing.
 const uploads = () => import("./upload.ts");
-
-function toBody(name: string, args: unknown, watch?: true): string | FormData {
-  const { json, meta, maps, files } = encode({ name, args });
-  if (files.length === 0) {
-    // Inside a JSON body the encoding is that of args alone: the paths lose their first step.
-    const inner = meta.map(([code, , ...path]) => [code, ...path]);
-    const { args: plain } = json as { args?: unknown };
-    return JSON.stringify({ name, args: needsMeta(plain, inner) ? { json: plain, meta: inner } : plain, watch });
-  }
-  const form = new FormData();
-  form.set("data", JSON.stringify({ json, meta, maps }));
-  for (const [index, file] of files.entries()) form.set(String(index), file);
-  return form;
-}
-
-/** Also for arguments that look like an encoding themselves, which the service would otherwise take apart. */
-function needsMeta(args: unknown, meta: unknown[]): boolean {
-  return meta.length > 0 || (typeof args === "object" && args !== null && "json" in args && "meta" in args);
-}
-
-function fromBody(answer: unknown, operation: Operation): unknown {
-  try {
-    if (typeof answer !== "object" || answer === null || !("json" in answer)) throw new TypeError("no json member");
-    const result = decode(answer);
-    return operation.columns ? convertRows(result, operation.columns) : result;
-  } catch (cause) {
-    throw new SvcError("INVALID_ANSWER", "The answer cannot be read.", {
-      status: 200,
-      hint: "Check that client and service are of the same version.",
-      cause,
-    });
-  }
-}

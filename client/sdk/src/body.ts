@@ -1,0 +1,40 @@
+/** What travels: a call's arguments as a body, and the result in an answer. Next hop: `wire.ts`. */
+import { SvcError } from "./error.ts";
+import type { Operation } from "./operation.ts";
+import { convertRows } from "./rows.ts";
+import { decode, encode } from "./wire.ts";
+
+/** @param watch asks for the snapshot that the answer was read from */
+export function toBody(name: string, args: unknown, watch?: true): string | FormData {
+  const { json, meta, maps, files } = encode({ name, args });
+  if (files.length === 0) {
+    // Inside a JSON body the encoding is that of args alone: the paths lose their first step.
+    const inner = meta.map(([code, , ...path]) => [code, ...path]);
+    const { args: plain } = json as { args?: unknown };
+    return JSON.stringify({ name, args: needsMeta(plain, inner) ? { json: plain, meta: inner } : plain, watch });
+  }
+  const form = new FormData();
+  form.set("data", JSON.stringify({ json, meta, maps }));
+  for (const [index, file] of files.entries()) form.set(String(index), file);
+  return form;
+}
+
+/** Also for arguments that look like an encoding themselves, which the service would otherwise take apart. */
+function needsMeta(args: unknown, meta: unknown[]): boolean {
+  return meta.length > 0 || (typeof args === "object" && args !== null && "json" in args && "meta" in args);
+}
+
+/** @throws SvcError INVALID_ANSWER */
+export function fromBody(answer: unknown, operation: Operation): unknown {
+  try {
+    if (typeof answer !== "object" || answer === null || !("json" in answer)) throw new TypeError("no json member");
+    const result = decode(answer);
+    return operation.columns ? convertRows(result, operation.columns) : result;
+  } catch (cause) {
+    throw new SvcError("INVALID_ANSWER", "The answer cannot be read.", {
+      status: 200,
+      hint: "Check that client and service are of the same version.",
+      cause,
+    });
+  }
+}

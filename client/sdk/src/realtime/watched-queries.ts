@@ -1,0 +1,70 @@
+/**
+ * What a client watches: one query for all who watch the same, asked anew when somebody else signs in.
+ * Next hop: `watched-query.ts`.
+ */
+import type { AuthClient } from "../auth/create-auth-client.ts";
+import { fromBody, toBody } from "../body.ts";
+import { operationKey } from "../key.ts";
+import type { Operation, Query } from "../operation.ts";
+import { withDeadline, withRetries } from "../patience.ts";
+import type { Connection } from "./connection.ts";
+import { type Seen, WatchedQuery } from "./watched-query.ts";
+
+interface WatchedQueriesOptions {
+  connection: Connection;
+  auth: AuthClient | undefined;
+  /** For each fetch with all its tries. */
+  timeoutMs: number;
+  /** Sends a body with the caller's credentials. */
+  send: (body: string | FormData, operation: Operation, signal: AbortSignal) => Promise<unknown>;
+}
+
+export class WatchedQueries {
+  readonly #options: WatchedQueriesOptions;
+  readonly #queries = new Map<string, WatchedQuery>();
+  readonly #stopFollowing: (() => void) | undefined;
+
+  constructor(options: WatchedQueriesOptions) {
+    const { auth } = options;
+    this.#options = options;
+    let user = auth?.getState().user?.id;
+    this.#stopFollowing = auth?.subscribe(() => {
+      const now = auth.getState().user?.id;
+      if (now === user) return;
+      user = now;
+      for (const query of [...this.#queries.values()]) query.reset();
+    });
+  }
+
+  /** The one that is watched already, or a new one. */
+  of(operation: Query, args: unknown): WatchedQuery {
+    const key = operationKey(operation, args);
+    const known = this.#queries.get(key);
+    if (known) return known;
+    const query = new WatchedQuery({
+      key,
+      connection: this.#options.connection,
+      fetch: () => this.#fetch(operation, args),
+      decode: ({ result, data }) => (result === undefined ? data : fromBody(result, operation)),
+      unused: () => this.#queries.delete(key),
+    });
+    this.#queries.set(key, query);
+    return query;
+  }
+
+  close(): void {
+    this.#options.connection.close();
+    this.#stopFollowing?.();
+  }
+
+  #fetch(operation: Query, args: unknown): Promise<Seen> {
+    const { timeoutMs, send } = this.#options;
+    return withDeadline(timeoutMs, undefined, (signal) =>
+      withRetries(2, signal, async () => {
+        const answer = await send(toBody(operation.name, args, true), operation, signal);
+        const { snapshot } = Object(answer) as { snapshot?: unknown };
+        return { result: fromBody(answer, operation), snapshot: typeof snapshot === "string" ? snapshot : null };
+      }),
+    );
+  }
+}
