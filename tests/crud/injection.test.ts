@@ -72,7 +72,8 @@ beforeAll(async () => {
     const { name, schema = "public" } = getTableConfig(table);
     const target = `${identifier(schema)}.${identifier(name)}`;
     const columns = describeColumns(table).map(({ name, type, defaultSql }) => {
-      return `${identifier(name)} ${type} ${defaultSql === null ? "" : `default ${defaultSql}`}`;
+      const isNumbered = defaultSql === null || type.endsWith("serial"); // which brings its own default
+      return `${identifier(name)} ${type} ${isNumbered ? "" : `default ${defaultSql}`}`;
     });
     await db.sql(`
       create schema if not exists ${identifier(schema)} authorization svc_owner;

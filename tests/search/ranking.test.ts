@@ -30,23 +30,26 @@ describe.skipIf(!folder)("nDCG@10 is at least 0.98 of BM25's on", () => {
     const indexed = performance.now();
 
     let sum = 0;
-    for (const { id, text } of queries) {
-      const grades = relevant.get(id);
-      if (!grades) continue;
-      const rows = await db.sql<{ row_id: string }>(
-        "select row_id from svc.find_matches($1, '{title,body}', $2, 'set', 'public', 10)",
-        [table, text],
-      );
-      sum += ndcg(
-        rows.map(({ row_id }) => row_id),
-        grades,
-      );
-    }
-    const reached = sum / relevant.size;
+    const asked = queries.filter(({ id }) => relevant.has(id));
+    const left = [...asked];
+    const ask = async () => {
+      const client = await db.connect("admin");
+      for (let query = left.pop(); query; query = left.pop()) {
+        const { rows } = await client.query<{ row_id: string }>(
+          "select row_id from svc.find_matches($1, '{title,body}', $2, 'set', 'public', 10)",
+          [table, query.text],
+        );
+        const found = rows.map(({ row_id }) => row_id);
+        sum += ndcg(found, relevant.get(query.id) ?? new Map());
+      }
+    };
+    // Each connection keeps a core busy.
+    await Promise.all([ask(), ask()]);
+    const reached = sum / asked.length;
     const searched = performance.now() - indexed;
     console.info(
       `${set}: nDCG@10 ${reached.toFixed(4)}, BM25 ${bm25}; ${docs.length} documents indexed in ` +
-        `${(indexed - begun).toFixed(0)} ms, ${(searched / relevant.size).toFixed(1)} ms a query`,
+        `${(indexed - begun).toFixed(0)} ms, ${(searched / asked.length).toFixed(1)} ms a query`,
     );
     expect(reached).toBeGreaterThanOrEqual(0.98 * bm25);
   });
