@@ -23,9 +23,11 @@ if (!chromiumPath) {
       await page.getByRole("textbox", { name: "New task" }).fill("Send the photo");
       await page.keyboard.press("Enter");
       const row = page.locator("li.task", { hasText: "Send the photo" });
+      // Until the service has the task, its buttons are off.
+      await page.locator('li.task[aria-busy="false"]', { hasText: "Send the photo" }).waitFor();
       const files = row.getByRole("button", { name: "Files" });
       await files.press("Enter");
-      expect(await files.getAttribute("aria-expanded")).toBe("true");
+      await expect.poll(() => files.getAttribute("aria-expanded")).toBe("true");
       await row
         .getByLabel("Add a file to Send the photo")
         .setInputFiles([{ name: "photo.png", mimeType: "image/png", buffer: await picture() }]);

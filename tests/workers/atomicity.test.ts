@@ -64,6 +64,8 @@ test(`of ${runs} mutations, aborted at random, rows, jobs and messages stay or g
   expect(written.map(({ title }) => title).sort()).toEqual(kept);
   const queued = await jobs(db);
   expect(queued.map(({ payload }) => (payload.args as { title: string }).title).sort()).toEqual(kept);
+  // The slot gives what has been flushed; a synchronous commit flushes all before it.
+  await db.sql("begin; set local synchronous_commit = on; select pg_logical_emit_message(true, 'flush', ''); commit");
   const log = await db.sql(
     `select data from pg_logical_slot_get_binary_changes('atomicity', null, null,
        'proto_version', '1', 'publication_names', (select min(pubname)::text from pg_publication), 'messages', 'true')
