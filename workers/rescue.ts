@@ -10,9 +10,9 @@ import type { Logger } from "pino";
 /** In milliseconds: between two looks. The dead are found at the second one. */
 const lookEvery = 2_000;
 /** In milliseconds: before the next try to connect. */
-const reconnectAfter = 500;
+const reconnectAfter = 200;
 /** In milliseconds, before the second look: what a living worker needs to connect again, and some more. */
-const secondLookAfter = 600;
+const secondLookAfter = 400;
 /** In milliseconds: workers find back after a restart of PostgreSQL. */
 const graceAfterRestart = 10_000;
 

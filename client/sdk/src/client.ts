@@ -25,7 +25,7 @@ export interface SvcClientOptions<Api extends Operations = Operations> {
   timeoutMs?: number;
   /** (Default: the global one) */
   fetch?: typeof globalThis.fetch;
-  /** (Default: the global one; where there is none, watched queries are asked again every five seconds) */
+  /** (Default: the global one; where there is none, watched queries are asked again every four seconds) */
   WebSocket?: typeof globalThis.WebSocket;
 }
 

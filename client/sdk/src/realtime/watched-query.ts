@@ -33,8 +33,8 @@ export interface Watcher {
 const debounce = 25;
 /** How long it is kept when nobody watches. */
 const lingering = 500;
-/** How often is asked while changes may not arrive. */
-const pollEvery = 5_000;
+/** How often is asked while changes may not arrive: what is shown is then never five seconds old. */
+const pollEvery = 4_000;
 /** After a fetch that failed for a while: the first wait, doubled each time, and the longest. */
 const firstRetry = 500;
 const longestRetry = 30_000;
