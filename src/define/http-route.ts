@@ -31,6 +31,8 @@ export interface RouteDefinition {
   verb: Verb;
   path: string;
   anonymous: boolean;
+  /** What `.input()` takes; said to readers of the API alone, since `run` has it already. */
+  input?: StandardSchemaV1 | undefined;
   output: StandardSchemaV1 | undefined;
   /** Runs middleware, input validation and handler. */
   run: (call: Call) => Promise<unknown>;
@@ -100,12 +102,12 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
   input<I extends StandardSchemaV1>(
     schema: I,
   ): HttpRouteBuilder<S, With<T, { parsed: StandardSchemaV1.InferOutput<I> }>> {
-    if (this["~state"].hasInput) {
+    if (this["~state"].input) {
       throw new DefinitionError(`The route ${this["~state"].path} declares .input() twice.`, {
         hint: "Join the two schemas into one.",
       });
     }
-    return this.#layer(inputLayer(schema), true);
+    return this.#layer(inputLayer(schema), schema);
   }
 
   /** Validates the body that leaves the chain, unless its status is 400 or more. A body that fails is a 500. */
@@ -123,20 +125,20 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
       request: SvcRequest<PathParams<T["path"]>>;
     }) => Returned<T["returns"]> | Promise<Returned<T["returns"]>>,
   ): HttpRoute {
-    const { verb, path, anonymous, output, layers } = this["~state"];
+    const { verb, path, anonymous, input, output, layers } = this["~state"];
     if (!path) {
       throw new DefinitionError(`A ${verb} route has no path.`, { hint: 'Call .path("/api/…") on it first.' });
     }
     const run = compose(layers, async (call) => complete(await handler(call as never)));
-    return { "~svc": { route: { verb, path, anonymous, output, run } } };
+    return { "~svc": { route: { verb, path, anonymous, input, output, run } } };
   }
 
-  #layer<Next extends RouteTypes>(layer: Layer<Call, unknown>, hasInput = false): HttpRouteBuilder<S, Next> {
+  #layer<Next extends RouteTypes>(layer: Layer<Call, unknown>, input?: StandardSchemaV1): HttpRouteBuilder<S, Next> {
     const state = this["~state"];
     return new HttpRouteBuilder({
       ...state,
       layers: [...state.layers, layer],
-      hasInput: state.hasInput || hasInput,
+      input: state.input ?? input,
     });
   }
 }
@@ -163,7 +165,7 @@ export function createSvcHttpRouteBuilders<S extends Schema = Schema>(): HttpRou
       anonymous: false,
       layers: [],
       output: undefined,
-      hasInput: false,
+      input: undefined,
     });
   return { get: start("get"), post: start("post"), put: start("put"), delete: start("delete"), patch: start("patch") };
 }

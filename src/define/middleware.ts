@@ -46,7 +46,8 @@ export interface Call {
 /** What both builders collect for the chain. */
 export interface BuilderState {
   layers: readonly Layer<Call, unknown>[];
-  hasInput: boolean;
+  /** Of `.input()`, wherever in the chain it stands. */
+  input: StandardSchemaV1 | undefined;
 }
 
 /** The 400 that a middleware before `.input()` sees as the result of `next()`. It may look at it, not replace it. */

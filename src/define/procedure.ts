@@ -25,6 +25,8 @@ export interface ProcedureDefinition {
   name: string;
   kind: ProcedureKind;
   anonymous: boolean;
+  /** What `.input()` takes; said to readers of the API alone, since `run` has it already. */
+  input?: StandardSchemaV1 | undefined;
   output: StandardSchemaV1 | undefined;
   /** Runs middleware, input validation and handler. */
   run: (call: Call) => Promise<unknown>;
@@ -115,12 +117,12 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
   input<I extends StandardSchemaV1>(
     schema: I,
   ): ProcedureBuilder<S, With<T, { input: StandardSchemaV1.InferInput<I>; parsed: StandardSchemaV1.InferOutput<I> }>> {
-    if (this["~state"].hasInput) {
+    if (this["~state"].input) {
       throw new DefinitionError(`The procedure "${this["~state"].name}" declares .input() twice.`, {
         hint: "Join the two schemas into one.",
       });
     }
-    return this.#layer(inputLayer(schema), true);
+    return this.#layer(inputLayer(schema), schema);
   }
 
   /** Validates what leaves the chain; a result that fails is our fault, a 500, and undoes the mutation. */
@@ -146,20 +148,20 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     input: T["input"];
     output: unknown extends T["output"] ? R : T["output"];
   }> {
-    const { name, kind, anonymous, output, layers, runAs } = this["~state"];
+    const { name, kind, anonymous, input, output, layers, runAs } = this["~state"];
     if (!name) {
       throw new DefinitionError(`A ${kind} has no name.`, { hint: 'Call .name("module.operation") on it first.' });
     }
     const run = compose(layers, async (call) => handler(call as never));
-    return { "~svc": { procedure: { name, kind, anonymous, output, run, ...(runAs && { runAs }) } } };
+    return { "~svc": { procedure: { name, kind, anonymous, input, output, run, ...(runAs && { runAs }) } } };
   }
 
-  #layer<Next extends BuilderTypes>(layer: Layer<Call, unknown>, hasInput = false): ProcedureBuilder<S, Next> {
+  #layer<Next extends BuilderTypes>(layer: Layer<Call, unknown>, input?: StandardSchemaV1): ProcedureBuilder<S, Next> {
     const state = this["~state"];
     return new ProcedureBuilder({
       ...state,
       layers: [...state.layers, layer],
-      hasInput: state.hasInput || hasInput,
+      input: state.input ?? input,
     });
   }
 }
@@ -188,7 +190,7 @@ export function createSvcProcedureBuilders<S extends Schema = Schema>(): Procedu
       anonymous: false,
       layers: [],
       output: undefined,
-      hasInput: false,
+      input: undefined,
     });
   return { query: start("query"), mutation: start("mutation"), internal: start("internal") };
 }

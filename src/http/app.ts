@@ -46,10 +46,18 @@ export function createApp(options: AppOptions): RequestListener {
   const { procedures } = options.api["~svc"];
   const transport = { ...options, procedures };
   const observe = observer(options.log, options.metrics, standingHeaders(options.origins));
-  const calls = new Map([
-    ["/api/query", procedureEndpoint(transport, "query")],
-    ["/api/mutation", procedureEndpoint(transport, "mutation")],
+  const query = procedureEndpoint(transport, "query");
+  const mutation = procedureEndpoint(transport, "mutation");
+  const calls = new Map<string, Endpoint>([
+    ["/api/query", query],
+    ["/api/mutation", mutation],
   ]);
+  // The same by a path of its own for each, as /openapi.json lists them.
+  for (const { kind, name } of procedures.values()) {
+    if (kind === "query") calls.set(`/api/query/${name}`, (request, response) => query(request, response, name));
+    else if (kind === "mutation")
+      calls.set(`/api/mutation/${name}`, (request, response) => mutation(request, response, name));
+  }
   const cors = createCors(options.origins, options.production ? undefined : options.log);
   const app = expressApp(options);
 

@@ -23,11 +23,19 @@ export interface ProcedureTransport {
 /** Answers one request. Rejects with whatever went wrong, for `errors.ts` to send. */
 export type Endpoint = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** Handles one of the two paths. @param kind the kind of procedure that this path may reach */
-export function procedureEndpoint(transport: ProcedureTransport, kind: "query" | "mutation"): Endpoint {
-  return async (request, response) => {
+/**
+ * Handles one of the two paths, and those below it.
+ *
+ * @param kind  the kind of procedure that this path may reach
+ * @param named the procedure, where the path says it (docs/adr/0010-a-path-for-each-procedure.md). (Default: the body does)
+ */
+export function procedureEndpoint(
+  transport: ProcedureTransport,
+  kind: "query" | "mutation",
+): (request: IncomingMessage, response: ServerResponse, named?: string) => Promise<void> {
+  return async (request, response, named) => {
     const exchange = exchangeOf(response);
-    const { name, args, watch } = await readCall(request, transport.limits, kind);
+    const { name, args, watch } = await readCall(request, transport.limits, kind, named);
     const procedure = find(transport.procedures, name, kind);
     exchange.operation = procedure.name;
 
@@ -68,12 +76,17 @@ export async function answer(
 const isGenerated = (procedure: ProcedureDefinition): procedure is ProcedureDefinition & { statement: CrudStatement } =>
   procedure.statement !== undefined;
 
-async function readCall(request: IncomingMessage, limits: BodyLimits, kind: ProcedureKind): Promise<ProcedureCall> {
+async function readCall(
+  request: IncomingMessage,
+  limits: BodyLimits,
+  kind: ProcedureKind,
+  named: string | undefined,
+): Promise<ProcedureCall> {
   const type = mediaType(request);
-  if (isJson(type)) return decodeCall(parseJson(await readBody(request, limits.jsonBytes)));
+  if (isJson(type)) return decodeCall(parseJson(await readBody(request, limits.jsonBytes)), named);
   if (type === "multipart/form-data" && kind === "mutation") {
     const body = await readBody(request, limits.multipartBytes);
-    return decodeForm(await parseForm(body, request.headers["content-type"] ?? ""));
+    return decodeForm(await parseForm(body, request.headers["content-type"] ?? ""), named);
   }
   throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, {
     hint: kind === "mutation" ? "Send application/json, or multipart/form-data with files." : "Send application/json.",

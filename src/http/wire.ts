@@ -2,6 +2,7 @@
  * The wire of procedure calls. A body is `{ "name", "args" }`, where args are plain JSON or, for dates, bigints, sets and
  * the like, the oRPC encoding `{ "json", "meta" }`. With files it is multipart: a part `data` holds
  * `{ "json": { "name", "args" }, "meta", "maps" }`, the parts `0`, `1`, … hold the files.
+ * Where the path says the name, the body may leave it out.
  * Source: https://orpc.dev/docs/advanced/rpc-protocol
  */
 import { StandardRPCJsonSerializer } from "@orpc/client/standard";
@@ -26,17 +27,18 @@ const serializer = new StandardRPCJsonSerializer();
 /**
  * Decodes a JSON body.
  *
+ * @param named the procedure's name, which the body's then does not matter. (Default: the body says it)
  * @throws SvcError VALIDATION_FAILED for another shape, BAD_REQUEST for an encoding that cannot be read
  */
-export function decodeCall(body: unknown): ProcedureCall {
-  const { name, args, watch = false } = asCall(body);
+export function decodeCall(body: unknown, named?: string): ProcedureCall {
+  const { name, args, watch = false } = asCall(body, named);
   checkDepth(isEncoded(args) ? args.json : args);
   if (!isEncoded(args)) return { name, args, watch };
   return { name, args: deserialize(args.json, checkMeta(args.meta), [], () => undefined), watch };
 }
 
 /** Decodes a multipart body. @throws SvcError as `decodeCall` */
-export function decodeForm(form: FormData): ProcedureCall {
+export function decodeForm(form: FormData, named?: string): ProcedureCall {
   const files = [...form.entries()].filter(([, value]) => typeof value !== "string");
   if (files.length > wireLimits.files) {
     throw new SvcError("PAYLOAD_TOO_LARGE", `A call carries at most ${wireLimits.files} files.`);
@@ -47,7 +49,7 @@ export function decodeForm(form: FormData): ProcedureCall {
     const file = form.get(String(index));
     return file instanceof Blob ? file : undefined;
   };
-  return asCall(deserialize(json, checkMeta(meta ?? []), checkPaths(maps ?? []), getFile));
+  return asCall(deserialize(json, checkMeta(meta ?? []), checkPaths(maps ?? []), getFile), named);
 }
 
 /** `undefined`: 3 is its code among the types that JSON lacks. */
@@ -75,9 +77,13 @@ export const withSnapshot = (body: string, snapshot: string | null) =>
 
 type Path = (string | number)[];
 
-function asCall(body: unknown): ProcedureCall {
-  const name = isObject(body) ? body.name : undefined;
+function asCall(body: unknown, named?: string): ProcedureCall {
+  const name = named ?? (isObject(body) ? body.name : undefined);
   if (isObject(body) && typeof name === "string") return { name, args: body.args, watch: body.watch === true };
+  if (named !== undefined) {
+    const issues = [{ path: [], message: "must be an object" }];
+    throw new SvcError("VALIDATION_FAILED", 'Send { "args": … }.', { issues });
+  }
   throw new SvcError("VALIDATION_FAILED", 'Send { "name": "module.operation", "args": … }.', {
     issues: [{ path: ["name"], message: "must be the name of a procedure" }],
   });
