@@ -1,4 +1,4 @@
--- The name of a grantee; 0 stands for PUBLIC in access lists. Called by dump_schema() and its helpers.
+-- The name of a grantee; 0 stands for PUBLIC in access lists. Called by list_facts() and its parts.
 
 create or replace function svc_private.role_name(grantee oid)
 returns text

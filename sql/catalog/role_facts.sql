@@ -1,0 +1,33 @@
+-- The platform's roles as facts: attributes, memberships, settings. Called by list_facts(). Roles belong to the whole
+-- server, not to one database of it.
+
+create or replace function svc_private.role_facts()
+returns table (object text, kind text, part text, definition text, place integer)
+language sql
+stable
+set search_path = ''
+as $$
+  select 'role ' || r.rolname, 'itself', '',
+         concat(case when r.rolcanlogin then 'login' else 'nologin' end,
+           case when not r.rolinherit then ' noinherit' end,
+           case when r.rolbypassrls then ' bypassrls' end,
+           case when r.rolreplication then ' replication' end,
+           case when r.rolcreatedb then ' createdb' end,
+           case when r.rolcreaterole then ' createrole' end,
+           case when r.rolsuper then ' superuser' end), 0
+    from pg_catalog.pg_roles r where r.rolname like 'svc\_%'
+  union all
+  select distinct 'role ' || member.rolname, 'member of', role.rolname, '', 0
+    from pg_catalog.pg_auth_members m
+    join pg_catalog.pg_roles member on member.oid = m.member
+    join pg_catalog.pg_roles role on role.oid = m.roleid
+   where member.rolname like 'svc\_%'
+  union all
+  select 'role ' || r.rolname, 'setting', split_part(line, '=', 1), substr(line, strpos(line, '=') + 1), 0
+    from pg_catalog.pg_db_role_setting s
+    join pg_catalog.pg_roles r on r.oid = s.setrole
+   cross join unnest(s.setconfig) as line
+   where s.setdatabase = 0 and r.rolname like 'svc\_%'
+$$;
+
+comment on function svc_private.role_facts() is 'Attributes, memberships and settings of the platform''s roles, for list_facts().';
