@@ -2856,12 +2856,13 @@ declare
   filter jsonb;
   part text;
   parts text[] := array[
-    format('t.%I = %L', target ->> 'corpus', scope ->> 'corpus'),
-    format('t.%I = %L', target ->> 'visibility', scope ->> 'visibility')
+    format('%s = %L', coalesce('t.' || quote_ident(target ->> 'corpus'), quote_literal('default')), scope ->> 'corpus'),
+    format('%s = %L', coalesce('t.' || quote_ident(target ->> 'visibility'), quote_nullable(target ->> 'always')),
+      scope ->> 'visibility')
   ];
 begin
   if scope ->> 'owner' is not null then
-    parts := parts || format('t.%I::text = %L', target ->> 'owner', scope ->> 'owner');
+    parts := parts || format('%s::text = %L', coalesce('t.' || quote_ident(target ->> 'owner'), 'null'), scope ->> 'owner');
   end if;
   for filter in select f from jsonb_array_elements(filters) as f loop
     part := svc.filter_condition(filter -> 'column', jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));
@@ -4061,7 +4062,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Makes [{table, id, fields, language, corpus, visibility, owner}] the searchable tables of the application or the platform.
+comment: Makes [{table, id, fields, language, corpus, visibility, owner, always}] the searchable tables of the application or the platform.
 
 -- function svc_private.is_described(oid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.is_described(namespace oid)
@@ -5025,8 +5026,11 @@ CREATE OR REPLACE FUNCTION svc_private.search_columns(target integer)
  STABLE
  SET search_path TO ''
 AS $function$
-  select format('t.%I::text as row_id, t.%I::text as corpus, t.%I::text as visibility, t.%I::text as owner_id, array[%s] as texts',
-           definition ->> 'id', definition ->> 'corpus', definition ->> 'visibility', definition ->> 'owner',
+  select format('t.%I::text as row_id, %s as corpus, %s as visibility, %s as owner_id, array[%s] as texts',
+           definition ->> 'id',
+           coalesce('t.' || quote_ident(definition ->> 'corpus'), quote_literal('default')) || '::text',
+           coalesce('t.' || quote_ident(definition ->> 'visibility'), quote_literal(definition ->> 'always')) || '::text',
+           coalesce('t.' || quote_ident(definition ->> 'owner'), 'null') || '::text',
            (select string_agg(format('coalesce(t.%I::text, '''')', field), ', ' order by position)
               from jsonb_array_elements_text(definition -> 'fields') with ordinality as f (field, position)))
     from svc_private.search_tables

@@ -85,4 +85,4 @@ end
 $$;
 
 comment on function svc_private.install_search(jsonb, text) is
-  'Makes [{table, id, fields, language, corpus, visibility, owner}] the searchable tables of the application or the platform.';
+  'Makes [{table, id, fields, language, corpus, visibility, owner, always}] the searchable tables of the application or the platform.';

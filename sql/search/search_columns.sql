@@ -1,5 +1,6 @@
 -- The select list that the trigger function svc_private.index_rows() takes its rows from, over the alias `t`. Names come from the
--- declaration and are quoted.
+-- declaration and are quoted. What has no column is the same for all rows: the corpus "default", the visibility that the
+-- declaration names, no owner.
 
 create or replace function svc_private.search_columns(target integer)
 returns text
@@ -7,8 +8,11 @@ language sql
 stable
 set search_path = ''
 as $$
-  select format('t.%I::text as row_id, t.%I::text as corpus, t.%I::text as visibility, t.%I::text as owner_id, array[%s] as texts',
-           definition ->> 'id', definition ->> 'corpus', definition ->> 'visibility', definition ->> 'owner',
+  select format('t.%I::text as row_id, %s as corpus, %s as visibility, %s as owner_id, array[%s] as texts',
+           definition ->> 'id',
+           coalesce('t.' || quote_ident(definition ->> 'corpus'), quote_literal('default')) || '::text',
+           coalesce('t.' || quote_ident(definition ->> 'visibility'), quote_literal(definition ->> 'always')) || '::text',
+           coalesce('t.' || quote_ident(definition ->> 'owner'), 'null') || '::text',
            (select string_agg(format('coalesce(t.%I::text, '''')', field), ', ' order by position)
               from jsonb_array_elements_text(definition -> 'fields') with ordinality as f (field, position)))
     from svc_private.search_tables

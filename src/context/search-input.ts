@@ -5,9 +5,9 @@
 import { is } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
 import { byNearness } from "../define/nearest.ts";
-import type { SearchTable } from "../define/searchable.ts";
+import { onlyCorpus, type SearchTable } from "../define/searchable.ts";
 import { SvcError } from "../errors/svc-error.ts";
-import { refusal } from "../rag/scope.ts";
+import { type ResolvedScope, refusal } from "../rag/scope.ts";
 
 /** Rows of which a column equals a value, is one of some, or lies in a range; `null` asks for missing values. */
 export type SearchFilter =
@@ -32,6 +32,18 @@ export function searchTable(known: ReadonlyMap<string, SearchTable>, table: unkn
     hint: nearest ? `There is "${nearest}".` : "Declare one with searchable() in its definition.",
     issues: [{ path: ["table"], message: "must be a searchable table" }],
   });
+}
+
+/** What a table has no column for has one value. Another one would find nothing, for ever: a mistake. */
+export function checkScope(table: SearchTable, scope: ResolvedScope): ResolvedScope {
+  if (!table.corpus && scope.corpus !== onlyCorpus)
+    throw refusal("scope.corpus", `"${onlyCorpus}": the table has no other`);
+  if (table.always && scope.visibility !== table.always) {
+    throw refusal("scope.visibility", `"${table.always}": all rows of the table are that`);
+  }
+  if (!table.owner && scope.owner !== null)
+    throw refusal("scope.ownerUserId", "left away: rows of the table have no owner");
+  return scope;
 }
 
 /** 2,000 characters: more is a document, not a query. */

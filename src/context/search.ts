@@ -12,6 +12,7 @@ import {
   checkFilters,
   checkNumber,
   checkQuery,
+  checkScope,
   checkSwitch,
   checkVector,
   type SearchFilter,
@@ -116,7 +117,7 @@ export function contextSearch(
   async function run(mode: SearchResult["meta"]["mode"], table: unknown, options: unknown, query?: unknown) {
     const searched = searchTable(tables, table);
     const given = (options ?? {}) as Partial<HybridSearchOptions>;
-    const scope = resolveScope(given.scope, userId);
+    const scope = checkScope(searched, resolveScope(given.scope, userId));
     const limit = checkNumber("limit", given.limit, 10, 1, 100);
     const offset = checkNumber("offset", given.offset, 0, 0, 10_000);
     const target = targetOf(searched);
@@ -177,13 +178,14 @@ const statements = {
     from svc.search_hybrid($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 };
 
-const targetOf = ({ name, id, corpus, visibility, owner, language }: SearchTable) => ({
+const targetOf = ({ name, id, corpus, visibility, owner, always, language }: SearchTable) => ({
   table: name,
   id: id.name,
   idType: id.castType,
   corpus,
   visibility,
   owner,
+  always,
   language,
 });
 

@@ -21,9 +21,12 @@ const owners = new WeakMap<PgPolicy, string>();
  */
 export function ownerColumn(policies: readonly PgPolicy[]): string | null {
   const reading = policies.filter((policy) => policy.for === "select" || policy.for === "all" || !policy.for);
-  const [only] = reading;
-  return reading.length === 1 && only ? (owners.get(only) ?? null) : null;
+  const columns = new Set(reading.map((policy) => owners.get(policy) ?? null));
+  return columns.size === 1 ? ([...columns][0] ?? null) : null;
 }
+
+/** Notes that a policy shows rows to their owners alone. */
+export const readsOwn = (policy: PgPolicy, owner: AnyPgColumn) => owners.set(policy, owner.name);
 
 /**
  * Rows belong to the user in `userIdColumn`: only the owner may create, change and remove them.
@@ -40,7 +43,7 @@ export function ownerRls(userIdColumn: AnyPgColumn, options: { read?: "public" }
     options.read === "public"
       ? pgPolicy("select_anyone", { for: "select", to: everybody, using: sql`true` })
       : pgPolicy("select_owner", { for: "select", to: authenticated, using: own });
-  if (options.read !== "public") owners.set(select, userIdColumn.name);
+  if (options.read !== "public") readsOwn(select, userIdColumn);
   return [
     select,
     pgPolicy("insert_owner", { for: "insert", to: authenticated, withCheck: own }),
@@ -128,15 +131,15 @@ function checkOne(helper: string, option: string, given: unknown, allowed: reado
 const roles = (audience: Exclude<Audience, "nobody">) => (audience === "anyone" ? everybody : authenticated);
 
 /** The sub-select makes PostgreSQL ask once per statement instead of once per row. */
-function isCaller(column: AnyPgColumn): SQL {
-  return sql`${column} = (select svc.current_user_id())${sql.raw(cast(column))}`;
+export function isCaller(column: AnyPgColumn, helper = "ownerRls"): SQL {
+  return sql`${column} = (select svc.current_user_id())${sql.raw(cast(column, helper))}`;
 }
 
 /** The caller's id is text. Inside a table's definition Drizzle knows a column by its builder's name only. */
-function cast(column: AnyPgColumn): string {
+function cast(column: AnyPgColumn, helper: string): string {
   if (column.columnType === "PgUUID") return "::uuid";
   if (["PgText", "PgVarchar", "PgChar"].includes(column.columnType)) return "";
-  throw new DefinitionError(`ownerRls: column "${column.name}" cannot hold the id of a user.`, {
+  throw new DefinitionError(`${helper}: column "${column.name}" cannot hold the id of a user.`, {
     hint: 'Make it text("user_id") or uuid("user_id").',
   });
 }

@@ -14,21 +14,28 @@ import {
   pgPolicy,
   pgRole,
 } from "drizzle-orm/pg-core";
+import type { RagScope } from "../rag/scope.ts";
 import { type ColumnDescription, describeColumns } from "./columns.ts";
 import { DefinitionError } from "./definition-error.ts";
+import { isCaller, readsOwn } from "./rls.ts";
 
 export interface SearchableOptions {
   /** Columns with text that keyword search looks into, 1 to 16. */
   fields: AnyPgColumn[];
   /** PostgreSQL text search configuration that stems their words. (Default: `english`) */
   language?: string;
-  /** Text column with the name of the row's collection. */
-  corpus: AnyPgColumn;
-  /** Text column: `private` (its owner finds the row), `shared` (any signed-in user) or `public` (anyone). */
-  visibility: AnyPgColumn;
-  /** Column with the owner's id, as in `ownerRls`. */
-  owner: AnyPgColumn;
+  /** Text column with the name of the row's collection. (Default: all rows are of the corpus `default`) */
+  corpus?: AnyPgColumn;
+  /**
+   * Who finds a row: `private` (its owner), `shared` (any signed-in user) or `public` (anyone). A text column that says
+   * so, or one of the three for all rows. (Default: `private`)
+   */
+  visibility?: AnyPgColumn | Visibility;
+  /** Column with the owner's id, as in `ownerRls`; only a table whose rows are all shared or public does without. */
+  owner?: AnyPgColumn;
 }
+
+type Visibility = RagScope["visibility"];
 
 /** A table with a declaration, as searches need it. */
 export interface SearchTable {
@@ -40,59 +47,93 @@ export interface SearchTable {
   /** Names of columns in the database. */
   fields: string[];
   language: string;
-  corpus: string;
-  visibility: string;
-  owner: string;
+  /** Names of columns; null where there is none. */
+  corpus: string | null;
+  visibility: string | null;
+  owner: string | null;
+  /** The visibility of all rows, where no column says it; null otherwise. */
+  always: Visibility | null;
   /** Dimensions of the vector columns, by name; null where the column takes any. */
   vectors: Map<string, number | null>;
 }
 
-const declarations = new WeakMap<PgPolicy, SearchableOptions>();
+type Declaration = Pick<SearchTable, "fields" | "language" | "corpus" | "visibility" | "owner" | "always">;
+
+/** By the first policy of each. */
+const declarations = new WeakMap<PgPolicy, Declaration>();
+
+/** The corpus of a table that has no column for it. */
+export const onlyCorpus = "default";
 
 /**
  * Makes a table's rows findable by `ctx.search`, `ctx.vectorSearch` and `ctx.hybridSearch`, each by those who may.
  *
- * Stands beside `ownerRls`, which lets owners read and write their rows; this adds that others read shared and public ones.
+ * Its policies let people read: their own private rows, shared ones when they are signed in, public ones always. Who
+ * writes is declared beside it, by `ownerRls` as a rule.
  *
- * @throws DefinitionError for no field, too many, or one that holds no text
+ * @throws DefinitionError for no field, too many, or one that holds no text; for private rows without an owner
  * @example
  * (t) => [...ownerRls(t.userId), ...searchable({ fields: [t.title, t.body], corpus: t.corpus,
  *   visibility: t.visibility, owner: t.userId })]
  */
 export function searchable(options: SearchableOptions): PgPolicy[] {
-  const { fields, language = "english", corpus, visibility, owner } = options;
+  const { fields, language = "english", corpus, visibility = "private", owner } = options;
   if (!Array.isArray(fields) || fields.length === 0 || fields.length > 16) {
     throw new DefinitionError("searchable: fields takes 1 to 16 columns.", {
       hint: "Write fields: [t.title, t.body].",
     });
   }
-  for (const [name, column] of Object.entries({ corpus, visibility, owner })) {
-    if (column === undefined) {
-      throw new DefinitionError(`searchable: ${name} is missing.`, {
-        hint: "Every search names a corpus and a visibility, so the table needs columns for them and for the owner.",
-      });
-    }
+  for (const name of ["corpus", "visibility", "owner"] as const) {
+    // A misspelt column is undefined: the table must not silently be searched as if it had none.
+    if (!(name in options) || options[name]) continue;
+    throw new DefinitionError(`searchable: ${name} is ${options[name]}.`, {
+      hint: `Give a column of the table, or leave ${name} away.`,
+    });
   }
-  for (const column of [...fields, corpus, visibility]) {
-    if (["PgText", "PgVarchar", "PgChar"].includes(column.columnType)) continue;
-    throw new DefinitionError(`searchable: column "${column.name}" holds no text.`, { hint: "Make it text()." });
+  const always = typeof visibility === "string" ? visibility : null;
+  const column = typeof visibility === "string" ? undefined : visibility;
+  if (always !== null && !["private", "shared", "public"].includes(always)) {
+    throw new DefinitionError(`searchable: visibility is ${JSON.stringify(always)}.`, {
+      hint: "Give private, shared or public for all rows, or a column that says it for each.",
+    });
+  }
+  if (!owner && always !== "shared" && always !== "public") {
+    throw new DefinitionError("searchable: owner is missing, and private rows are found by their owners.", {
+      hint: 'Write owner: t.userId; or visibility: "shared" or "public" when that holds for every row.',
+    });
+  }
+  for (const each of [...fields, corpus, column]) {
+    if (!each || ["PgText", "PgVarchar", "PgChar"].includes(each.columnType)) continue;
+    throw new DefinitionError(`searchable: column "${each.name}" holds no text.`, { hint: "Make it text()." });
   }
   if (!/^[a-z_][a-z0-9_.]*$/.test(language)) {
     throw new DefinitionError(`searchable: ${JSON.stringify(language)} is no text search configuration.`, {
       hint: "Take one of PostgreSQL's, such as english, german or simple: select cfgname from pg_ts_config.",
     });
   }
+  const policies = policiesOf(column, always, owner);
+  const names = { corpus: corpus?.name ?? null, visibility: column?.name ?? null, owner: owner?.name ?? null };
+  declarations.set(policies[0] as PgPolicy, { fields: fields.map(({ name }) => name), language, ...names, always });
+  return policies;
+}
+
+/** One for each visibility that rows may have. */
+function policiesOf(column: AnyPgColumn | undefined, always: Visibility | null, owner?: AnyPgColumn): PgPolicy[] {
   const authenticated = pgRole("svc_authenticated").existing();
-  const isPublic = pgPolicy("select_public", {
-    for: "select",
-    to: [pgRole("svc_anonymous").existing(), authenticated],
-    using: sql`${visibility} = 'public'`,
+  const to = {
+    public: [pgRole("svc_anonymous").existing(), authenticated],
+    shared: authenticated,
+    private: authenticated,
+  };
+  const visibilities: Visibility[] = always ? [always] : ["public", "shared", "private"];
+  return visibilities.map((which) => {
+    const parts = column ? [sql`${column} = ${sql.raw(`'${which}'`)}`] : [];
+    if (which === "private" && owner) parts.push(isCaller(owner, "searchable"));
+    const using = parts.length > 0 ? sql.join(parts, sql` and `) : sql`true`;
+    const policy = pgPolicy(`select_${which}`, { for: "select", to: to[which], using });
+    if (which === "private" && owner) readsOwn(policy, owner);
+    return policy;
   });
-  declarations.set(isPublic, { ...options, language });
-  return [
-    isPublic,
-    pgPolicy("select_shared", { for: "select", to: authenticated, using: sql`${visibility} = 'shared'` }),
-  ];
 }
 
 /** The searchable tables among the exports of an application's schema, by the names of the exports. */
@@ -107,7 +148,7 @@ export function searchTables(schema: Readonly<Record<string, unknown>>): Map<str
   return found;
 }
 
-function describe(table: PgTable, declared: SearchableOptions): SearchTable {
+function describe(table: PgTable, declared: Declaration): SearchTable {
   const { schema = "public", primaryKeys } = getTableConfig(table);
   const columns = describeColumns(table);
   const all = getTableConfig(table).columns as PgColumn[];
@@ -123,11 +164,7 @@ function describe(table: PgTable, declared: SearchableOptions): SearchTable {
     name: [schema, getTableName(table)].map((part) => `"${part.replaceAll('"', '""')}"`).join("."),
     columns,
     id,
-    fields: declared.fields.map(({ name }) => name),
-    language: declared.language ?? "english",
-    corpus: declared.corpus.name,
-    visibility: declared.visibility.name,
-    owner: declared.owner.name,
+    ...declared,
     vectors: new Map(
       all
         .filter((column) => is(column, PgVector))

@@ -12,7 +12,7 @@ import { loadConfig } from "../../src/define/load-config.ts";
 import { createLog } from "../../src/service/log.ts";
 import { type Service, startService } from "../../src/service/service.ts";
 import { crud } from "../fixture/backend/index.ts";
-import * as schema from "../fixture/backend/schema.ts";
+import * as fixture from "../fixture/backend/schema.ts";
 import type { Database } from "./database.ts";
 import { raisedLimits } from "./limits.ts";
 
@@ -38,11 +38,13 @@ export class TestService {
   readonly #db: Database;
   readonly #api: Api;
   readonly #config: Partial<SvcConfig>;
+  readonly #schema: Record<string, unknown>;
   #service: Service | undefined;
   /** Every line of the log, as text. */
   readonly logged: string[] = [];
 
-  constructor(db: Database, api: Api, config: Partial<SvcConfig>) {
+  constructor(db: Database, api: Api, config: Partial<SvcConfig>, schema: Record<string, unknown> = fixture) {
+    this.#schema = schema;
     this.#db = db;
     this.#api = api;
     this.#config = config;
@@ -64,7 +66,7 @@ export class TestService {
       },
     });
     this.#service = await startService({
-      app: { api: this.#api, auth: defineAuth({}), schema },
+      app: { api: this.#api, auth: defineAuth({}), schema: this.#schema },
       config: {
         ...base,
         ...(rest as object),

@@ -1,0 +1,50 @@
+/** Tables that are searchable in every way that `searchable` can be declared, and what their policies should show. */
+import { ownerRls, searchable } from "@svc/core";
+import { integer, pgTable, serial, text } from "drizzle-orm/pg-core";
+
+const columns = {
+  id: serial("id").primaryKey(),
+  userId: text("user_id").notNull(),
+  title: text("title").notNull(),
+  rank: integer("rank"),
+  corpus: text("corpus").notNull().default("default"),
+  visibility: text("visibility").notNull().default("private"),
+};
+
+/** Nothing is said: private rows of one corpus. */
+export const diaries = pgTable("diaries", columns, (t) => [
+  ...ownerRls(t.userId),
+  ...searchable({ fields: [t.title], owner: t.userId }),
+]);
+
+/** All columns are named, and no policy stands beside: `searchable` alone decides who reads. */
+export const papers = pgTable("papers", columns, (t) =>
+  searchable({ fields: [t.title], corpus: t.corpus, visibility: t.visibility, owner: t.userId }),
+);
+
+/** Every row is for whoever is signed in. */
+export const manuals = pgTable("manuals", columns, (t) =>
+  searchable({ fields: [t.title], corpus: t.corpus, visibility: "shared", owner: t.userId }),
+);
+
+/** Every row is for anyone, and nobody's. */
+export const bulletins = pgTable("bulletins", columns, (t) =>
+  searchable({ fields: [t.title], language: "simple", visibility: "public" }),
+);
+
+export const tables = { diaries, papers, manuals, bulletins };
+
+export interface Row {
+  id: number;
+  userId: string;
+  title: string;
+  rank: number;
+  corpus: string;
+  visibility: string;
+}
+
+/** The scope that a row is in, by what its table declares. */
+export function placeOf(table: keyof typeof tables, row: Row): Pick<Row, "corpus" | "visibility"> {
+  const always = { diaries: "private", papers: row.visibility, manuals: "shared", bulletins: "public" }[table];
+  return { corpus: table === "papers" || table === "manuals" ? row.corpus : "default", visibility: always };
+}
