@@ -13,7 +13,7 @@ import { createPools, type PoolUrls } from "../src/postgres/pools.ts";
 import type { LoadedApp } from "../src/service/load-app.ts";
 import { createRuntime } from "../src/service/runtime.ts";
 import { startCrontab } from "./crontab.ts";
-import { createQueuePools } from "./queue-pools.ts";
+import { createQueuePool } from "./queue-pool.ts";
 import { startRescue } from "./rescue.ts";
 import type { RunningJob, Task, TaskServices } from "./task.ts";
 import { tasks } from "./tasks.ts";
@@ -30,7 +30,8 @@ const restartAfter = 500;
 export interface WorkerOptions {
   app: LoadedApp;
   config: EffectiveConfig;
-  urls: PoolUrls;
+  /** `queue`: the system's login directly, where `system` goes through a pooler. (Default: `system`) */
+  urls: PoolUrls & { queue?: string };
   /** Newest first, as the API processes have them. */
   secrets: readonly string[];
   log: Logger;
@@ -60,7 +61,8 @@ export function startWorker(options: WorkerOptions): Worker {
   const chosen = choose(options.queues);
   const settings = { ...config.pool, ...config.limits, request: concurrency + 1, system: concurrency + 2, auth: 1 };
   const pools = createPools(options.urls, settings, log);
-  const queue = createQueuePools(options.urls, settings, log);
+  const direct = options.urls.queue ?? options.urls.system;
+  const queue = createQueuePool(direct, settings, log);
   const runtime = createRuntime(app, pools, config, options.secrets, log);
   const services: TaskServices = { app, runtime, sessionOf: sessionsOfUsers(pools.system, app.auth) };
 
@@ -123,10 +125,10 @@ export function startWorker(options: WorkerOptions): Worker {
         },
       },
       list,
-      queue.system,
+      queue.pool,
     );
     const rescue = startRescue({
-      url: options.urls.system,
+      url: direct,
       worker: pool.id,
       running,
       pool: pools.system,
@@ -174,9 +176,7 @@ export function startWorker(options: WorkerOptions): Worker {
     await Promise.all([pools.close(), queue.close()]);
     // Only now: a look at the queue that was under way would have taken them again.
     if (abandoned) {
-      await giveBack(options.urls.system, pool.id, log).catch((err) =>
-        log.warn({ err }, "jobs are left to the rescue"),
-      );
+      await giveBack(direct, pool.id, log).catch((err) => log.warn({ err }, "jobs are left to the rescue"));
     }
     log.info("stopped");
   }

@@ -29,6 +29,7 @@ export const environmentSchema = z.object({
   PORT: z.string().regex(/^\d+$/, must(portNumber)).transform(Number).pipe(port()).optional(),
   DATABASE_URL: databaseUrl.optional(),
   DATABASE_SYSTEM_URL: databaseUrl.optional(),
+  DATABASE_QUEUE_URL: databaseUrl.optional(),
   DATABASE_AUTH_URL: databaseUrl.optional(),
   DATABASE_ADMIN_URL: databaseUrl.optional(),
   DATABASE_REPLICATION_URL: databaseUrl.optional(),

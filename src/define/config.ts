@@ -167,7 +167,9 @@ export type EffectiveConfig = Frozen<
     schema: string[];
     webDir: string | null;
     /** null without DATABASE_URL: the embedded cluster. A purpose without a URL of its own has that of requests. */
-    database: null | (Record<"url" | "system" | "auth" | "admin" | "replication", string> & { replicas: string[] });
+    database:
+      | null
+      | (Record<"url" | "system" | "queue" | "auth" | "admin" | "replication", string> & { replicas: string[] });
     auth: {
       /** The service's own public origin, AUTHLIB_URL. When null: http://localhost and the port that was bound. */
       url: string | null;

@@ -123,9 +123,10 @@ function checkEnvironment(set: Environment, problems: string[]): void {
   if (!set.GOOGLE_CLIENT_ID !== !set.GOOGLE_CLIENT_SECRET) {
     refuse(set.GOOGLE_CLIENT_ID ? "GOOGLE_CLIENT_SECRET" : "GOOGLE_CLIENT_ID", "is missing; set both or neither");
   }
-  const { DATABASE_URL, DATABASE_SYSTEM_URL, DATABASE_AUTH_URL, DATABASE_ADMIN_URL, DATABASE_REPLICATION_URL } = set;
-  const others = DATABASE_SYSTEM_URL ?? DATABASE_AUTH_URL ?? DATABASE_ADMIN_URL ?? DATABASE_REPLICATION_URL;
-  if (!DATABASE_URL && (others || set.DATABASE_REPLICA_URLS.length > 0)) {
+  const { DATABASE_SYSTEM_URL, DATABASE_QUEUE_URL, DATABASE_AUTH_URL, DATABASE_ADMIN_URL } = set;
+  const others = [DATABASE_SYSTEM_URL, DATABASE_QUEUE_URL, DATABASE_AUTH_URL, DATABASE_ADMIN_URL];
+  others.push(set.DATABASE_REPLICATION_URL, ...set.DATABASE_REPLICA_URLS);
+  if (!set.DATABASE_URL && others.some(Boolean)) {
     refuse("DATABASE_URL", "is missing, while another DATABASE_*_URL is set; set it to the URL for requests");
   }
 }
@@ -151,6 +152,7 @@ function merge(written: FileSettings, set: Environment, cwd: string) {
       ? {
           url,
           system: set.DATABASE_SYSTEM_URL ?? url,
+          queue: set.DATABASE_QUEUE_URL ?? set.DATABASE_SYSTEM_URL ?? url,
           auth: set.DATABASE_AUTH_URL ?? url,
           admin: set.DATABASE_ADMIN_URL ?? url,
           replication: set.DATABASE_REPLICATION_URL ?? url,

@@ -18,6 +18,8 @@ export interface DatabaseUrls {
   request: string;
   /** Jobs and `unsafeDb`: looks past row-level security. */
   system: string;
+  /** The workers' listener and lock: the system's login, never through a pooler of transactions. */
+  queue: string;
   /** better-auth, and only its schema. */
   auth: string;
   /** Migrations. */

@@ -42,38 +42,66 @@ const connectionErrors = new WeakMap<object, Error>();
 /** Why a connection broke while nobody was asking it anything, if it did. */
 export const connectionError = (client: pg.ClientBase): Error | undefined => connectionErrors.get(client);
 
+/** A pool, and the way to close it. */
+export interface OnePool {
+  pool: pg.Pool;
+  /** As `Pools.close`. */
+  close(): Promise<void>;
+}
+
+/** The three pools of a process. `createPool` makes one alone, for those that want no more. */
 export function createPools(urls: PoolUrls, settings: PoolSettings, log: Logger): Pools {
-  const held = new Set<pg.PoolClient>();
-  const create = (name: keyof PoolUrls) => {
-    const pool = new pg.Pool({
-      connectionString: urls[name],
-      max: settings[name],
-      connectionTimeoutMillis: settings.waitMs,
-      idleTimeoutMillis: 60_000,
-      application_name: `svc ${name}`,
-      keepAlive: true,
-      // Lets a transaction's first statements share one round trip. `pg` knows it, its types do not yet.
-      ...({ pipeline: name === "request" } as object),
-    });
-    // An idle connection that breaks (a restart, a failover) is replaced on the next use.
-    pool.on("error", (error) => log.warn({ pool: name, reason: error.message }, "idle database connection lost"));
-    pool.on("connect", (client) => {
-      // Without a listener, an error that arrives between two statements of a transaction would end the process.
-      // The first one says why; "connection terminated" only follows from it.
-      client.on("error", (error) => {
-        if (!connectionErrors.has(client)) connectionErrors.set(client, error);
-      });
-      if (name !== "system") limitStatements(client, settings.statementTimeoutMs);
-    });
-    pool.on("acquire", (client) => held.add(client));
-    pool.on("release", (_error, client) => held.delete(client));
-    return pool;
-  };
-  const pools = { request: create("request"), system: create("system"), auth: create("auth") };
+  const request = createPool("request", urls.request, settings, log);
+  const system = createPool("system", urls.system, settings, log);
+  const auth = createPool("auth", urls.auth, settings, log);
   return {
-    ...pools,
+    request: request.pool,
+    system: system.pool,
+    auth: auth.pool,
     async close() {
-      const ended = Promise.all(Object.values(pools).map((pool) => pool.end()));
+      await Promise.all([request.close(), system.close(), auth.close()]);
+    },
+  };
+}
+
+/**
+ * @param name whose kind and number of connections it has
+ * @param prepare what is done on each connection before anybody gets it. (Default: the limit of statements, if it has one)
+ */
+export function createPool(
+  name: keyof PoolUrls,
+  url: string,
+  settings: PoolSettings,
+  log: Logger,
+  prepare = name === "system" ? undefined : limitStatements(settings.statementTimeoutMs),
+): OnePool {
+  const held = new Set<pg.PoolClient>();
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: settings[name],
+    connectionTimeoutMillis: settings.waitMs,
+    idleTimeoutMillis: 60_000,
+    application_name: `svc ${name}`,
+    keepAlive: true,
+    ...(prepare && { onConnect: prepare }),
+    // Lets a transaction's first statements share one round trip. `pg` knows it, its types do not yet.
+    ...({ pipeline: name === "request" } as object),
+  });
+  // An idle connection that breaks (a restart, a failover) is replaced on the next use.
+  pool.on("error", (error) => log.warn({ pool: name, reason: error.message }, "idle database connection lost"));
+  pool.on("connect", (client) => {
+    // Without a listener, an error that arrives between two statements of a transaction would end the process.
+    // The first one says why; "connection terminated" only follows from it.
+    client.on("error", (error) => {
+      if (!connectionErrors.has(client)) connectionErrors.set(client, error);
+    });
+  });
+  pool.on("acquire", (client) => held.add(client));
+  pool.on("release", (_error, client) => held.delete(client));
+  return {
+    pool,
+    async close() {
+      const ended = pool.end();
       // What still runs fails with its connection, and gives it back itself: done for it, that would happen twice.
       for (const client of held) destroySocket(client);
       await Promise.race([ended, sleep(givesBackWithin, undefined, { ref: false })]);
@@ -89,11 +117,12 @@ function destroySocket(client: pg.PoolClient): void {
 }
 
 /**
- * Statements that the pool's first user sends queue behind this one. Through a transaction-mode PgBouncer it may land on
- * another server connection than they do; hence the limit inside each transaction too, and on the role (sql/roles.sql).
+ * The session's own limit, set before anybody gets the connection. Behind a pooler there is no session of ours: what is set
+ * stays on a connection that others use, and a pooler's clients have numbers that no backend has. There hold the limit
+ * inside each transaction, and that on the role (sql/roles.sql).
  */
-function limitStatements(client: pg.ClientBase, milliseconds: number): void {
-  client.query(`set statement_timeout = ${Number(milliseconds)}`).catch(() => {
-    // A connection that breaks here fails its user's statement too, and is reported there.
-  });
-}
+const limitStatements = (milliseconds: number) => async (client: pg.ClientBase) => {
+  const { processID } = client as unknown as { processID: number };
+  const set = `set statement_timeout = ${Number(milliseconds)};`;
+  await client.query(`do $$ begin if pg_backend_pid() = ${Number(processID)} then ${set} end if; end $$`);
+};

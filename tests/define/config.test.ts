@@ -209,7 +209,8 @@ describe("the environment", () => {
   });
 
   it("lets DATABASE_URL alone serve everything, and each purpose have its own", async () => {
-    const alone = { url: database, system: database, auth: database, admin: database, replication: database };
+    const purposes = ["url", "system", "queue", "auth", "admin", "replication"];
+    const alone = Object.fromEntries(purposes.map((purpose) => [purpose, database]));
     expect((await load("{}", { DATABASE_URL: database })).database).toEqual({ ...alone, replicas: [] });
     const env = {
       DATABASE_URL: database,
@@ -222,6 +223,7 @@ describe("the environment", () => {
     expect((await load("{}", env)).database).toEqual({
       url: database,
       system: "postgresql://a/1",
+      queue: "postgresql://a/1",
       auth: "postgres://a/2",
       admin: "postgres://a/3",
       replication: "postgres://a/4",

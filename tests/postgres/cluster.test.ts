@@ -254,7 +254,7 @@ describe("DATABASE_URL", { timeout: 60 * seconds }, () => {
     const cluster = await external(admin, { DATABASE_SYSTEM_URL: system });
 
     expect(cluster).toMatchObject({ origin: "external", owned: false, binDir: null, vector: own.vector });
-    expect(cluster.urls).toEqual({ request: admin, system, auth: admin, admin, replication: admin });
+    expect(cluster.urls).toEqual({ request: admin, system, queue: system, auth: admin, admin, replication: admin });
     await cluster.stop();
     expect(await ask(admin, "select count(*)::int from pg_extension where extname = 'vector'")).toBe(0);
   });

@@ -22,19 +22,23 @@ export async function openExternal(url: string, env: NodeJS.ProcessEnv): Promise
   const urls: DatabaseUrls = {
     request: url,
     system: env.DATABASE_SYSTEM_URL || url,
+    queue: env.DATABASE_QUEUE_URL || env.DATABASE_SYSTEM_URL || url,
     auth: env.DATABASE_AUTH_URL || url,
     admin: env.DATABASE_ADMIN_URL || url,
     replication: env.DATABASE_REPLICATION_URL || url,
   };
+  const systemName = env.DATABASE_SYSTEM_URL ? "DATABASE_SYSTEM_URL" : "DATABASE_URL";
+  const queueName = env.DATABASE_QUEUE_URL ? "DATABASE_QUEUE_URL" : systemName;
   const names: Record<keyof DatabaseUrls, string> = {
     request: "DATABASE_URL",
-    system: env.DATABASE_SYSTEM_URL ? "DATABASE_SYSTEM_URL" : "DATABASE_URL",
+    system: systemName,
+    queue: queueName,
     auth: env.DATABASE_AUTH_URL ? "DATABASE_AUTH_URL" : "DATABASE_URL",
     admin: env.DATABASE_ADMIN_URL ? "DATABASE_ADMIN_URL" : "DATABASE_URL",
     replication: env.DATABASE_REPLICATION_URL ? "DATABASE_REPLICATION_URL" : "DATABASE_URL",
   };
   const facts = new Map<string, ServerFacts>();
-  for (const pool of ["request", "system", "auth", "admin", "replication"] as const) {
+  for (const pool of ["request", "system", "queue", "auth", "admin", "replication"] as const) {
     if (!facts.has(names[pool])) facts.set(names[pool], await ask(urls[pool], names[pool]));
   }
   const of = (pool: keyof DatabaseUrls) => facts.get(names[pool]) as ServerFacts;

@@ -149,6 +149,7 @@ function opened(
     urls: {
       request: loginUrl(access, "svc_request"),
       system: loginUrl(access, "svc_system"),
+      queue: loginUrl(access, "svc_system"),
       auth: loginUrl(access, "svc_auth"),
       admin: loginUrl(access, "postgres"),
       replication: loginUrl(access, "svc_replicator"),

@@ -1,0 +1,166 @@
+// If this file fails, svc does not work behind PgBouncer: calls fail, or one user's call runs on what another has left behind
+// on a shared connection. Needs PgBouncer 1.21 or newer; without it these tests are skipped, and say so.
+import { eq, sql } from "drizzle-orm";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { Bouncer, findBouncer } from "../../scripts/rehearse/bouncer.ts";
+import { procedure } from "../fixture/backend/index.ts";
+import { notes } from "../fixture/backend/schema.ts";
+import { type Database, database } from "../support/database.ts";
+import { apiWith, bearer, TestService } from "../support/service.ts";
+import { Socket } from "../support/sockets.ts";
+import { until, workers } from "../support/worker.ts";
+
+const found = findBouncer();
+const missing = "problem" in found ? ` [skipped: ${found.problem}]` : "";
+
+/** So few that calls have to share them. */
+const connections = 3;
+
+const api = apiWith({
+  procedures: {
+    note: procedure.internal
+      .name("pooled.note")
+      .input(z.object({ title: z.string() }))
+      .handler(async ({ context, input }) => {
+        const { user } = context.auth.requireAuth();
+        await context.db.insert(notes).values({ title: input.title, userId: user.id });
+      }),
+    later: procedure.mutation
+      .name("pooled.later")
+      .input(z.object({ title: z.string() }))
+      .handler(({ context, input }) => context.scheduler.runAfter(0, "pooled.note", input)),
+    twice: procedure.mutation
+      .name("pooled.twice")
+      .input(z.object({ title: z.string(), fail: z.boolean() }))
+      .handler(async ({ context, input }) => {
+        const { user } = context.auth.requireAuth();
+        const row = { title: input.title, userId: user.id };
+        await context.db.insert(notes).values(row);
+        const others = await context.db.select().from(notes).where(eq(notes.title, input.title));
+        if (input.fail) throw new Error("changed my mind");
+        return others.length;
+      }),
+    slow: procedure.query
+      .name("pooled.slow")
+      .allowAnonymous()
+      .handler(({ context }) => context.db.select({ waited: sql`pg_sleep(30)` }).from(sql`(select 1) as one`)),
+  },
+});
+
+const db = database();
+let bouncer: Bouncer;
+let through: Record<string, string>;
+let running: TestService;
+const startWorker = workers(
+  {
+    get urls() {
+      return through;
+    },
+  } as unknown as Database,
+  api,
+);
+
+describe.skipIf(missing)(`behind PgBouncer${missing}`, () => {
+  beforeAll(async () => {
+    const urls = Object.entries(db.urls).map(([login, url]) => [login, new URL(url)] as const);
+    const { hostname: host, port } = new URL(db.url("request"));
+    bouncer = await Bouncer.start({
+      program: "program" in found ? found.program : "",
+      server: { host, port: Number(port) },
+      passwords: Object.fromEntries(urls.map(([, { username, password }]) => [username, password])),
+      databases: {
+        shared: { name: db.name, mode: "transaction" },
+        session: { name: db.name, mode: "session" },
+      },
+      settings: { default_pool_size: connections },
+    });
+    const via = (login: keyof Database["urls"], name: string) => {
+      const url = new URL(db.url(login));
+      url.port = String(bouncer.port);
+      url.pathname = name;
+      return url.href;
+    };
+    through = {
+      request: via("request", "shared"),
+      auth: via("auth", "shared"),
+      system: via("system", "shared"),
+      queue: via("system", "session"),
+      replication: via("replication", "session"),
+    };
+    running = new TestService({ urls: through } as unknown as Database, api, {
+      limits: { statementTimeoutMs: 300 },
+      pool: { request: 12, auth: 6, system: 6 },
+    });
+    await running.start();
+  });
+  afterAll(async () => {
+    await running?.stop();
+    await bouncer?.stop();
+  });
+
+  test("many calls at once, generated and written, see their own user's rows and no others", async () => {
+    const users = await Promise.all(["ann", "bob", "cem"].map((name) => running.signUp(name)));
+    const work = users.flatMap((user, index) =>
+      Array.from({ length: 20 }, async (_, number) => {
+        const title = `${index} ${number}`;
+        const fail = number % 5 === 0;
+        const [created, twice, list] = await Promise.all([
+          running.mutate(user, "notes.create", { title }),
+          running.mutate(user, "pooled.twice", { title: `${title} twice`, fail }),
+          running.query(user, "notes.list", { limit: 100 }),
+        ]);
+        expect(created.status).toBe(200);
+        expect(twice.status).toBe(fail ? 500 : 200);
+        const owners = list.body.json.data.map((row: { userId: string }) => row.userId);
+        expect(owners.filter((owner: string) => owner !== user.id)).toEqual([]);
+        return created.body.json.userId === user.id;
+      }),
+    );
+    expect(await Promise.all(work)).not.toContain(false);
+    for (const user of users) {
+      const { body } = await running.query(user, "notes.list", { limit: 100 });
+      expect(body.json.total).toBe(20 + 16);
+    }
+    const backends = "select count(*)::int as n from pg_stat_activity where usename = 'svc_request' and datname = $1";
+    expect(await db.sql(backends, [db.name])).toEqual([{ n: connections }]);
+  });
+
+  test("a statement's limit holds inside transactions, and stays on no connection that others use", async () => {
+    expect((await running.query(null, "pooled.slow")).status).toBe(504);
+    const clients = Array.from({ length: connections }, () => new pg.Client({ connectionString: through.request }));
+    const limits = await Promise.all(
+      clients.map(async (client) => {
+        await client.connect();
+        await client.query("begin"); // and so each has a connection of its own
+        return (await client.query("show statement_timeout")).rows[0].statement_timeout;
+      }),
+    );
+    await Promise.all(clients.map((client) => client.end()));
+    expect(limits).toEqual(["1min", "1min", "1min"]); // the role's
+  });
+
+  test("jobs run as who enqueued them, and sockets hear of it", async () => {
+    const user = await running.signUp("dana");
+    const socket = await Socket.open(running, user);
+    await socket.subscribe("notes.list");
+    const worker = await startWorker();
+    await running.mutate(user, "pooled.later", { title: "by a job" });
+    await socket.wait({ type: "invalidate", queries: ["notes.list"] });
+    const { body } = await running.query(user, "notes.list");
+    expect(body.json.data).toMatchObject([{ title: "by a job", userId: user.id }]);
+    socket.close();
+    await worker.stop();
+  });
+
+  test("a sign-out ends a JWT that was believed", async () => {
+    const user = await running.signUp("eve");
+    expect((await running.query(user, "notes.list")).status).toBe(200);
+    await running.fetch("/api/auth/sign-out", {
+      method: "POST",
+      headers: bearer({ ...user, token: user.sessionToken }),
+    });
+    await until(async () => (await running.query(user, "notes.list")).status === 401);
+  });
+});

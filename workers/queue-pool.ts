@@ -1,0 +1,18 @@
+/**
+ * The connections through which the library looks for jobs, claims them and says how they ended. They do not wait for the
+ * disk: if PostgreSQL dies within the next half second it may forget a claim, and then somebody else makes it.
+ * Next hop: `sql/jobs/finish_job.sql` refuses what was done under a claim that is forgotten; `rescue.ts` finds jobs whose
+ * end is.
+ */
+import type { Logger } from "pino";
+import { createPool, type OnePool, type PoolSettings } from "../src/postgres/pools.ts";
+
+/** One listens for new jobs; the others claim, which takes so short that few serve many jobs at a time. */
+const connections = 4;
+
+/** @param url of the system's login; not through a pooler in transaction mode, which passes no notices on */
+export function createQueuePool(url: string, settings: PoolSettings, log: Logger): OnePool {
+  return createPool("system", url, { ...settings, system: connections }, log, async (client) => {
+    await client.query("set synchronous_commit = off");
+  });
+}
