@@ -82,27 +82,27 @@ callers: svc_owner
 callers: svc_request
 
 -- sequence svc.ai_ledger_id_seq: owner svc_owner
-bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.ai_ledger.id
+range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.ai_ledger.id
 grant select, usage to svc_system
 
 -- sequence svc.workflow_events_id_seq: owner svc_owner
-bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.workflow_events.id
+range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.workflow_events.id
 grant select, usage to svc_system
 
 -- sequence svc.workflow_steps_seq_seq: owner svc_owner
-bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.workflow_steps.seq
+range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.workflow_steps.seq
 grant select, usage to svc_system
 
 -- sequence svc_private.search_documents_id_seq: owner svc_owner
-bigint start 1 increment 1 from 1 to 9223372036854775807 of svc_private.search_documents.id
+range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc_private.search_documents.id
 grant select, usage to svc_system
 
 -- sequence svc_private.search_groups_id_seq: owner svc_owner
-integer start 1 increment 1 from 1 to 2147483647 of svc_private.search_groups.id
+range: integer start 1 increment 1 from 1 to 2147483647 of svc_private.search_groups.id
 grant select, usage to svc_system
 
 -- sequence svc_private.search_tables_id_seq: owner svc_owner
-integer start 1 increment 1 from 1 to 2147483647 of svc_private.search_tables.id
+range: integer start 1 increment 1 from 1 to 2147483647 of svc_private.search_tables.id
 grant select, usage to svc_system
 
 -- table auth."user": owner svc_owner
@@ -3571,7 +3571,7 @@ begin
   return query
     with fact as (
       select f.*, row_number() over (partition by f.object order by array_position(
-               '{itself,definition,column,constraint,index,trigger,statistics,policy,member of,setting,grant,execute,usage,comment}',
+               '{itself,range,definition,column,constraint,index,trigger,statistics,policy,member of,setting,grant,execute,usage,comment}',
                f.kind), f.place, f.part) as n
         from svc_private.list_facts() f
        where f.kind not in ('query', 'version')
@@ -3584,7 +3584,7 @@ begin
      cross join lateral (values
        (1, case when f.n = 1 then '' end),
        (2, case when f.n = 1 then concat_ws(': ', '-- ' || f.object, case when f.kind = 'itself' then f.definition end) end),
-       (3, case f.kind when 'itself' then case when f.n > 1 then f.definition end
+       (3, case f.kind when 'itself' then null
                        when 'definition' then f.definition
                        when 'grant' then format('grant %s to %s', f.definition, f.part)
                        else concat_ws(': ', concat_ws(' ', f.kind, nullif(f.part, '')), nullif(f.definition, '')) end)
@@ -4508,14 +4508,14 @@ AS $function$
            ' with ' || array_to_string(r.reloptions, ', ')), 0
     from relation r
   union all
-  select r.object, 'itself', '',
+  select r.object, 'range', '',
          format('%s start %s increment %s from %s to %s%s%s', pg_catalog.format_type(s.seqtypid, null), s.seqstart, s.seqincrement,
            s.seqmin, s.seqmax, case when s.seqcycle then ' cycle' end,
            (select format(' of %s.%I', a.attrelid::regclass, a.attname)
               from pg_catalog.pg_depend d
               join pg_catalog.pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
              where d.classid = 'pg_catalog.pg_class'::regclass and d.objid = r.oid and d.deptype in ('a', 'i')
-               and d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjsubid > 0)), 1
+               and d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjsubid > 0)), 0
     from relation r join pg_catalog.pg_sequence s on s.seqrelid = r.oid
   union all
   -- How PostgreSQL words a view differs between its versions.

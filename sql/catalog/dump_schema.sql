@@ -18,7 +18,7 @@ begin
   return query
     with fact as (
       select f.*, row_number() over (partition by f.object order by array_position(
-               '{itself,definition,column,constraint,index,trigger,statistics,policy,member of,setting,grant,execute,usage,comment}',
+               '{itself,range,definition,column,constraint,index,trigger,statistics,policy,member of,setting,grant,execute,usage,comment}',
                f.kind), f.place, f.part) as n
         from svc_private.list_facts() f
        where f.kind not in ('query', 'version')
@@ -31,7 +31,7 @@ begin
      cross join lateral (values
        (1, case when f.n = 1 then '' end),
        (2, case when f.n = 1 then concat_ws(': ', '-- ' || f.object, case when f.kind = 'itself' then f.definition end) end),
-       (3, case f.kind when 'itself' then case when f.n > 1 then f.definition end
+       (3, case f.kind when 'itself' then null
                        when 'definition' then f.definition
                        when 'grant' then format('grant %s to %s', f.definition, f.part)
                        else concat_ws(': ', concat_ws(' ', f.kind, nullif(f.part, '')), nullif(f.definition, '')) end)

@@ -31,14 +31,14 @@ as $$
            ' with ' || array_to_string(r.reloptions, ', ')), 0
     from relation r
   union all
-  select r.object, 'itself', '',
+  select r.object, 'range', '',
          format('%s start %s increment %s from %s to %s%s%s', pg_catalog.format_type(s.seqtypid, null), s.seqstart, s.seqincrement,
            s.seqmin, s.seqmax, case when s.seqcycle then ' cycle' end,
            (select format(' of %s.%I', a.attrelid::regclass, a.attname)
               from pg_catalog.pg_depend d
               join pg_catalog.pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
              where d.classid = 'pg_catalog.pg_class'::regclass and d.objid = r.oid and d.deptype in ('a', 'i')
-               and d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjsubid > 0)), 1
+               and d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjsubid > 0)), 0
     from relation r join pg_catalog.pg_sequence s on s.seqrelid = r.oid
   union all
   -- How PostgreSQL words a view differs between its versions.

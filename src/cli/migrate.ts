@@ -3,15 +3,29 @@ import { defineCommand } from "citty";
 import { migrate } from "../postgres/migrate.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
 
+const applyArguments = {
+  ...cwdArgument,
+  again: {
+    type: "boolean",
+    description: "Apply every file of sql/ again, to undo what was changed there by hand.",
+    default: false,
+  },
+} as const;
+
 const apply = defineCommand({
   meta: { name: "apply", description: "Apply what is new in migrations/ and sql/; what `svc migrate` alone does." },
-  args: cwdArgument,
+  args: applyArguments,
   run: ({ args }) =>
     run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
       const cluster = await openDatabase(config);
       try {
-        const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
+        const target = {
+          adminUrl: cluster.urls.admin,
+          platform: platformRoot,
+          application: config.cwd,
+          again: args.again,
+        };
         let isChanged = false; // also by what is dropped or secured, which no file says
         const report = (line: string) => {
           isChanged = true;
@@ -36,7 +50,7 @@ const subCommands = {
 export const migrateCommand = defineCommand({
   meta: { name: "migrate", description: "Apply what is new in migrations/ and sql/." },
   // Declared here too: otherwise the folder of `svc migrate --cwd folder` would be taken for a subcommand.
-  args: cwdArgument,
+  args: applyArguments,
   subCommands,
   default: "apply",
   setup: ({ rawArgs }) => putNameFirst(rawArgs),

@@ -34,6 +34,8 @@ export interface MigrateOptions {
    * which an upgrade is rehearsed. (Default: everything is applied)
    */
   platformMigrations?: number;
+  /** Applies every file of `sql/` again, as if its text were new: what was changed by hand is as it is written. */
+  again?: boolean;
 }
 
 type Scope = "platform" | "application";
@@ -53,15 +55,32 @@ const maxAttempts = 100;
  * @returns the files that were applied, in order, as `scope/path`; empty when there was nothing to do
  * @throws MigrationError when a file fails, or when a migration was edited after it had been applied
  */
-export async function migrate(options: MigrateOptions): Promise<string[]> {
+export const migrate = (options: MigrateOptions): Promise<string[]> =>
+  inMigration(options, async (client, applied) => {
+    await client.query("commit");
+    return applied;
+  });
+
+/**
+ * Applies what is new, looks at the result and takes it all back: the database, and the roles that it shares with its
+ * server, are as before.
+ *
+ * @throws MigrationError as `migrate` does
+ */
+export const rehearseMigration = <T>(options: MigrateOptions, look: (client: pg.Client) => Promise<T>): Promise<T> =>
+  inMigration(options, look);
+
+/** @param then what happens to the open transaction; without a commit it is rolled back */
+async function inMigration<T>(
+  options: MigrateOptions,
+  then: (client: pg.Client, applied: string[]) => Promise<T>,
+): Promise<T> {
   const client = new pg.Client({ connectionString: options.adminUrl, application_name: "svc migrate" });
   await client.connect();
   try {
     await client.query("begin");
     await client.query("select pg_advisory_xact_lock($1)", [advisoryLock]);
-    const applied = await new Migration(client, options).run();
-    await client.query("commit");
-    return applied;
+    return await then(client, await new Migration(client, options).run());
   } finally {
     // An open transaction ends with its connection.
     await client.end();
@@ -142,7 +161,7 @@ class Migration {
     const fresh = migrations.filter((file) => isNew(scope, file, ledger.migrations));
     // A migration may have rebuilt what a file of sql/ had set up: a dropped table loses its policies without a trace.
     const changed = (file: MigrationFile) =>
-      fresh.length > 0 || ledger.sql.get(`${scope}/${file.path}`) !== checksum(file.text);
+      this.#options.again || fresh.length > 0 || ledger.sql.get(`${scope}/${file.path}`) !== checksum(file.text);
 
     const before = repeatable.before.filter(changed);
     const between = limit === undefined ? repeatable.between.filter(changed) : [];

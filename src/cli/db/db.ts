@@ -4,6 +4,7 @@ import { defineCommand } from "citty";
 export const dbCommand = defineCommand({
   meta: { name: "db", description: "Look after the database." },
   subCommands: {
+    drift: () => import("./drift.ts").then((file) => file.dbDrift),
     lint: () => import("./lint.ts").then((file) => file.dbLint),
   },
 });

@@ -1,0 +1,80 @@
+/**
+ * `svc db drift`: what somebody changed in the database by hand, past `migrations/` and `sql/`.
+ * Next hop: `src/postgres/drift.ts`.
+ */
+import { defineCommand } from "citty";
+import { DefinitionError } from "../../define/definition-error.ts";
+import { type Difference, findDrift } from "../../postgres/drift.ts";
+import { migrationStatus } from "../../postgres/migration-status.ts";
+import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "../command.ts";
+import { paint } from "../table.ts";
+
+export const dbDrift = defineCommand({
+  meta: {
+    name: "drift",
+    description:
+      "Compare the database with what migrations/ and sql/ describe. Changes nothing; exit code 1 when they differ.",
+  },
+  args: {
+    ...cwdArgument,
+    json: {
+      type: "boolean",
+      description: "A JSON array of {state, object, kind, part, expected, found, remedy}.",
+      default: false,
+    },
+  },
+  run: ({ args }) =>
+    run(args.cwd, async () => {
+      const config = await readConfig(args.cwd);
+      const cluster = await openDatabase(config);
+      try {
+        const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
+        await refuseUnapplied(target);
+        const differences = await findDrift(target);
+        process.stdout.write(
+          args.json ? `${JSON.stringify(differences, null, 2)}\n` : differences.map(describe).join("\n"),
+        );
+        say(summary(differences));
+        if (differences.length > 0) process.exitCode = 1;
+      } finally {
+        await cluster.stop();
+      }
+    }),
+});
+
+/** What is only not applied yet is no drift, and would hide what is. */
+async function refuseUnapplied(target: Parameters<typeof migrationStatus>[0]): Promise<void> {
+  const files = (await migrationStatus(target)).filter(({ state }) => state !== "applied");
+  if (files.length === 0) return;
+  throw new DefinitionError(`${files.length} files are not what is applied here, such as ${files[0]?.path}.`, {
+    hint: "`svc migrate status` lists them; `svc migrate` applies what is pending. Then look for drift.",
+  });
+}
+
+const colours = { missing: 31, unexpected: 33, differs: 36 } as const;
+
+function describe({ state, object, kind, part, expected, found, remedy }: Difference): string {
+  const name = kind === "itself" ? object : `${kind} ${part}${part ? " " : ""}of ${object}`;
+  const [before, now] = shorten(expected, found);
+  const lines = [`${paint(state, colours[state])}  ${name}`];
+  if (before) lines.push(`  expected: ${before}`);
+  if (now) lines.push(`  found:    ${now}`);
+  return `${[...lines, `  ${remedy}`].join("\n")}\n`;
+}
+
+/** Of texts of many lines, such as a function's, the first line in which they differ; `--json` has them whole. */
+function shorten(expected: string | null, found: string | null): (string | undefined)[] {
+  const [before, now] = [expected?.split("\n") ?? [], found?.split("\n") ?? []];
+  const most = Math.max(before.length, now.length);
+  if (most < 2) return [before[0], now[0]];
+  const at = Array.from({ length: most }, (_, line) => line).find((line) => before[line] !== now[line]) ?? 0;
+  return [before, now].map((lines) =>
+    lines.length > 0 ? `line ${at + 1}: ${lines[at]?.trim() ?? "(none)"}` : undefined,
+  );
+}
+
+function summary(differences: readonly Difference[]): string {
+  if (differences.length === 0) return "No drift: the database is what the files describe.";
+  const count = (state: Difference["state"]) => differences.filter((one) => one.state === state).length;
+  return `${count("missing")} missing, ${count("unexpected")} unexpected, ${count("differs")} changed.`;
+}

@@ -1,0 +1,128 @@
+// If this file fails, somebody can change the database by hand and `svc db drift` does not tell.
+import { join } from "node:path";
+import type pg from "pg";
+import { beforeAll, expect, test } from "vitest";
+import { compareFacts, describeFiles, type Fact, readFacts } from "../../src/postgres/drift.ts";
+import { fixture, svc } from "../support/cli.ts";
+import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+
+const db = database();
+let expected: Fact[];
+let admin: pg.Client;
+
+beforeAll(async () => {
+  // Of what the template was given, privileges on the database itself are not cloned.
+  await db.sql(`grant create on database ${db.name} to svc_owner`);
+  const files = { adminUrl: db.url("admin"), platform: root, application: join(root, "tests/fixture") };
+  expected = await describeFiles(files);
+  admin = await db.connect("admin");
+});
+
+test("a database that was only migrated has none", async () => {
+  expect(compareFacts(expected, await readFacts(admin))).toEqual([]);
+});
+
+/** What somebody does by hand, and each difference that has to be told: state, object, kind, part. */
+const planted: [sql: string, ...told: string[]][] = [
+  ["create table by_hand (id int)", "unexpected table public.by_hand itself"],
+  ["drop table vault", "missing sequence public.vault_id_seq itself", "missing table public.vault itself"],
+  ["alter table notes add extra text", "unexpected table public.notes column extra"],
+  ["alter table notes alter title drop not null", "differs table public.notes column title"],
+  ["alter table notes alter done set default true", "differs table public.notes column done"],
+  ["alter table notes alter priority type bigint", "differs table public.notes column priority"],
+  ["alter table notes add check (priority < 9)", "unexpected table public.notes constraint notes_priority_check"],
+  ["alter table posts drop constraint posts_user_id_fkey", "missing table public.posts constraint posts_user_id_fkey"],
+  ["drop index notes_owner_newest", "missing table public.notes index notes_owner_newest"],
+  ["alter table guestbook disable row level security", "differs table public.guestbook itself"],
+  ["drop policy update_owner on notes", "missing table public.notes policy update_owner"],
+  ["alter policy select_owner on notes using (true)", "differs table public.notes policy select_owner"],
+  ["create policy all_mine on auth.session using (true)", "unexpected table auth.session policy all_mine"],
+  ["alter policy select_anyone on posts to public", "differs table public.posts policy select_anyone"],
+  ["grant truncate on notes to svc_authenticated", "differs table public.notes grant svc_authenticated"],
+  ["grant select on announcements to svc_anonymous", "unexpected table public.announcements grant svc_anonymous"],
+  ["grant update (title) on posts to svc_anonymous", "unexpected table public.posts grant svc_anonymous (update)"],
+  ["grant usage on schema svc_private to svc_anonymous", "unexpected schema svc_private grant svc_anonymous"],
+  ["grant create on schema public to public", "unexpected schema public grant public"],
+  [
+    "grant execute on function pg_catalog.set_config(text, text, boolean) to public",
+    "differs PostgreSQL's own set_config(text,text,boolean) callers",
+  ],
+  [
+    "grant execute on function pg_catalog.pg_read_file(text) to svc_request",
+    "unexpected PostgreSQL's own pg_read_file(text) itself",
+  ],
+  ["grant temporary on database {database} to public", "differs database grant public"],
+  [
+    "alter default privileges for role svc_owner grant select on tables to svc_anonymous",
+    "unexpected default privileges of svc_owner grant svc_anonymous on tables",
+  ],
+  [
+    "create or replace function svc.current_user_id() returns text language sql stable as 'select null::text'",
+    "differs function svc.current_user_id() definition",
+  ],
+  [
+    "alter function svc_private.role_name(oid) security definer",
+    "differs function svc_private.role_name(oid) definition",
+  ],
+  [
+    "grant execute on function svc_private.list_facts() to svc_request",
+    "differs function svc_private.list_facts() execute",
+  ],
+  ["create function by_hand() returns int language sql as 'select 1'", "unexpected function public.by_hand() itself"],
+  ['alter table auth."user" disable trigger notify_change', 'differs table auth."user" trigger notify_change'],
+  [
+    "create trigger t before update on notes for each row execute function suppress_redundant_updates_trigger()",
+    "unexpected table public.notes trigger t",
+  ],
+  ["create rule quiet as on delete to notes do instead nothing", "unexpected table public.notes rule quiet"],
+  ["alter type mood add value 'cross'", "differs type public.mood definition"],
+  ["create extension hstore", "unexpected extension hstore itself"],
+  [
+    "create or replace view svc_private.relations_of_mine as select 1 as one",
+    "unexpected view svc_private.relations_of_mine itself",
+  ],
+  ["alter publication svc drop table notes", "missing publication svc table public.notes"],
+  ["alter sequence notes_id_seq cycle", "differs sequence public.notes_id_seq range"],
+  ["alter table notes replica identity full", "differs table public.notes itself"],
+  ["comment on policy all_auth on auth.account is 'mine'", "differs table auth.account comment policy all_auth"],
+  [
+    "alter table announcements owner to svc_auth",
+    "differs sequence public.announcements_id_seq itself",
+    "differs table public.announcements itself",
+  ],
+  ["grant svc_anonymous to svc_replicator", "unexpected role svc_replicator member of svc_anonymous"],
+  ["alter role svc_request inherit", "differs role svc_request itself"],
+];
+
+test("every change by hand is told, and nothing else", async () => {
+  await admin.query("begin");
+  try {
+    for (const [sql] of planted) await admin.query(sql.replace("{database}", db.name));
+    const differences = compareFacts(expected, await readFacts(admin));
+    const told = differences.map(({ state, object, kind, part }) => [state, object, kind, part].join(" ").trim());
+    expect(told.toSorted()).toEqual(planted.flatMap(([, ...names]) => names).toSorted());
+    for (const { remedy } of differences) expect(remedy).toMatch(/\w{3}/);
+  } finally {
+    await admin.query("rollback");
+  }
+});
+
+test("the command says what differs and how to mend it, which `svc migrate --again` does", async () => {
+  await db.sql("alter policy all_auth on auth.account using (false)");
+  const { code, out, error } = await svc(db, fixture, ["db", "drift"]).ended;
+  expect([code, out, error]).toEqual([
+    1,
+    `differs  policy all_auth of table auth.account
+  expected: for all to svc_auth using true with check true
+  found:    for all to svc_auth using false with check true
+  \`svc migrate --again\` restores it.
+`,
+    expect.stringContaining("\n0 missing, 0 unexpected, 1 changed."),
+  ]);
+  expect(await db.sql("select from pg_database where datname like 'svc\\_scratch%'")).toEqual([]);
+
+  expect((await svc(db, fixture, ["migrate", "--again"]).ended).code).toBe(0);
+  const clean = await svc(db, fixture, ["db", "drift", "--json"]).ended;
+  expect([clean.code, JSON.parse(clean.out), clean.error]).toEqual([0, [], expect.stringContaining("No drift")]);
+});
