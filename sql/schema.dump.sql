@@ -3532,6 +3532,87 @@ $function$
 execute: svc_system
 comment: Schemas, default privileges, extensions, publications, event triggers and closed doors, for list_facts().
 
+-- function svc_private.describe_definitions(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.describe_definitions()
+ RETURNS TABLE(name text, hash text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select f.object,
+         encode(sha256(convert_to(string_agg(
+           concat_ws(' ', f.kind, f.part,
+             regexp_replace(f.definition, '::[a-z_ ."]+(\([0-9,]+\))?(\[\])*|[()\s]', '', 'g')),
+           E'\n' order by f.kind, f.part, f.place), 'UTF8')), 'hex')
+    from svc_private.list_facts() f
+   where f.kind <> 'version'
+   group by f.object
+$function$
+execute: svc_system
+comment: A hash of what each object of this database is.
+
+-- function svc_private.describe_rows(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.describe_rows()
+ RETURNS TABLE(name text, rows bigint, hash text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select format('%I.%I', n.nspname, c.relname), h.rows, h.hash
+    from pg_catalog.pg_class c
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+   cross join lateral svc_private.hash_rows(c.oid) h
+   where c.relkind = 'r' and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+     and not exists (
+       select from pg_catalog.pg_depend d
+        where d.classid = 'pg_catalog.pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
+$function$
+execute: svc_system
+comment: Number and hash of the rows of each table.
+
+-- function svc_private.describe_surroundings(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.describe_surroundings()
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  with here as (
+    select d.oid, d.datdba, d.datacl from pg_catalog.pg_database d where d.datname = current_database()
+  ), involved as (
+    select r.* from pg_catalog.pg_roles r
+     where r.rolname !~ '^pg_' and (r.rolname like 'svc\_%'
+        or r.oid in (select s.refobjid from pg_catalog.pg_shdepend s, here
+                      where s.dbid = here.oid and s.refclassid = 'pg_catalog.pg_authid'::regclass)
+        or r.oid in (select n.nspowner from pg_catalog.pg_namespace n
+                      where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'))
+  )
+  select jsonb_build_object(
+    'roles', (select jsonb_agg(jsonb_build_object(
+        'name', r.rolname, 'login', r.rolcanlogin, 'inherit', r.rolinherit, 'bypassrls', r.rolbypassrls,
+        'replication', r.rolreplication,
+        'memberOf', (select coalesce(jsonb_agg(g.rolname order by g.rolname), '[]')
+                       from pg_catalog.pg_auth_members m join involved g on g.oid = m.roleid where m.member = r.oid)
+      ) order by r.rolname) from involved r),
+    'privileges', (select coalesce(jsonb_agg(jsonb_build_object('to', coalesce(g.rolname, 'public'), 'privilege', a.privilege_type)
+                     order by g.rolname, a.privilege_type), '[]')
+                     from here, pg_catalog.aclexplode(coalesce(here.datacl, pg_catalog.acldefault('d', here.datdba))) a
+                     left join pg_catalog.pg_roles g on g.oid = a.grantee
+                    where a.grantee <> here.datdba),
+    'settings', (select coalesce(jsonb_agg(jsonb_build_object('role', r.rolname, 'setting', s.setting) order by r.rolname, s.setting), '[]')
+                   from here
+                   join pg_catalog.pg_db_role_setting d on d.setdatabase = here.oid
+                  cross join lateral unnest(d.setconfig) as s (setting)
+                   left join pg_catalog.pg_roles r on r.oid = d.setrole),
+    'sequences', (select coalesce(jsonb_agg(jsonb_build_object(
+                     'name', format('%I.%I', q.schemaname, q.sequencename), 'last', q.last_value, 'step', q.increment_by)
+                     order by q.schemaname, q.sequencename), '[]')
+                    from pg_catalog.pg_sequences q)
+  )
+$function$
+execute: svc_system
+comment: Roles, privileges on the database, its settings and its sequences: what a dump leaves out, or what must not fall behind.
+
 -- function svc_private.drop_unwritten_crud(text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.drop_unwritten_crud(fingerprints text[])
  RETURNS SETOF text
@@ -3840,6 +3921,42 @@ begin
 end
 $function$
 comment: Wakes the next run that waits for one of its name to stop.
+
+-- function svc_private.hash_rows(regclass): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.hash_rows(target regclass, OUT rows bigint, OUT hash text)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+ SET row_security TO 'off'
+ SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO'
+ SET "IntervalStyle" TO 'postgres'
+ SET bytea_output TO 'hex'
+ SET extra_float_digits TO '1'
+ SET xmloption TO 'content'
+ SET lc_monetary TO 'C'
+AS $function$
+begin
+  execute format(
+    'select count(*), coalesce(sum(pg_catalog.hashtextextended(line, 0)::numeric), 0)::text
+       from (select "svc row"::text as line from only %s as "svc row" offset 0) lines', target)
+    into rows, hash;
+end
+$function$
+execute: svc_system
+comment: How many rows a table has, and the sum of their hashes.
+
+-- function svc_private.hold_bytes(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.hold_bytes()
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  select pg_catalog.pg_advisory_lock(726502187, 0)
+$function$
+execute: svc_system
+comment: Keeps the bytes of deleted files until this session ends.
 
 -- function svc_private.hold_worker(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.hold_worker(worker text)
@@ -4309,6 +4426,17 @@ end
 $function$
 comment: Locks a run that is held with this fence; raises SV409 otherwise.
 
+-- function svc_private.may_remove_bytes(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.may_remove_bytes()
+ RETURNS boolean
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  select pg_catalog.pg_try_advisory_xact_lock_shared(726502187, 0)
+$function$
+execute: svc_system
+comment: Whether no backup needs the bytes of files that were deleted.
+
 -- function svc_private.missing_storage_objects(uuid[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.missing_storage_objects(ids uuid[])
  RETURNS SETOF uuid
@@ -4349,6 +4477,22 @@ AS $function$
 $function$
 execute: svc_system
 comment: The objects behind this id, at most so many, with what their bytes must be.
+
+-- function svc_private.next_upload_parts(uuid,bigint,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.next_upload_parts(after_upload uuid, after_start bigint, most integer)
+ RETURNS TABLE(upload_id uuid, start bigint, size bigint, name text, sha256 text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select p.upload_id, p.start, p.size, p.name, p.sha256
+    from svc.storage_upload_parts p
+   where after_upload is null or (p.upload_id, p.start) > (after_upload, after_start)
+   order by p.upload_id, p.start
+   limit most
+$function$
+execute: svc_system
+comment: The parts behind this one, at most so many, with what their bytes must be.
 
 -- function svc_private.price_of(text,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.price_of(model text, input_tokens integer, output_tokens integer)
@@ -4684,6 +4828,49 @@ AS $function$
 $function$
 execute: svc_system
 comment: Replication slots and senders in use and their limits, and what log each slot keeps; keep_bytes is null without a limit.
+
+-- function svc_private.require_restored(jsonb,jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.require_restored(tables jsonb, definitions jsonb, sequences jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  problem text;
+begin
+  select coalesce(e.name, f.name) || ': ' ||
+         case when f.name is null then 'the table is missing'
+              when e.name is null then 'there is no such table in the backup'
+              else format('%s rows where the backup has %s, or others', f.rows, e.rows) end
+    into problem
+    from jsonb_to_recordset(tables) as e (name text, rows bigint, hash text)
+    full join svc_private.describe_rows() f on f.name = e.name
+   where (e.name, e.rows, e.hash) is distinct from (f.name, f.rows, f.hash)
+   limit 1;
+  if problem is null then
+    select coalesce(e.name, f.name) || ': its definition, policies or grants are not those of the backup'
+      into problem
+      from jsonb_to_recordset(definitions) as e (name text, hash text)
+      full join svc_private.describe_definitions() f on f.name = e.name
+     where definitions is not null and (e.name, e.hash) is distinct from (f.name, f.hash)
+     limit 1;
+  end if;
+  if problem is null then
+    select e.name || ': the sequence is behind the backup''s'
+      into problem
+      from jsonb_to_recordset(sequences) as e (name text, last bigint, step bigint)
+      left join pg_catalog.pg_sequences q on format('%I.%I', q.schemaname, q.sequencename) = e.name
+     where e.last is not null and (q.last_value is null or (q.last_value - e.last) * sign(e.step) < 0)
+     limit 1;
+  end if;
+  if problem is not null then
+    raise exception 'not what was backed up: %', problem using errcode = 'data_corrupted';
+  end if;
+end
+$function$
+execute: svc_system
+comment: An error that names the first table, definition or sequence that is not as the backup says; null definitions are not compared.
 
 -- function svc_private.rescue_workers(text[],interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.rescue_workers(suspects text[], grace interval)

@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { BackupError } from "../backup/error.ts";
 import { DefinitionError } from "../define/definition-error.ts";
 import { ConfigError } from "../define/load-config.ts";
 import { ClusterError } from "../postgres/cluster.ts";
@@ -12,7 +13,7 @@ import { DriftError } from "../postgres/fingerprints.ts";
 import { MigrationError } from "../postgres/migrate.ts";
 
 /** Errors that explain themselves. */
-const explained = [ConfigError, DefinitionError, ClusterError, MigrationError, DriftError];
+const explained = [BackupError, ConfigError, DefinitionError, ClusterError, MigrationError, DriftError];
 
 /** @param cwd the application's folder */
 export function explain(thrown: unknown, cwd: string): string {

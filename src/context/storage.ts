@@ -12,7 +12,14 @@ import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import type { FoundObject } from "../storage/find-objects.ts";
 import { cleanName, cleanType } from "../storage/names.ts";
 import type { Disposition } from "../storage/read-grants.ts";
-import { objectKey, putBytes, removeBytes, type Storage, type StorageObject } from "../storage/storage.ts";
+import {
+  mayRemoveBytes,
+  objectKey,
+  putBytes,
+  removeBytes,
+  type Storage,
+  type StorageObject,
+} from "../storage/storage.ts";
 import { reserveUpload, type UploadUrl, type UploadUrlOptions } from "../storage/upload-url.ts";
 
 export interface StoreOptions {
@@ -159,9 +166,11 @@ export class CallStorage implements ContextStorage {
     this.#deleted.push(id.toLowerCase());
   }
 
-  /** After COMMIT: the bytes of what was deleted go. What fails here the sweep does later. */
+  /** After COMMIT: the bytes of what was deleted go. What fails here, or a backup still wants, the sweep does later. */
   async committed(): Promise<void> {
-    await this.#remove(this.#deleted);
+    if (this.#deleted.length === 0) return;
+    const may = await mayRemoveBytes(this.#storage).catch(() => false);
+    if (may) await this.#remove(this.#deleted);
   }
 
   /** After ROLLBACK: the bytes of what was not stored after all go. */

@@ -6,7 +6,8 @@ import pg from "pg";
 import { MigrationError } from "./migrate.ts";
 
 // graphile_worker makes its own schema, as whoever starts it first.
-const dropEverything = `
+/** SQL, for one transaction. */
+export const dropEverything = `
 do $$
 declare
   found record;

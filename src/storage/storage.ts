@@ -56,12 +56,14 @@ export const transformPrefix = (id: string) => `transforms/${id}/`;
 /**
  * Writes bytes under an id, counting and hashing them on the way.
  *
+ * @param options as those of the driver
  * @returns their number, and their SHA-256 in hex; when it returns they are safe
  */
 export async function putBytes(
   driver: StorageDriver,
   key: string,
   bytes: AsyncIterable<Uint8Array>,
+  options: { durable?: boolean } = {},
 ): Promise<{ size: number; sha256: string }> {
   const hash = createHash("sha256");
   let size = 0;
@@ -74,6 +76,7 @@ export async function putBytes(
         yield chunk;
       }
     })(),
+    options,
   );
   return { size, sha256: hash.digest("hex") };
 }
@@ -85,4 +88,13 @@ export async function putBytes(
 export async function removeBytes({ driver }: Pick<Storage, "driver">, id: string): Promise<void> {
   await driver.delete(objectKey(id));
   await driver.deleteAll(transformPrefix(id));
+}
+
+/**
+ * Whether bytes whose row is gone may go now. While a backup runs they stay, and the sweep removes them later. To be asked
+ * after the transaction that deleted the row has committed (sql/backup/may_remove_bytes.sql says why that suffices).
+ */
+export async function mayRemoveBytes({ pool }: Pick<Storage, "pool">): Promise<boolean> {
+  const { rows } = await pool.query("select svc_private.may_remove_bytes() as may");
+  return rows[0].may;
 }

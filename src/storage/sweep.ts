@@ -3,7 +3,7 @@
  * the bytes could not be. Run by a job; safe to run anywhere, at any time, by many.
  */
 import { isUuid } from "../define/uuid.ts";
-import { objectKey, removeBytes, type Storage } from "./storage.ts";
+import { mayRemoveBytes, objectKey, removeBytes, type Storage } from "./storage.ts";
 import { uploadPrefix } from "./uploads.ts";
 
 /** In milliseconds. Bytes come before their row; what is younger may still get one. Longer than any upload may take. */
@@ -33,13 +33,19 @@ async function sweepUploads(storage: Swept, before: Date): Promise<void> {
   const expire = "select svc_private.expire_uploads($1) as id";
   for (let removed = batch; removed === batch; ) {
     const { rows } = await storage.pool.query(expire, [batch]);
-    for (const { id } of rows) await storage.driver.deleteAll(uploadPrefix(id));
+    await removeParts(storage, rows);
     removed = rows.length;
   }
   for await (const ids of idsOf(storage, "uploads/", before)) {
     const { rows } = await storage.pool.query("select svc_private.missing_uploads($1) as id", [ids]);
-    for (const { id } of rows) await storage.driver.deleteAll(uploadPrefix(id));
+    await removeParts(storage, rows);
   }
+}
+
+/** Asked each time: a backup may have begun, and want what its snapshot still shows. */
+async function removeParts(storage: Swept, uploads: { id: string }[]): Promise<void> {
+  if (uploads.length === 0 || !(await mayRemoveBytes(storage))) return;
+  for (const { id } of uploads) await storage.driver.deleteAll(uploadPrefix(id));
 }
 
 /** The ids below an area whose bytes are old enough, in batches. */
@@ -59,6 +65,7 @@ async function* idsOf({ driver }: Swept, area: string, before: Date): AsyncGener
 
 async function removeMissing(storage: Swept, ids: string[]): Promise<number> {
   const { rows } = await storage.pool.query("select svc_private.missing_storage_objects($1) as id", [ids]);
+  if (rows.length === 0 || !(await mayRemoveBytes(storage))) return 0;
   for (const { id } of rows) {
     await removeBytes(storage, id);
     storage.log.info({ key: objectKey(id) }, "removed bytes that no object has");

@@ -11,7 +11,7 @@ import { acquire } from "../postgres/acquire.ts";
 import { databaseError, isConnectionLoss } from "../postgres/errors.ts";
 import { systemIdentity } from "../postgres/identity.ts";
 import type { Incoming } from "./incoming.ts";
-import { objectKey, putBytes, removeBytes, type Storage, type StorageObject } from "./storage.ts";
+import { mayRemoveBytes, objectKey, putBytes, removeBytes, type Storage, type StorageObject } from "./storage.ts";
 
 /** How long an upload waits for its next part. */
 const lifetime = "1 day";
@@ -113,7 +113,7 @@ export class Uploads {
   async remove(id: string, owner: string): Promise<void> {
     const [row] = await this.#ask("svc_private.remove_upload($1, $2) as removed", [id, owner]);
     if (!row?.removed) throw unknown();
-    await this.#storage.driver.deleteAll(uploadPrefix(id));
+    await this.#removeParts(id);
   }
 
   /**
@@ -181,7 +181,12 @@ export class Uploads {
     } catch (error) {
       if (!(await isDone())) throw error;
     }
-    await this.#storage.driver.deleteAll(uploadPrefix(id));
+    await this.#removeParts(id);
+  }
+
+  /** What cannot go now, the sweep removes later. */
+  async #removeParts(id: string): Promise<void> {
+    if (await mayRemoveBytes(this.#storage)) await this.#storage.driver.deleteAll(uploadPrefix(id));
   }
 
   /** Every part is what it was when it arrived, or there is no file. */
@@ -200,7 +205,7 @@ export class Uploads {
     const [row] = await this.#ask("svc_private.finish_upload($1, $2, $3) as finished", [id, size, sha256]);
     if (row?.finished) return;
     const [missing] = await this.#ask("svc_private.missing_storage_objects($1)", [[id]]);
-    if (missing) await removeBytes(this.#storage, id);
+    if (missing && (await mayRemoveBytes(this.#storage))) await removeBytes(this.#storage, id);
     throw unknown();
   }
 

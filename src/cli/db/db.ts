@@ -5,6 +5,9 @@ export const dbCommand = defineCommand({
   meta: { name: "db", description: "Look after the database." },
   subCommands: {
     drift: () => import("./drift.ts").then((file) => file.dbDrift),
+    backup: () => import("./backup.ts").then((file) => file.dbBackup),
+    restore: () => import("./restore.ts").then((file) => file.dbRestore),
+    verify: () => import("./verify.ts").then((file) => file.dbVerify),
     lint: () => import("./lint.ts").then((file) => file.dbLint),
   },
 });

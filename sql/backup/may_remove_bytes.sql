@@ -1,0 +1,18 @@
+-- Whether bytes whose row is gone may be removed now. Called as svc_system by whoever is about to (src/storage/), after the
+-- transaction that deleted the row has committed.
+--
+-- False while a backup runs: what stays then, the sweep removes later. Nobody needs to hold the lock while removing: a
+-- backup that begins after this answer takes its snapshot after that commit, and the row is not in it.
+
+create or replace function svc_private.may_remove_bytes()
+returns boolean
+language sql
+volatile
+set search_path = ''
+as $$
+  select pg_catalog.pg_try_advisory_xact_lock_shared(726502187, 0)
+$$;
+
+grant execute on function svc_private.may_remove_bytes() to svc_system;
+
+comment on function svc_private.may_remove_bytes() is 'Whether no backup needs the bytes of files that were deleted.';

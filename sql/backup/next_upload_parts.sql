@@ -1,0 +1,18 @@
+-- What has arrived of uploads under way, in the order of their keys, from one on. Called by src/backup/take.ts in the
+-- snapshot of a backup, with nulls first and the last key then.
+
+create or replace function svc_private.next_upload_parts(after_upload uuid, after_start bigint, most integer)
+returns table (upload_id uuid, start bigint, size bigint, name text, sha256 text)
+language sql
+stable
+set search_path = ''
+as $$
+  select p.upload_id, p.start, p.size, p.name, p.sha256
+    from svc.storage_upload_parts p
+   where after_upload is null or (p.upload_id, p.start) > (after_upload, after_start)
+   order by p.upload_id, p.start
+   limit most
+$$;
+
+comment on function svc_private.next_upload_parts(uuid, bigint, integer) is
+  'The parts behind this one, at most so many, with what their bytes must be.';

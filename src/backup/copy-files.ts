@@ -1,0 +1,120 @@
+/**
+ * Copies the bytes of all files that a snapshot speaks of: stored objects, and what has arrived of uploads. Transforms are
+ * left out, for they are made again. Each is compared with the checksum in its row on the way.
+ * Next hop: `sql/storage/next_storage_objects.sql`, `sql/backup/next_upload_parts.sql`.
+ */
+import { createHash } from "node:crypto";
+import { open } from "node:fs/promises";
+import type pg from "pg";
+import { DiskDriver } from "../storage/drivers/disk.ts";
+import type { StorageDriver } from "../storage/drivers/driver.ts";
+import { objectKey, putBytes } from "../storage/storage.ts";
+import { uploadPrefix } from "../storage/uploads.ts";
+import type { BackedUpFile, Checked, Manifest } from "./manifest.ts";
+
+export interface CopyOptions {
+  /** In a transaction that sees the snapshot. */
+  client: pg.Client;
+  from: StorageDriver;
+  /** Where the bytes go. */
+  folder: string;
+  /** The path of files.jsonl. */
+  list: string;
+  signal: AbortSignal;
+}
+
+/** Rows that are read in one statement. */
+const batch = 500;
+
+/** At once: what one waits for the disk, another one hashes. */
+const parallel = 8;
+
+export async function copyFiles({ client, from, folder, list, signal }: CopyOptions): Promise<Manifest["files"]> {
+  const to = new DiskDriver(folder);
+  const file = await open(list, "wx", 0o600);
+  const hash = createHash("sha256");
+  const sum = { size: 0, count: 0, bytes: 0, damaged: 0 };
+  const write = async (copied: BackedUpFile) => {
+    const line = Buffer.from(`${JSON.stringify(copied)}\n`);
+    hash.update(line);
+    sum.size += line.length;
+    sum.count++;
+    sum.bytes += copied.size;
+    if (copied.damage) sum.damaged++;
+    return line;
+  };
+  try {
+    for await (const wanted of filesOf(client)) {
+      const copied = await inParallel(wanted, (one) => copy(one, from, to), parallel, signal);
+      // Flushed behind the copies of a batch, which the system has begun to write by then.
+      await inParallel(
+        copied.filter(({ damage }) => damage !== "missing"),
+        ({ key }) => sync(to.pathOf(key)),
+        parallel,
+        signal,
+      );
+      await file.write(Buffer.concat(await Promise.all(copied.map(write))));
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return { ...sum, sha256: hash.digest("hex") };
+}
+
+type Wanted = Checked & { key: string };
+
+/** In batches. */
+async function* filesOf(client: pg.Client): AsyncGenerator<Wanted[]> {
+  const objects = "select id, size::float8 as size, sha256 from svc_private.next_storage_objects($1, $2)";
+  for (let after: string | null = null; ; ) {
+    const { rows }: pg.QueryResult = await client.query(objects, [after, batch]);
+    if (rows.length === 0) break;
+    yield rows.map(({ id, size, sha256 }) => ({ key: objectKey(id), size, sha256 }));
+    after = rows.at(-1).id;
+  }
+  const parts =
+    "select upload_id, start, size::float8 as size, name, sha256 from svc_private.next_upload_parts($1, $2, $3)";
+  for (let after: [string | null, string | null] = [null, null]; ; ) {
+    const { rows }: pg.QueryResult = await client.query(parts, [...after, batch]);
+    if (rows.length === 0) return;
+    yield rows.map(({ upload_id, name, size, sha256 }) => ({ key: uploadPrefix(upload_id) + name, size, sha256 }));
+    after = [rows.at(-1).upload_id, rows.at(-1).start];
+  }
+}
+
+async function copy({ key, sha256 }: Wanted, from: StorageDriver, to: DiskDriver): Promise<BackedUpFile> {
+  const bytes = await from.read(key);
+  if (!bytes) return { key, size: 0, sha256, damage: "missing" };
+  const put = await putBytes(to, key, bytes, { durable: false });
+  return { key, ...put, ...(put.sha256 !== sha256 && { damage: "other bytes" as const }) };
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, "r");
+  await handle.sync().finally(() => handle.close());
+}
+
+/** Works on all of them, so many at once; the results in their order. The first failure ends it. */
+export async function inParallel<Of, Result>(
+  all: readonly Of[],
+  work: (one: Of) => Promise<Result>,
+  most: number,
+  signal?: AbortSignal,
+): Promise<Result[]> {
+  const results: Result[] = new Array(all.length);
+  let next = 0;
+  let failed = false;
+  const worker = async () => {
+    while (next < all.length && !failed) {
+      signal?.throwIfAborted();
+      const at = next++;
+      results[at] = await work(all[at] as Of).catch((error) => {
+        failed = true;
+        throw error;
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(most, all.length) }, worker));
+  return results;
+}

@@ -1,0 +1,116 @@
+/**
+ * What a backup consists of. A folder is a backup once it has a manifest, which is written last:
+ *
+ *   manifest.json   this file's `Manifest`: versions, what every table must hold, checksums of the files below
+ *   database.dump   of pg_dump, in its custom format
+ *   files.jsonl     a line for each file: its key, size and checksum
+ *   storage/        the files' bytes, laid out as the disk driver does
+ *
+ * Next hop: `take.ts` writes it, `check.ts` reads it.
+ */
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { BackupError } from "./error.ts";
+
+export const manifestName = "manifest.json";
+export const dumpName = "database.dump";
+export const filesName = "files.jsonl";
+export const storageName = "storage";
+
+/** Raised when an older svc could not restore a newer one's backup. */
+export const formatVersion = 1;
+
+export interface Checked {
+  /** In bytes. */
+  size: number;
+  /** In hex. */
+  sha256: string;
+}
+
+export interface TableRows {
+  name: string;
+  rows: number;
+  /** From svc_private.hash_rows: a sum, in decimal digits. */
+  hash: string;
+}
+
+export interface Definition {
+  name: string;
+  hash: string;
+}
+
+export interface Surroundings {
+  roles: {
+    name: string;
+    login: boolean;
+    inherit: boolean;
+    bypassrls: boolean;
+    replication: boolean;
+    memberOf: string[];
+  }[];
+  privileges: { to: string; privilege: string }[];
+  settings: { role: string | null; setting: string }[];
+  sequences: { name: string; last: number | null; step: number }[];
+}
+
+/** A line of files.jsonl. */
+export interface BackedUpFile extends Checked {
+  /** Of the driver: `objects/<id>` or `uploads/<id>/<name>`. */
+  key: string;
+  /** What was wrong with it already when it was backed up. */
+  damage?: "missing" | "other bytes";
+}
+
+export interface Manifest {
+  format: number;
+  /** Of svc. */
+  version: string;
+  /** When its snapshot was taken, ISO 8601. */
+  takenAt: string;
+  database: {
+    name: string;
+    serverVersion: string;
+    /** Of pg_dump. */
+    dumpedBy: string;
+  };
+  dump: Checked;
+  files: Checked & { count: number; bytes: number; damaged: number };
+  tables: TableRows[];
+  definitions: Definition[];
+  surroundings: Surroundings;
+}
+
+export const majorOf = (version: string): number => Number.parseInt(version, 10);
+
+/** As text, with a checksum over all of it. */
+export function writeManifest(manifest: Manifest): string {
+  return `${JSON.stringify({ ...manifest, sha256: sha256(JSON.stringify(manifest)) }, null, 1)}\n`;
+}
+
+/** @throws BackupError for a folder that is no backup, or none that this version reads */
+export async function readManifest(folder: string): Promise<Manifest> {
+  const text = await readFile(join(folder, manifestName), "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
+    throw new BackupError(`${folder} is no backup: it has no ${manifestName}.`, {
+      hint: "A backup that was interrupted has none, and a name that ends in .incomplete.",
+    });
+  });
+  let manifest: Manifest & { sha256?: string };
+  try {
+    manifest = JSON.parse(text);
+  } catch {
+    throw new BackupError(`${manifestName} is damaged: it is no JSON.`);
+  }
+  const { sha256: stated, ...rest } = manifest;
+  if (rest.format > formatVersion) {
+    throw new BackupError(`This backup was taken by svc ${rest.version}, and this one does not know its form.`, {
+      hint: "Use that version, or a newer one.",
+    });
+  }
+  if (stated !== sha256(JSON.stringify(rest)))
+    throw new BackupError(`${manifestName} is damaged: its checksum differs.`);
+  return rest;
+}
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");

@@ -1,0 +1,108 @@
+/**
+ * PostgreSQL's own programs, `pg_dump`, `pg_restore` and `psql`: found, and run so that no password stands in a list of
+ * processes. They come with a server's client package, in one folder.
+ * Next hop: `take.ts` and `restore.ts` run them.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { run } from "../postgres/cluster/run.ts";
+import { BackupError } from "./error.ts";
+
+export type ProgramName = "pg_dump" | "pg_restore" | "psql";
+
+export interface Programs {
+  /** The folder they are in. */
+  folder: string;
+  /** As in 17. */
+  major: number;
+  /** As they say it: 17.2 */
+  version: string;
+}
+
+/** Where client packages put a folder for each version. */
+const homes = [
+  "/usr/lib/postgresql",
+  "/opt/homebrew/opt",
+  "/usr/local/opt",
+  "/Applications/Postgres.app/Contents/Versions",
+];
+
+/**
+ * Those of the server's version; without them the next newer ones, which can dump and fill an older server.
+ *
+ * @param server the server's major version
+ * @param folders looked into first, as a cluster's own programs
+ * @param env whose PATH is looked into last. (Default: the process's)
+ * @throws BackupError naming the package to install
+ */
+export async function findPrograms(
+  server: number,
+  folders: readonly (string | null)[] = [],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Programs> {
+  const found: Programs[] = [];
+  for (const folder of new Set([...folders, ...installedFolders(), ...(env.PATH ?? "").split(delimiter)])) {
+    if (!folder || !["pg_dump", "pg_restore", "psql"].every((name) => existsSync(join(folder, name)))) continue;
+    const { stdout } = await run(join(folder, "pg_dump"), ["--version"]);
+    const [, version, major] = /\(PostgreSQL\) ((\d+)\S*)/.exec(stdout) ?? [];
+    if (version && major) found.push({ folder, version, major: Number(major) });
+    if (Number(major) === server) break;
+  }
+  const [best] = found.filter(({ major }) => major >= server).sort((a, b) => a.major - b.major);
+  if (best) return best;
+  const newest = found.sort((a, b) => b.major - a.major)[0];
+  throw new BackupError(
+    newest
+      ? `pg_dump ${newest.version} is older than the server, PostgreSQL ${server}, and refuses it.`
+      : "There are no pg_dump, pg_restore and psql on this machine.",
+    {
+      hint: `Install the package postgresql-client-${server} (Debian and Ubuntu; from apt.postgresql.org where the distribution has an older one), postgresql${server} (yum.postgresql.org) or postgresql@${server} (Homebrew).`,
+    },
+  );
+}
+
+function installedFolders(): string[] {
+  return homes.flatMap((home) => {
+    if (!existsSync(home)) return [];
+    const versions = readdirSync(home).filter((name) => /^(postgresql@)?\d+$/.test(name));
+    return versions.map((name) => join(home, name, "bin"));
+  });
+}
+
+/** @param url whose password goes by the environment, which other users of the machine cannot read */
+export function start(programs: Programs, name: ProgramName, args: readonly string[], url?: string): ChildProcess {
+  const env: NodeJS.ProcessEnv = {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    LC_ALL: "C",
+    PGAPPNAME: `svc ${name}`,
+  };
+  const target: string[] = [];
+  if (url) {
+    const address = new URL(url);
+    if (address.password) env.PGPASSWORD = decodeURIComponent(address.password);
+    address.password = "";
+    // `pg` takes it without a file to check against; libpq knows it by another name.
+    if (address.searchParams.get("sslmode") === "no-verify") address.searchParams.set("sslmode", "require");
+    target.push(`--dbname=${address.href}`, "--no-password");
+  }
+  return spawn(join(programs.folder, name), [...args, ...target], { env, stdio: ["pipe", "pipe", "pipe"] });
+}
+
+/** Resolves when the program has ended well. @throws BackupError with the first thing that it complained of */
+export function ended(child: ChildProcess, name: ProgramName): Promise<void> {
+  let said = "";
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    if (said.length < 10_000) said += text;
+  });
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code, signal) => {
+      if (code === 0) return resolve();
+      const lines = said.split("\n").filter(Boolean);
+      const line = lines.find((one) => /error|fatal/i.test(one)) ?? lines[0] ?? `it ended with ${signal ?? code}`;
+      reject(new BackupError(`${name}: ${line.replace(/^(pg_dump|pg_restore|psql):\s*/, "")}`));
+    });
+  });
+}

@@ -1,0 +1,215 @@
+/**
+ * Restores a backup. Files first, as whenever something is stored; then the database, in one transaction: it is emptied,
+ * filled, compared with the backup row for row, and only then committed. Whatever fails, and whenever it is killed, the
+ * database is what it was before; files that came too early are swept.
+ * Next hop: `surroundings.ts` for roles, `sql/backup/require_restored.sql` for the comparison.
+ */
+import { once } from "node:events";
+import { createReadStream } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import pg from "pg";
+import { dropEverything } from "../postgres/migration-reset.ts";
+import { DiskDriver } from "../storage/drivers/disk.ts";
+import type { StorageDriver } from "../storage/drivers/driver.ts";
+import { putBytes } from "../storage/storage.ts";
+import { backedUpFiles } from "./check.ts";
+import { inParallel } from "./copy-files.ts";
+import { BackupError } from "./error.ts";
+import { dumpName, type Manifest, majorOf, storageName } from "./manifest.ts";
+import { ended, findPrograms, type Programs, start } from "./programs.ts";
+import { createRoles, furnishDatabase } from "./surroundings.ts";
+
+export interface RestoreOptions {
+  /** A folder whose backup was checked. */
+  folder: string;
+  manifest: Manifest;
+  /** The administrator's, of the database to restore into. */
+  adminUrl: string;
+  /** Holds svc's own `sql/roles.sql`. */
+  platform: string;
+  /** Where the files go; without it only the database is restored. */
+  driver?: StorageDriver;
+  /** Replaces what is there. (Default: a database with tables is refused) */
+  force?: boolean;
+  /** Signs everybody out: sessions that ended after the backup would be alive again. (Default: false) */
+  endSessions?: boolean;
+  binDir?: string | null;
+  /** Gets a line per step. (Default: silence) */
+  report?: (line: string) => void;
+}
+
+/** @throws BackupError; then the database is as it was */
+export async function restoreBackup(options: RestoreOptions): Promise<void> {
+  const { manifest, adminUrl, driver, report = () => {} } = options;
+  const target = await inspect(adminUrl);
+  refuseTarget(target, manifest, options.force === true);
+  const programs = await findPrograms(majorOf(target.serverVersion), [options.binDir ?? null]);
+  await ensureRoles(options, target.roles);
+  if (driver) report(`${await putFiles(options.folder, driver)} files restored.`);
+  await restoreDatabase(options, programs, target);
+  report(`${manifest.tables.length} tables restored, their rows equal to the backup's.`);
+}
+
+interface Target {
+  name: string;
+  serverVersion: string;
+  tables: number;
+  /** Names of svc's own processes that are connected. */
+  users: string[];
+  roles: string[];
+}
+
+async function inspect(adminUrl: string): Promise<Target> {
+  const { rows } = await withClient(adminUrl, (client) =>
+    client.query<Target>(`
+      select current_database() as name, current_setting('server_version') as "serverVersion",
+             (select count(*)::int from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+               where c.relkind in ('r', 'p') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+                 and not exists (select from pg_catalog.pg_depend d
+                       where d.classid = 'pg_catalog.pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')) as tables,
+             array(select distinct a.application_name from pg_catalog.pg_stat_activity a
+                    where a.datname = current_database() and a.pid <> pg_backend_pid()
+                      and a.application_name like 'svc %') as users,
+             array(select r.rolname::text from pg_catalog.pg_roles r) as roles`),
+  );
+  return rows[0] as Target;
+}
+
+function refuseTarget(target: Target, manifest: Manifest, force: boolean): void {
+  const refuse = (message: string, hint: string) => {
+    throw new BackupError(`${message} Nothing was done.`, { hint });
+  };
+  if (target.tables > 0 && !force) {
+    refuse(
+      `The database ${target.name} is not empty: it has ${target.tables} tables.`,
+      "Name an empty one in DATABASE_URL; or, to lose every row that is there: --force.",
+    );
+  }
+  if (target.users.length > 0) {
+    refuse(`${target.name} is in use (${target.users.join(", ")}).`, "Stop svc start and svc worker, then restore.");
+  }
+  const [ours, theirs] = [majorOf(target.serverVersion), majorOf(manifest.database.serverVersion)];
+  if (ours < theirs) {
+    refuse(
+      `The backup is of PostgreSQL ${theirs}, and this server is ${ours}.`,
+      "Restore it into the same or a newer one.",
+    );
+  }
+}
+
+/** Roles belong to the server: what is there already stays as it is. */
+async function ensureRoles({ manifest, adminUrl, platform }: RestoreOptions, there: readonly string[]): Promise<void> {
+  const statements = createRoles(manifest.surroundings, there);
+  if (statements.length === 0) return;
+  await withClient(adminUrl, async (client) => {
+    await client.query("begin");
+    for (const statement of statements) await client.query(statement);
+    // Settings of svc's own roles, and what each may be.
+    await client.query(await readFile(join(platform, "sql/roles.sql"), "utf8"));
+    await client.query("commit");
+  });
+}
+
+async function putFiles(folder: string, driver: StorageDriver): Promise<number> {
+  const disk = new DiskDriver(join(folder, storageName));
+  let count = 0;
+  for await (const files of backedUpFiles(folder)) {
+    await inParallel(
+      files,
+      async ({ key, sha256 }) => {
+        const put = await putBytes(driver, key, createReadStream(disk.pathOf(key), { highWaterMark: 256 * 1024 }));
+        if (put.sha256 !== sha256) throw new BackupError(`${key} is damaged in the backup.`);
+      },
+      8,
+    );
+    count += files.length;
+  }
+  return count;
+}
+
+/** psql gets the commit only when pg_restore has said everything; before that, its end is a rollback. */
+async function restoreDatabase(options: RestoreOptions, programs: Programs, target: Target): Promise<void> {
+  const { folder, manifest, adminUrl } = options;
+  const { tables, definitions, surroundings } = manifest;
+  const sameMajor = majorOf(target.serverVersion) === majorOf(manifest.database.serverVersion);
+  const json = (value: unknown) => (value === null ? "null" : `${pg.escapeLiteral(JSON.stringify(value))}::jsonb`);
+
+  const psql = start(
+    programs,
+    "psql",
+    ["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--output=/dev/null"],
+    adminUrl,
+  );
+  const restored = ended(psql, "psql");
+  const input = psql.stdin as Writable;
+  input.on("error", () => {}); // it ended early, and says why itself
+  const say = async (...statements: string[]) => {
+    for (const statement of statements) if (!input.write(`${statement};\n`)) await drained(input);
+  };
+  try {
+    await say("begin", "set local client_min_messages = warning", "set local lock_timeout = '10s'");
+    if (target.tables > 0) await say(dropEverything.trim().replace(/;$/, ""));
+    await say(...furnishDatabase(surroundings, target.name));
+    await pour(programs, join(folder, dumpName), input, majorOf(target.serverVersion));
+    await say("reset all"); // what the dump's text set
+    await say(
+      `select svc_private.require_restored(${json(tables)}, ${json(sameMajor ? definitions : null)}, ${json(surroundings.sequences)})`,
+    );
+    if (options.endSessions) await say("delete from auth.session");
+    await say("commit", "analyze");
+    input.end();
+  } catch (error) {
+    psql.kill();
+    await restored.catch((cause) => {
+      // What psql said comes first: the pipe broke because of it.
+      if (!/ended with SIGTERM/.test(String(cause))) throw explain(cause);
+    });
+    throw error;
+  }
+  await restored.catch((error) => {
+    throw explain(error);
+  });
+}
+
+/** Everything that pg_restore says goes into psql. */
+async function pour(programs: Programs, file: string, input: Writable, server: number): Promise<void> {
+  const options = ["--clean", "--if-exists", "--no-tablespaces", "--no-subscriptions", "--file=-"];
+  const child = start(programs, "pg_restore", [...options, file]);
+  const over = ended(child, "pg_restore");
+  over.catch(() => {});
+  let head = true;
+  for await (let chunk of child.stdout as Readable) {
+    // A newer program sets what an older server does not know; it stands in the first lines.
+    if (head && server < 17)
+      chunk = Buffer.from(chunk.toString("latin1").replace(/^SET transaction_timeout = 0;$/m, ""), "latin1");
+    head = false;
+    if (!input.write(chunk)) await drained(input);
+  }
+  await over;
+}
+
+async function drained(input: Writable): Promise<void> {
+  if (input.destroyed) throw new BackupError("psql ended before everything was said.");
+  await Promise.race([once(input, "drain"), once(input, "close")]);
+  if (input.destroyed) throw new BackupError("psql ended before everything was said.");
+}
+
+function explain(error: unknown): BackupError {
+  const message = error instanceof Error ? error.message : String(error);
+  const hint = /lock timeout/.test(message)
+    ? "Something holds a table: stop svc start and svc worker. The database is as it was."
+    : "The database is as it was.";
+  return new BackupError(message, { hint, cause: error });
+}
+
+async function withClient<T>(connectionString: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString, application_name: "restore" });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,218 @@
+/**
+ * Takes a backup: one snapshot decides which rows and which files belong to it. pg_dump writes that snapshot, SQL counts and
+ * hashes its rows, and the files that it speaks of are copied, all three at once, while the service goes on. Bytes of what
+ * is deleted meanwhile stay until the end (sql/backup/hold_bytes.sql). It is made under another name, and takes its own when
+ * all of it is on the disk: killed at any moment, there is no half backup.
+ * Next hop: `manifest.ts` for what it consists of, `copy-files.ts` for the bytes.
+ */
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import pg from "pg";
+import type { StorageDriver } from "../storage/drivers/driver.ts";
+import { copyFiles } from "./copy-files.ts";
+import { BackupError } from "./error.ts";
+import {
+  type Checked,
+  type Definition,
+  dumpName,
+  filesName,
+  formatVersion,
+  type Manifest,
+  majorOf,
+  manifestName,
+  type Surroundings,
+  storageName,
+  type TableRows,
+  writeManifest,
+} from "./manifest.ts";
+import { ended, findPrograms, type Programs, start } from "./programs.ts";
+
+export interface TakeOptions {
+  /** The administrator's, directly and not through a pooler. */
+  adminUrl: string;
+  driver: StorageDriver;
+  /** A folder that is not there yet, or is empty. */
+  folder: string;
+  /** Of svc. */
+  version: string;
+  /** Where the server's own programs may be. */
+  binDir?: string | null;
+  /** Gets a line per step. (Default: silence) */
+  report?: (line: string) => void;
+  /** Aborts it; nothing is left behind then. */
+  signal?: AbortSignal;
+}
+
+/**
+ * @returns what was backed up; `files.damaged` counts files that were missing or damaged before
+ * @throws BackupError when the folder holds something, pg_dump is missing, or another backup runs
+ */
+export async function takeBackup(options: TakeOptions): Promise<Manifest> {
+  const folder = resolve(options.folder);
+  await refuseFull(folder);
+  const work = `${folder}.incomplete`;
+  const client = await connect(options.adminUrl);
+  try {
+    const serverVersion = (await client.query("show server_version")).rows[0].server_version as string;
+    const programs = await findPrograms(majorOf(serverVersion), [options.binDir ?? null]);
+    await holdBytes(client);
+    // What an earlier one left that was killed: nobody else is at it, for the lock above is ours.
+    await rm(work, { recursive: true, force: true });
+    await mkdir(work, { recursive: true, mode: 0o700 });
+    const manifest = await write({ ...options, folder: work }, client, programs, serverVersion);
+    // The lock and the snapshot end with this connection: had it broken, a file might be missing.
+    await client.query("commit");
+    await writeFile(join(work, manifestName), writeManifest(manifest), { mode: 0o600, flush: true });
+    await syncPath(work);
+    await rm(folder, { recursive: true, force: true }); // empty, as was seen above
+    await rename(work, folder);
+    await syncPath(dirname(folder));
+    return manifest;
+  } catch (error) {
+    await rm(work, { recursive: true, force: true, maxRetries: 3 });
+    throw error;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+async function write(
+  options: TakeOptions,
+  client: pg.Client,
+  programs: Programs,
+  serverVersion: string,
+): Promise<Manifest> {
+  const { folder, driver, report = () => {} } = options;
+  await client.query("begin isolation level repeatable read read only");
+  const facts = "select pg_export_snapshot() as snapshot, current_database() as name, clock_timestamp() as at";
+  const { snapshot, name, at } = (await client.query(facts)).rows[0];
+  report(`A snapshot of ${name}; pg_dump ${programs.version}.`);
+
+  const abort = new AbortController();
+  const signal = options.signal ? AbortSignal.any([options.signal, abort.signal]) : abort.signal;
+  const reader = await connect(options.adminUrl);
+  try {
+    await reader.query("begin isolation level repeatable read read only");
+    await reader.query(`set transaction snapshot ${reader.escapeLiteral(snapshot)}`);
+    const parts = [
+      dump(programs, options.adminUrl, snapshot, join(folder, dumpName), signal).then((checked) => {
+        report(`The database: ${megabytes(checked.size)}.`);
+        return checked;
+      }),
+      describe(reader),
+      copyFiles({
+        client,
+        from: driver,
+        folder: join(folder, storageName),
+        list: join(folder, filesName),
+        signal,
+      }).then((copied) => {
+        report(`${copied.count} files: ${megabytes(copied.bytes)}.`);
+        return copied;
+      }),
+    ] as const;
+    for (const part of parts) part.catch((error) => abort.abort(error));
+    await Promise.allSettled(parts);
+    const [dumped, described, files] = await Promise.all(parts);
+    return {
+      format: formatVersion,
+      version: options.version,
+      takenAt: at.toISOString(),
+      database: { name, serverVersion, dumpedBy: programs.version },
+      dump: dumped,
+      files,
+      ...described,
+    };
+  } finally {
+    // A query that is under way would hold this up when something else has failed.
+    if (abort.signal.aborted) reader.connection.stream.destroy();
+    await reader.end().catch(() => {});
+  }
+}
+
+async function refuseFull(folder: string): Promise<void> {
+  const there = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error.code === "ENOTDIR" ? new BackupError(`${folder} is a file.`) : error;
+  });
+  if (there.length === 0) return;
+  throw new BackupError(`${folder} is not empty. Nothing was done.`, {
+    hint: `Name a folder that is not there yet, such as ${basename(folder)}-2.`,
+  });
+}
+
+/** Without the time limits that the server may have for others. */
+async function connect(adminUrl: string): Promise<pg.Client & { connection: { stream: { destroy(): void } } }> {
+  const client = new pg.Client({ connectionString: adminUrl, application_name: "svc db backup", keepAlive: true });
+  client.on("error", () => {}); // the query that follows says it
+  await client.connect();
+  await client.query("set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set lock_timeout = '5s'");
+  return client as never;
+}
+
+async function holdBytes(client: pg.Client): Promise<void> {
+  try {
+    await client.query("select svc_private.hold_bytes()");
+  } catch (cause) {
+    const { code } = cause as pg.DatabaseError;
+    if (code === "55P03") throw new BackupError("Another backup of this database runs. Nothing was done.", { cause });
+    if (code !== "42883" && code !== "3F000") throw cause;
+    throw new BackupError("This database does not know of backups.", { hint: "Run svc migrate first.", cause });
+  }
+}
+
+/** By way of this process: killed, pg_dump has nobody to write to and ends as well. */
+async function dump(
+  programs: Programs,
+  url: string,
+  snapshot: string,
+  file: string,
+  signal: AbortSignal,
+): Promise<Checked> {
+  const child = start(programs, "pg_dump", ["--format=custom", `--snapshot=${snapshot}`], url);
+  const stop = () => child.kill();
+  signal.addEventListener("abort", stop, { once: true });
+  const hash = createHash("sha256");
+  let size = 0;
+  const over = ended(child, "pg_dump");
+  over.catch(() => {});
+  await pipeline(
+    child.stdout as Readable,
+    async function* (chunks: AsyncIterable<Buffer>) {
+      for await (const chunk of chunks) {
+        hash.update(chunk);
+        size += chunk.length;
+        yield chunk;
+      }
+    },
+    createWriteStream(file, { mode: 0o600, flush: true }),
+  );
+  await over;
+  signal.removeEventListener("abort", stop);
+  return { size, sha256: hash.digest("hex") };
+}
+
+async function describe(reader: pg.Client) {
+  const tables = await reader.query(
+    "select name, rows::float8 as rows, hash from svc_private.describe_rows() order by 1",
+  );
+  const definitions = await reader.query("select name, hash from svc_private.describe_definitions() order by 1");
+  const surroundings = await reader.query("select svc_private.describe_surroundings() as found");
+  return {
+    tables: tables.rows as TableRows[],
+    definitions: definitions.rows as Definition[],
+    surroundings: surroundings.rows[0].found as Surroundings,
+  };
+}
+
+/** A file or folder is on the disk, and not only on its way. */
+async function syncPath(path: string): Promise<void> {
+  const handle = await open(path, "r");
+  await handle.sync().finally(() => handle.close());
+}
+
+export const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 2 : 0)} MB`;

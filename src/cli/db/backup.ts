@@ -1,0 +1,46 @@
+/**
+ * `svc db backup`: the database and the stored files, as of one moment, in one folder.
+ * Next hop: `src/backup/take.ts`.
+ */
+import { defineCommand } from "citty";
+import { megabytes, takeBackup } from "../../backup/take.ts";
+import { createDriver } from "../../storage/storage.ts";
+import { cwdArgument, openDatabase, readConfig, run, say } from "../command.ts";
+import { version } from "../version.ts";
+
+export const dbBackup = defineCommand({
+  meta: {
+    name: "backup",
+    description: "Write database and stored files, as of one moment, into a new folder. The service may go on.",
+  },
+  args: {
+    ...cwdArgument,
+    folder: { type: "positional", description: "Where to: a folder that is not there yet, or empty.", required: true },
+  },
+  run: ({ args }) =>
+    run(args.cwd, async () => {
+      const config = await readConfig(args.cwd);
+      const cluster = await openDatabase(config);
+      const stop = new AbortController();
+      for (const signal of ["SIGINT", "SIGTERM"] as const) {
+        process.once(signal, () => stop.abort(new Error("Interrupted. There is no backup.")));
+      }
+      try {
+        const { files, tables, dump } = await takeBackup({
+          adminUrl: cluster.urls.admin,
+          driver: createDriver(config.storage),
+          folder: args.folder,
+          version,
+          binDir: cluster.binDir,
+          report: say,
+          signal: stop.signal,
+        });
+        say(`${args.folder}: ${tables.length} tables, ${files.count} files, ${megabytes(dump.size + files.bytes)}.`);
+        if (files.damaged === 0) return;
+        say(`${files.damaged} files were missing or damaged before: see svc storage verify.`);
+        process.exitCode = 1;
+      } finally {
+        await cluster.stop();
+      }
+    }),
+});

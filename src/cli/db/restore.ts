@@ -1,0 +1,58 @@
+/**
+ * `svc db restore`: puts a backup's database and files where the application looks for them.
+ * Next hop: `src/backup/restore.ts`.
+ */
+import { defineCommand } from "citty";
+import { checkBackup } from "../../backup/check.ts";
+import { BackupError } from "../../backup/error.ts";
+import { restoreBackup } from "../../backup/restore.ts";
+import { createDriver } from "../../storage/storage.ts";
+import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "../command.ts";
+
+export const dbRestore = defineCommand({
+  meta: {
+    name: "restore",
+    description: "Fill the application's database and storage from a backup; refuses what is not empty.",
+  },
+  args: {
+    ...cwdArgument,
+    folder: { type: "positional", description: "The backup's folder.", required: true },
+    force: {
+      type: "boolean",
+      description: "Replace the database that is there: every row of it is lost.",
+      default: false,
+    },
+    "end-sessions": {
+      type: "boolean",
+      description: "Sign everybody out: sessions that ended after the backup would be alive again.",
+      default: false,
+    },
+  },
+  run: ({ args }) =>
+    run(args.cwd, async () => {
+      const { manifest, problems } = await checkBackup(args.folder);
+      if (problems.length > 0) {
+        throw new BackupError(`This backup is damaged: ${problems[0]}. Nothing was done.`, {
+          hint: `svc db verify ${args.folder} lists everything that is.`,
+        });
+      }
+      const config = await readConfig(args.cwd);
+      const cluster = await openDatabase(config);
+      try {
+        await restoreBackup({
+          folder: args.folder,
+          manifest,
+          adminUrl: cluster.urls.admin,
+          platform: platformRoot,
+          driver: createDriver(config.storage),
+          force: args.force,
+          endSessions: args["end-sessions"],
+          binDir: cluster.binDir,
+          report: say,
+        });
+        say("Next: svc migrate, for what is newer than the backup; then start.");
+      } finally {
+        await cluster.stop();
+      }
+    }),
+});

@@ -1,0 +1,53 @@
+/**
+ * `svc db verify`: whether a backup is whole; with --deep, whether it can be restored and holds the rows that it should.
+ * Next hop: `src/backup/check.ts`, `src/backup/rehearse.ts`.
+ */
+import { defineCommand } from "citty";
+import { checkBackup } from "../../backup/check.ts";
+import { rehearseRestore } from "../../backup/rehearse.ts";
+import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "../command.ts";
+
+export const dbVerify = defineCommand({
+  meta: {
+    name: "verify",
+    description: "Compare a backup with its manifest. Exit code 1 when anything is missing or damaged.",
+  },
+  args: {
+    ...cwdArgument,
+    folder: { type: "positional", description: "The backup's folder.", required: true },
+    deep: {
+      type: "boolean",
+      description: "Also restore the database under a passing name, compare every table's rows, and drop it again.",
+      default: false,
+    },
+  },
+  run: ({ args }) =>
+    run(args.cwd, async () => {
+      const { manifest, problems } = await checkBackup(args.folder);
+      for (const problem of problems) process.stdout.write(`${problem}\n`);
+      const { files, tables, takenAt } = manifest;
+      say(`Taken ${takenAt}: ${tables.length} tables, ${files.count} files.`);
+      if (files.damaged > 0) say(`${files.damaged} files were missing or damaged when it was taken.`);
+      if (problems.length > 0) {
+        say(`${problems.length} differences: this backup is damaged.`);
+        process.exitCode = 1;
+        return;
+      }
+      say("All files are what they were.");
+      if (!args.deep) return;
+      const cluster = await openDatabase(await readConfig(args.cwd));
+      try {
+        const { admin } = cluster.urls;
+        await rehearseRestore({
+          folder: args.folder,
+          manifest,
+          adminUrl: admin,
+          platform: platformRoot,
+          binDir: cluster.binDir,
+        });
+        say("Restored on trial: every table has the rows that it had.");
+      } finally {
+        await cluster.stop();
+      }
+    }),
+});
