@@ -3545,7 +3545,7 @@ AS $function$
              regexp_replace(f.definition, '::[a-z_ ."]+(\([0-9,]+\))?(\[\])*|[()\s]', '', 'g')),
            E'\n' order by f.kind, f.part, f.place), 'UTF8')), 'hex')
     from svc_private.list_facts() f
-   where f.kind <> 'version'
+   where f.kind <> 'version' and f.object !~ '^(role|PostgreSQL''s own) '
    group by f.object
 $function$
 execute: svc_system

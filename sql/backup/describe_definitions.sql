@@ -1,9 +1,10 @@
--- What each table, view, function, type, role and publication of this database is, as one hash: columns, constraints,
+-- What each table, view, function, type and publication of this database is, as one hash: columns, constraints,
 -- indexes, triggers, policies, grants and owners. Called by src/backup/take.ts and svc_private.require_restored(), as the
 -- administrator. Other major versions of PostgreSQL word the same thing differently: not compared between them.
 --
 -- Without casts, parentheses and white space: an expression that was read back is worded with others (an `in` on a varchar
--- column becomes an array of casts). Without versions of extensions: the server's business.
+-- column becomes an array of casts). Without what is the
+-- server's business: versions of extensions, roles, PostgreSQL's own functions.
 
 create or replace function svc_private.describe_definitions()
 returns table (name text, hash text)
@@ -17,7 +18,7 @@ as $$
              regexp_replace(f.definition, '::[a-z_ ."]+(\([0-9,]+\))?(\[\])*|[()\s]', '', 'g')),
            E'\n' order by f.kind, f.part, f.place), 'UTF8')), 'hex')
     from svc_private.list_facts() f
-   where f.kind <> 'version'
+   where f.kind <> 'version' and f.object !~ '^(role|PostgreSQL''s own) '
    group by f.object
 $$;
 
