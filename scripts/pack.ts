@@ -43,7 +43,7 @@ const packages: Package[] = [
     files: { sql: "sql", migrations: "migrations", "examples/starter": "starter", "CHANGELOG.md": "CHANGELOG.md" },
     bin: { svc: "./src/cli/svc.js" },
   },
-  ...["sdk", "react"].map((name) => ({
+  ...["sdk", "react", "testing"].map((name) => ({
     folder: join(root, "client", name),
     sources: ["src"],
     into: "dist",

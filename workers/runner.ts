@@ -183,7 +183,13 @@ export function startWorker(options: WorkerOptions): Worker {
 }
 
 /** A task that ends without an error has done its job; what it did after losing it is refused by `svc.finish_job`. */
-async function runJob(task: Task, payload: unknown, helpers: JobHelpers, worker: string, services: TaskServices) {
+export async function runJob(
+  task: Task,
+  payload: unknown,
+  helpers: JobHelpers,
+  worker: string,
+  services: TaskServices,
+) {
   const { job: row } = helpers;
   const log = services.runtime.log.child({ job: row.id, kind: task.kind });
   let finished = false;
@@ -254,7 +260,7 @@ const after = (milliseconds: number) =>
   new Promise<false>((resolve) => setTimeout(() => resolve(false), milliseconds).unref());
 
 /** The library talks much; what matters of it is said by `runJob`. */
-const toPino = (log: Logger) => (level: string, message: string) => {
+export const toPino = (log: Logger) => (level: string, message: string) => {
   if (level === "error") log.warn(message);
   else if (level === "warning") log.debug(message);
   else log.trace(message);

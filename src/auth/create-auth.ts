@@ -36,6 +36,7 @@ import { SessionTokens } from "./session-token.ts";
 import { createSocial } from "./social/create-social.ts";
 import type { ProviderSettings } from "./social/provider.ts";
 import { Sweeper } from "./sweeper.ts";
+import { TrustedUsers } from "./trusted-users.ts";
 import { type AdditionalFields, columnOf } from "./user-fields.ts";
 import { type EndListener, VerifiedTokens } from "./verified-tokens.ts";
 
@@ -67,6 +68,8 @@ export interface Auth {
   hasSession(id: string): Promise<boolean>;
   /** Calls back when sessions have ended or users have changed, wherever that happened. */
   onEnd(listener: EndListener): void;
+  /** Makes users and sessions for trusted code. */
+  users: TrustedUsers;
   /** Whether revocations are heard. Until they are, every call by JWT asks the database. */
   hearsRevocations(): boolean;
   /** Lets go of what is remembered about callers, once the mails under way are sent. */
@@ -138,6 +141,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     once,
     hasSession: (id) => sessions.has(id),
     onEnd: (listener) => verified.onEnd(listener),
+    users: new TrustedUsers(library, sessionTokens),
     hearsRevocations: listening,
     async close() {
       await mails.close();

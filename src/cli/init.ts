@@ -77,6 +77,7 @@ function starter(): string {
 interface Manifest {
   name: string;
   dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
   /** Packages whose install scripts npm may run. */
   allowScripts?: Record<string, boolean>;
 }
@@ -85,10 +86,11 @@ async function adaptManifest(file: string, name: string, packages: string | unde
   const manifest = JSON.parse(await readFile(file, "utf8")) as Manifest;
   manifest.name = name;
   manifest.allowScripts = { node: true }; // it fetches the application's own Node
-  for (const own of ["core", "client"]) {
+  for (const own of ["core", "client", "testing"]) {
     const archive = packages && join(packages, `svc-${own}-${version}.tgz`);
     if (archive && !existsSync(archive)) throw new InitError(`There is no ${archive}.`);
-    manifest.dependencies[`@svc/${own}`] = archive ? `file:${archive}` : `^${version}`;
+    const list = own === "testing" ? manifest.devDependencies : manifest.dependencies;
+    list[`@svc/${own}`] = archive ? `file:${archive}` : `^${version}`;
   }
   await writeFile(file, `${JSON.stringify(manifest, null, 2)}\n`);
 }

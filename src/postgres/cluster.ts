@@ -63,6 +63,8 @@ export interface OpenOptions extends ProvisionOptions {
   name?: string;
   /** Server settings beside and above ours, as in postgresql.conf. They take effect when the server starts. */
   settings?: Record<string, string>;
+  /** Whether the last to leave stops the server, and not the one who started it. (Default: false) */
+  shared?: boolean;
 }
 
 /**
@@ -82,6 +84,7 @@ export async function openCluster(options: OpenOptions): Promise<Cluster> {
     directory: options.directory,
     name: options.name ?? "postgres",
     settings: options.settings ?? {},
+    shared: options.shared ?? false,
     cache: options.cache ?? treeDirectory(options.directory),
     choice: choiceOf(env),
     report,

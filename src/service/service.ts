@@ -6,6 +6,7 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Logger } from "pino";
 import { createAuth } from "../auth/create-auth.ts";
+import type { TrustedUsers } from "../auth/trusted-users.ts";
 import type { EffectiveConfig } from "../define/config.ts";
 import { createApp } from "../http/app.ts";
 import { createMetrics } from "../http/metrics.ts";
@@ -36,6 +37,8 @@ export interface ServiceOptions {
 export interface Service {
   /** Where it listens, for example `http://localhost:4000`. */
   url: string;
+  /** Makes users and sessions without a sign-up, for tests. */
+  users: TrustedUsers;
   /** Finishes what is in flight, then closes everything. Calling it again waits for the same end. */
   stop(): Promise<void>;
 }
@@ -134,6 +137,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     };
     return {
       url,
+      users: auth.users,
       stop() {
         stopping ??= stop();
         return stopping;

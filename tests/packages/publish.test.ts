@@ -17,6 +17,7 @@ const db = database("template1");
 const viewDb = database("template1");
 let folder: string;
 let app: string;
+const startersTest = "starter/tests/notes.test.ts";
 const packages = () => join(folder, "packages");
 
 /** Without the repository's programs: the Node that this machine has, whatever its age. */
@@ -36,6 +37,13 @@ const withDatabase = (target = db) => ({
   DATABASE_ADMIN_URL: target.url("admin"),
   DATABASE_REPLICATION_URL: target.url("replication"),
 });
+/** For @svc/testing, which makes its own databases on the server. */
+const testDatabase = () =>
+  Object.fromEntries(
+    Object.entries(withDatabase())
+      .filter(([name]) => name.startsWith("DATABASE_"))
+      .map(([name, value]) => [`SVC_TEST_${name}`, value]),
+  );
 const node = () => join(app, "node_modules/.bin/node");
 
 /** Runs a command. @returns what it printed; a failure shows that too */
@@ -76,23 +84,34 @@ describe("the packages", () => {
       expect(core).toContain(`package/${path}`);
     }
     expect(core).toContain("package/starter/gitignore");
+    expect(core).toContain(`package/${startersTest}`);
     const client = await inside("svc-client-0.1.0.tgz");
-    for (const path of [...core, ...client])
+    for (const path of [...core, ...client].filter((path) => !path.endsWith(startersTest)))
       expect(path).not.toMatch(/tests\/|node_modules|\.svc\/|\.env|tsconfig\.pack/);
     expect(client.filter((path) => /\/(sql|migrations)\//.test(path))).toEqual([]);
   });
 
-  test.each(["core", "client", "react"])("@svc/%s is as npm and its tools expect a package", async (name) => {
-    const output = await run("npx", ["--yes", "publint@0.3", join(packages(), name), "--strict"], folder);
-    expect(output).toContain("All good!");
-  });
+  test.each(["core", "client", "react", "testing"])(
+    "@svc/%s is as npm and its tools expect a package",
+    async (name) => {
+      const output = await run("npx", ["--yes", "publint@0.3", join(packages(), name), "--strict"], folder);
+      // That the starter has a test is what it thinks strange.
+      const strange = output.split("\n").filter((line) => /^\d+\. /.test(line) && !line.includes(startersTest));
+      expect(strange).toEqual([]);
+      expect(output).toMatch(/All good!|^Suggestions:$/m);
+      expect(output).not.toMatch(/^(Warnings|Errors):$/m);
+    },
+  );
 
-  test.each(["core", "client", "react"])("the types of @svc/%s resolve wherever ES modules do", async (name) => {
-    const archive = join(packages(), `svc-${name}-0.1.0.tgz`);
-    // It exits with 1 when there is a problem.
-    const args = ["--yes", "@arethetypeswrong/cli@0.18", archive, "--profile", "esm-only", "--format", "ascii"];
-    expect(await run("npx", args, folder)).toContain(`"@svc/${name}"`);
-  });
+  test.each(["core", "client", "react", "testing"])(
+    "the types of @svc/%s resolve wherever ES modules do",
+    async (name) => {
+      const archive = join(packages(), `svc-${name}-0.1.0.tgz`);
+      // It exits with 1 when there is a problem.
+      const args = ["--yes", "@arethetypeswrong/cli@0.18", archive, "--profile", "esm-only", "--format", "ascii"];
+      expect(await run("npx", args, folder)).toContain(`"@svc/${name}"`);
+    },
+  );
 });
 
 describe("the command on a Node that is too old", () => {
@@ -124,6 +143,11 @@ describe("an application that svc init made", () => {
     await writeFile(page, good.replace("{ id, text, done }", "{ id, title, done }"));
     await expect(run("npm", ["run", "--silent", "typecheck"])).rejects.toThrow(/'title' does not exist/);
     await writeFile(page, good);
+  });
+
+  test("tests itself on a database of its own", async () => {
+    const output = await run("npm", ["test", "--silent"], app, { ...env, ...testDatabase() });
+    expect(output).toContain("pass 2");
   });
 
   test("is built, migrated and served", async () => {

@@ -21,6 +21,8 @@ export interface PrivateOptions {
   /** The cluster's folder. */
   name: string;
   settings: Record<string, string>;
+  /** Whether the last to leave stops the server, and not the one who started it. */
+  shared: boolean;
   /** Where server programs are kept. */
   cache: string;
   choice: Choice;
@@ -55,7 +57,7 @@ export async function openPrivate(options: PrivateOptions): Promise<Cluster> {
     const access = readAccess(directory);
     if (live && access && before?.postmaster === live.pid && isAlive(before.owner)) {
       writeRunning(directory, { ...before, users: [...before.users.filter(isAlive), me] });
-      return opened(files, before.tree, access, me, false);
+      return opened(files, before.tree, access, me, { owned: false, shared: options.shared });
     }
     return own(options, files, live, access, me);
   };
@@ -105,7 +107,7 @@ async function own(
     if (live && (await hasEnded(files.data))) return own(options, files, null, access, me);
     throw error;
   }
-  return opened(files, tree, access, me, true);
+  return opened(files, tree, access, me, { owned: true, shared: options.shared });
 }
 
 async function treeFor(options: PrivateOptions, files: server.ServerFiles): Promise<Tree & { cached: boolean }> {
@@ -130,19 +132,22 @@ function opened(
   tree: Tree & { cached: boolean },
   access: Access,
   me: User,
-  owned: boolean,
+  { owned, shared }: { owned: boolean; shared: boolean },
 ): Cluster {
   // Without this, a process that ends without calling stop() would leave the server behind. (Killed with -9, it does;
   // then the next to open takes the server over.)
   const atExit = () => {
     const running = readRunning(files.directory);
-    if (running?.owner.id === me.id) server.send(running.postmaster, "SIGINT");
+    if (running?.owner.id !== me.id) return;
+    const [next] = shared ? othersOf(running, me) : [];
+    if (next) writeRunning(files.directory, { ...running, owner: next });
+    else server.send(running.postmaster, "SIGINT");
   };
-  if (owned) process.once("exit", atExit);
+  if (owned || shared) process.once("exit", atExit);
 
   const leave = async () => {
     // A server whose directory was removed stops by itself within a minute; nothing is left to agree upon.
-    if (existsSync(files.directory)) await withLock(join(files.directory, "lock"), () => release(files, me));
+    if (existsSync(files.directory)) await withLock(join(files.directory, "lock"), () => release(files, me, shared));
   };
   let stopping: Promise<void> | null = null;
   return {
@@ -168,11 +173,15 @@ function opened(
   };
 }
 
-/** The owner stops the server. Anybody else only leaves, unless the owner is dead and nobody is left to stop it. */
-async function release(files: server.ServerFiles, me: User): Promise<void> {
+/** The owner stops the server, or hands it over where it is shared. Anybody else only leaves, unless the owner is dead and nobody is left to stop it. */
+async function release(files: server.ServerFiles, me: User, shared: boolean): Promise<void> {
   const running = readRunning(files.directory);
   if (!running) return;
-  const others = running.users.filter((user) => user.id !== me.id && isAlive(user));
+  const others = othersOf(running, me);
+  const [next] = others;
+  if (shared && next && running.owner.id === me.id) {
+    return writeRunning(files.directory, { ...running, owner: next, users: others });
+  }
   const last = others.length === 0 && !isAlive(running.owner);
   if (running.owner.id !== me.id && !last) {
     if (running.users.some((user) => user.id === me.id)) writeRunning(files.directory, { ...running, users: others });
@@ -182,6 +191,8 @@ async function release(files: server.ServerFiles, me: User): Promise<void> {
   if (live?.pid === running.postmaster) await server.stop(live, files.data);
   rmSync(runningFile(files.directory), { force: true });
 }
+
+const othersOf = (running: Running, me: User) => running.users.filter((user) => user.id !== me.id && isAlive(user));
 
 /** The running server, once it is done with starting up or shutting down; null if none is left. */
 async function settled(data: string): Promise<Postmaster | null> {

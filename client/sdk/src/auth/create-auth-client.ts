@@ -8,7 +8,7 @@ import { request as send, type Transport } from "../request.ts";
 import { cookieStrategy } from "./cookie-strategy.ts";
 import { Flow } from "./flow.ts";
 import { type AuthState, StateStore, type User } from "./state.ts";
-import { localStorageOrMemory, memoryStorage } from "./storage.ts";
+import { localStorageOrMemory, memoryStorage, sessionKey } from "./storage.ts";
 import type { AuthRequest, Strategy } from "./strategy.ts";
 import { type TokenEndpoints, tokenStrategy } from "./token-strategy.ts";
 
@@ -17,6 +17,8 @@ export interface AuthClientOptions {
   strategy?: { kind: "token" | "cookie" };
   /** Token mode: where the session token stays; with `memory` a reload signs out. (Default: "local") */
   sessionTokenStorage?: "local" | "memory";
+  /** Token mode: a session that is open already, as for a test or a script. `restore()` fetches whose it is. */
+  sessionToken?: string;
   /** Token mode by way of the frontend's own server, which keeps the session token in a sealed cookie. */
   authBridge?: {
     /** Where the bridge's handlers are. (Default: "/api/auth") */
@@ -88,13 +90,15 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
   const social = `${transport.baseUrl}/sign-in/social/redirect`;
   const persisted = options.sessionTokenStorage !== "memory";
   const flow = new Flow(localStorageOrMemory());
+  const storage = persisted ? localStorageOrMemory() : memoryStorage();
+  if (options.sessionToken !== undefined) storage.setItem(sessionKey, options.sessionToken);
   const strategy = byCookie
     ? cookieStrategy({ state, request }, social)
     : tokenStrategy({
         state,
         request,
         endpoints: { ...(bridge ? bridged : direct), social },
-        storage: persisted ? localStorageOrMemory() : memoryStorage(),
+        storage,
       });
   // A page that was reloaded has the cookie but not the user. Failing is no harm: every call asks the server again.
   if (byCookie && typeof document !== "undefined") strategy.restore().catch(() => {});

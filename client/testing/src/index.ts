@@ -1,0 +1,5 @@
+/** The public surface of @svc/testing. What is not exported here is internal. */
+export { JobsFailed } from "./jobs-failed.ts";
+export type { Mail, Mailbox } from "./mailbox.ts";
+export { createTestApp, type TestAppOptions } from "./test-app.ts";
+export type { NewTestUser, TestApp, TestUser } from "./types.ts";

@@ -1,0 +1,67 @@
+/** Mails of the application's authentication, kept instead of sent. */
+import type { AuthDefinition, AuthMail } from "@svc/core/internal";
+
+export interface Mail extends AuthMail {
+  kind: "verification" | "reset";
+}
+
+/** In milliseconds: mails leave after the answer, and soon. */
+const patience = 5_000;
+
+interface Waiting {
+  fits: (mail: Mail) => boolean;
+  give: (mail: Mail) => void;
+}
+
+export class Mailbox {
+  /** All that came, in order, with the links that the application's mailer would have got. */
+  readonly mails: Mail[] = [];
+  readonly #read = new Set<Mail>();
+  #waiting: Waiting[] = [];
+
+  /**
+   * The next mail of a kind to an address that nobody has read yet; it may still be on its way.
+   *
+   * @throws Error when none comes within five seconds
+   */
+  async next(kind: Mail["kind"], email: string): Promise<Mail> {
+    const fits = (mail: Mail) => mail.kind === kind && mail.email === email && !this.#read.has(mail);
+    const mail = this.mails.find(fits) ?? (await this.#wait(fits, `No ${kind} mail has come for ${email}.`));
+    this.#read.add(mail);
+    return mail;
+  }
+
+  /** The application's definition, with this in the place of its mailers. */
+  replaceMailers(definition: AuthDefinition): AuthDefinition {
+    const put = (kind: Mail["kind"]) => (mail: AuthMail) => this.#put({ ...mail, kind });
+    return {
+      ...definition,
+      emailAndPassword: { ...definition.emailAndPassword, sendResetPassword: put("reset") },
+      emailVerification: { ...definition.emailVerification, sendVerificationEmail: put("verification") },
+    };
+  }
+
+  #wait(fits: Waiting["fits"], failure: string): Promise<Mail> {
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = {
+        fits,
+        give: (mail) => {
+          clearTimeout(timer);
+          resolve(mail);
+        },
+      };
+      const timer = setTimeout(() => {
+        this.#waiting = this.#waiting.filter((one) => one !== waiting);
+        reject(new Error(failure));
+      }, patience);
+      this.#waiting.push(waiting);
+    });
+  }
+
+  #put(mail: Mail): void {
+    this.mails.push(mail);
+    const first = this.#waiting.find(({ fits }) => fits(mail));
+    this.#waiting = this.#waiting.filter((one) => one !== first);
+    first?.give(mail);
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * Time passes by moving what waits nearer, not by another clock: PostgreSQL's is everybody's. A job that was due in an hour
+ * is due now when an hour has passed; so are sleeps, waits and deadlines of workflows, and crons.
+ */
+import type pg from "pg";
+
+/** @param time an interval, as PostgreSQL reads it @throws what PostgreSQL says of one that is none */
+export async function passTime(pool: pg.Pool, time: string): Promise<void> {
+  await pool.query(
+    `with
+       jobs as (update graphile_worker._private_jobs set run_at = run_at - $1::interval),
+       steps as (update svc.workflow_steps set due_at = due_at - $1::interval where not is_done),
+       crons as (update svc_private.crons set last_slot = last_slot - $1::interval, anchor = anchor - $1::interval)
+     update svc.workflow_runs set wake_at = wake_at - $1::interval, deadline = deadline - $1::interval
+      where status in ('pending', 'running')`,
+    [time],
+  );
+}

@@ -1,0 +1,108 @@
+/**
+ * Runs what is due, one job after the other, until nothing is: what a test calls in the place of a worker. The jobs, their
+ * transactions and what they leave behind are those of `runner.ts`.
+ * Next hop: `runner.ts` for `runJob`, `crontab.ts` for crons.
+ */
+import { type JobHelpers, Logger as QueueLogger, runTaskListOnce, type TaskList } from "graphile-worker";
+import type { Logger } from "pino";
+import { sessionsOfUsers } from "../src/auth/find-user.ts";
+import type { EffectiveConfig } from "../src/define/config.ts";
+import { createPools, type PoolUrls } from "../src/postgres/pools.ts";
+import type { LoadedApp } from "../src/service/load-app.ts";
+import { createRuntime } from "../src/service/runtime.ts";
+import { startCrontab } from "./crontab.ts";
+import { runJob, toPino } from "./runner.ts";
+import type { TaskServices } from "./task.ts";
+import { tasks } from "./tasks.ts";
+
+export interface DueJobsOptions {
+  app: LoadedApp;
+  config: EffectiveConfig;
+  urls: PoolUrls;
+  secrets: readonly string[];
+  log: Logger;
+}
+
+/** What went wrong while jobs ran. */
+export interface Failure {
+  /** The internal procedure or workflow. */
+  name: string;
+  /** The job's id, or the workflow run's. */
+  id: string;
+  error: Error;
+}
+
+export interface DueJobs {
+  /** Runs all that is due, and what that makes due. @returns how many ran, and which of them failed */
+  run(): Promise<{ ran: number; failures: Failure[] }>;
+  /** Claims the times of crons that have come; `run` runs them. */
+  claimCrons(): Promise<void>;
+  /** Enqueues a cron's procedure whatever the time is. @throws TypeError for a cron that is none */
+  enqueueCron(name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface FailedRun {
+  id: string;
+  name: string;
+  message: string;
+}
+
+/** Opens connections of its own, and registers the crons as a worker does when it begins. */
+export async function openDueJobs({ app, config, urls, secrets, log }: DueJobsOptions): Promise<DueJobs> {
+  const settings = { ...config.pool, ...config.limits, request: 2, system: 4, auth: 1 };
+  const pools = createPools(urls, settings, log);
+  const runtime = createRuntime(app, pools, config, secrets, log);
+  const services: TaskServices = { app, runtime, sessionOf: sessionsOfUsers(pools.system, app.auth) };
+  const { crons } = app.api["~svc"];
+  // A new one each time: what it remembers of the database may have been moved in the meantime.
+  const claimCrons = () => startCrontab({ crons, pool: pools.system, log, now: () => new Date() }).look();
+  await claimCrons();
+
+  async function run() {
+    const failures: Failure[] = [];
+    let ran = 0;
+    const list: TaskList = {};
+    const client = await pools.system.connect();
+    try {
+      const { rows } = await client.query<{ now: Date }>("select clock_timestamp() as now");
+      for (const task of tasks) {
+        list[task.kind] = async (payload, helpers: JobHelpers) => {
+          ran++;
+          await runJob(task, payload, helpers, pool.id, services).catch((error: Error) => {
+            const { procedure } = payload as { procedure?: string };
+            failures.push({ name: procedure ?? task.kind, id: helpers.job.id, error });
+            throw error;
+          });
+        };
+      }
+      const pool = runTaskListOnce({ noHandleSignals: true, logger: new QueueLogger(() => toPino(log)) }, list, client);
+      await pool.promise;
+      // A step that fails ends no job: the run remembers it, and is tried again later or has failed for good.
+      const failed = await client.query<FailedRun>(
+        `select r.id, r.name, coalesce(r.error_detail, r.error ->> 'message') as message from svc.workflow_runs r
+          where r.error is not null and r.updated_at >= $1 and (r.status = 'failed' or r.wait_marker = 'retry')`,
+        [rows[0]?.now],
+      );
+      for (const { id, name, message } of failed.rows) failures.push({ id, name, error: new Error(message) });
+    } finally {
+      client.release();
+    }
+    return { ran, failures };
+  }
+
+  return {
+    run,
+    claimCrons,
+    async enqueueCron(name) {
+      const cron = crons.find((one) => one.name === name);
+      if (!cron) throw new TypeError(`There is no cron "${name}". Crons: ${crons.map((one) => one.name).join(", ")}.`);
+      const text = "select svc_private.enqueue_system_job($1, null, null, null, $2)";
+      await pools.system.query(text, [cron.procedure.name, `cron:${name}`]);
+    },
+    async close() {
+      runtime.documents.children.close();
+      await pools.close();
+    },
+  };
+}
