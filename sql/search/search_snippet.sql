@@ -1,7 +1,9 @@
 -- The passage of a text with the most words of a query. Called by svc.search_snippets().
 --
 -- SECURITY DEFINER only to call the functions that split and stem; it reads no table. Words are taken apart as indexing
--- does, but from the text as it stands, so that what is shown is what was written.
+-- does, but from the text as it stands, so that what is shown is what was written. Of Korean, Japanese and Chinese each
+-- character is a piece, and a pair that the query has marks both; text in conjoining letters is marked run by run, since
+-- its pairs are known by what they compose.
 
 create or replace function svc.search_snippet(content text, query text, prefix boolean, language text)
 returns table (matches integer, parts jsonb)
@@ -16,39 +18,63 @@ as $$
     select distinct t.term from svc_private.search_words(query) as word
      cross join lateral svc_private.search_terms(word, language::regconfig) as t (term)
   ), piece as materialized (
-    -- What stands before a word, and the word.
-    select p.place, p.found[1] as gap, p.found[2] as word
+    -- What stands before a word or a character, and that. A character counts as half a word.
+    select p.place, p.found[1] as gap, coalesce(p.found[2], p.found[3]) collate "C" as word, p.found[2] is not null as is_character,
+           sum(case when p.found[2] is not null then 1 else 2 end) over (order by p.place) as at
       from regexp_matches(content,
-        '([\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]*)([^\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]+)', 'g')
+        '([\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]*)(?:([\u3005-\u3007\u3040-\u30fa\u30fc-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff][\u3099\u309a]?)|([^\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3020\u3030\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe00-\ufe0f\uff00-\uff0f\U00020000-\U0003ffff]+))', 'g')
         with ordinality as p (found, place)
+  ), pair as (
+    -- A character with the next one of its run; alone where it is a run of its own.
+    select n.place, n.is_last, case when n.is_last then n.word else n.word || n.next end as word
+      from (
+        select p.*, lead(p.word) over near as next,
+               lead(p.is_character and p.gap = '') over near is not true as is_last,
+               p.gap = '' and lag(p.is_character) over near is true as follows
+          from piece p window near as (order by p.place)
+      ) as n
+     where n.is_character and not (n.is_last and n.follows)
+  ), word as (
+    select p.place, p.place as final, p.word from piece p where not p.is_character
+    union all
+    select p.place, p.place + case when p.is_last then 0 else 1 end, p.word from pair p
   ), hit as materialized (
-    select d.word, min(t.term) as term
-      from (select distinct word from piece) as d
+    select d.word, min(t.term collate "C") as term
+      from (select distinct word from word) as d
      cross join lateral svc_private.search_words(d.word) as w (word)
      cross join lateral svc_private.search_terms(w.word, language::regconfig) as t (term)
      where t.term in (select term from asked)
         or prefix and starts_with(t.term, (select word from last))
      group by 1
   ), matched as materialized (
-    select p.place, h.term from piece p join hit h using (word)
-  ), best as (
+    select w.place, w.final, p.at, h.term from word w join hit h using (word) join piece p using (place)
+  ), best as materialized (
     select coalesce((
-      select m.place from matched m
-       order by (select count(distinct o.term) from matched o where o.place between m.place and m.place + 29) desc, m.place
+      select w.at
+        from (select m.at, array_agg(m.term collate "C") over (order by m.at range between current row and 58 following) as terms from matched m) as w
+       order by (select count(distinct term) from unnest(w.terms) as term) desc, w.at
        limit 1
-    ), 1) as place
-  ), shown as (
-    select greatest(b.place - 5, 1) as first, greatest(b.place - 5, 1) + 39 as final from best b
+    ), 1) as at
   ), marked as (
-    select p.place, p.gap, p.word, exists (select from hit h where h.word = p.word) as match
-      from piece p, shown s where p.place between s.first and s.final
+    select p.place, p.gap, p.word,
+           exists (select from matched m where p.place between m.place and m.final) as match
+      from piece p, best b where p.at between b.at - 10 and greatest(b.at - 10, 1) + 79
+  ), part as (
+    select m.place, part.match, part.text,
+           row_number() over (order by m.place, part.nth) - row_number() over (partition by part.match order by m.place, part.nth) as stretch,
+           part.nth
+      from marked m
+     cross join lateral (values (0, left(m.gap, 200), false), (1, left(m.word, 200), m.match)) as part (nth, text, match)
+     where part.text <> ''
   )
   select (select count(distinct m.term)::integer from matched m),
          coalesce((
-           select jsonb_agg(jsonb_build_object('text', part.text, 'match', part.match) order by m.place, part.match)
-             from marked m
-            cross join lateral (values (left(m.gap, 200), false), (left(m.word, 200), m.match)) as part (text, match)
-            where part.text <> ''
+           select jsonb_agg(jsonb_build_object('text', joined.text, 'match', joined.match) order by joined.place, joined.nth)
+             from (
+               select p.match, string_agg(p.text, '' order by p.place, p.nth) as text, min(p.place) as place,
+                      (array_agg(p.nth order by p.place, p.nth))[1] as nth
+                 from part p group by p.match, p.stretch
+             ) as joined
          ), '[]')
 $$;
 
