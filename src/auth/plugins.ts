@@ -7,16 +7,20 @@ import { DefinitionError } from "../define/definition-error.ts";
 import type { Library } from "./library.ts";
 
 export interface PluginEndpoint {
+  /** Of the plugin. */
+  id: string;
   /** Below /api/auth; a segment may be a parameter, such as `:id`. */
   path: string;
   /** Upper case. */
   methods: string[];
+  /** What checks the body, where the plugin says: a schema of zod's. */
+  body: unknown;
 }
 
 /** What is known of an endpoint; the library's types tell each apart. */
 interface Endpoint {
   path?: string;
-  options?: { method?: string | string[]; metadata?: { SERVER_ONLY?: boolean } };
+  options?: { method?: string | string[]; body?: unknown; metadata?: { SERVER_ONLY?: boolean } };
 }
 
 /**
@@ -29,21 +33,29 @@ export function pluginEndpoints({ api, context }: Pick<Library, "api" | "context
   // It takes tokens without their signature: a copy of auth.session would let its reader in.
   if (plugins.some(({ id }) => id === "bearer")) throw needless("bearer");
 
-  const brought = plugins.flatMap(({ id, endpoints }) =>
-    Object.entries(endpoints ?? {}).map(([key, endpoint]) => ({ id, key, endpoint: endpoint as Endpoint })),
-  );
+  const brought = endpointsOf(plugins);
   // A plugin's endpoint takes the place of the library's of the same name.
-  const replaced = new Set(brought.map(({ key }) => key));
+  const replaced = new Set(plugins.flatMap(({ endpoints }) => Object.keys(endpoints ?? {})));
   const core = Object.entries(api as unknown as Record<string, Endpoint>).flatMap(([key, { path }]) =>
     path === undefined || replaced.has(key) ? [] : [path],
   );
-  return brought.flatMap(({ id, endpoint: { path, options } }): PluginEndpoint[] => {
-    if (path === undefined || options?.metadata?.SERVER_ONLY) return [];
+  for (const { id, path } of brought) {
     if (!/^(?:\/(?::[A-Za-z_]\w*|[\w.~-]+))+$/.test(path)) throw strange(id, path);
     const other = [...taken, ...core].find((known) => overlap(known, path));
     if (other !== undefined) throw collision(id, path, other);
-    return [{ path, methods: [options?.method ?? "GET"].flat() }];
-  });
+  }
+  return brought;
+}
+
+/** The endpoints of plugins that can be reached over HTTP. */
+export function endpointsOf(plugins: readonly BetterAuthPlugin[]): PluginEndpoint[] {
+  return plugins.flatMap(({ id, endpoints }) =>
+    Object.values(endpoints ?? {}).flatMap((endpoint): PluginEndpoint[] => {
+      const { path, options } = endpoint as Endpoint;
+      if (path === undefined || options?.metadata?.SERVER_ONLY) return [];
+      return [{ id, path, methods: [options?.method ?? "GET"].flat(), body: options?.body }];
+    }),
+  );
 }
 
 /** Whether some request fits both patterns. */

@@ -19,6 +19,7 @@ await runMain(
       rls: () => import("./rls/rls.ts").then((file) => file.rlsCommand),
       migrate: () => import("./migrate.ts").then((file) => file.migrateCommand),
       codegen: () => import("./codegen.ts").then((file) => file.codegenCommand),
+      openapi: () => import("./openapi.ts").then((file) => file.openapiCommand),
       ai: () => import("./ai.ts").then((file) => file.aiCommand),
       convert: () => import("./convert.ts").then((file) => file.convertCommand),
       search: () => import("./search.ts").then((file) => file.searchCommand),

@@ -14,12 +14,21 @@ const unordered = /^(point|line|lseg|box|path|polygon|circle|xml)\b/;
 const sortable = ({ isArray, kind, type }: ColumnDescription) =>
   !isArray && !["json", "bytes", "vector"].includes(kind) && !(kind === "text" && unordered.test(type));
 
-export function resourceJson(crud: CrudDefinition): string {
-  const named = (properties: readonly string[]) => crud.columns.filter(({ property }) => properties.includes(property));
-  const orderBy = crud.columns.some(({ property }) => property === "createdAt") ? "createdAt" : "id";
-  const columns = crud.columns.filter(
+const defaultOrder = (crud: CrudDefinition) =>
+  crud.columns.some(({ property }) => property === "createdAt") ? "createdAt" : "id";
+
+/** The columns that `orderBy` may name. */
+export function sortableColumns(crud: CrudDefinition): ColumnDescription[] {
+  const orderBy = defaultOrder(crud);
+  return crud.columns.filter(
     (column) => sortable(column) && (crud.visible.has(column.property) || column.property === orderBy),
   );
+}
+
+export function resourceJson(crud: CrudDefinition): string {
+  const named = (properties: readonly string[]) => crud.columns.filter(({ property }) => properties.includes(property));
+  const orderBy = defaultOrder(crud);
+  const columns = sortableColumns(crud);
   // What a page is sorted by and made of. Not t.*: a role may be kept from a column that callers do not see.
   const row = crud.columns.filter(
     (column) => crud.visible.has(column.property) || [orderBy, "id"].includes(column.property),

@@ -46,7 +46,7 @@ export interface Api<P extends ProcedureBag = ProcedureBag> {
 // biome-ignore format: one line per kind
 const reserved = [
   "/api/auth", "/api/query", "/api/mutation", "/api/storage", "/api/realtime", "/api/graphql",
-  "/ws", "/healthz", "/readyz", "/metrics", "/openapi.json", "/_studio",
+  "/ws", "/healthz", "/readyz", "/metrics", "/openapi.json", "/openapi", "/_studio",
 ];
 
 /**

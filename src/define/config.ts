@@ -94,6 +94,15 @@ export const fileSchema = z.strictObject({
     .record(z.string(), z.string(must(headers)), must(headers))
     .refine(areHeaders, must(headers))
     .default({}),
+  /** The description of the API. */
+  openapi: z
+    .strictObject({
+      /** Whether /openapi.json is there. (Default: true) */
+      document: z.boolean(must("true or false")).default(true),
+      /** Whether /openapi shows it as a page; not without the document. (Default: outside production) */
+      reference: z.boolean(must("true or false")).optional(),
+    })
+    .prefault({}),
   /** Proxies in front whose X-Forwarded-* is believed: how many, all (true) or none (false). (Default: false) */
   trustProxy: z.union([z.boolean(), integer(0, 100, proxies)], must(proxies)).default(false),
   /** Which models answer, and what they may cost. Those called local-… run here; others at AI_BASE_URL. */
@@ -157,7 +166,7 @@ type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> 
 
 /** The configuration in effect, deeply frozen. Folders are absolute; customDomains are origins. */
 export type EffectiveConfig = Frozen<
-  Omit<z.output<typeof fileSchema>, "schema" | "webDir" | "ai"> & {
+  Omit<z.output<typeof fileSchema>, "schema" | "webDir" | "ai" | "openapi"> & {
     /** The application's folder. */
     cwd: string;
     /** The file that was read, or null when there is none. */
@@ -166,6 +175,7 @@ export type EffectiveConfig = Frozen<
     production: boolean;
     schema: string[];
     webDir: string | null;
+    openapi: { document: boolean; reference: boolean };
     /** null without DATABASE_URL: the embedded cluster. A purpose without a URL of its own has that of requests. */
     database:
       | null

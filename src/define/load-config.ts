@@ -133,18 +133,20 @@ function checkEnvironment(set: Environment, problems: string[]): void {
 
 /** The environment over the file, folders made absolute. */
 function merge(written: FileSettings, set: Environment, cwd: string) {
+  const production = set.NODE_ENV === "production";
   const rootDir = resolve(cwd, written.rootDir);
   const schema = [written.schema ?? join(rootDir, "schema.ts")].flat();
-  const { storage, codegen, webDir } = written;
+  const { storage, codegen, webDir, openapi } = written;
   const { DATABASE_URL: url, GOOGLE_CLIENT_ID: clientId, GOOGLE_CLIENT_SECRET: clientSecret } = set;
   const { GOOGLE_ISSUER: issuer } = set;
   return {
     ...written,
-    production: set.NODE_ENV === "production",
+    production,
     rootDir,
     schema: schema.map((path) => resolve(cwd, path)),
     codegen: { ...codegen, clientOutDir: resolve(cwd, codegen.clientOutDir) },
     storage: storage.driver === "disk" ? { ...storage, dir: resolve(cwd, storage.dir) } : storage,
+    openapi: { ...openapi, reference: openapi.document && (openapi.reference ?? !production) },
     webDir: webDir === undefined ? null : resolve(cwd, webDir),
     port: set.PORT ?? written.port,
     plan: set.SVC_PLAN ?? written.plan,

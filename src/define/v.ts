@@ -4,6 +4,7 @@
  * Next hop: `procedure.ts`, `http-route.ts` and `workflow.ts` call `~standard.validate` and turn issues into a 400.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { type Direction, type JsonSchema, jsonSchemaOf, relocate, segment, takesNothing } from "./json-schema.ts";
 
 /** A Standard Schema of any vendor. */
 type Schema = StandardSchemaV1<unknown, unknown>;
@@ -53,19 +54,31 @@ export function kindOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
+/** @param describe what it is in JSON Schema */
 function make<Output, Input = Output>(
   validate: (value: unknown) => Result<Output> | Promise<Result<Output>>,
+  describe: (direction: Direction) => JsonSchema,
 ): Validator<Output, Input> {
-  return { "~standard": { version: 1, vendor: "svc", validate } };
+  const jsonSchema = { input: () => describe("input"), output: () => describe("output") };
+  const standard = { version: 1, vendor: "svc", validate, jsonSchema } as const;
+  return { "~standard": standard };
 }
 
-function expect<Output>(expected: string, accepts: (value: unknown) => boolean): Validator<Output> {
-  return make<Output>((value) =>
+function expect<Output>(
+  expected: string,
+  accepts: (value: unknown) => boolean,
+  described: JsonSchema,
+): Validator<Output> {
+  const validate = (value: unknown): Result<Output> =>
     accepts(value)
       ? { value: value as Output }
-      : { issues: [{ message: `Expected ${expected}, got ${kindOf(value)}.`, path: [] }] },
-  );
+      : { issues: [{ message: `Expected ${expected}, got ${kindOf(value)}.`, path: [] }] };
+  return make<Output>(validate, () => ({ ...described }));
 }
+
+/** An inner schema where it stands; open where its library does not say. */
+const describeInner = (schema: Schema, direction: Direction, pointer: string) =>
+  relocate(jsonSchemaOf(schema, direction) ?? {}, pointer);
 
 /** A part of an object or array: where it is, what checks it, what it is. */
 type Part = readonly [key: string | number, schema: Schema, value: unknown];
@@ -117,6 +130,14 @@ function object<S extends Shape>(shape: S): Validator<ShapeOut<S>, ShapeIn<S>> {
   const fields = Object.entries<Schema>(shape);
   for (const [key, schema] of fields) requireSchema(schema, `The key "${key}"`);
 
+  const describe = (direction: Direction) => {
+    const required = fields.flatMap(([key, schema]) => (takesNothing(schema) ? [] : [key]));
+    const properties = fields.map(([key, schema]) => [
+      key,
+      describeInner(schema, direction, `/properties/${segment(key)}`),
+    ]);
+    return { type: "object", properties: Object.fromEntries(properties), ...(required.length > 0 && { required }) };
+  };
   return make((input) => {
     if (!isPlainObject(input)) return { issues: [{ message: `Expected an object, got ${kindOf(input)}.`, path: [] }] };
     // Own properties only, so that "constructor" or "__proto__" is never answered by the prototype.
@@ -127,7 +148,7 @@ function object<S extends Shape>(shape: S): Validator<ShapeOut<S>, ShapeIn<S>> {
       // fromEntries defines properties; an assignment to "__proto__" would set the prototype instead.
       return Object.fromEntries(kept.filter(([key, value]) => value !== undefined || has(key))) as ShapeOut<S>;
     });
-  });
+  }, describe);
 }
 
 /** Lazy, so that checking stops at the cap without a copy of a long array. */
@@ -137,16 +158,18 @@ function* items(input: readonly unknown[], item: Schema): Iterable<Part> {
 
 function array<Item extends Schema>(item: Item): Validator<Out<Item>[], In<Item>[]> {
   requireSchema(item, "v.array");
+  const describe = (direction: Direction) => ({ type: "array", items: describeInner(item, direction, "/items") });
   return make((input) => {
     if (!Array.isArray(input)) return { issues: [{ message: `Expected an array, got ${kindOf(input)}.`, path: [] }] };
     return checkParts(items(input, item), (values) => values as Out<Item>[]);
-  });
+  }, describe);
 }
 
 function optional<Of extends Schema>(inner: Of): Validator<Out<Of> | undefined, In<Of> | undefined> {
   requireSchema(inner, "v.optional");
-  return make((value) =>
-    value === undefined ? { value } : (inner["~standard"].validate(value) as Result<Out<Of> | undefined>),
+  return make(
+    (value) => (value === undefined ? { value } : (inner["~standard"].validate(value) as Result<Out<Of> | undefined>)),
+    (direction) => describeInner(inner, direction, ""),
   );
 }
 
@@ -160,16 +183,16 @@ function optional<Of extends Schema>(inner: Of): Validator<Out<Of> | undefined, 
  */
 export const v = {
   /** Any string, the empty one too. */
-  string: () => expect<string>("a string", (value) => typeof value === "string"),
+  string: () => expect<string>("a string", (value) => typeof value === "string", { type: "string" }),
   /** A finite number: not NaN, not ±Infinity, which JSON cannot carry. */
-  number: () => expect<number>("a finite number", Number.isFinite),
+  number: () => expect<number>("a finite number", Number.isFinite, { type: "number" }),
   /** `true` or `false`. */
-  boolean: () => expect<boolean>("true or false", (value) => typeof value === "boolean"),
+  boolean: () => expect<boolean>("true or false", (value) => typeof value === "boolean", { type: "boolean" }),
   /** A Web `File` or `Blob`, as multipart arguments carry them. */
-  file: () => expect<File | Blob>("a file", (value) => value instanceof Blob),
+  file: () => expect<File | Blob>("a file", (value) => value instanceof Blob, { type: "string", format: "binary" }),
   /** Anything, also nothing: unchecked, typed `any`. */
   // biome-ignore lint/suspicious/noExplicitAny: the one place where an author asks for it by name.
-  any: () => expect<any>("anything", () => true),
+  any: () => expect<any>("anything", () => true, {}),
   /** The inner validator, or `undefined`. In `object` the key may then be absent. */
   optional,
   /** An array whose items all pass. Holes count as `undefined`. Throws TypeError if `item` is no schema. */

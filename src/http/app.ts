@@ -15,6 +15,7 @@ import { standingHeaders } from "./exchange.ts";
 import { healthEndpoints, type Readiness } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
 import { observer, setCommonHeaders } from "./observe.ts";
+import { type OpenApiEndpoints, openApiEndpoints } from "./openapi.ts";
 import type { OriginPolicy } from "./origin-policy.ts";
 import { type Endpoint, type ProcedureTransport, procedureEndpoint } from "./procedures.ts";
 import type { RequestLimits } from "./request-limits.ts";
@@ -32,6 +33,8 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   log: Logger;
   metrics: Metrics;
   readiness: Readiness;
+  /** null: the API is not described. */
+  openapi: OpenApiEndpoints | null;
   /** Folder of static files, or null. */
   webDir: string | null;
   /** In place of, or beside, the headers that static files carry; "" takes one away. */
@@ -107,6 +110,7 @@ function expressApp(options: AppOptions) {
   app.use("/api/auth", options.authRoutes);
   app.use(...options.realtimeRoutes);
   app.use(healthEndpoints(options.readiness, options.metrics));
+  app.use(openApiEndpoints(options.openapi));
   app.use(applicationRoutes(api["~svc"].routes, options));
   if (webDir) app.use(staticFiles(webDir, webHeaders));
   app.use(notFound);

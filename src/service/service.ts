@@ -12,6 +12,7 @@ import { createApp } from "../http/app.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { createOriginPolicy } from "../http/origin-policy.ts";
 import { RequestLimits } from "../http/request-limits.ts";
+import { openApiDocument } from "../openapi/document.ts";
 import { refuseDrift } from "../postgres/fingerprints.ts";
 import { createPools, type PoolUrls } from "../postgres/pools.ts";
 import { createRealtime } from "../realtime/create-realtime.ts";
@@ -120,6 +121,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         realtime: () => realtime.state().flow,
         stopping: () => stopping !== undefined,
       },
+      openapi: config.openapi.document
+        ? { reference: config.openapi.reference, document: () => openApiDocument(app, config, origins.own) }
+        : null,
       webDir: config.webDir,
       webHeaders: config.webHeaders,
       production: config.production,

@@ -55,6 +55,7 @@ describe("without a file", () => {
       plan: "pro",
       webDir: null,
       webHeaders: {},
+      openapi: { document: true, reference: true },
       trustProxy: false,
       limits: {
         jsonBytes: 1_048_576,

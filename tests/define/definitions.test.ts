@@ -224,6 +224,7 @@ const mistakes: [what: string, make: () => unknown, message: string, hint: strin
     ["/readyz", "/readyz"],
     ["/metrics/x", "/metrics"],
     ["/openapi.json", "/openapi.json"],
+    ["/openapi", "/openapi"],
     ["/_studio/x", "/_studio"],
     ["/API/Query", "/api/query"],
     ["/Healthz", "/healthz"],

@@ -1,0 +1,24 @@
+/** `svc openapi`: the OpenAPI document of the application, as /openapi.json has it. Needs no database. */
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { defineCommand } from "citty";
+import { openApiDocument } from "../openapi/document.ts";
+import { loadApp } from "../service/load-app.ts";
+import { cwdArgument, readConfig, run, say } from "./command.ts";
+
+export const openapiCommand = defineCommand({
+  meta: { name: "openapi", description: "Write the OpenAPI 3.1 document of the application." },
+  args: {
+    ...cwdArgument,
+    out: { type: "string", description: "A file to write it to. (Default: standard output)" },
+  },
+  run: ({ args }) =>
+    run(args.cwd, async () => {
+      const config = await readConfig(args.cwd);
+      const url = config.auth.url ?? `http://localhost:${config.port}`;
+      const text = `${JSON.stringify(openApiDocument(await loadApp(config), config, url), null, 2)}\n`;
+      if (!args.out) return void process.stdout.write(text);
+      await writeFile(resolve(args.out), text);
+      say(`wrote ${args.out}`);
+    }),
+});

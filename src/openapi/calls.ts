@@ -1,0 +1,149 @@
+/**
+ * Procedures in the document: a path for each that clients may call, and the two paths that take any of them by name.
+ * Internal procedures are nobody's business, and not here.
+ * Next hop: `crud.ts` for generated ones, `src/define/json-schema.ts` for the others.
+ */
+import type { Api } from "../define/api.ts";
+import { type JsonSchema, jsonSchemaOf, takesNothing } from "../define/json-schema.ts";
+import type { ProcedureDefinition } from "../define/procedure.ts";
+import { type CallSchemas, crudSchemas } from "./crud.ts";
+import { answers, anyone, errors, json, type Part, security } from "./parts.ts";
+import type { Schemas } from "./schemas.ts";
+
+/** Everything that a call may end with, beside its answer. */
+const callErrors = () => errors(400, 401, 402, 403, 404, 409, 413, 415, 504);
+
+export function callPaths(api: Api["~svc"], schemas: Schemas): Record<string, Part> {
+  const generated = new Map<string, CallSchemas>();
+  for (const crud of api.crud) {
+    const made = crudSchemas(crud, schemas);
+    for (const method of crud.methods) generated.set(`${crud.prefix}.${method}`, made[method]);
+  }
+  const open = [...api.procedures.values()].filter(({ kind }) => kind !== "internal");
+  const paths: Record<string, Part> = {
+    "/api/query": anyCall("query", open),
+    "/api/mutation": anyCall("mutation", open),
+  };
+  for (const procedure of open.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const call = (procedure.statement && generated.get(procedure.name)) ?? declared(procedure, schemas);
+    paths[`/api/${procedure.kind}/${procedure.name}`] = { post: operation(procedure, call) };
+  }
+  return paths;
+}
+
+function declared({ name, input, output }: ProcedureDefinition, schemas: Schemas): CallSchemas {
+  const args = input && jsonSchemaOf(input, "input");
+  const result = output && jsonSchemaOf(output, "output");
+  return {
+    args: args ? schemas.inline(`${name}.Input`, args) : untold(input, "input"),
+    optional: !input || takesNothing(input),
+    result: result ? schemas.inline(`${name}.Output`, result) : untold(output, "result"),
+  };
+}
+
+/** Open, and saying so: anything else would be a guess. */
+const untold = (declared: unknown, what: string): JsonSchema => ({
+  description: declared ? `Checked, by rules that have no JSON Schema here.` : `The procedure declares no ${what}.`,
+});
+
+function operation(
+  { name, kind, anonymous }: ProcedureDefinition,
+  { args, optional, result, summary }: CallSchemas,
+): Part {
+  const isUpload = hasFile(args);
+  const body = bodySchema(args, optional, kind === "query");
+  return {
+    operationId: name,
+    tags: [name.includes(".") ? name.slice(0, name.indexOf(".")) : "procedures"],
+    ...(summary && { summary }),
+    security: security(anonymous),
+    requestBody: {
+      required: true,
+      content: isUpload ? { "multipart/form-data": { schema: multipartSchema(body) } } : json(body),
+    },
+    responses: {
+      200: answers("What the procedure returns.", json(answerSchema(result, kind === "query"))),
+      ...callErrors(),
+    },
+  };
+}
+
+function bodySchema(args: JsonSchema, optional: boolean, isQuery: boolean): JsonSchema {
+  return {
+    type: "object",
+    properties: { args, ...(isQuery && { watch }) },
+    ...(!optional && { required: ["args"] }),
+  };
+}
+
+const watch = {
+  type: "boolean",
+  default: false,
+  description: "Whether the answer says under which snapshot it was read.",
+};
+
+/** Files are no JSON: `data` says where in the arguments each of them belongs. */
+const multipartSchema = (call: JsonSchema): JsonSchema => ({
+  type: "object",
+  properties: {
+    data: {
+      type: "string",
+      contentMediaType: "application/json",
+      contentSchema: {
+        type: "object",
+        properties: { json: call, meta: metaSchema, maps: { type: "array", items: { type: "array" } } },
+        required: ["json"],
+      },
+      description:
+        'For example {"json": {"args": {"file": null}}, "maps": [["args", "file"]]}; files are parts 0, 1, …',
+    },
+  },
+  required: ["data"],
+  additionalProperties: { type: "string", format: "binary" },
+});
+
+const metaSchema = {
+  type: "array",
+  items: { type: "array" },
+  description: "Which values are dates, bigints and the like.",
+};
+
+function answerSchema(result: JsonSchema, isQuery: boolean): JsonSchema {
+  const snapshot = { type: ["string", "null"], description: "Where `watch` asked for it: pg_snapshot as text." };
+  return {
+    type: "object",
+    properties: { json: result, meta: metaSchema, ...(isQuery && { snapshot }) },
+    required: ["json"],
+  };
+}
+
+/** The path that takes any call of a kind by name. */
+function anyCall(kind: "query" | "mutation", open: readonly ProcedureDefinition[]): Part {
+  const names = open.filter((procedure) => procedure.kind === kind).map(({ name }) => name);
+  const name = names.length > 0 ? { type: "string", enum: names.sort() } : { type: "string" };
+  const args = { description: "Plain JSON, or exactly { json, meta }." };
+  const { properties } = bodySchema(args, true, kind === "query");
+  const body = { type: "object", properties: { name, ...(properties as object) }, required: ["name"] };
+  return {
+    post: {
+      operationId: `svc-${kind}`,
+      tags: ["calls by name"],
+      summary: `Call any ${kind} by its name`,
+      security: anyone,
+      requestBody: {
+        required: true,
+        content: {
+          ...json(body),
+          ...(kind === "mutation" && { "multipart/form-data": { schema: multipartSchema(body) } }),
+        },
+      },
+      responses: {
+        200: answers("What the procedure returns.", json(answerSchema({}, kind === "query"))),
+        ...callErrors(),
+      },
+    },
+  };
+}
+
+/** Whether some value of it is a file, which travels as a part of its own. */
+const hasFile = (schema: JsonSchema): boolean => JSON.stringify(schema).includes('"format":"binary"');

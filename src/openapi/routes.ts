@@ -1,0 +1,83 @@
+/**
+ * The application's own routes in the document. What a handler returns is its own affair, status and type included, so
+ * only what `.output()` promises is promised here.
+ */
+
+import type { RouteDefinition } from "../define/http-route.ts";
+import { type JsonSchema, jsonSchemaOf, takesNothing } from "../define/json-schema.ts";
+import { answers, json, type Part, security } from "./parts.ts";
+import type { Schemas } from "./schemas.ts";
+
+export function routePaths(routes: readonly RouteDefinition[], schemas: Schemas): Record<string, Part> {
+  const paths: Record<string, Part> = {};
+  const ids = new Set<string>();
+  for (const route of routes) {
+    const path = pathOf(route);
+    let id = `${route.verb}${path.replace(/[^A-Za-z0-9]+/g, "-")}`.replace(/-$/, "");
+    while (ids.has(id)) id += "-";
+    ids.add(id);
+    // Two routes that differ in their parameters' names alone are one path to OpenAPI; the first one answers first.
+    const item = paths[sameShape(paths, path) ?? path] ?? {};
+    item[route.verb] ??= operation(route, id, schemas);
+    paths[sameShape(paths, path) ?? path] = item;
+  }
+  return paths;
+}
+
+/** `/api/hello/:name` as OpenAPI writes it. */
+export const pathOf = ({ path }: Pick<RouteDefinition, "path">) => path.replace(/:(\w+)/g, "{$1}");
+
+const shape = (path: string) => path.replace(/\{\w+\}/g, "{}");
+const sameShape = (paths: object, path: string) => Object.keys(paths).find((other) => shape(other) === shape(path));
+
+function operation(route: RouteDefinition, operationId: string, schemas: Schemas): Part {
+  const { verb, path, anonymous, input, output } = route;
+  const described = input && jsonSchemaOf(input, "input");
+  const taken = described && schemas.inline(`${operationId}.Input`, described);
+  const readsQuery = verb === "get" || verb === "delete";
+  const parameters = [
+    ...[...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+      name,
+      in: "path",
+      required: true,
+      schema: { type: "string" },
+    })),
+    ...(readsQuery && taken ? queryParameters(taken) : []),
+  ];
+  const body = { content: json(taken ?? {}), required: input !== undefined && !takesNothing(input) };
+  const anything = { "text/plain": { schema: { type: "string" } }, "application/octet-stream": {} };
+  return {
+    operationId,
+    tags: ["routes"],
+    security: security(anonymous),
+    ...(parameters.length > 0 && { parameters }),
+    ...(!readsQuery && input && { requestBody: body }),
+    ...(!readsQuery && !input && { requestBody: { content: { ...body.content, "*/*": {} } } }),
+    responses: {
+      "2XX": answers(
+        "What the handler returns.",
+        output ? json(resultOf(output, operationId, schemas)) : { ...json({}), ...anything },
+      ),
+      default: answers(
+        "An error, or another status that the handler returns.",
+        json({ anyOf: [{ $ref: "#/components/schemas/Error" }, {}] }),
+      ),
+    },
+  };
+}
+
+function resultOf(output: NonNullable<RouteDefinition["output"]>, operationId: string, schemas: Schemas): JsonSchema {
+  const described = jsonSchemaOf(output, "output");
+  return described ? schemas.inline(`${operationId}.Output`, described) : {};
+}
+
+/** The members of an object, each of which is a text in the query. */
+function queryParameters(schema: JsonSchema): Part[] {
+  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+  return Object.entries(Object(schema.properties)).map(([name, of]) => ({
+    name,
+    in: "query",
+    required: required.has(name),
+    schema: of,
+  }));
+}
