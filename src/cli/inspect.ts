@@ -29,6 +29,13 @@ export async function withSystem(
   }
 }
 
+/** The id of whoever `--as` names. @param text an id or an e-mail address @throws DefinitionError when there is nobody */
+export async function findUser(pool: pg.Pool, text: string): Promise<string> {
+  const { rows } = await pool.query('select id from auth."user" where id = $1 or email = lower($1)', [text]);
+  if (rows[0]) return rows[0].id;
+  throw new DefinitionError(`There is no user ${text}.`, { hint: "--as takes an id or an e-mail address." });
+}
+
 /** More rows, or days, than anybody reads. */
 const most = 1_000_000;
 

@@ -1,5 +1,6 @@
 // If this file fails, a DBA cannot learn from the command line what is wrong with the database.
-import { expect, test } from "vitest";
+import { spawnSync } from "node:child_process";
+import { beforeAll, describe, expect, test } from "vitest";
 import { fixture, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 
@@ -34,4 +35,40 @@ test("svc db lint refuses a severity that there is not", async () => {
     1,
     expect.stringMatching(/--level fatal is unknown\.\s+There are: error, warning, info\./),
   ]);
+});
+
+const withoutPsql = spawnSync("psql", ["--version"]).error !== undefined;
+if (withoutPsql) console.warn("svc db psql is not tested: there is no psql on this machine.");
+
+describe.skipIf(withoutPsql)("svc db psql", () => {
+  const mine = "select title || ' by ' || current_user || ' for ' || user_id from notes";
+  const ask = (...args: string[]) => run("psql", "-c", mine, ...args, "--", "--tuples-only", "--no-align");
+
+  beforeAll(() =>
+    db.sql(`insert into auth."user" (id, name, email) values ('ann o''b', 'Ann', 'ann@x.test'), ('bob', 'Bob', 'bob@x.test');
+      insert into notes (user_id, title) values ('ann o''b', 'hers'), ('bob', 'his')`),
+  );
+
+  test("shows what a user may see, and no more", async () => {
+    const { code, out, error } = await ask("--as", "ann@x.test");
+    expect([code, out]).toEqual([0, "hers by svc_authenticated for ann o'b\n"]);
+    expect(error).toContain("As user ann o'b, reading only: --write allows changes.");
+    expect((await ask("--as", "system")).out).toMatch(/hers by .*\nhis by /);
+    const nobody = await ask();
+    expect([nobody.code, nobody.error]).toEqual([1, expect.stringContaining("permission denied for table notes")]);
+  });
+
+  test("goes back to the user after a reset, and changes nothing unless told to", async () => {
+    const update = "reset role; reset svc.user_id; update notes set title = 'changed'";
+    const refused = await run("psql", "--as", "bob", "-c", update);
+    expect([refused.code, refused.error]).toEqual([1, expect.stringContaining("read-only transaction")]);
+    expect((await run("psql", "--as", "bob", "--write", "-c", update)).code).toBe(0);
+    expect(await db.sql("select title from notes order by title")).toEqual([{ title: "changed" }, { title: "hers" }]);
+  });
+
+  test("says who is unknown, and what to install where there is no psql", async () => {
+    expect((await ask("--as", "nobody@x.test")).error).toMatch(/There is no user nobody@x\.test\./);
+    const { code, error } = await svc(db, fixture, ["db", "psql"], { PATH: "/nonexistent" }).ended;
+    expect([code, error]).toEqual([1, expect.stringMatching(/psql could not be started: .*\s+.*postgresql-client/)]);
+  });
 });

@@ -26,7 +26,9 @@ export interface Command {
  * @param env besides the addresses of the database
  */
 export function svc(db: Database, cwd: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Command {
-  const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...args, "--cwd", cwd], {
+  const end = args.includes("--") ? args.indexOf("--") : args.length;
+  const all = [...args.slice(0, end), "--cwd", cwd, ...args.slice(end)];
+  const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), ...all], {
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       ...process.env,

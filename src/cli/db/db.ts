@@ -9,5 +9,6 @@ export const dbCommand = defineCommand({
     restore: () => import("./restore.ts").then((file) => file.dbRestore),
     verify: () => import("./verify.ts").then((file) => file.dbVerify),
     lint: () => import("./lint.ts").then((file) => file.dbLint),
+    psql: () => import("./psql.ts").then((file) => file.dbPsql),
   },
 });

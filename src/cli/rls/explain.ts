@@ -8,6 +8,7 @@ import { defineCommand } from "citty";
 import pg from "pg";
 import { DefinitionError } from "../../define/definition-error.ts";
 import { cwdArgument, openDatabase, readConfig, run } from "../command.ts";
+import { findUser } from "../inspect.ts";
 import { type Access, listAccess, type Policy } from "../policies.ts";
 import { paint } from "../table.ts";
 
@@ -48,12 +49,6 @@ export const rlsExplain = defineCommand({
 });
 
 type AsCaller = (text: string, values: unknown[]) => Promise<Record<string, unknown>>;
-
-async function findUser(pool: pg.Pool, text: string): Promise<string> {
-  const { rows } = await pool.query('select id from auth."user" where id = $1 or email = lower($1)', [text]);
-  if (rows[0]) return rows[0].id;
-  throw new DefinitionError(`There is no user ${text}.`, { hint: "--as takes an id or an e-mail address." });
-}
 
 /** One statement in a transaction that is undone, entered as requests enter theirs. */
 async function ask(pool: pg.Pool, role: string, userId: string | null, text: string, values: unknown[]) {

@@ -1,0 +1,98 @@
+/**
+ * `svc db psql --as USER`: PostgreSQL's own terminal, seeing what that user sees. Role and identity are the session's
+ * defaults, to which RESET returns. It is no cage: who may run this may become anybody, as `\set` and SET are at hand.
+ */
+import { spawn } from "node:child_process";
+import { defineCommand } from "citty";
+import pg from "pg";
+import { DefinitionError } from "../../define/definition-error.ts";
+import { cwdArgument, openDatabase, readConfig, run, say } from "../command.ts";
+import { findUser } from "../inspect.ts";
+
+export const dbPsql = defineCommand({
+  meta: { name: "psql", description: "Open psql with the rights of a user. What follows -- is given to psql." },
+  args: {
+    ...cwdArgument,
+    as: {
+      type: "string",
+      description: 'Id or e-mail address of a user, or "system", which sees all rows. (Default: nobody signed in)',
+    },
+    command: { type: "string", alias: "c", description: "A statement to run instead of asking for them." },
+    file: { type: "string", alias: "f", description: "A file of statements to run." },
+    write: { type: "boolean", description: "Allow changes. (Default: transactions are read-only)", default: false },
+  },
+  run: ({ args, rawArgs }) =>
+    run(args.cwd, async () => {
+      const cluster = await openDatabase(await readConfig(args.cwd));
+      try {
+        const { url, settings, who } = await identify(cluster.urls, args.as);
+        if (!args.write) settings.push("default_transaction_read_only=on");
+        say(`As ${who}${args.write ? "" : ", reading only: --write allows changes"}.`);
+        const passed = rawArgs.includes("--") ? rawArgs.slice(rawArgs.indexOf("--") + 1) : [];
+        process.exitCode = await psql(url, settings, [
+          ...["--set", `PROMPT1=${who.replaceAll("%", "%%")} %/%R%x%# `],
+          ...(args.command === undefined ? [] : ["--command", args.command]),
+          ...(args.file === undefined ? [] : ["--file", args.file]),
+          ...passed,
+        ]);
+      } finally {
+        await cluster.stop();
+      }
+    }),
+});
+
+interface Identified {
+  url: string;
+  /** `name=value` for the session to begin with. */
+  settings: string[];
+  who: string;
+}
+
+async function identify(urls: { request: string; system: string }, as: string | undefined): Promise<Identified> {
+  if (as === "system") return { url: urls.system, settings: [], who: "system" };
+  if (as === undefined)
+    return { url: urls.request, settings: ["svc.user_id=", "role=svc_anonymous"], who: "anonymous" };
+  const pool = new pg.Pool({ connectionString: urls.system, max: 1, application_name: "svc db psql" });
+  try {
+    const id = await findUser(pool, as);
+    return { url: urls.request, settings: [`svc.user_id=${id}`, "role=svc_authenticated"], who: `user ${id}` };
+  } finally {
+    await pool.end();
+  }
+}
+
+/** @returns psql's exit code @throws DefinitionError when there is no psql */
+function psql(url: string, settings: readonly string[], args: readonly string[]): Promise<number> {
+  const child = spawn("psql", args, { stdio: "inherit", env: { ...process.env, ...environment(url, settings) } });
+  // Ctrl+C is for the statement that runs in psql, not for this process.
+  const ignore = () => {};
+  process.on("SIGINT", ignore);
+  return new Promise<number>((resolve, reject) => {
+    child.once("error", ({ message }) =>
+      reject(
+        new DefinitionError(`psql could not be started: ${message}.`, {
+          hint: "It comes with PostgreSQL's client programs: apt install postgresql-client, brew install libpq.",
+        }),
+      ),
+    );
+    child.once("close", (code) => resolve(code ?? 1));
+  }).finally(() => process.off("SIGINT", ignore));
+}
+
+/** libpq's variables, since arguments can be read by everybody on the machine. */
+function environment(url: string, settings: readonly string[]): NodeJS.ProcessEnv {
+  const { hostname, port, username, password, pathname, searchParams } = new URL(url);
+  // A space or a backslash would end the option (https://www.postgresql.org/docs/17/libpq-connect.html).
+  const option = (setting: string) => `-c ${setting.replaceAll(/[\\\s]/g, "\\$&")}`;
+  return {
+    PGHOST: searchParams.get("host") ?? hostname.replaceAll(/^\[|\]$/g, ""),
+    PGPORT: searchParams.get("port") ?? (port || "5432"),
+    PGUSER: decodeURIComponent(username),
+    PGPASSWORD: decodeURIComponent(password),
+    PGDATABASE: decodeURIComponent(pathname.slice(1)),
+    PGOPTIONS: [searchParams.get("options") ?? "", ...settings.map(option)].join(" ").trim(),
+    PGAPPNAME: "svc db psql",
+    ...(searchParams.get("sslmode") && { PGSSLMODE: searchParams.get("sslmode") as string }),
+    ...(searchParams.get("sslrootcert") && { PGSSLROOTCERT: searchParams.get("sslrootcert") as string }),
+  };
+}
