@@ -95,6 +95,8 @@ async function write(
   const abort = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, abort.signal]) : abort.signal;
   const reader = await connect(options.adminUrl);
+  // A long query under way would hold everybody up who waits for the end.
+  signal.addEventListener("abort", () => reader.connection.stream.destroy(), { once: true });
   try {
     await reader.query("begin isolation level repeatable read read only");
     await reader.query(`set transaction snapshot ${reader.escapeLiteral(snapshot)}`);
@@ -117,6 +119,7 @@ async function write(
     ] as const;
     for (const part of parts) part.catch((error) => abort.abort(error));
     await Promise.allSettled(parts);
+    signal.throwIfAborted(); // the first failure, and not what followed from it
     const [dumped, described, files] = await Promise.all(parts);
     return {
       format: formatVersion,
@@ -128,8 +131,6 @@ async function write(
       ...described,
     };
   } finally {
-    // A query that is under way would hold this up when something else has failed.
-    if (abort.signal.aborted) reader.connection.stream.destroy();
     await reader.end().catch(() => {});
   }
 }
@@ -150,13 +151,16 @@ async function connect(adminUrl: string): Promise<pg.Client & { connection: { st
   const client = new pg.Client({ connectionString: adminUrl, application_name: "svc db backup", keepAlive: true });
   client.on("error", () => {}); // the query that follows says it
   await client.connect();
-  await client.query("set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set lock_timeout = '5s'");
+  await client.query("set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set lock_timeout = 0");
   return client as never;
 }
 
 async function holdBytes(client: pg.Client): Promise<void> {
   try {
+    // Whoever removes bytes holds it for a moment, another backup for long.
+    await client.query("set lock_timeout = '500ms'");
     await client.query("select svc_private.hold_bytes()");
+    await client.query("set lock_timeout = 0");
   } catch (cause) {
     const { code } = cause as pg.DatabaseError;
     if (code === "55P03") throw new BackupError("Another backup of this database runs. Nothing was done.", { cause });

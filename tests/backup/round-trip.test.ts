@@ -1,51 +1,141 @@
 // If this file fails, an operator's backup does not hold what was there, or cannot be put back.
-import { createHash, randomUUID } from "node:crypto";
-import { cp, mkdtemp, rm } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { cp, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { findPrograms, start } from "../../src/backup/programs.ts";
+import { pendingMigrations } from "../../src/postgres/migrate.ts";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
-import { svc } from "../support/cli.ts";
+import { backupsFolder, hasPrograms, restore, rowsOf, take } from "../support/backups.ts";
+import { svc as command } from "../support/cli.ts";
 import { type Database, database } from "../support/database.ts";
+import { bytesFolder, fileProcedures, stored } from "../support/files.ts";
 import { root } from "../support/global-setup.ts";
+import { apiWith, secret, service, TestService, type User } from "../support/service.ts";
 
 const db = database();
 const target = database("template0");
+const dir = bytesFolder();
+const api = apiWith({ procedures: fileProcedures });
+const svc = service(db, api, { storage: { driver: "disk", dir } });
+const backups = backupsFolder();
+const folder = join(backups, "first");
+const files = join(backups, "bytes");
+/** Of the application, beside svc's own. */
+const role = `svc_report_${randomBytes(4).toString("hex")}`;
 let app: string;
-let elsewhere: string;
+let ann: User;
+let id: string;
+let printed = "";
 
 beforeAll(async () => {
   app = await mkdtemp(join(root, ".svc/backup-"));
   await cp(join(root, "tests/fixture"), app, { recursive: true });
-  elsewhere = await mkdtemp(join(root, ".svc/backup-"));
-  await cp(join(root, "tests/fixture"), elsewhere, { recursive: true });
+  ann = await svc.signUp("ann");
+  id = await stored(svc, ann, new File(["hello"], "a.txt", { type: "text/plain" }), { visibility: "public" });
+  // Once as they are stored, once as the application under `app` finds them.
+  await cp(dir, join(app, ".svc/storage"), { recursive: true });
+  await db.sql("insert into guestbook (message) select 'hello ' || n from generate_series(1, 100) n");
+  await db.sql(`create role ${role} nologin; grant select on guestbook to ${role}`);
+  // A job that a worker holds at this moment.
+  await db.sql("select graphile_worker.add_job('procedure', '{}')");
+  await db.sql("update graphile_worker._private_jobs set locked_by = 'worker-1', locked_at = now()");
 });
 afterAll(async () => {
   await rm(app, { recursive: true, force: true });
-  await rm(elsewhere, { recursive: true, force: true });
+  await target.sql(`drop owned by ${role}`);
+  await db.sql(`drop role if exists ${role}`);
 });
 
-const run = (from: Database, cwd: string, ...args: string[]) => svc(from, cwd, ["db", ...args]).ended;
-
-async function store(disk: DiskDriver, content: string): Promise<string> {
-  const id = randomUUID();
-  await disk.put(`objects/${id}`, [Buffer.from(content)] as never);
-  await db.sql(
-    "insert into svc.storage_objects (id, name, size, type, sha256) values ($1, 'a', $2, 'text/plain', $3)",
-    [id, content.length, createHash("sha256").update(content).digest("hex")],
-  );
-  return id;
+async function run(from: Database, ...args: string[]) {
+  const ended = await command(from, app, ["db", ...args]).ended;
+  printed += ended.text;
+  return ended;
 }
 
-describe("what was backed up", () => {
-  test("is verified and restored: rows, files, roles, grants and policies, jobs", async () => {
-    const id = await store(new DiskDriver(join(app, ".svc/storage")), "hello");
-    const folder = join(app, "first");
-    expect(await run(db, app, "backup", folder)).toMatchObject({ code: 0 });
-    expect(await run(target, elsewhere, "restore", folder)).toMatchObject({ code: 0 });
-    expect((await new DiskDriver(join(elsewhere, ".svc/storage")).readWhole(`objects/${id}`))?.toString()).toBe(
-      "hello",
-    );
-    const rows = "select name, rows, hash from svc_private.describe_rows() order by 1";
-    expect(await target.sql(rows)).toEqual(await db.sql(rows));
+describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("svc db", () => {
+  test("backup writes what is there, for its owner's eyes, and once", async () => {
+    const { code, error } = await run(db, "backup", folder);
+    expect([code, error]).toEqual([0, expect.stringMatching(/first: \d+ tables, 1 files, [\d.]+ MB\.\n$/)]);
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    const modes = entries.filter((one) => one.isFile()).map(({ parentPath, name }) => stat(join(parentPath, name)));
+    expect(new Set((await Promise.all(modes)).map(({ mode }) => mode & 0o777))).toEqual(new Set([0o600]));
+    expect((await stat(folder)).mode & 0o777).toBe(0o700);
+    await expect(take(db, new DiskDriver(dir), folder)).rejects.toThrow("is not empty");
   });
+
+  test("verify --deep restores on trial, and leaves nothing behind", async () => {
+    const { code, error } = await run(db, "verify", folder, "--deep");
+    expect([code, error]).toEqual([0, expect.stringMatching(/every table has the rows that it had/)]);
+    expect(await db.sql("select from pg_database where datname like 'svc_verify%'")).toEqual([]);
+  });
+
+  test("restore fills an empty database: rows, files, grants, roles", async () => {
+    await db.sql(`drop owned by ${role}; drop role ${role}`);
+    await rm(join(app, ".svc/storage"), { recursive: true });
+    expect(await run(target, "restore", folder)).toMatchObject({ code: 0 });
+    const granted = `has_table_privilege('${role}', 'guestbook', 'select')`;
+    expect(await target.sql(`select ${granted} as granted`)).toEqual([{ granted: true }]);
+    const bytes = new DiskDriver(join(app, ".svc/storage"));
+    expect((await bytes.readWhole(`objects/${id}`))?.toString()).toBe("hello");
+    await cp(join(app, ".svc/storage"), files, { recursive: true });
+    // What a dump leaves out: privileges on the database.
+    const temporary = "select has_database_privilege('svc_request', current_database(), 'temporary') as may";
+    expect(await target.sql(temporary)).toEqual([{ may: false }]);
+    // Nothing is left to migrate.
+    const adminUrl = target.url("admin");
+    expect(await pendingMigrations({ adminUrl, platform: root, application: app })).toEqual([]);
+  });
+
+  test("restore refuses what is not empty, and prints no secret", async () => {
+    await expect(restore(target, folder, files)).rejects.toThrow(/is not empty: it has \d+ tables. Nothing was done/);
+    for (const url of Object.values(db.urls)) expect(printed).not.toContain(new URL(url).password);
+    for (const hidden of [secret, ann.email, ann.sessionToken, "hello 1"]) expect(printed).not.toContain(hidden);
+  });
+});
+
+describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("what was restored", () => {
+  const again = new TestService(target, api, { storage: { driver: "disk", dir: files } });
+  afterAll(() => again.stop());
+
+  test("goes on: sessions, files, sequences, and the job of a worker that is no more", async () => {
+    await again.start();
+    const answer = await again.post("/api/auth/token", {}, { ...ann, token: ann.sessionToken });
+    expect(answer.status).toBe(200);
+    expect(await again.fetch(`/api/storage/${id}`)).toMatchObject({ status: 200, body: "hello" });
+    const [next] = await target.sql("insert into guestbook (message) values ('next') returning id");
+    expect(next).toEqual({ id: 101 });
+    const rescued = "select * from svc_private.rescue_workers(array['worker-1'], '0 s')";
+    expect(await target.sql(rescued)).toEqual([{ worker: "worker-1", rescued: true }]);
+  });
+
+  test("is not replaced while a service is connected; then all of it is, with everybody signed out", async () => {
+    await expect(restore(target, folder, files, { force: true })).rejects.toThrow(/is in use \(.*svc /);
+    await again.stop();
+    await restore(target, folder, files, { force: true, endSessions: true });
+    const kept = (rows: { name: string }[]) => rows.filter(({ name }) => name !== "auth.session");
+    expect(kept((await rowsOf(target)) as never)).toEqual(kept((await rowsOf(db)) as never));
+    expect(await target.sql("select from auth.session")).toEqual([]);
+  });
+
+  test("a second backup waits for the first, and says so", async () => {
+    const holder = await db.connect("admin");
+    await holder.query("select svc_private.hold_bytes()");
+    await expect(take(db, new DiskDriver(dir), join(backups, "second"))).rejects.toThrow(
+      "Another backup of this database",
+    );
+    await holder.end();
+  });
+});
+
+test("programs that are missing or too old are named with the package that has them", async () => {
+  const message = /postgresql-client-99 .*apt\.postgresql\.org.*postgresql@99 \(Homebrew\)/s;
+  await expect(findPrograms(99)).rejects.toThrow(message);
+});
+
+test.skipIf(!(await hasPrograms(inject("serverVersion"))))("no password stands in the list of processes", async () => {
+  const programs = await findPrograms(15);
+  const child = start(programs, "psql", ["--command=select 1"], db.url("admin"));
+  expect(child.spawnargs.join(" ")).not.toContain(new URL(db.url("admin")).password);
+  expect(await new Promise((resolve) => child.once("close", resolve))).toBe(0);
 });

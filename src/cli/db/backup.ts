@@ -3,6 +3,7 @@
  * Next hop: `src/backup/take.ts`.
  */
 import { defineCommand } from "citty";
+import { BackupError } from "../../backup/error.ts";
 import { megabytes, takeBackup } from "../../backup/take.ts";
 import { createDriver } from "../../storage/storage.ts";
 import { cwdArgument, openDatabase, readConfig, run, say } from "../command.ts";
@@ -23,7 +24,7 @@ export const dbBackup = defineCommand({
       const cluster = await openDatabase(config);
       const stop = new AbortController();
       for (const signal of ["SIGINT", "SIGTERM"] as const) {
-        process.once(signal, () => stop.abort(new Error("Interrupted. There is no backup.")));
+        process.once(signal, () => stop.abort(new BackupError("Interrupted. There is no backup.")));
       }
       try {
         const { files, tables, dump } = await takeBackup({

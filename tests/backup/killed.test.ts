@@ -1,0 +1,151 @@
+// If this file fails, a backup or a restore that was killed leaves something that looks whole.
+import { randomUUID } from "node:crypto";
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { checkBackup } from "../../src/backup/check.ts";
+import { type Manifest, writeManifest } from "../../src/backup/manifest.ts";
+import { DiskDriver } from "../../src/storage/drivers/disk.ts";
+import { backupsFolder, hasPrograms, restore, rowsOf, take } from "../support/backups.ts";
+import { type Command, svc } from "../support/cli.ts";
+import { type Database, database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+
+const db = database();
+const target = database();
+const backups = backupsFolder();
+const folder = (name: string) => join(backups, name);
+let app: string;
+
+beforeAll(async () => {
+  app = await mkdtemp(join(root, ".svc/backup-"));
+  await cp(join(root, "tests/fixture"), app, { recursive: true });
+  await db.sql("insert into guestbook (message) select 'hello ' || n from generate_series(1, 1000) n");
+  await target.sql("insert into guestbook (message) values ('what was there')");
+});
+afterAll(() => rm(app, { recursive: true, force: true }));
+
+/** Resolves when a command of the database waits for the lock that a test holds. */
+async function waiting(from: Database, command: Command): Promise<void> {
+  for (;;) {
+    const [row] = await from.sql<{ n: number }>(
+      "select count(*)::int as n from pg_locks l join pg_database d on d.oid = l.database where not granted and datname = current_database()",
+    );
+    if (row?.n) return;
+    if (command.child.exitCode !== null) throw new Error(`It did not wait: ${command.output()}`);
+    await pause(20);
+  }
+}
+
+/** Holds a table, so that whoever wants it is in the middle of its work for sure. */
+async function withLock(from: Database, work: () => Promise<void>): Promise<void> {
+  const holder = await from.connect("admin");
+  await holder.query("begin");
+  await holder.query("lock table guestbook in access exclusive mode");
+  try {
+    await work();
+  } finally {
+    await holder.query("rollback");
+  }
+}
+
+async function killed(command: Command): Promise<void> {
+  command.child.kill("SIGKILL");
+  await command.ended;
+}
+
+describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("killed in the middle", () => {
+  test("a backup is none, and the next one takes its place", async () => {
+    await withLock(db, async () => {
+      const command = svc(db, app, ["db", "backup", folder("killed")]);
+      await waiting(db, command);
+      await killed(command);
+    });
+    expect(await readdir(backups)).toEqual(["killed.incomplete"]);
+    await expect(checkBackup(folder("killed"))).rejects.toThrow("is no backup");
+    await expect(checkBackup(folder("killed.incomplete"))).rejects.toThrow("is no backup");
+    await take(db, new DiskDriver(folder("none")), folder("killed"));
+    expect(await readdir(backups)).toEqual(["killed"]);
+    expect((await checkBackup(folder("killed"))).problems).toEqual([]);
+  });
+
+  test("a restore leaves the database as it was", async () => {
+    const before = await rowsOf(target);
+    await withLock(target, async () => {
+      const command = svc(target, app, ["db", "restore", folder("killed"), "--force"]);
+      await waiting(target, command);
+      await killed(command);
+    });
+    // Its connections end a moment later than it does.
+    await expect.poll(() => rowsOf(target)).toEqual(before);
+  });
+
+  test.runIf(process.env.CHAOS_KILLS)("a backup at any moment is whole or none", { timeout: 3_600_000 }, async () => {
+    let whole = 0;
+    for (let round = 0; round < Number(process.env.CHAOS_KILLS); round++) {
+      const name = folder(`chaos-${round}`);
+      const command = svc(db, app, ["db", "backup", name]);
+      await Promise.race([pause(Math.random() * 4_000), command.ended]);
+      await killed(command);
+      const checkup = await checkBackup(name).catch((error) => String(error));
+      if (typeof checkup === "string") expect(checkup).toContain("is no backup");
+      else expect([checkup.problems, ++whole]).toEqual([[], whole]);
+      await rm(name, { recursive: true, force: true });
+    }
+    console.info(`${whole} backups were whole.`);
+  });
+});
+
+describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("a backup that is not what it says", () => {
+  const damaged = async (name: string, change: (manifest: Manifest) => Manifest) => {
+    const { manifest } = await checkBackup(folder("killed"));
+    await cp(folder("killed"), folder(name), { recursive: true });
+    await writeFile(join(folder(name), "manifest.json"), writeManifest(change(manifest)));
+  };
+
+  test("is found by its checksums: the dump, a file, the list, the manifest", async () => {
+    const bytes = new DiskDriver(folder("source"));
+    const id = randomUUID();
+    await bytes.put(`objects/${id}`, [Buffer.from("hello")] as never);
+    await db.sql(
+      `insert into svc.storage_objects (id, name, size, type, sha256)
+       values ($1, 'a', 5, 'text/plain', encode(sha256('hello'), 'hex'))`,
+      [id],
+    );
+    await take(db, bytes, folder("good"));
+    const object = join("storage/objects", id.slice(0, 2), id);
+    for (const [file, text, problem] of [
+      ["database.dump", "PGDMP", /^database.dump: 5 bytes instead of \d+$/],
+      [object, "hallo", new RegExp(`^objects/${id}: other bytes$`)],
+      [object, null, new RegExp(`^objects/${id}: missing$`)],
+      ["files.jsonl", "", /^files.jsonl: 0 bytes/],
+    ] as const) {
+      await cp(folder("good"), folder("bad"), { recursive: true });
+      if (text === null) await rm(join(folder("bad"), file));
+      else await writeFile(join(folder("bad"), file), text);
+      expect((await checkBackup(folder("bad"))).problems).toEqual([expect.stringMatching(problem)]);
+      await rm(folder("bad"), { recursive: true });
+    }
+    const manifest = join(folder("good"), "manifest.json");
+    await writeFile(manifest, (await readFile(manifest, "utf8")).replace('"rows": 1000', '"rows": 1001'));
+    await expect(checkBackup(folder("good"))).rejects.toThrow("its checksum differs");
+  });
+
+  test("is not restored: rows, definitions and sequences are compared before the commit", async () => {
+    const before = await rowsOf(target);
+    const cases: [string, (manifest: Manifest) => Manifest, RegExp][] = [
+      [
+        "rows",
+        (m) => ({ ...m, tables: m.tables.map((one) => ({ ...one, hash: one.hash.replace(/^\d+/, "1") })) }),
+        /rows where the backup has/,
+      ],
+      ["definitions", (m) => ({ ...m, definitions: m.definitions.slice(1) }), /its definition, policies or grants/],
+    ];
+    for (const [name, change, problem] of cases) {
+      await damaged(name, change);
+      await expect(restore(target, folder(name), folder("bytes"), { force: true })).rejects.toThrow(problem);
+    }
+    expect(await rowsOf(target)).toEqual(before);
+  });
+});

@@ -1,0 +1,100 @@
+// If this file fails, a backup of a service that goes on is no moment of it: rows without their files, or rows that never
+// stood together.
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { backedUpFiles, checkBackup } from "../../src/backup/check.ts";
+import { createLog } from "../../src/service/log.ts";
+import { DiskDriver } from "../../src/storage/drivers/disk.ts";
+import { sweepStorage } from "../../src/storage/sweep.ts";
+import { backupsFolder, hasPrograms, restore, rowsOf, take } from "../support/backups.ts";
+import { database } from "../support/database.ts";
+import { bytesFolder, fileProcedures, stored } from "../support/files.ts";
+import { apiWith, bearer, service, type User } from "../support/service.ts";
+import { begun, collection, patch, tus } from "../support/uploads.ts";
+
+const db = database();
+const dir = bytesFolder();
+const svc = service(db, apiWith({ procedures: fileProcedures }), { storage: { driver: "disk", dir } });
+const disk = new DiskDriver(dir);
+const backups = backupsFolder();
+const target = database("template0");
+let pool: pg.Pool;
+let ann: User;
+
+beforeAll(async () => {
+  pool = new pg.Pool({ connectionString: db.urls.system });
+  ann = await svc.signUp("ann");
+});
+afterAll(() => pool.end());
+
+const file = (text: string) => new File([text], "a.txt", { type: "text/plain" });
+const sweep = () => sweepStorage({ driver: disk, pool, log: createLog("silent") }, new Date(Date.now() + 60_000));
+
+/** The disk, with a pause before the first byte is read: the snapshot is taken then, and nothing copied. */
+function pausing(meanwhile: () => Promise<void>): DiskDriver {
+  let paused: Promise<void> | undefined;
+  return Object.assign(Object.create(disk) as DiskDriver, {
+    read: async (key: string) => {
+      paused ??= meanwhile();
+      await paused;
+      return disk.read(key);
+    },
+  });
+}
+
+describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("while the service goes on", () => {
+  test("files that are deleted and swept during the copy are in the backup, and gone after it", async () => {
+    const ids = [await stored(svc, ann, file("one")), await stored(svc, ann, file("two"))];
+    const upload = await begun(svc, ann, 20);
+    expect((await patch(svc, ann, upload, 0, "half of it")).status).toBe(204);
+    const during = async () => {
+      for (const id of ids) expect((await svc.mutate(ann, "files.remove", { id })).status).toBe(200);
+      const headers = { ...tus, ...bearer(ann) };
+      expect((await svc.fetch(`${collection}/${upload}`, { method: "DELETE", headers })).status).toBe(204);
+      await sweep();
+    };
+    const manifest = await take(db, pausing(during), join(backups, "deleted"));
+    expect(manifest.files).toMatchObject({ count: 3, damaged: 0 });
+    expect((await checkBackup(join(backups, "deleted"))).problems).toEqual([]);
+
+    expect(await Promise.all(ids.map((id) => disk.readWhole(`objects/${id}`)))).not.toContain(null);
+    await sweep();
+    expect(await Promise.all(ids.map((id) => disk.readWhole(`objects/${id}`)))).toEqual([null, null]);
+  });
+
+  test("what is restored has the rows of the snapshot, and each file of it, while others write", async () => {
+    let writing = true;
+    const written: string[] = [];
+    const writer = async () => {
+      for (let n = 0; writing; n++) {
+        const id = await stored(svc, ann, file(`number ${n}`));
+        written.push(id);
+        await db.sql("insert into guestbook (message) values ($1)", [id]);
+        if (n % 3 === 2) await svc.mutate(ann, "files.remove", { id: written[n - 1] });
+      }
+    };
+    const writers = [writer(), writer()];
+    const folder = join(backups, "written");
+    const before = await rowsOf(db);
+    const manifest = await take(db, disk, folder);
+    writing = false;
+    await Promise.all(writers);
+
+    await restore(target, folder, join(backups, "bytes"));
+    expect((await rowsOf(target)).map(({ name, rows, hash }) => ({ name, rows: Number(rows), hash }))).toEqual(
+      manifest.tables,
+    );
+    expect(await rowsOf(db)).not.toEqual(before);
+    const objects = await target.sql<{ id: string; sha256: string }>("select id, sha256 from svc.storage_objects");
+    const bytes = new DiskDriver(join(backups, "bytes"));
+    for (const { id, sha256 } of objects) {
+      const whole = await bytes.readWhole(`objects/${id}`);
+      expect(whole && createHash("sha256").update(whole).digest("hex")).toBe(sha256);
+    }
+    let listed = 0;
+    for await (const files of backedUpFiles(folder)) listed += files.length;
+    expect(listed).toBe(objects.length);
+  });
+});
