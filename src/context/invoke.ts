@@ -15,6 +15,7 @@ import { identityOf, systemIdentity } from "../postgres/identity.ts";
 import { type CrudStatement, callStatement, callWithin } from "../postgres/statement.ts";
 import { type Access, RequestTransaction, type TransactionLimits } from "../postgres/transaction.ts";
 import { CallContext, type Caller, type ContextServices, createContext } from "./create-context.ts";
+import type { Context } from "./types.ts";
 
 /** What a process needs in order to run calls. */
 export interface Runtime extends ContextServices {
@@ -88,8 +89,12 @@ export async function runInternal(
   return result;
 }
 
-/** Opens the door, lets `work` through it, and closes it behind: COMMIT, unless something was thrown or undone. */
-async function inTransaction<T>(
+/**
+ * Opens the door, lets `work` through it, and closes it behind: COMMIT, unless something was thrown or undone.
+ *
+ * @throws as `invoke`
+ */
+export async function inTransaction<T>(
   runtime: Runtime,
   caller: Caller,
   access: Access,
@@ -164,7 +169,29 @@ export async function invokeStatement(
       );
   if (json !== null) return json;
   if (statement.absent === "null") return "null";
-  throw new SvcError("NOT_FOUND", "This row does not exist, or you may not see it.");
+  throw missingRow();
+}
+
+const missingRow = () => new SvcError("NOT_FOUND", "This row does not exist, or you may not see it.");
+
+/**
+ * Runs a generated mutation in a transaction that is open already, for a transport that has several in one request.
+ *
+ * @returns JSON text, as PostgreSQL wrote it
+ * @throws as `invokeStatement`; what the database refused, as the driver threw it
+ */
+export async function invokeWithin(
+  transaction: RequestTransaction,
+  context: Context,
+  procedure: ProcedureDefinition & { statement: CrudStatement },
+  input: unknown,
+): Promise<string> {
+  requireSession({ caller: { session: context.auth.getSession() }, anonymous: procedure.anonymous });
+  const { statement } = procedure;
+  const changed = statement.before ? await statement.before(input, context) : input;
+  const json = await callWithin(transaction, statement, statement.values(changed));
+  if (json === null) throw missingRow();
+  return json;
 }
 
 /** With a hook there is code between BEGIN and the statement: what it writes stays or goes with the row. */
@@ -182,7 +209,7 @@ function callHooked(
   });
 }
 
-function requireSession({ caller, anonymous }: { caller: Caller; anonymous: boolean }): void {
+function requireSession({ caller, anonymous }: { caller: Pick<Caller, "session">; anonymous: boolean }): void {
   if (!anonymous && !caller.session) throw new SvcError("UNAUTHORIZED");
 }
 

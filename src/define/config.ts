@@ -7,6 +7,7 @@ import { validateHeaderName, validateHeaderValue } from "node:http";
 import { z } from "zod";
 import { aiSection, documentsSection } from "./config-ai.ts";
 import type { environmentSchema } from "./config-environment.ts";
+import { graphqlSection, type graphqlSettings } from "./config-graphql.ts";
 import {
   attempts,
   bytes,
@@ -109,6 +110,8 @@ export const fileSchema = z.strictObject({
   ai: aiSection,
   /** Who converts documents when the programs of this machine do not do. */
   documents: documentsSection,
+  /** Tables over GraphQL, at /api/graphql. */
+  graphql: graphqlSection,
   /** The most a request may take. */
   limits: z
     .strictObject({
@@ -166,7 +169,7 @@ type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> 
 
 /** The configuration in effect, deeply frozen. Folders are absolute; customDomains are origins. */
 export type EffectiveConfig = Frozen<
-  Omit<z.output<typeof fileSchema>, "schema" | "webDir" | "ai" | "openapi"> & {
+  Omit<z.output<typeof fileSchema>, "schema" | "webDir" | "ai" | "graphql" | "openapi"> & {
     /** The application's folder. */
     cwd: string;
     /** The file that was read, or null when there is none. */
@@ -187,6 +190,7 @@ export type EffectiveConfig = Frozen<
       secrets: string[];
       google: null | { clientId: string; clientSecret: string; issuer: string };
     };
+    graphql: ReturnType<typeof graphqlSettings>;
     ai: z.output<typeof fileSchema>["ai"] & { baseUrl: string | null; apiKey: string | null };
     logLevel: z.output<typeof environmentSchema>["LOG_LEVEL"];
     /** The OTEL_* variables, as they are. */

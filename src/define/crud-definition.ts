@@ -19,6 +19,8 @@ export interface CrudDefinition {
   defaultLimit: number;
   maxLimit: number;
   methods: readonly CrudOperation[];
+  /** Whether GraphQL may show the table as this resource does; src/graphql/exposed.ts decides between several. */
+  graphql: boolean;
   /** The column with the owner's id where rows are their owner's alone; events about them go to nobody else. */
   owner: ColumnDescription | null;
   /** What subscribers hear of; null when nothing. */

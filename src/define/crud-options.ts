@@ -38,6 +38,8 @@ export interface CrudOptions<T extends PgTable = PgTable> {
   columns?: { pick: readonly Property<T>[] } | { omit: readonly Property<T>[] };
   /** Which of the five operations exist. (Default: all) */
   methods?: readonly CrudOperation[];
+  /** Whether GraphQL shows the table as this resource does. (Default: true for the first resource of a table) */
+  graphql?: boolean;
   /**
    * What subscribers are told: lists and single rows, single rows alone (`{ listRealtime: false }`), nothing (`false`),
    * or single rows and the lists of a row's scope (`{ policy, resourceIdentity, scope, scopeFromRow, authorize }`).
@@ -65,6 +67,7 @@ const known = new Set<string>([
   "count",
   "columns",
   "methods",
+  "graphql",
   "realtime",
   "hooks",
 ] satisfies (keyof CrudOptions)[]);

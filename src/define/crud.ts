@@ -89,6 +89,7 @@ function describeCrud(table: PgTable, options: CrudOptions): CrudDefinition {
     defaultLimit: Math.min(defaultLimit, maxLimit),
     maxLimit,
     methods: options.methods ?? crudOperations,
+    graphql: options.graphql ?? true,
     owner: columns.find((column) => column.name === ownerColumn(policies)) ?? null,
     realtime: describeRealtime(name, options.realtime, (options.methods ?? crudOperations).includes("list")),
   };

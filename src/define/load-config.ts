@@ -9,6 +9,7 @@ import { pathToFileURL } from "node:url";
 import type { z } from "zod";
 import { type EffectiveConfig, fileSchema } from "./config.ts";
 import { environmentSchema } from "./config-environment.ts";
+import { graphqlSettings } from "./config-graphql.ts";
 import { byNearness } from "./nearest.ts";
 import { checkOrigin } from "./origin.ts";
 
@@ -139,6 +140,7 @@ function merge(written: FileSettings, set: Environment, cwd: string) {
   const { storage, codegen, webDir, openapi } = written;
   const { DATABASE_URL: url, GOOGLE_CLIENT_ID: clientId, GOOGLE_CLIENT_SECRET: clientSecret } = set;
   const { GOOGLE_ISSUER: issuer } = set;
+  const production = set.NODE_ENV === "production";
   return {
     ...written,
     production,
@@ -166,6 +168,7 @@ function merge(written: FileSettings, set: Environment, cwd: string) {
       secrets: set.AUTHLIB_SECRET,
       google: clientId && clientSecret ? { clientId, clientSecret, issuer } : null,
     },
+    graphql: graphqlSettings(written.graphql, production),
     ai: { ...written.ai, baseUrl: set.AI_BASE_URL ?? null, apiKey: set.AI_API_KEY ?? null },
     logLevel: set.LOG_LEVEL,
   };

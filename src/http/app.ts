@@ -7,6 +7,7 @@ import type { IncomingMessage, RequestListener } from "node:http";
 import express, { type Router } from "express";
 import type { Logger } from "pino";
 import type { Api } from "../define/api.ts";
+import { isGraphqlPath } from "../graphql/endpoint.ts";
 import { isFilePath } from "../storage/route.ts";
 import { isUploadPath } from "../storage/upload-route.ts";
 import { createCors } from "./cors.ts";
@@ -28,6 +29,8 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   realtimeRoutes: Router[];
   files: Endpoint;
   uploads: Endpoint;
+  /** null where GraphQL is off. */
+  graphql: Endpoint | null;
   origins: OriginPolicy;
   requests: RequestLimits;
   log: Logger;
@@ -84,6 +87,7 @@ export function createApp(options: AppOptions): RequestListener {
     const call = method === "POST" ? calls.get(path) : undefined;
     if (call) return call;
     if (isUploadPath(path)) return options.uploads;
+    if (options.graphql && isGraphqlPath(path)) return options.graphql;
     return (method === "GET" || method === "HEAD") && isFilePath(path) ? options.files : undefined;
   }
 }

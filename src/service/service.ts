@@ -8,6 +8,7 @@ import type { Logger } from "pino";
 import { createAuth } from "../auth/create-auth.ts";
 import type { TrustedUsers } from "../auth/trusted-users.ts";
 import type { EffectiveConfig } from "../define/config.ts";
+import { graphqlEndpoint } from "../graphql/endpoint.ts";
 import { createApp } from "../http/app.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { createOriginPolicy } from "../http/origin-policy.ts";
@@ -109,6 +110,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       authRoutes: auth.router,
       files: fileEndpoint(runtime.storage, config.plan),
       uploads: uploadEndpoint(runtime.storage, authenticate),
+      graphql: config.graphql.enabled
+        ? graphqlEndpoint({ api: app.api, runtime, settings: config.graphql, authenticate, limits: config.limits, log })
+        : null,
       realtimeRoutes: [ticketEndpoint(once, authenticate), realtime.router],
       origins,
       requests,

@@ -1,0 +1,105 @@
+/**
+ * `POST /api/graphql`: from a body to an operation and back. Whoever asks is found out as for a mutation by name, whatever
+ * is asked: a cookie counts only for pages of listed origins.
+ * Next hop: `engine.ts`, which is loaded with the first request.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Logger } from "pino";
+import type { Authenticate } from "../auth/session.ts";
+import type { Caller } from "../context/create-context.ts";
+import { check, own, toObject } from "../define/input-checks.ts";
+import { SvcError } from "../errors/svc-error.ts";
+import { type BodyLimits, isJson, mediaType, parseJson, readBody } from "../http/body.ts";
+import { toSvcError } from "../http/errors.ts";
+import { exchangeOf, sendJson } from "../http/exchange.ts";
+import type { Endpoint } from "../http/procedures.ts";
+import type { Engine, EngineOptions, GraphqlRequest } from "./engine.ts";
+
+const path = "/api/graphql";
+
+/** Whether a path is GraphQL's. */
+export const isGraphqlPath = (asked: string) => asked === path || asked.startsWith(`${path}/`);
+
+export interface GraphqlOptions extends EngineOptions {
+  authenticate: Authenticate;
+  limits: BodyLimits;
+  log: Logger;
+}
+
+/** Answers one request: 200 for whatever was carried out, the status of the error where nothing was. */
+export function graphqlEndpoint(options: GraphqlOptions): Endpoint {
+  const load = engineLoader(options);
+  return async (request, response) => {
+    const exchange = exchangeOf(response);
+    exchange.operation = "graphql";
+    const { requestId } = exchange;
+    try {
+      if (request.method !== "POST" || request.url?.split("?", 1)[0] !== path)
+        return await show(request, response, options);
+      const asked = await readRequest(request, options.limits);
+      const session = await options.authenticate(request.headers, "write");
+      const caller: Caller = { session, requestId };
+      const { engine } = await load();
+      const { status, body, failure } = await engine(asked, caller);
+      if (failure !== undefined) exchange.error = failure;
+      sendJson(response, status, body);
+    } catch (thrown) {
+      const error = toSvcError(thrown);
+      exchange.error = error;
+      const { refusal } = await import("./errors.ts");
+      sendJson(response, error.status, refusal(error, requestId), {
+        ...(error.retryAfter !== undefined && { "retry-after": String(error.retryAfter) }),
+        ...(error.code === "UNAUTHORIZED" && { "www-authenticate": "Bearer" }),
+      });
+    }
+  };
+}
+
+/** Whatever is asked for otherwise than by POST: the page, in development. */
+async function show(request: IncomingMessage, response: ServerResponse, { settings }: GraphqlOptions): Promise<void> {
+  const isRead = request.method === "GET" || request.method === "HEAD";
+  if (!settings.ruru || !isRead) {
+    throw new SvcError("NOT_FOUND", undefined, { hint: "Send operations by POST to /api/graphql." });
+  }
+  const { serveRuru } = await import("./ruru.ts");
+  return serveRuru(request, response);
+}
+
+/** Loads the engine once. One that could not be loaded is tried again with the next request. */
+function engineLoader(options: GraphqlOptions): () => Promise<{ engine: Engine }> {
+  let loading: Promise<{ engine: Engine }> | undefined;
+  return () => {
+    loading ??= import("./engine.ts")
+      .then(async ({ createEngine }) => ({ engine: await createEngine(options) }))
+      .catch((cause) => {
+        loading = undefined;
+        throw new SvcError("UNAVAILABLE", "GraphQL is not ready.", { cause, retryAfter: 5 });
+      });
+    return loading;
+  };
+}
+
+async function readRequest(request: IncomingMessage, limits: BodyLimits): Promise<GraphqlRequest> {
+  if (!isJson(mediaType(request))) {
+    throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, { hint: "Send application/json." });
+  }
+  const body = parseJson(await readBody(request, limits.jsonBytes));
+  if (Array.isArray(body)) {
+    throw new SvcError("VALIDATION_FAILED", "One request holds one operation.", {
+      hint: "Send them one by one, or as several fields of one operation.",
+    });
+  }
+  return check((issues) => {
+    const object = toObject(body, issues);
+    const [query, operationName, variables] = ["query", "operationName", "variables"].map((key) => own(object, key));
+    const refuse = (key: string, message: string) => void issues.push({ path: [key], message });
+    if (typeof query !== "string") refuse("query", "must be a string");
+    if (typeof (operationName ?? "") !== "string") refuse("operationName", "must be a string");
+    if (typeof (variables ?? {}) !== "object" || Array.isArray(variables)) refuse("variables", "must be an object");
+    return {
+      query: query as string,
+      operationName: (operationName as string | undefined | null) ?? null,
+      variables: (variables as Record<string, unknown> | undefined | null) ?? {},
+    };
+  });
+}

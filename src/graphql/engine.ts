@@ -1,0 +1,126 @@
+/**
+ * A GraphQL request from its text to its answer: one document, one transaction, one identity. Loaded when it is first
+ * needed: PostGraphile takes a second to load and to read the catalog, which a service without GraphQL never spends.
+ * Next hop: `documents.ts` for what may be asked, `preset.ts` for the schema, `src/context/invoke.ts` for the transaction.
+ */
+import { makeSchema } from "postgraphile";
+import type { PgClient } from "postgraphile/@dataplan/pg";
+import { execute } from "postgraphile/grafast";
+import type { ExecutionResult, GraphQLError, GraphQLSchema } from "postgraphile/graphql";
+import type { Caller } from "../context/create-context.ts";
+import { inTransaction, invokeWithin, type Runtime } from "../context/invoke.ts";
+import type { Api } from "../define/api.ts";
+import type { EffectiveConfig } from "../define/config.ts";
+import { SvcError } from "../errors/svc-error.ts";
+import type { CrudStatement } from "../postgres/statement.ts";
+import type { RequestTransaction } from "../postgres/transaction.ts";
+import { Documents } from "./documents.ts";
+import { describeErrors, toGraphqlError } from "./errors.ts";
+import { exposedTables } from "./exposed.ts";
+import { costOf } from "./limits.ts";
+import { preset } from "./preset.ts";
+import type { RequestContext } from "./request-context.ts";
+import { preparedNames } from "./statements.ts";
+
+/** What a client sends, checked for its types. */
+export interface GraphqlRequest {
+  query: string;
+  operationName: string | null;
+  variables: Record<string, unknown>;
+}
+
+export interface GraphqlAnswer {
+  status: number;
+  /** JSON text. */
+  body: string;
+  /** What is worth a line in the log. */
+  failure?: unknown;
+}
+
+export type Engine = (request: GraphqlRequest, caller: Caller) => Promise<GraphqlAnswer>;
+
+export interface EngineOptions {
+  api: Api;
+  runtime: Runtime;
+  settings: EffectiveConfig["graphql"];
+}
+
+/** Reads the catalog and builds the schema. @throws whatever keeps it from being built */
+export async function createEngine(options: EngineOptions): Promise<Engine & { schema: GraphQLSchema }> {
+  const { api, runtime, settings } = options;
+  const { schema, resolvedPreset } = await makeSchema(preset(exposedTables(api), runtime.requestPool));
+  const documents = new Documents(schema, settings);
+  const limited: Runtime = {
+    ...runtime,
+    limits: {
+      ...runtime.limits,
+      statementTimeoutMs: Math.min(runtime.limits.statementTimeoutMs, settings.statementTimeoutMs),
+    },
+  };
+
+  const engine: Engine = async ({ query, operationName, variables }, caller) => {
+    const { document, operation } = documents.find(query, operationName);
+    const cost = costOf(schema, document, operation, variables);
+    if (cost > settings.maxCost) throw documents.tooCostly(cost);
+
+    const access = operation.operation === "mutation" ? "write" : "read";
+    let failure: unknown;
+    const answer = await inTransaction(limited, caller, access, async (transaction, context) => {
+      const contextValue: RequestContext = {
+        session: caller.session,
+        pgSettings: null,
+        withPgClient: (_settings, use) => Promise.resolve(use(clientOf(transaction))),
+        async write(name, input) {
+          const procedure = api["~svc"].procedures.get(name);
+          if (!procedure?.statement) throw new SvcError("NOT_FOUND");
+          const generated = procedure as typeof procedure & { statement: CrudStatement };
+          return JSON.parse(await invokeWithin(transaction, context, generated, input)).id;
+        },
+      };
+      const result = (await execute({
+        schema,
+        document,
+        operationName,
+        variableValues: variables,
+        contextValue,
+        resolvedPreset,
+        outputDataAsString: true,
+      })) as ExecutionResult;
+      const errors = result.errors?.map((error) => explained(error, transaction)) ?? [];
+      failure = errors.map((error) => error.originalError).find((error) => error !== undefined);
+      // A request is one transaction: where a field of it failed, nothing has been written, and nothing says otherwise.
+      if (errors.length > 0 && access === "write") {
+        await transaction.rollback();
+        return encode(null, errors, caller);
+      }
+      return encode(result.data, errors, caller);
+    });
+    return { status: 200, body: answer, ...(failure !== undefined && { failure }) };
+  };
+  return Object.assign(engine, { schema });
+}
+
+/** The error that a plan ended with, or the one that the transaction had before it, in words for the caller. */
+function explained(error: GraphQLError, transaction: RequestTransaction): GraphQLError {
+  return toGraphqlError(error, transaction.explain(error.originalError ?? error));
+}
+
+/** @param data as `execute` gives it with `outputDataAsString`: JSON text, or null */
+function encode(data: unknown, errors: readonly GraphQLError[], caller: Caller): string {
+  const text = typeof data === "string" ? data : JSON.stringify(data ?? null);
+  if (errors.length === 0) return `{"data":${text}}`;
+  return `{"errors":${JSON.stringify(describeErrors(errors, caller.requestId))},"data":${text}}`;
+}
+
+/** PostGraphile's view of the request's transaction. It can neither begin nor end one. */
+function clientOf(transaction: RequestTransaction): PgClient {
+  const client: PgClient = {
+    query: async ({ text, values, arrayMode, name }) => {
+      const config = { text, ...(arrayMode && { rowMode: "array" }), ...preparedNames.of(name) };
+      const { rows, rowCount } = await transaction.query(config, values);
+      return { rows, rowCount };
+    },
+    withTransaction: (run) => run(client),
+  };
+  return client;
+}

@@ -1,0 +1,75 @@
+/**
+ * Errors as GraphQL has them, with what every error of this service says in `extensions`: code, hint, issues, request id.
+ * Nobody's SQL, and no text that PostGraphile wrote about itself, leaves the process.
+ * Next hop: `src/errors/codes.ts` for the codes, `src/postgres/errors.ts` for the database's own.
+ */
+import { GraphQLError } from "postgraphile/graphql";
+import { SvcError } from "../errors/svc-error.ts";
+
+/** An error that happened while a field was answered: its place stays, its words are those of a `SvcError`. */
+export function toGraphqlError(error: GraphQLError, reason: unknown): GraphQLError {
+  const known = reason instanceof SvcError ? reason : fromLibrary(error, reason);
+  return new GraphQLError(known.message, {
+    nodes: error.nodes,
+    path: error.path,
+    originalError: known,
+  });
+}
+
+/**
+ * What GraphQL itself has to say against variables and values is for the caller to read; it stems from no thrown error.
+ * Whatever else was thrown is ours to look at in the log.
+ */
+function fromLibrary(error: GraphQLError, reason: unknown): SvcError {
+  const isOwn = reason === error || reason instanceof GraphQLError;
+  if (isOwn && (error.originalError === undefined || error.originalError instanceof GraphQLError)) {
+    return new SvcError("VALIDATION_FAILED", error.message);
+  }
+  return new SvcError("INTERNAL", undefined, { cause: reason });
+}
+
+/** A refusal of the document as a whole. */
+export function invalidDocument(errors: readonly GraphQLError[], showSuggestions: boolean): InvalidDocument {
+  return new InvalidDocument(
+    errors.map(({ message, nodes, source, positions }) => {
+      const text = showSuggestions ? message : message.replace(/ Did you mean [^?]*\?/g, "");
+      return new GraphQLError(text, { nodes, source, positions });
+    }),
+  );
+}
+
+/** Several things that are wrong with one document. */
+export class InvalidDocument extends SvcError {
+  readonly errors: readonly GraphQLError[];
+
+  constructor(errors: readonly GraphQLError[]) {
+    super("VALIDATION_FAILED", errors[0]?.message);
+    this.errors = errors;
+  }
+}
+
+/** The `errors` of an answer. */
+export const describeErrors = (errors: readonly GraphQLError[], requestId: string) =>
+  errors.map((error) => describeError(error, error.originalError as SvcError | undefined, requestId));
+
+/** One entry of `errors`. @param known the reason (Default: the document is wrong) */
+function describeError({ message, locations, path }: GraphQLError, known: SvcError | undefined, requestId: string) {
+  return {
+    message,
+    ...(locations && { locations }),
+    ...(path && { path }),
+    extensions: {
+      code: known?.code ?? "VALIDATION_FAILED",
+      ...(known?.hint && { hint: known.hint }),
+      ...(known?.issues && { issues: known.issues }),
+      requestId,
+    },
+  };
+}
+
+/** The body that refuses a request before any of it was carried out. */
+export function refusal(error: SvcError, requestId: string): string {
+  const errors =
+    error instanceof InvalidDocument ? error.errors : [new GraphQLError(error.message, { originalError: error })];
+  return JSON.stringify({ errors: describeErrors(errors, requestId) });
+}

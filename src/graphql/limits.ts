@@ -1,0 +1,140 @@
+/**
+ * How large a document is: how deep, how many fields and other names it asks for, and how many rows it could read. Counts
+ * with fragments put in where they are spread, each worked out once, so that a document that unfolds to millions of fields
+ * costs no more than its text.
+ * Next hop: `documents.ts` holds documents against the limits before they are validated.
+ */
+import {
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  getNamedType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+  valueFromASTUntyped,
+} from "postgraphile/graphql";
+import { SvcError } from "../errors/svc-error.ts";
+
+export interface DocumentSize {
+  depth: number;
+  fields: number;
+  aliases: number;
+}
+
+type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
+
+const fragmentsOf = (document: DocumentNode): Fragments =>
+  new Map(
+    document.definitions.flatMap((node) => (node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node]] : [])),
+  );
+
+/**
+ * Measures an operation without looking at a schema.
+ *
+ * @throws SvcError VALIDATION_FAILED when fragments spread each other in a circle
+ */
+export function sizeOf(document: DocumentNode, operation: OperationDefinitionNode): DocumentSize {
+  const fragments = fragmentsOf(document);
+  const sizes = new Map<string, DocumentSize | null>();
+
+  const ofFragment = (name: string): DocumentSize => {
+    const known = sizes.get(name);
+    if (known) return known;
+    if (known === null) throw circle();
+    const fragment = fragments.get(name);
+    if (!fragment) return { depth: 0, fields: 0, aliases: 0 };
+    sizes.set(name, null); // under way
+    const size = ofSet(fragment.selectionSet);
+    sizes.set(name, size);
+    return size;
+  };
+  const ofSet = (set: SelectionSetNode | undefined): DocumentSize => {
+    const total = { depth: 0, fields: 0, aliases: 0 };
+    for (const selection of set?.selections ?? []) {
+      const isField = selection.kind === Kind.FIELD;
+      const inner =
+        selection.kind === Kind.FRAGMENT_SPREAD ? ofFragment(selection.name.value) : ofSet(selection.selectionSet);
+      // The schema is deep in itself, and `validate` knows how deep one may look into it.
+      const isSchema = isField && /^__(schema|type)$/.test(selection.name.value);
+      total.depth = Math.max(total.depth, isSchema ? 1 : inner.depth + (isField ? 1 : 0));
+      total.fields += inner.fields + (isField ? 1 : 0);
+      total.aliases += inner.aliases + (isField && selection.alias ? 1 : 0);
+    }
+    return total;
+  };
+  return ofSet(operation.selectionSet);
+}
+
+const circle = () => new SvcError("VALIDATION_FAILED", "Fragments spread each other in a circle.");
+
+/** What counting all rows of a connection stands for. */
+const costOfCount = 10;
+
+/**
+ * The most rows that a valid operation could read, each row and each count as one read or more.
+ *
+ * @param variables as the client sent them
+ */
+export function costOf(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+  variables: Readonly<Record<string, unknown>>,
+): number {
+  const fragments = fragmentsOf(document);
+  const costs = new Map<string, number>();
+  const defaults = new Map(
+    (operation.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
+      defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)]] : [],
+    ),
+  );
+  const root = schema.getRootType(operation.operation);
+  const values = { ...Object.fromEntries(defaults), ...variables };
+
+  const ofSet = (set: SelectionSetNode | undefined, type: GraphQLNamedType | null | undefined): number => {
+    let total = 0;
+    for (const selection of set?.selections ?? []) {
+      if (selection.kind === Kind.FIELD) {
+        total += isObjectType(type) ? ofField(selection, type) : 0;
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) total += ofSet(selection.selectionSet, type);
+      else total += ofFragment(selection.name.value, type);
+    }
+    return total;
+  };
+  const ofFragment = (name: string, type: GraphQLNamedType | null | undefined): number => {
+    const known = costs.get(name);
+    if (known !== undefined) return known;
+    const cost = ofSet(fragments.get(name)?.selectionSet, type);
+    costs.set(name, cost);
+    return cost;
+  };
+  const ofField = (node: FieldNode, type: GraphQLObjectType): number => {
+    const field = type.getFields()[node.name.value];
+    if (!field) return 0; // one of GraphQL's own, such as __typename
+    const isPart = /(Connection|Edge)$/.test(type.name); // of a page that has been counted
+    if (isPart && field.name === "totalCount") return costOfCount;
+    const inner = ofSet(node.selectionSet, getNamedType(field.type));
+    const page = field.extensions.svcPage as { byDefault: number; most: number } | undefined;
+    if (page) return pageSize(node, page, values) * (1 + inner);
+    return isPart ? inner : inner + (node.selectionSet || type === root ? 1 : 0);
+  };
+  return ofSet(operation.selectionSet, root);
+}
+
+/** Rows on the page that a field asks for. */
+function pageSize(
+  { arguments: args = [] }: FieldNode,
+  { byDefault, most }: { byDefault: number; most: number },
+  variables: Readonly<Record<string, unknown>>,
+): number {
+  const given = args
+    .filter(({ name }) => name.value === "first" || name.value === "last")
+    .map(({ value }) => valueFromASTUntyped(value, variables))
+    .filter((value) => typeof value === "number");
+  return Math.min(given.length > 0 ? Math.max(...given, 0) : byDefault, most);
+}

@@ -1,0 +1,40 @@
+/** Names in GraphQL: after the prefix of `createCrud`, its columns' properties, and the labels of enums. */
+import type { ExposedTable } from "./exposed.ts";
+
+/** PostGraphile's own ways with words. */
+export type Words = GraphileBuild.Inflection;
+
+/** Names that GraphQL and PostGraphile have for themselves. */
+const taken =
+  /^(Query|Mutation|Subscription|Node|Cursor|PageInfo|Int|Float|String|Boolean|ID|JSON|UUID|Big\w+|Date\w*|Time\w*|Interval\w*)$/;
+const endings = /(Input|Patch|Connection|Edge|Condition|OrderBy)$/;
+
+/** @returns for example `Note` for the prefix `notes` */
+export function typeName(words: Words, { crud }: ExposedTable): string {
+  const name = words.upperCamelCase(words.singularize(crud.prefix));
+  return taken.test(name) || endings.test(name) ? `${name}Row` : name;
+}
+
+/** @returns for example `notes`; `allSheep` where one and many have the same name */
+export function listName(words: Words, table: ExposedTable): string {
+  const many = words.camelCase(words.pluralize(table.crud.prefix));
+  return many === rowName(words, table) ? words.camelCase(`all-${many}`) : many;
+}
+
+/** @returns for example `note` */
+export const rowName = (words: Words, table: ExposedTable) => words.camelCase(typeName(words, table));
+
+/**
+ * A label that is no name has its other characters replaced, by their codes where that would give two labels one name.
+ *
+ * @returns for example `it_s_complicated`
+ */
+export function enumValueName(label: string, labels: readonly string[]): string {
+  const plain = (text: string) => asName(text.replace(/\W/g, "_"));
+  const isAlone = labels.every((other) => other === label || plain(other) !== plain(label));
+  if (isAlone) return plain(label);
+  return asName(label.replace(/\W/gu, (sign) => `_${sign.codePointAt(0)?.toString(16)}_`));
+}
+
+const asName = (text: string) =>
+  /^([A-Za-z]|_(?!_))/.test(text) && !/^(true|false|null)$/.test(text) ? text : `V_${text}`;

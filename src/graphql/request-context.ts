@@ -1,0 +1,17 @@
+/** What the plans of one request read: who asks, and the one connection that they ask with. */
+import type { WithPgClient } from "postgraphile/@dataplan/pg";
+import type { Session } from "../auth/session.ts";
+
+export interface RequestContext {
+  session: Session | null;
+  /** Nothing to set: the transaction has its identity before any statement of a plan. */
+  pgSettings: null;
+  withPgClient: WithPgClient;
+  /**
+   * Runs a generated mutation in the request's transaction.
+   *
+   * @param name of the procedure, for example `notes.create`
+   * @returns the id of its row. @throws SvcError as the procedure
+   */
+  write(name: string, input: unknown): Promise<string | number>;
+}

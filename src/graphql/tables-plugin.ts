@@ -1,0 +1,228 @@
+/**
+ * Reading: cuts what PostGraphile would show down to the exposed tables and columns, calls them by the names that
+ * applications know, and keeps every read to what the generated list would give: no soft-deleted rows, no callers without
+ * a session where one is needed, pages of the same size in the same order.
+ * Next hop: `preset.ts` lists the plugins, PostGraphile writes the SQL, the policies of the tables decide about the rows.
+ */
+import type {} from "postgraphile";
+import { type PgCodec, type PgResourceOptions, type PgSelectStep, TYPES } from "postgraphile/@dataplan/pg";
+import { type ConnectionStep, context, type FieldArgs, lambda, type Step } from "postgraphile/grafast";
+import { sql } from "postgraphile/pg-sql2";
+import { SvcError } from "../errors/svc-error.ts";
+import { type Exposed, type ExposedTable, keyOf } from "./exposed.ts";
+import { enumValueName, listName, rowName, typeName } from "./names.ts";
+import type { RequestContext } from "./request-context.ts";
+
+/** Behaviours that turn everything off. PostGraphile insists that those before are among them. */
+const nothing = (behavior: string) => [behavior, "-*"] as never;
+
+export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
+  const find = (place: { extensions?: Partial<{ pg: { schemaName: string; name: string } }> } | null | undefined) => {
+    const pg = place?.extensions?.pg;
+    return pg && exposed.get(keyOf(pg.schemaName, pg.name));
+  };
+  const columnOf = (codec: PgCodec, attributeName: string) => find(codec)?.columns.get(attributeName);
+  return {
+    name: "SvcTablesPlugin",
+    version: "0.0.0",
+    inflection: {
+      replace: {
+        _attributeName: (previous, _options, details) =>
+          columnOf(details.codec, details.attributeName)?.field ?? previous?.(details) ?? details.attributeName,
+        attribute(previous, _options, details) {
+          return columnOf(details.codec, details.attributeName)?.field ?? previous?.(details) ?? details.attributeName;
+        },
+        tableType(previous, _options, codec) {
+          const table = find(codec);
+          return table ? typeName(this, table) : (previous?.(codec) ?? "");
+        },
+        allRowsConnection(previous, _options, resource) {
+          const table = find(resource);
+          return table ? listName(this, table) : (previous?.(resource) ?? "");
+        },
+        enumValue: (_previous, _options, value, codec) =>
+          enumValueName(
+            value,
+            codec.values.map(({ value: label }) => label),
+          ),
+        rowByUnique(previous, _options, details) {
+          const table = find(details.resource);
+          return table ? rowName(this, table) : (previous?.(details) ?? "");
+        },
+      },
+    },
+    gather: {
+      namespace: "svcTables",
+      hooks: {
+        // A type that it does not know has no place in GraphQL, and is nothing to warn of at every start.
+        pgCodecs_findPgCodec(_info: unknown, event: { pgCodec: PgCodec | null; pgType: { typname: string } }) {
+          event.pgCodec ??= /^_?(vector|halfvec|sparsevec)$/.test(event.pgType.typname) ? TYPES.void : null;
+        },
+        pgTables_PgResourceOptions(_info: unknown, { resourceOptions }: { resourceOptions: PgResourceOptions }) {
+          const table = find(resourceOptions);
+          if (table) resourceOptions.selectAuth = ($select) => guard($select as PgSelectStep, table);
+        },
+      },
+    } as never, // its types want a cache and a state, which this has not
+    schema: {
+      behaviorRegistry: {
+        // PostGraphile asks for it without having declared it, and warns of that.
+        add: {
+          "resource:connection:backwards": { description: "pages from the end", entities: ["pgResource"] },
+        } as never,
+      },
+      entityBehavior: {
+        pgCodec: {
+          override: {
+            provides: ["svc"] as never,
+            callback(behavior, codec) {
+              if (!codec.attributes) return behavior as never;
+              const table = find(codec);
+              if (!table) return nothing(behavior);
+              return [behavior, ...(table.crud.count === "exact" ? [] : ["-totalCount"])] as never;
+            },
+          },
+        },
+        pgResource: {
+          override: {
+            provides: ["svc"] as never,
+            callback(behavior, resource) {
+              const table = find(resource);
+              if (!table) return nothing(behavior);
+              return [
+                behavior,
+                "-list",
+                "-query:resource:list",
+                ...(table.offers("list") ? [] : ["-connection", "-query:resource:connection"]),
+              ] as never;
+            },
+          },
+        },
+        pgResourceUnique: {
+          override: {
+            provides: ["svc"] as never,
+            callback(behavior, [resource, unique]) {
+              const table = find(resource);
+              const isId = unique.attributes.length === 1 && unique.attributes[0] === table?.crud.id.name;
+              return (table?.offers("get") && isId ? behavior : nothing(behavior)) as never;
+            },
+          },
+        },
+        pgCodecRelation: {
+          override: {
+            provides: ["svc"] as never,
+            callback(behavior, relation) {
+              const [local, remote] = [find(relation.localCodec), find(relation.remoteResource)];
+              const areShown = (table: ExposedTable | undefined, names: readonly string[]) =>
+                names.every((name) => table?.columns.has(name));
+              const isShown =
+                areShown(local, relation.localAttributes) &&
+                areShown(remote, relation.remoteAttributes) &&
+                remote?.offers(relation.isUnique ? "get" : "list");
+              return (isShown ? [behavior, "-list", "-resource:list"] : nothing(behavior)) as never;
+            },
+          },
+        },
+        pgCodecAttribute: {
+          override: {
+            provides: ["svc"] as never,
+            callback(behavior, [codec, attributeName]) {
+              if (!find(codec)) return behavior as never;
+              const column = columnOf(codec, attributeName);
+              if (!column) return nothing(behavior);
+              return [
+                behavior,
+                "-attribute:base",
+                ...(column.canFilter ? [] : ["-attribute:filterBy", "-condition:attribute:filterBy"]),
+                ...(column.canWrite
+                  ? ["attribute:insert", "attribute:update"]
+                  : ["-attribute:insert", "-attribute:update"]),
+              ] as never;
+            },
+          },
+        },
+      },
+      hooks: {
+        GraphQLObjectType_fields_field(field, _build, { scope }) {
+          const table = find(scope.pgFieldResource);
+          if (!scope.isPgFieldConnection || !table) return field;
+          const { plan } = field;
+          return {
+            ...field,
+            extensions: { ...field.extensions, svcPage: { byDefault: table.crud.defaultLimit, most: table.maxLimit } },
+            plan($parent: Step, fieldArgs: FieldArgs, info: never) {
+              const $connection = plan?.($parent as never, fieldArgs as never, info) as Connection;
+              return limitPage($connection, fieldArgs, table);
+            },
+          } as never;
+        },
+        GraphQLObjectType_fields_field_args(args, build, { scope }) {
+          const table = find(scope.pgFieldResource);
+          if (!scope.isPgFieldConnection || !table) return args;
+          const { first, last, orderBy, ...others } = args;
+          const order = build.getTypeByName(build.inflection.orderByType(typeName(build.inflection, table)));
+          const values = order && "getValues" in order ? order.getValues() : [];
+          const byDefault = defaultOrder(table).map((name) => build.inflection.constantCase(name));
+          const known = byDefault.map((name) => values.find((value) => value.name === name));
+          return {
+            // What `limitPage` reads, they do not apply themselves.
+            ...(first && { first: { ...first, applyPlan: undefined, defaultValue: undefined } }),
+            ...(last && { last: { ...last, applyPlan: undefined } }),
+            ...others,
+            ...(orderBy && {
+              orderBy: {
+                ...orderBy,
+                ...(known.every(Boolean) && { defaultValue: known.map((value) => value?.value) }),
+              },
+            }),
+          } as never;
+        },
+      },
+    },
+  };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: of whatever items
+type Connection = ConnectionStep<any>;
+
+/** The generated list's: newest first, or by id. */
+function defaultOrder({ columns }: ExposedTable): string[] {
+  const fields = [...columns.values()].map(({ field }) => field);
+  return [...(fields.includes("createdAt") ? ["createdAt-desc"] : []), "id-desc"];
+}
+
+/** What holds wherever rows of the table are read, by whatever way the query comes to them. */
+function guard($select: PgSelectStep, { crud, anonymous }: ExposedTable): void {
+  const { softDelete } = crud;
+  if (softDelete) {
+    const column = sql`${$select.alias}.${sql.identifier(softDelete.name)}`;
+    $select.where(softDelete.kind === "boolean" ? sql`${column} is not true` : sql`${column} is null`);
+  }
+  if (anonymous) return;
+  const $session = (context() as unknown as { get(key: keyof RequestContext): Step<RequestContext["session"]> }).get(
+    "session",
+  );
+  const $allowed = lambda($session, (session) => {
+    if (!session) throw new SvcError("UNAUTHORIZED");
+    return true;
+  });
+  // As a value of the statement, it is asked for even where PostGraphile makes one statement of two.
+  $select.where(sql`${$select.placeholder($allowed, TYPES.boolean)}`);
+}
+
+/** Pages as the generated list has them: of its default size unless the caller says, never of more rows than it allows. */
+function limitPage($connection: Connection, fieldArgs: FieldArgs, { crud, maxLimit }: ExposedTable): Connection {
+  const clamp = (value: unknown) => {
+    if (value === null || value === undefined) return null;
+    if (Number(value) < 0) throw new SvcError("VALIDATION_FAILED", "A page cannot have fewer than 0 rows.");
+    return Math.min(Number(value), maxLimit);
+  };
+  const [$first, $last] = [fieldArgs.getRaw("first"), fieldArgs.getRaw("last")];
+  $connection.setFirst(
+    lambda([$first, $last], ([first, last]) =>
+      clamp(first ?? (last === null || last === undefined ? crud.defaultLimit : null)),
+    ),
+  );
+  $connection.setLast(lambda($last, clamp));
+  return $connection;
+}

@@ -1,0 +1,129 @@
+/**
+ * Writing: one field for each `create`, `update` and `remove` that `createCrud` offers. A field runs that very procedure,
+ * its checks and hooks and its SQL function, and then reads the row back for whoever asked.
+ * Next hop: `engine.ts` gives `write`, which calls `invokeWithin` of `src/context/invoke.ts`.
+ */
+import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
+import { context, type FieldArgs, lambda, type Step, sideEffect } from "postgraphile/grafast";
+import type { GraphQLFieldConfigArgumentMap, GraphQLInputType, GraphQLOutputType } from "postgraphile/graphql";
+import { type Exposed, type ExposedTable, keyOf } from "./exposed.ts";
+import { typeName } from "./names.ts";
+import type { RequestContext } from "./request-context.ts";
+
+const verbs = ["create", "update", "remove"] as const;
+type Verb = (typeof verbs)[number];
+
+export function writesPlugin(exposed: Exposed): GraphileConfig.Plugin {
+  return {
+    name: "SvcWritesPlugin",
+    version: "0.0.0",
+    after: ["PgTablesPlugin"],
+    schema: {
+      hooks: {
+        GraphQLObjectType_fields(fields, build, { scope, fieldWithHooks }) {
+          if (!scope.isRootMutation) return fields;
+          let all = fields;
+          for (const resource of Object.values(build.pgResources)) {
+            const pg = resource.extensions?.pg as { schemaName: string; name: string } | undefined;
+            const table = pg && exposed.get(keyOf(pg.schemaName, pg.name));
+            if (!table || resource.parameters || !resource.codec.attributes) continue;
+            for (const verb of verbs) {
+              const shape = table.offers(verb) && shapeOf(build, resource as Table, table, verb);
+              if (!shape) continue;
+              const fieldName = build.inflection.camelCase(`${verb}-${typeName(build.inflection, table)}`);
+              const field = fieldWithHooks({ fieldName }, () => ({
+                ...shape,
+                description: descriptions[verb],
+                plan: plan(resource as Table, table, verb) as never,
+              }));
+              all = build.extend(all, { [fieldName]: field }, `Adding ${fieldName}`);
+            }
+          }
+          return all;
+        },
+      },
+    },
+  };
+}
+
+type Table = PgResource<string, PgCodecWithAttributes>;
+
+const descriptions: Record<Verb, string> = {
+  create: "Adds a row. Answers with it, or with null when the caller may not see it.",
+  update: "Changes the columns that are given. Answers with the row, or with null when the caller no longer sees it.",
+  remove: "Removes a row. Answers with its id.",
+};
+
+/** The type of a write's field and its arguments; null where nothing could be said with them. */
+function shapeOf(build: GraphileBuild.Build, resource: Table, table: ExposedTable, verb: Verb) {
+  const { GraphQLNonNull } = build.graphql;
+  const name = typeName(build.inflection, table);
+  const idCodec = resource.codec.attributes[table.crud.id.name]?.codec;
+  if (!idCodec) return null;
+  const idInput = build.getGraphQLTypeByPgCodec(idCodec, "input") as GraphQLInputType | undefined;
+  const idOutput = build.getGraphQLTypeByPgCodec(idCodec, "output") as GraphQLOutputType | undefined;
+  const type = (verb === "remove" ? idOutput : build.getTypeByName(name)) as GraphQLOutputType | undefined;
+  if (!idInput || !type) return null;
+
+  const id = { type: new GraphQLNonNull(idInput) };
+  const typed = (typeOf: string) => {
+    const input = build.getTypeByName(typeOf) as GraphQLInputType | undefined;
+    return input && { type: new GraphQLNonNull(input) };
+  };
+  const args: GraphQLFieldConfigArgumentMap = {};
+  if (verb !== "create") args.id = id;
+  const canWrite = [...table.columns.values()].some((column) => column.canWrite);
+  if (verb === "create" && canWrite) {
+    const input = typed(build.inflection.inputType(name));
+    if (!input) return null;
+    args.input = input;
+  }
+  if (verb === "update") {
+    const patch = canWrite && typed(build.inflection.patchType(name));
+    if (!patch) return null;
+    args.patch = patch;
+    if (table.crud.columns.some(({ property }) => property === "updatedAt")) {
+      args.ifUnmodifiedSince = {
+        type: build.graphql.GraphQLString,
+        description: "Refuses with CONFLICT when the row was changed after this time, in ISO 8601.",
+      };
+    }
+  }
+  return { type, args };
+}
+
+function plan(resource: Table, { crud }: ExposedTable, verb: Verb) {
+  const procedure = `${crud.prefix}.${verb}`;
+  return (_$root: Step, fieldArgs: FieldArgs) => {
+    const $write = (context() as unknown as { get(key: "write"): Step<RequestContext["write"]> }).get("write");
+    const $args = [$write, ...inputs[verb].map((name) => fieldArgs.getRaw(name))] as const;
+    const $id = sideEffect($args, ([write, ...given]) =>
+      (write as RequestContext["write"])(procedure, inputOf(verb, given)),
+    );
+    if (verb === "remove") return lambda($id, (id) => id);
+    return resource.get({ [crud.id.name]: $id } as never);
+  };
+}
+
+const inputs: Record<Verb, readonly string[]> = {
+  create: ["input"],
+  update: ["id", "patch", "ifUnmodifiedSince"],
+  remove: ["id"],
+};
+
+/** What the procedure takes by its own name. */
+function inputOf(verb: Verb, given: readonly unknown[]): unknown {
+  const [first, patch, ifUnmodifiedSince] = given;
+  if (verb === "create") return wire(first ?? {});
+  if (verb === "remove") return { id: first };
+  return { ...wire(patch), id: first, ifUnmodifiedSince };
+}
+
+/** GraphQL has taken bytes for bytes; by name they come as base64. */
+const wire = (row: unknown): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(row as object).map(([field, value]) => [
+      field,
+      value instanceof Uint8Array ? Buffer.from(value).toString("base64") : value,
+    ]),
+  );

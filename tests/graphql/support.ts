@@ -1,0 +1,23 @@
+/** Asks GraphQL as a user, over HTTP. */
+import type { Answer, TestService, User } from "../support/service.ts";
+
+export interface GraphqlAnswer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: of many shapes
+  data: any;
+  // biome-ignore lint/suspicious/noExplicitAny: of many shapes
+  errors: any[];
+  headers: Headers;
+}
+
+export const asker =
+  (app: TestService) =>
+  async (user: User | null, query: string, variables?: Record<string, unknown>): Promise<GraphqlAnswer> =>
+    parts(await app.post("/api/graphql", { query, variables }, user));
+
+export const parts = ({ status, body, headers }: Answer): GraphqlAnswer => ({
+  status,
+  data: body.data,
+  errors: body.errors ?? [],
+  headers,
+});
