@@ -140,7 +140,6 @@ function merge(written: FileSettings, set: Environment, cwd: string) {
   const { storage, codegen, webDir, openapi } = written;
   const { DATABASE_URL: url, GOOGLE_CLIENT_ID: clientId, GOOGLE_CLIENT_SECRET: clientSecret } = set;
   const { GOOGLE_ISSUER: issuer } = set;
-  const production = set.NODE_ENV === "production";
   return {
     ...written,
     production,
