@@ -99,6 +99,7 @@ async function latency(svc: Contestant, url: string, admin: pg.Client, token: st
     changed: nothing,
     truncated: nothing,
     said: nothing,
+    traced: nothing,
     ended: nothing,
     lost: nothing,
   };

@@ -1705,6 +1705,25 @@ $function$
 execute: svc_request
 comment: Cancels a run of the current user: accepted, ended or unknown.
 
+-- function svc.carry_trace(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.carry_trace(traceparent text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if traceparent !~ '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$' then
+    return '';
+  end if;
+  execute format('set local svc.traceparent = %L', traceparent);
+  perform pg_catalog.pg_logical_emit_message(true, 'svc_trace', traceparent);
+  return traceparent;
+end
+$function$
+execute: svc_request, svc_system
+comment: Marks the transaction with a W3C traceparent, for the jobs it enqueues and the readers of its changes.
+
 -- function svc.count_rows(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.count_rows(target text, condition text, mode text)
  RETURNS bigint
@@ -3149,7 +3168,8 @@ begin
   values (caller, recording, start_transcription.model)
   returning id into transcription;
   perform graphile_worker.add_job(
-    identifier => 'transcribe', payload => json_build_object('id', transcription), max_attempts => 5);
+    identifier => 'transcribe', max_attempts => 5,
+    payload => json_build_object('id', transcription, 'trace', svc_private.current_trace()));
   return transcription;
 end
 $function$
@@ -3220,7 +3240,8 @@ AS $function$
   select j.id
     from graphile_worker.add_job(
       identifier => 'procedure',
-      payload => json_build_object('procedure', procedure, 'args', args, 'caller', caller, 'requestId', request_id),
+      payload => json_build_object('procedure', procedure, 'args', args, 'caller', caller, 'requestId', request_id,
+        'trace', svc_private.current_trace()),
       run_at => due,
       max_attempts => 10
     ) j
@@ -3485,6 +3506,18 @@ begin
 end
 $function$
 comment: Ends a locked run as completed, failed or cancelled.
+
+-- function svc_private.current_trace(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.current_trace()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select nullif(pg_catalog.current_setting('svc.traceparent', true), '')
+$function$
+execute: svc_system
+comment: The W3C traceparent of this transaction, or null.
 
 -- function svc_private.database_facts(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.database_facts()
@@ -5512,7 +5545,7 @@ AS $function$
 begin
   perform graphile_worker.add_job(
     identifier => 'workflow',
-    payload => json_build_object('runId', wake_run.run_id),
+    payload => json_build_object('runId', wake_run.run_id, 'trace', svc_private.current_trace()),
     run_at => due,
     max_attempts => 1000,
     job_key => 'workflow:' || wake_run.run_id

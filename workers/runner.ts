@@ -12,7 +12,9 @@ import type { EffectiveConfig } from "../src/define/config.ts";
 import { createPools, type PoolUrls } from "../src/postgres/pools.ts";
 import type { LoadedApp } from "../src/service/load-app.ts";
 import { createRuntime } from "../src/service/runtime.ts";
+import { activeSpan, type Tracing } from "../src/telemetry/span.ts";
 import { startCrontab } from "./crontab.ts";
+import { inJobSpan } from "./job-span.ts";
 import { createQueuePool } from "./queue-pool.ts";
 import { startRescue } from "./rescue.ts";
 import type { RunningJob, Task, TaskServices } from "./task.ts";
@@ -43,6 +45,8 @@ export interface WorkerOptions {
   rescueEveryMs?: number;
   /** In milliseconds after a restart of PostgreSQL in which nobody is taken for dead. (Default: 10000) */
   graceAfterRestartMs?: number;
+  /** Where spans go; closed by whoever opened it. (Default: there are none) */
+  tracing?: Tracing | undefined;
 }
 
 export interface Worker {
@@ -59,7 +63,8 @@ export function startWorker(options: WorkerOptions): Worker {
   const { app, config, concurrency = defaultConcurrency } = options;
   const log = options.log.child({ component: "worker" });
   const chosen = choose(options.queues);
-  const settings = { ...config.pool, ...config.limits, request: concurrency + 1, system: concurrency + 2, auth: 1 };
+  const sizes = { request: concurrency + 1, system: concurrency + 2, auth: 1 };
+  const settings = { ...config.pool, ...config.limits, ...sizes, traced: options.tracing !== undefined };
   const pools = createPools(options.urls, settings, log);
   const direct = options.urls.queue ?? options.urls.system;
   const queue = createQueuePool(direct, settings, log);
@@ -97,7 +102,9 @@ export function startWorker(options: WorkerOptions): Worker {
     for (const task of chosen) {
       list[task.kind] = (payload, helpers) => {
         running.add(helpers.job.id);
-        return runJob(task, payload, helpers, pool.id, services)
+        return inJobSpan(options.tracing, task.kind, payload, helpers.job, () =>
+          runJob(task, payload, helpers, pool.id, services),
+        )
           .catch((error) => {
             // Given back, and so nobody's business here: the library is not to look for a pool that is closed.
             if (abandoned) return new Promise<never>(() => {});
@@ -207,8 +214,15 @@ export async function runJob(
     },
     async finishWith({ name, text, values }) {
       const { length } = values;
-      const both = `select ${text}, svc.finish_job($${length + 1}, $${length + 2})`;
-      await services.runtime.systemPool.query({ name, text: both, values: [...values, row.id, worker] });
+      const span = activeSpan();
+      const trace = span?.sampled ? [span.traceparent] : [];
+      const first = trace.length > 0 ? `svc.carry_trace($${length + 3}), ` : "";
+      const both = `select ${first}${text}, svc.finish_job($${length + 1}, $${length + 2})`;
+      await services.runtime.systemPool.query({
+        name: first ? `${name}+trace` : name,
+        text: both,
+        values: [...values, row.id, worker, ...trace],
+      });
       finished = true;
     },
   };

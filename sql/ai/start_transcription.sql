@@ -28,7 +28,8 @@ begin
   values (caller, recording, start_transcription.model)
   returning id into transcription;
   perform graphile_worker.add_job(
-    identifier => 'transcribe', payload => json_build_object('id', transcription), max_attempts => 5);
+    identifier => 'transcribe', max_attempts => 5,
+    payload => json_build_object('id', transcription, 'trace', svc_private.current_trace()));
   return transcription;
 end
 $$;

@@ -15,7 +15,8 @@ as $$
   select j.id
     from graphile_worker.add_job(
       identifier => 'procedure',
-      payload => json_build_object('procedure', procedure, 'args', args, 'caller', caller, 'requestId', request_id),
+      payload => json_build_object('procedure', procedure, 'args', args, 'caller', caller, 'requestId', request_id,
+        'trace', svc_private.current_trace()),
       run_at => due,
       max_attempts => 10
     ) j

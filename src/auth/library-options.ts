@@ -80,6 +80,8 @@ export function libraryOptions(
     },
     rateLimit: { ...wanted.rateLimit, modelName: "rate_limit", fields: { lastRequest: "last_request" } },
     advanced: fixedAdvanced(wanted.advanced ?? {}, surroundings),
+    // Its own spans record the messages of errors, which may quote what nobody should see. Ours are src/telemetry/.
+    experimental: { ...wanted.experimental, instrumentation: { enabled: false } },
     // An error that the library has no answer for is ours to log and to answer.
     onAPIError: { throw: true },
     plugins: [...pluginsInSnakeCase(wanted.plugins ?? []), secondFactorRules],

@@ -7,6 +7,8 @@ import { loadApp } from "../service/load-app.ts";
 import { createLog } from "../service/log.ts";
 import { prettyLog } from "../service/pretty-log.ts";
 import { startService } from "../service/service.ts";
+import type { Tracing } from "../telemetry/span.ts";
+import { openTracing } from "../telemetry/tracing.ts";
 import { cwdArgument, isPart, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
 import { refusePending } from "./pending.ts";
 import { readSecrets } from "./secrets.ts";
@@ -31,18 +33,20 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean): Pro
   }
   const app = await loadApp(config);
   const cluster = await openDatabase(config);
+  let tracing: Tracing | undefined;
   try {
     const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
     if (config.database) await refusePending(target);
     else await migrateOwn(target);
 
     const secrets = await readSecrets(config);
-    const log = createLog(config.logLevel, process.stdout.isTTY ? prettyLog(process.stdout) : undefined);
-    const service = await startService({ app, config, urls: cluster.urls, secrets, log, allowDrift });
+    tracing = await openTracing(config.otel);
+    const log = createLog(config.logLevel, process.stdout.isTTY ? prettyLog(process.stdout) : undefined, !!tracing);
+    const service = await startService({ app, config, urls: cluster.urls, secrets, log, allowDrift, tracing });
     // Nobody else would run jobs on a cluster that belongs to this process.
     const worker =
       withWorker || !config.database
-        ? await startOwnWorker({ app, config, urls: cluster.urls, secrets, log })
+        ? await startOwnWorker({ app, config, urls: cluster.urls, secrets, log, tracing })
         : undefined;
     say(`\n  Ready: ${config.auth.url ?? service.url}\n`);
     process.send?.("ready"); // to `svc dev`
@@ -51,6 +55,7 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean): Pro
     if (!isPart) say(`${signal}: finishing what is in flight`);
     await Promise.all([service.stop(), worker?.stop()]);
   } finally {
+    await tracing?.close();
     await cluster.stop();
   }
 }

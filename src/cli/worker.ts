@@ -8,6 +8,8 @@ import { DefinitionError } from "../define/definition-error.ts";
 import { loadApp } from "../service/load-app.ts";
 import { createLog } from "../service/log.ts";
 import { prettyLog } from "../service/pretty-log.ts";
+import type { Tracing } from "../telemetry/span.ts";
+import { openTracing } from "../telemetry/tracing.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
 import { refusePending } from "./pending.ts";
 import { readSecrets } from "./secrets.ts";
@@ -33,10 +35,12 @@ async function work(cwd: string, concurrency: number, queues: string[] | undefin
   const config = await readConfig(cwd);
   const app = await loadApp(config);
   const cluster = await openDatabase(config);
+  let tracing: Tracing | undefined;
   try {
     await refusePending({ adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd });
     const secrets = await readSecrets(config);
-    const log = createLog(config.logLevel, process.stdout.isTTY ? prettyLog(process.stdout) : undefined);
+    tracing = await openTracing(config.otel);
+    const log = createLog(config.logLevel, process.stdout.isTTY ? prettyLog(process.stdout) : undefined, !!tracing);
     const worker = startWorker({
       app,
       config,
@@ -44,6 +48,7 @@ async function work(cwd: string, concurrency: number, queues: string[] | undefin
       secrets,
       log,
       concurrency,
+      tracing,
       ...(queues && { queues }),
     });
     await worker.ready;
@@ -52,6 +57,7 @@ async function work(cwd: string, concurrency: number, queues: string[] | undefin
     say(`${signal}: finishing the jobs that run`);
     await worker.stop();
   } finally {
+    await tracing?.close();
     await cluster.stop();
   }
 }

@@ -6,6 +6,7 @@
 import { byNearness } from "../define/nearest.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
+import { sendingJob } from "../telemetry/jobs.ts";
 import { jobArguments } from "./job-arguments.ts";
 import type { Unawaited } from "./unawaited.ts";
 
@@ -99,7 +100,8 @@ export class CallScheduler implements ContextScheduler {
     const { internals, requestId } = this.#options;
     this.#refuseInQuery();
     if (!internals.has(name)) throw unknownName(name, internals.list());
-    return String(await this.#ask("enqueue", [name, jobArguments(name, args), delay, at, requestId]));
+    const values = [name, jobArguments(name, args), delay, at, requestId];
+    return sendingJob(name, async () => String(await this.#ask("enqueue", values)));
   }
 
   async #ask<T>(what: "enqueue" | "cancel", values: unknown[]): Promise<T> {

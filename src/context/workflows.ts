@@ -10,6 +10,7 @@ import { isUuid } from "../define/uuid.ts";
 import type { Workflow, WorkflowDefinition, Workflows } from "../define/workflow.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
+import { sendingJob } from "../telemetry/jobs.ts";
 import { encodeValue } from "../workflows/encoding.ts";
 import {
   readRun,
@@ -89,14 +90,16 @@ export class CallWorkflows implements ContextWorkflows {
       if (idempotencyKey !== null && (typeof idempotencyKey !== "string" || !/^.{1,200}$/s.test(idempotencyKey))) {
         throw mistake("idempotencyKey is a text of 1 to 200 characters.");
       }
-      const id = await this.#ask(this.#options.system ? "svc_private.start_system_workflow" : "svc.start_workflow", [
+      const start = this.#options.system ? "svc_private.start_system_workflow" : "svc.start_workflow";
+      const values = [
         name,
         definition.version,
         await argumentsOf(definition.args, args),
         idempotencyKey,
         definition.maxDuration === null ? null : `${definition.maxDuration} milliseconds`,
         definition.concurrency,
-      ]);
+      ];
+      const id = await sendingJob(name, () => this.#ask(start, values));
       return { id };
     });
   }

@@ -3,13 +3,14 @@
  * ordered list. Each entry is one file of this folder, or a neighbour's router.
  * Next hop: `procedures.ts` for calls by name, `../storage/route.ts` for files, `routes.ts` for the application's own paths.
  */
-import type { IncomingMessage, RequestListener } from "node:http";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import express, { type Router } from "express";
 import type { Logger } from "pino";
 import type { Api } from "../define/api.ts";
 import { isGraphqlPath } from "../graphql/endpoint.ts";
 import { isFilePath } from "../storage/route.ts";
 import { isUploadPath } from "../storage/upload-route.ts";
+import type { Tracing } from "../telemetry/span.ts";
 import { createCors } from "./cors.ts";
 import { notFound, renderError, sendError } from "./errors.ts";
 import { standingHeaders } from "./exchange.ts";
@@ -35,6 +36,8 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   requests: RequestLimits;
   log: Logger;
   metrics: Metrics;
+  /** undefined while it is off. */
+  tracing: Tracing | undefined;
   readiness: Readiness;
   /** null: the API is not described. */
   openapi: OpenApiEndpoints | null;
@@ -51,7 +54,7 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
 export function createApp(options: AppOptions): RequestListener {
   const { procedures } = options.api["~svc"];
   const transport = { ...options, procedures };
-  const observe = observer(options.log, options.metrics, standingHeaders(options.origins));
+  const observe = observer(options.log, options.metrics, standingHeaders(options.origins), options.tracing);
   const query = procedureEndpoint(transport, "query");
   const mutation = procedureEndpoint(transport, "mutation");
   const calls = new Map<string, Endpoint>([
@@ -70,17 +73,23 @@ export function createApp(options: AppOptions): RequestListener {
   // Calls by name and stored files are nearly all of the traffic. Known paths need no router, and Express would cost as
   // much as reading, checking and answering such a call (docs/adr/0004-calls-before-express.md).
   return (request, response) => {
-    observe(request, response);
+    const { span } = observe(request, response);
+    if (span) span.within(() => handle(request, response));
+    else handle(request, response);
+  };
+
+  function handle(request: IncomingMessage, response: ServerResponse): void {
     if (cors(request, response)) return;
     try {
       if (!probes.has(pathOf(request.url ?? ""))) options.requests.countAddress(request);
     } catch (error) {
-      return sendError(response, error);
+      sendError(response, error);
+      return;
     }
     const endpoint = endpointOf(request);
-    if (!endpoint) return app(request, response);
-    endpoint(request, response).catch((error) => sendError(response, error));
-  };
+    if (!endpoint) app(request, response);
+    else endpoint(request, response).catch((error) => sendError(response, error));
+  }
 
   function endpointOf({ method, url = "" }: IncomingMessage): Endpoint | undefined {
     const path = pathOf(url);

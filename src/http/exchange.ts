@@ -3,6 +3,7 @@
  * Written by `observe.ts`, filled in by the endpoints, read by the log, the metrics and error bodies.
  */
 import type { ServerResponse } from "node:http";
+import type { Span } from "../telemetry/span.ts";
 import type { OriginPolicy } from "./origin-policy.ts";
 
 export interface Exchange {
@@ -13,6 +14,10 @@ export interface Exchange {
   headers: Record<string, string>;
   /** What went wrong, for the log line. */
   error?: unknown;
+  /** Who called, when they had signed in. */
+  userId?: string;
+  /** While tracing is on. */
+  span?: Span;
 }
 
 const exchanges = new WeakMap<ServerResponse, Exchange>();

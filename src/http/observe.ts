@@ -4,15 +4,23 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { Logger } from "pino";
 import { SvcError } from "../errors/svc-error.ts";
-import { exchangeOf, startExchange } from "./exchange.ts";
+import { type Tracing, traceFields } from "../telemetry/span.ts";
+import { type Exchange, exchangeOf, startExchange } from "./exchange.ts";
 import type { Metrics } from "./metrics.ts";
+import { endRequestSpan, startRequestSpan } from "./request-span.ts";
 
 const acceptableId = /^[\w.:-]{1,128}$/;
 
 /** Begins the exchange; what follows when it is over is arranged here too. */
-export type Observe = (request: IncomingMessage, response: ServerResponse) => void;
+export type Observe = (request: IncomingMessage, response: ServerResponse) => Exchange;
 
-export function observer(log: Logger, metrics: Metrics, standing: Readonly<Record<string, string>>): Observe {
+/** @param tracing undefined while it is off */
+export function observer(
+  log: Logger,
+  metrics: Metrics,
+  standing: Readonly<Record<string, string>>,
+  tracing?: Tracing,
+): Observe {
   // These lines have our own fields only, none of them secret: looking for secrets would double their cost.
   const lines = log.child({}, { redact: [], formatters: { log: (line) => line } });
   return (request, response) => {
@@ -20,20 +28,33 @@ export function observer(log: Logger, metrics: Metrics, standing: Readonly<Recor
     const given = request.headers["x-request-id"];
     const requestId = typeof given === "string" && acceptableId.test(given) ? given : randomUUID();
     const exchange = startExchange(response, requestId, standing);
+    const span = tracing && startRequestSpan(tracing, request, requestId);
+    if (span) exchange.span = span;
 
     response.on("close", () => {
       const ms = performance.now() - started;
-      const { operation, error } = exchange;
+      const { operation, error, userId } = exchange;
       // A client that went away before the answer has no status to speak of; 499 is what proxies call it.
       const status = response.writableFinished ? response.statusCode : 499;
       metrics.observe(operation, request.method ?? "", status, ms / 1000);
 
-      const line = { requestId, method: request.method, operation, status, ms: Math.round(ms * 100) / 100 };
+      if (span) endRequestSpan(span, request, exchange, status);
+
+      const line = {
+        requestId,
+        ...(userId !== undefined && { userId }),
+        method: request.method,
+        operation,
+        status,
+        ms: Math.round(ms * 100) / 100,
+        ...(span && traceFields(span)),
+      };
       if (status >= 500)
         lines.error({ ...line, err: error instanceof SvcError ? (error.cause ?? error) : error }, "failed");
       else if (error instanceof SvcError) lines.info({ ...line, code: error.code }, "refused");
       else lines.info(line, "done");
     });
+    return exchange;
   };
 }
 

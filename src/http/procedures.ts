@@ -41,6 +41,7 @@ export function procedureEndpoint(
 
     const found = transport.authenticate(request.headers, kind === "query" ? "read" : "write");
     const session = found instanceof Promise ? await found : found;
+    if (session) exchange.userId = session.user.id;
     const caller: Caller = { session, requestId: exchange.requestId };
     if (!watch || kind !== "query")
       return sendJson(response, 200, await answer(transport.runtime, procedure, args, caller));

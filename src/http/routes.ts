@@ -36,6 +36,7 @@ function routeEndpoint(route: RouteDefinition, { authenticate, runtime, limits }
 
     const access = route.verb === "get" ? "read" : "write";
     const session = await authenticate(httpRequest.headers, access);
+    if (session) exchange.userId = session.user.id;
     if (!session && !route.anonymous) throw new SvcError("UNAUTHORIZED");
     const request = toSvcRequest(httpRequest, limits);
     const answer = await invoke<Answer>(runtime, {

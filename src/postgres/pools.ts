@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "pino";
+import { traceQueries } from "../telemetry/queries.ts";
 
 export interface PoolUrls {
   request: string;
@@ -24,6 +25,8 @@ export interface PoolSettings {
   statementTimeoutMs: number;
   /** In milliseconds; ends a transaction whose handler is busy elsewhere. */
   idleInTransactionMs: number;
+  /** Whether statements that run in a span get one of their own. (Default: false) */
+  traced?: boolean;
 }
 
 export interface Pools {
@@ -87,6 +90,7 @@ export function createPool(
     // Lets a transaction's first statements share one round trip. `pg` knows it, its types do not yet.
     ...({ pipeline: name === "request" } as object),
   });
+  if (settings.traced) traceQueries(pool, databaseOf(url));
   // An idle connection that breaks (a restart, a failover) is replaced on the next use.
   pool.on("error", (error) => log.warn({ pool: name, reason: error.message }, "idle database connection lost"));
   pool.on("connect", (client) => {
@@ -110,6 +114,8 @@ export function createPool(
     },
   };
 }
+
+const databaseOf = (url: string) => decodeURIComponent(new URL(url).pathname.slice(1));
 
 /** `pg` has no public way to break a connection without a goodbye. */
 function destroySocket(client: pg.PoolClient): void {

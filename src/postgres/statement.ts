@@ -5,6 +5,7 @@
  */
 import type pg from "pg";
 import type { Context } from "../context/types.ts";
+import { activeSpan } from "../telemetry/span.ts";
 import { acquire } from "./acquire.ts";
 import { databaseError, isConnectionLoss, isTransient } from "./errors.ts";
 import type { Identity } from "./identity.ts";
@@ -28,15 +29,18 @@ export interface CrudStatement {
  * `offset 0` keeps the sub-select from being flattened, and its select list is evaluated in order: identity first, then
  * the role, after which set_config() is out of reach (sql/grants.sql); only then does the outer list call the function.
  * The functions are plpgsql because `language sql` would be planned, policies included, before the role changes.
+ *
+ * @param traced whether a last parameter is the trace that the changes are a part of (sql/realtime/carry_trace.sql)
  */
-export function callText(name: string, argumentCount: number, withSnapshot = false): string {
+export function callText(name: string, argumentCount: number, withSnapshot = false, traced = false): string {
   const parameters = Array.from({ length: argumentCount }, (_, index) => `$${index + 3}`).join(", ");
   // The functions that read are STABLE: they see what the statement's own snapshot shows.
   const snapshot = withSnapshot ? ", pg_current_snapshot()::text as snapshot" : "";
+  const trace = traced ? `svc.carry_trace($${argumentCount + 3}) as t, ` : "";
   return (
     `select svc_crud.${name}(${parameters})::text as result${snapshot} ` +
-    `from (select set_config('svc.user_id', $1, true) as a, set_config('role', $2, true) as b offset 0) as entered ` +
-    "where a is not null and b is not null"
+    `from (select ${trace}set_config('svc.user_id', $1, true) as a, set_config('role', $2, true) as b offset 0) as entered ` +
+    `where a is not null and b is not null${traced ? " and t is not null" : ""}`
   );
 }
 
@@ -61,13 +65,15 @@ export async function callStatement(
   reads: boolean,
   watched?: (snapshot: string | null) => void,
 ): Promise<string | null> {
-  const name = watched ? `${statement.function}+snapshot` : statement.function;
+  const span = reads ? undefined : activeSpan();
+  const trace = span?.sampled ? [span.traceparent] : [];
+  const name = `${statement.function}${watched ? "+snapshot" : ""}${trace.length > 0 ? "+trace" : ""}`;
   let text = texts.get(name);
   if (!text) {
-    text = callText(statement.function, values.length, watched !== undefined);
+    text = callText(statement.function, values.length, watched !== undefined, trace.length > 0);
     texts.set(name, text);
   }
-  const query = { name, text, values: [identity.userId, identity.role, ...values] };
+  const query = { name, text, values: [identity.userId, identity.role, ...values, ...trace] };
 
   for (let attempt = 0; ; attempt++) {
     const { client, release } = await acquire(pool);

@@ -5,6 +5,7 @@
  */
 import type pg from "pg";
 import { SvcError } from "../errors/svc-error.ts";
+import { activeSpan } from "../telemetry/span.ts";
 import { acquire, type Lease } from "./acquire.ts";
 import { databaseError, sqlState } from "./errors.ts";
 import type { Identity } from "./identity.ts";
@@ -31,6 +32,12 @@ const enter = {
     "select set_config('statement_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true), " +
     "set_config('svc.user_id', $3, true), set_config('role', $4, true)",
 };
+/** Of a call that is traced: what it causes will be known as a part of its trace (sql/realtime/carry_trace.sql). */
+const enterTraced = {
+  name: "svc_enter_traced",
+  text: enter.text.replace("select ", "select svc.carry_trace($5), "),
+};
+const carryTrace = { name: "svc_enter_trace", text: "select svc.carry_trace($1)" };
 const end = {
   commit: { name: "svc_commit", text: "commit" },
   rollback: { name: "svc_rollback", text: "rollback" },
@@ -45,6 +52,8 @@ export class RequestTransaction {
   readonly #identity: Identity;
   readonly #access: Access;
   readonly #limits: TransactionLimits;
+  /** That of the call, for what it writes. */
+  readonly #traceparent: string | undefined;
   #lease: Promise<Lease> | undefined;
   #failure: unknown;
   #ended = false;
@@ -54,6 +63,8 @@ export class RequestTransaction {
     this.#identity = identity;
     this.#access = access;
     this.#limits = limits;
+    const span = access === "write" ? activeSpan() : undefined;
+    this.#traceparent = span?.sampled ? span.traceparent : undefined;
   }
 
   /**
@@ -177,19 +188,15 @@ export class RequestTransaction {
       const { statementTimeoutMs, idleInTransactionMs } = this.#limits;
       await send({ text: `set local statement_timeout = ${Number(statementTimeoutMs)}` });
       await send({ text: `set local idle_in_transaction_session_timeout = ${Number(idleInTransactionMs)}` });
+      if (this.#traceparent) await send({ ...carryTrace, values: [this.#traceparent] });
       return lease;
     }
     sendTogether(lease.client);
     send(begin[this.#access]);
-    send({
-      ...enter,
-      values: [
-        String(this.#limits.statementTimeoutMs),
-        String(this.#limits.idleInTransactionMs),
-        this.#identity.userId,
-        this.#identity.role,
-      ],
-    });
+    const { statementTimeoutMs, idleInTransactionMs } = this.#limits;
+    const { userId, role } = this.#identity;
+    const values = [String(statementTimeoutMs), String(idleInTransactionMs), userId, role];
+    send(this.#traceparent ? { ...enterTraced, values: [...values, this.#traceparent] } : { ...enter, values });
     return lease;
   }
 

@@ -9,11 +9,13 @@ import type { Authenticate, Session } from "../auth/session.ts";
 import type { Runtime } from "../context/invoke.ts";
 import type { Api } from "../define/api.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
+import type { Tracing } from "../telemetry/span.ts";
 import { grantEndpoint } from "./grant-endpoint.ts";
 import { Grants } from "./grants.ts";
 import { type Flow, Hub, type Rerun } from "./hub.ts";
 import { ChangeReader } from "./replication.ts";
 import { SocketEndpoint } from "./socket.ts";
+import { traceDelivery } from "./trace-delivery.ts";
 import { type EventSink, transactionEvents } from "./transaction-events.ts";
 import { WatchRules } from "./watch-rules.ts";
 
@@ -31,6 +33,8 @@ export interface RealtimeOptions {
   /** Sign grants: newest first. */
   secrets: readonly string[];
   log: Logger;
+  /** undefined while it is off. */
+  tracing: Tracing | undefined;
 }
 
 export interface RealtimeState {
@@ -55,12 +59,13 @@ export interface Realtime {
   close(): Promise<void>;
 }
 
-export function createRealtime({ api, url, rerun, runtime, secrets, log, ...rest }: RealtimeOptions): Realtime {
+export function createRealtime(options: RealtimeOptions): Realtime {
+  const { api, url, rerun, runtime, secrets, log, tracing, ...rest } = options;
   const { procedures, crud } = api["~svc"];
   const hub = new Hub(rerun);
   const sink: EventSink = {
     end: (whose) => endpoint.revoke(whose),
-    deliver: (events) => hub.deliver(events),
+    deliver: (events) => (tracing && events.trace ? traceDelivery(tracing, hub, events) : hub.deliver(events)),
     live: () => hub.live(),
     lost: () => hub.lost(),
   };

@@ -10,7 +10,7 @@ import pg from "pg";
 import { type Pgoutput, PgoutputPlugin } from "pg-logical-replication";
 import type { Logger } from "pino";
 
-/** What the reader tells. `changed`, `said` and `ended` come between `begun` and `committed`. */
+/** What the reader tells. `changed`, `said`, `traced` and `ended` come between `begun` and `committed`. */
 export interface ChangeListener {
   /** @param xid the transaction's 64-bit id */
   begun(xid: bigint): void;
@@ -18,6 +18,8 @@ export interface ChangeListener {
   truncated(change: Pgoutput.MessageTruncate): void;
   /** A message of svc.emit_message(). */
   said(message: string): void;
+  /** Of what trace the transaction is a part (sql/realtime/carry_trace.sql). */
+  traced(traceparent: string): void;
   /** A notice that a session is over, or a user's row another one (sql/auth/notify_session_end.sql). */
   ended(notice: string): void;
   /** @param at when the server committed, in milliseconds since 1970 by its clock */
@@ -199,6 +201,7 @@ class Reading {
         break;
       case "message":
         if (message.prefix === "svc") this.#listener.said(Buffer.from(message.content).toString("utf8"));
+        if (message.prefix === "svc_trace") this.#listener.traced(Buffer.from(message.content).toString("latin1"));
         if (message.prefix === "svc_auth") this.#listener.ended(Buffer.from(message.content).toString("utf8"));
         break;
       case "commit":

@@ -17,6 +17,8 @@ export interface TransactionEvents {
   data: ReadonlyMap<string, unknown>;
   /** Keys of queries that ctx.realtime.refresh wants run again. */
   refresh: ReadonlySet<string>;
+  /** The traceparent of the call that made it, when that was traced. */
+  trace?: string | undefined;
 }
 
 /** Whose connections have to end. */
@@ -49,6 +51,7 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
   let data = new Map<string, unknown>();
   let refresh = new Set<string>();
   let ended: Ended[] = [];
+  let trace: string | undefined;
 
   const cruds = ({ schema, name }: Pgoutput.MessageRelation) => byTable.get(`${schema}.${name}`) ?? [];
 
@@ -59,6 +62,7 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
       data = new Map();
       refresh = new Set();
       ended = [];
+      trace = undefined;
     },
     changed(change) {
       const before = "old" in change ? (change.old ?? change.key) : null;
@@ -85,12 +89,16 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
       if (typeof invalidate === "string") topics.add(`key:${invalidate}`);
       if (typeof emit === "string") data.set(emit, sent);
     },
+    traced(traceparent) {
+      trace = traceparent;
+    },
     ended(notice) {
       ended.push(JSON.parse(notice) as Ended);
     },
     committed() {
       for (const one of ended) sink.end(one);
-      if (topics.size + data.size + refresh.size > 0) sink.deliver({ xid: xid.toString(), topics, data, refresh });
+      if (topics.size + data.size + refresh.size > 0)
+        sink.deliver({ xid: xid.toString(), topics, data, refresh, trace });
     },
     live: () => sink.live(),
     lost: () => sink.lost(),

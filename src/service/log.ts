@@ -3,6 +3,7 @@
  * Next hop: `redact.ts` for what is logged beside the message, `describe-error.ts` for errors.
  */
 import pino, { type DestinationStream, type Logger } from "pino";
+import { traceFields } from "../telemetry/span.ts";
 import { describeError } from "./describe-error.ts";
 import { censor, redact } from "./redact.ts";
 
@@ -12,12 +13,14 @@ const carried = ["password", "token", "sessionToken", "secret", "authorization",
 /**
  * @param level       pino's level, for example "info"
  * @param destination (Default: standard output)
+ * @param traced      whether lines say of which trace they are a part. (Default: false)
  */
-export function createLog(level: string, destination?: DestinationStream): Logger {
+export function createLog(level: string, destination?: DestinationStream, traced = false): Logger {
   return pino(
     {
       level,
       base: { pid: process.pid },
+      ...(traced && { mixin: () => traceFields() }),
       redact: { paths: carried.flatMap((key) => [key, `*.${key}`]), censor },
       formatters: {
         // What stands under `err` is the serializer's.

@@ -21,6 +21,7 @@ import { publicRerun } from "../realtime/rerun.ts";
 import { redeemTicket, ticketEndpoint } from "../realtime/tickets.ts";
 import { fileEndpoint } from "../storage/route.ts";
 import { uploadEndpoint } from "../storage/upload-route.ts";
+import type { Tracing } from "../telemetry/span.ts";
 import type { LoadedApp } from "./load-app.ts";
 import { createRuntime } from "./runtime.ts";
 
@@ -34,6 +35,8 @@ export interface ServiceOptions {
   log: Logger;
   /** Serve although generated functions differ from the definitions, as during a rolling deploy. (Default: false) */
   allowDrift?: boolean;
+  /** Where spans go; closed by whoever opened it. (Default: there are none) */
+  tracing?: Tracing | undefined;
 }
 
 export interface Service {
@@ -51,8 +54,9 @@ export interface Service {
  * @throws DriftError when generated SQL functions are missing or stale; the system's error when the port is taken
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { app, config, log } = options;
-  const pools = createPools(options.urls, { ...config.pool, ...config.limits }, log);
+  const { app, config, log, tracing } = options;
+  const traced = tracing !== undefined;
+  const pools = createPools(options.urls, { ...config.pool, ...config.limits, traced }, log);
   const server = createServer();
   const inFlight = trackResponses(server);
   let answer: RequestListener = refuseForNow;
@@ -97,6 +101,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       runtime,
       secrets: options.secrets,
       log,
+      tracing,
     });
     server.on("upgrade", realtime.upgrade);
     auth.onEnd((userId, sessionId) => {
@@ -120,6 +125,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       limits: config.limits,
       log,
       metrics: createMetrics({ request: pools.request, system: pools.system, auth: pools.auth }, realtime.state),
+      tracing,
       readiness: {
         pool: pools.request,
         realtime: () => realtime.state().flow,

@@ -7,6 +7,8 @@ import type { Logger } from "pino";
 import type { Runtime } from "../context/invoke.ts";
 import type { WorkflowDefinition, Workflows } from "../define/workflow.ts";
 import { type Identity, systemIdentity } from "../postgres/identity.ts";
+import { jobAttributes } from "../telemetry/jobs.ts";
+import { activeSpan, type Span } from "../telemetry/span.ts";
 import { decodeValue, encodeValue, type Stored } from "./encoding.ts";
 import { detailOf, type RunError, runError } from "./failure.ts";
 import { type Ending, type RecordedStep, replay } from "./replay.ts";
@@ -48,15 +50,23 @@ export async function executeRun(runId: string, options: ExecuteOptions): Promis
   const claim: Claim | null = rows[0].claim;
   if (!claim) return;
   const log = options.log.child({ run: runId, workflow: claim.name });
+  nameSpan(activeSpan(), claim, runId);
   const definition = options.workflows.get(claim.name)?.find(({ version }) => version === claim.version);
   try {
     const end = definition ? await stretch(runId, claim, definition, { ...options, log }) : unknownVersion(claim);
+    activeSpan()?.set({ "svc.workflow.ending": end.sql });
     await letGo(runId, claim.fence, end, options);
     log.info({ ending: end.sql }, "run let go");
   } catch (error) {
     if (!(error instanceof RunLostError)) throw error;
     log.info("run was cancelled, or given to another worker, in the middle of a stretch");
   }
+}
+
+/** The job said which run it is about, not of what workflow. */
+function nameSpan(span: Span | undefined, { name, version }: Claim, runId: string): void {
+  span?.rename(`process ${name}`);
+  span?.set({ ...jobAttributes("process", name), "svc.workflow.version": version, "svc.workflow.run_id": runId });
 }
 
 /** A function of sql/workflows/ that takes the run and its fence, and its other arguments. */

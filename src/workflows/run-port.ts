@@ -13,12 +13,17 @@ import { type KeptConversion, readConversion } from "../documents/kept.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
+import { errorType, traced } from "../telemetry/span.ts";
 import { encodeValue } from "./encoding.ts";
 import { runError, StepError } from "./failure.ts";
 import { type Enter, type ReplayPort, type RunningStep, StepFailure, type WaitAnswer } from "./replay.ts";
 
 /** The run was cancelled, or is another worker's: nothing more that this one does for it counts. */
 export class RunLostError extends Error {}
+
+/** What was thrown by the step, rather than what it was wrapped in. */
+const failureType = (error: unknown) =>
+  errorType(error instanceof StepFailure || error instanceof StepError ? (error.cause ?? error) : error);
 
 /** The fence of sql/workflows/lock_run.sql. */
 export const lostOr = (error: unknown) =>
@@ -40,7 +45,12 @@ export class RunPort implements ReplayPort {
     this.#identity = identity;
   }
 
-  async step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T> {
+  step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T> {
+    const attributes = { "svc.workflow.step": name, "svc.workflow.position": position };
+    return traced(`step ${name}`, "internal", attributes, () => this.#step(position, name, last, run), failureType);
+  }
+
+  async #step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T> {
     const { requestPool, systemPool, limits, requestDatabase } = this.#runtime;
     const pool = this.#identity.role === "svc_system" ? systemPool : requestPool;
     const transaction = new RequestTransaction(pool, this.#identity, "write", limits);

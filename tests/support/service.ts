@@ -11,6 +11,7 @@ import type { SvcConfig } from "../../src/define/config.ts";
 import { loadConfig } from "../../src/define/load-config.ts";
 import { createLog } from "../../src/service/log.ts";
 import { type Service, startService } from "../../src/service/service.ts";
+import type { Tracing } from "../../src/telemetry/span.ts";
 import { crud } from "../fixture/backend/index.ts";
 import * as fixture from "../fixture/backend/schema.ts";
 import type { Database } from "./database.ts";
@@ -39,15 +40,23 @@ export class TestService {
   readonly #api: Api;
   readonly #config: Partial<SvcConfig>;
   readonly #schema: Record<string, unknown>;
+  readonly #tracing: Tracing | undefined;
   #service: Service | undefined;
   /** Every line of the log, as text. */
   readonly logged: string[] = [];
 
-  constructor(db: Database, api: Api, config: Partial<SvcConfig>, schema: Record<string, unknown> = fixture) {
+  constructor(
+    db: Database,
+    api: Api,
+    config: Partial<SvcConfig>,
+    schema: Record<string, unknown> = fixture,
+    tracing?: Tracing,
+  ) {
     this.#schema = schema;
     this.#db = db;
     this.#api = api;
     this.#config = config;
+    this.#tracing = tracing;
   }
 
   get url(): string {
@@ -76,7 +85,8 @@ export class TestService {
       },
       urls: this.#db.urls,
       secrets: [secret],
-      log: createLog("info", sink),
+      log: createLog("info", sink, this.#tracing !== undefined),
+      tracing: this.#tracing,
     });
   }
 
@@ -128,8 +138,13 @@ export function apiWith(bags: Parameters<typeof defineApi>[0] = {}): Api {
 }
 
 /** Starts a service for a test file, on the file's own database. Call it at the top of the file, after `database()`. */
-export function service(db: Database, api: Api = apiWith(), config: Partial<SvcConfig> = {}): TestService {
-  const running = new TestService(db, api, config);
+export function service(
+  db: Database,
+  api: Api = apiWith(),
+  config: Partial<SvcConfig> = {},
+  tracing?: Tracing,
+): TestService {
+  const running = new TestService(db, api, config, undefined, tracing);
   beforeAll(() => running.start());
   afterAll(() => running.stop());
   return running;

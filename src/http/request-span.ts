@@ -1,0 +1,55 @@
+/**
+ * The span of a request, by the semantic conventions for HTTP servers. What a client wrote is not in it, but for the method:
+ * paths may hold tokens, queries hold grants and codes, headers hold sessions.
+ * Source: https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-server
+ */
+import type { IncomingMessage } from "node:http";
+import { SvcError } from "../errors/svc-error.ts";
+import type { Span, Tracing } from "../telemetry/span.ts";
+import type { Exchange } from "./exchange.ts";
+
+const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
+
+/** Of which nobody wants a trace, and of which there are many. */
+const untraced = /^\/(healthz|readyz|metrics)$/;
+
+/** Of calls by name, the operation is no path; of all others it is the path's pattern. */
+const callPath = /^\/api\/(query|mutation)(?=\/|$)/;
+
+/** @returns undefined for probes and preflights */
+export function startRequestSpan(tracing: Tracing, request: IncomingMessage, requestId: string): Span | undefined {
+  const { method = "", url = "", headers } = request;
+  if (method === "OPTIONS" || untraced.test(url)) return undefined;
+  const known = methods.has(method) ? method : "_OTHER";
+  const attributes = {
+    "http.request.method": known,
+    "url.scheme": "encrypted" in request.socket ? "https" : "http",
+    "network.protocol.version": request.httpVersion,
+    "svc.request_id": requestId,
+  };
+  const parent = headers.traceparent;
+  return tracing.start(known, "server", attributes, typeof parent === "string" ? parent : null);
+}
+
+/** @param status as logged: 499 when the client went away */
+export function endRequestSpan(
+  span: Span,
+  { method = "", url = "" }: IncomingMessage,
+  exchange: Exchange,
+  status: number,
+) {
+  const { operation, error, userId } = exchange;
+  const path = url.split("?", 1)[0] ?? "";
+  const route = operation.startsWith("/") ? operation : callPath.exec(path)?.[0];
+  span.rename(operation === "unknown" ? method : `${method} ${operation}`);
+  span.set({
+    "http.response.status_code": status,
+    "svc.operation": operation,
+    // The pattern in place of the path: its parameters may be what only the caller should know.
+    ...(route && { "http.route": route, "url.path": route }),
+    ...(userId !== undefined && { "user.id": userId }),
+    ...(error instanceof SvcError && { "svc.error_code": error.code }),
+  });
+  if (status >= 500) span.fail(error instanceof SvcError ? error.code : String(status));
+  span.end();
+}

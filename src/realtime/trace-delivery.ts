@@ -1,0 +1,25 @@
+/**
+ * The span of what a transaction tells subscribers: one for all sockets of this process, in the trace of the call that
+ * committed. A delivery that nobody hears leaves none.
+ * Next hop: `hub.ts`.
+ */
+import type { Tracing } from "../telemetry/span.ts";
+import type { Hub } from "./hub.ts";
+import type { TransactionEvents } from "./transaction-events.ts";
+
+export function traceDelivery(tracing: Tracing, hub: Hub, events: TransactionEvents): void {
+  const attributes = {
+    "messaging.system": "svc_realtime",
+    "messaging.operation.type": "send",
+    "messaging.operation.name": "deliver",
+    "messaging.destination.name": "subscribers",
+  };
+  const span = tracing.start("deliver subscribers", "producer", attributes, events.trace);
+  const before = hub.deliveries;
+  span.within(() => hub.deliver(events));
+  const sent = hub.deliveries - before;
+  // What is asked again for everybody goes out later, by itself; its statements are spans below this one.
+  if (sent === 0 && events.refresh.size === 0) return;
+  span.set({ "messaging.batch.message_count": sent });
+  span.end();
+}

@@ -1,0 +1,122 @@
+/**
+ * A span for each statement that a pool's connections run on behalf of a span. Called by `src/postgres/pools.ts` when there
+ * are traces; otherwise connections are left as they are.
+ *
+ * A statement is named by what it does and to what, as far as its text says so in a form that no value can have. The text
+ * itself stays here: the application may have written values into it. So do parameters and the messages of errors.
+ */
+import { AsyncResource } from "node:async_hooks";
+import type pg from "pg";
+import { activeSpan, errorType, type Span } from "./span.ts";
+
+/** Statements of ours that travel with another one, or say nothing. */
+const silent = /^svc_(begin_|enter|role_|ping)/;
+
+/** @param pool its connections are made after this @param name of the database */
+export function traceQueries(pool: pg.Pool, name: string): void {
+  // A caller that has waited is called back by whoever let a connection go: not in that one's span.
+  const connect = pool.connect.bind(pool) as (call?: (...values: unknown[]) => void) => Promise<pg.PoolClient>;
+  pool.connect = ((call?: (...values: unknown[]) => void) =>
+    call ? connect(AsyncResource.bind(call)) : connect()) as typeof pool.connect;
+  pool.on("connect", (client) => traceClient(client, name));
+}
+
+function traceClient(client: pg.PoolClient, name: string): void {
+  const query = client.query.bind(client) as (...values: unknown[]) => unknown;
+  client.query = ((...values: unknown[]) => {
+    const active = activeSpan();
+    const config = values[0] as string | { name?: string; text?: string } | undefined;
+    const text = typeof config === "string" ? config : config?.text;
+    const isSilent = typeof config === "object" && config?.name !== undefined && silent.test(config.name);
+    if (!active?.sampled || text === undefined || isSilent) return query(...values);
+    const { summary, operation, target, procedure } = describeStatement(text);
+    const span = active.child(summary, "client", {
+      "db.system.name": "postgresql",
+      "db.namespace": name,
+      "db.query.summary": summary,
+      "db.operation.name": operation,
+      ...(target && { "db.collection.name": target }),
+      ...(procedure && { "db.stored_procedure.name": procedure }),
+    });
+    return watch(query, values, span);
+  }) as typeof client.query;
+}
+
+/** Ends the span when the statement has. */
+function watch(query: (...values: unknown[]) => unknown, values: unknown[], span: Span): unknown {
+  const last = values.at(-1);
+  if (typeof last === "function") {
+    const call = AsyncResource.bind(last as (error: unknown, result: unknown) => void);
+    return query(...values.slice(0, -1), (error: unknown, result: unknown) => {
+      end(span, error);
+      call(error, result);
+    });
+  }
+  const answer = query(...values);
+  if (answer instanceof Promise) {
+    answer.then(
+      () => end(span, null),
+      (error) => end(span, error),
+    );
+  } else span.end(); // a stream of the driver's: when it ends is its reader's affair
+  return answer;
+}
+
+function end(span: Span, error: unknown): void {
+  if (error) {
+    const type = errorType(error);
+    if (/^[0-9A-Z]{5}$/.test(type)) span.set({ "db.response.status_code": type });
+    span.fail(type);
+  }
+  span.end();
+}
+
+const name = '"?([A-Za-z_][\\w$]*)"?(?:\\."?([A-Za-z_][\\w$]*)"?)?';
+const targets: Record<string, RegExp> = {
+  SELECT: new RegExp(`\\bfrom\\s+${name}`, "i"),
+  INSERT: new RegExp(`^\\s*insert\\s+into\\s+${name}`, "i"),
+  UPDATE: new RegExp(`^\\s*update\\s+(?:only\\s+)?${name}`, "i"),
+  DELETE: new RegExp(`^\\s*delete\\s+from\\s+(?:only\\s+)?${name}`, "i"),
+};
+const call = /^\s*select\s+(?:\*\s+from\s+)?(?:svc\.carry_trace\(\$\d+\),\s*)?(svc(?:_private|_crud)?\.[a-z_0-9]+)\(/;
+
+interface StatementName {
+  /** The operation, and what it is applied to. */
+  summary: string;
+  operation: string;
+  target?: string;
+  procedure?: string;
+}
+
+const known = new Map<string, StatementName>();
+const mostKnown = 500;
+
+/** @returns names alone: identifiers that the text has where only an identifier can stand */
+export function describeStatement(text: string): StatementName {
+  let found = known.get(text);
+  if (!found) {
+    found = describe(withoutValues(text.slice(0, 2_000)));
+    if (known.size >= mostKnown) known.clear();
+    if (text.length <= 2_000) known.set(text, found);
+  }
+  return found;
+}
+
+/** What may hold "from somebody" and is no statement: strings, to their end or that of the text, and comments. */
+const quoted = /"(?:[^"]|"")*"?|'(?:[^']|'')*'?|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
+
+/** Strings that escape with a backslash, and those in dollars, are rare: such a text keeps its first word. */
+function withoutValues(text: string): string {
+  if (/\\|\$\w*\$/.test(text)) return /^\s*[a-z]+/i.exec(text)?.[0] ?? "";
+  return text.replace(quoted, (part) => (part.startsWith('"') ? part : ""));
+}
+
+function describe(text: string): StatementName {
+  const operation = /^\s*([a-z]{1,20})\b/i.exec(text)?.[1]?.toUpperCase() ?? "SQL";
+  const procedure = call.exec(text)?.[1];
+  if (procedure) return { summary: `${operation} ${procedure}`, operation, procedure };
+  const [, first, second] = targets[operation]?.exec(text) ?? [];
+  if (!first) return { summary: operation, operation };
+  const target = second ? `${first}.${second}` : first;
+  return { summary: `${operation} ${target}`, operation, target };
+}

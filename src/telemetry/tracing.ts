@@ -1,0 +1,108 @@
+/**
+ * Whether there are traces, and where they go: the standard OTEL_* variables. OpenTelemetry is imported only when there are.
+ * Next hop: `otel.ts`. Variables: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
+ */
+import { DefinitionError } from "../define/definition-error.ts";
+import type { Tracing } from "./span.ts";
+
+/** What `otel.ts` needs to know. */
+export interface TracingSettings {
+  serviceName: string;
+  /** Of the resource. */
+  attributes: Record<string, string>;
+  /** Where spans are posted, as OTLP in JSON. */
+  url: string;
+  headers: Record<string, string>;
+  /** In milliseconds. */
+  timeoutMs: number;
+  gzip: boolean;
+  sampler: { kind: "on" | "off" | "ratio"; ratio: number; believesParent: boolean };
+  batch: { delayMs: number; queue: number; size: number };
+}
+
+type Variables = Readonly<Record<string, string>>;
+
+/**
+ * @param otel the OTEL_* variables
+ * @param name the service's, where no variable says it
+ * @returns undefined when no endpoint is named: there are no traces, and nothing is loaded
+ * @throws DefinitionError for variables that mean something else than we can do
+ */
+export async function openTracing(otel: Variables, name = "svc"): Promise<Tracing | undefined> {
+  const settings = readSettings(otel, name);
+  if (!settings) return undefined;
+  const { startTracing } = await import("./otel.ts");
+  return startTracing(settings);
+}
+
+export function readSettings(otel: Variables, name: string): TracingSettings | null {
+  const of = (variable: string): string | undefined =>
+    otel[`OTEL_EXPORTER_OTLP_TRACES_${variable}`] ?? otel[`OTEL_EXPORTER_OTLP_${variable}`];
+  const base = otel.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const url = otel.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? (base && `${base.replace(/\/+$/, "")}/v1/traces`);
+  const isOff = otel.OTEL_SDK_DISABLED?.toLowerCase() === "true" || otel.OTEL_TRACES_EXPORTER === "none";
+  if (!url || isOff) return null;
+  if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : "")) {
+    throw wrong("OTEL_EXPORTER_OTLP_ENDPOINT", "a URL such as http://localhost:4318");
+  }
+  if ((otel.OTEL_TRACES_EXPORTER ?? "otlp") !== "otlp") throw wrong("OTEL_TRACES_EXPORTER", '"otlp" or "none"');
+  const protocol = of("PROTOCOL") ?? "http/json";
+  // Collectors take both over HTTP, at the same address.
+  if (protocol === "grpc") throw wrong("OTEL_EXPORTER_OTLP_PROTOCOL", '"http/json"; collectors take it at port 4318');
+  const { "service.name": named, ...attributes } = pairs(otel.OTEL_RESOURCE_ATTRIBUTES);
+  return {
+    serviceName: otel.OTEL_SERVICE_NAME ?? named ?? name,
+    attributes,
+    url,
+    headers: { ...pairs(otel.OTEL_EXPORTER_OTLP_HEADERS), ...pairs(otel.OTEL_EXPORTER_OTLP_TRACES_HEADERS) },
+    timeoutMs: number(of("TIMEOUT"), 10_000),
+    gzip: of("COMPRESSION") === "gzip",
+    sampler: readSampler(otel.OTEL_TRACES_SAMPLER ?? "always_on", otel.OTEL_TRACES_SAMPLER_ARG),
+    batch: {
+      delayMs: number(otel.OTEL_BSP_SCHEDULE_DELAY, 5_000),
+      queue: number(otel.OTEL_BSP_MAX_QUEUE_SIZE, 2_048),
+      size: number(otel.OTEL_BSP_MAX_EXPORT_BATCH_SIZE, 512),
+    },
+  };
+}
+
+/**
+ * Anybody can send a `traceparent`. Its ids only join what happens here to the caller's trace; whether to record is ours to
+ * say, unless the operator chose a sampler that believes its parent.
+ */
+function readSampler(text: string, argument: string | undefined): TracingSettings["sampler"] {
+  const believesParent = text.startsWith("parentbased_");
+  const kinds = { always_on: "on", always_off: "off", traceidratio: "ratio" } as const;
+  const kind = kinds[text.replace("parentbased_", "") as keyof typeof kinds];
+  const ratio = argument === undefined ? 1 : Number(argument);
+  if (!kind)
+    throw wrong("OTEL_TRACES_SAMPLER", "always_on, always_off, traceidratio, or one of these after parentbased_");
+  if (!(ratio >= 0 && ratio <= 1)) throw wrong("OTEL_TRACES_SAMPLER_ARG", "a share from 0 to 1");
+  return { kind, ratio, believesParent };
+}
+
+/** `a=1,b=2`, values percent-encoded. */
+function pairs(text = ""): Record<string, string> {
+  const entries = text.split(",").flatMap((pair) => {
+    const at = pair.indexOf("=");
+    return at > 0 ? [[pair.slice(0, at).trim(), decode(pair.slice(at + 1).trim())]] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function number(text: string | undefined, otherwise: number): number {
+  const value = Number(text);
+  return text !== undefined && Number.isInteger(value) && value > 0 ? value : otherwise;
+}
+
+/** The value is not repeated: it may be a URL with a password. */
+const wrong = (variable: string, be: string) =>
+  new DefinitionError(`${variable} is not usable.`, { hint: `It must be ${be}.` });

@@ -1,0 +1,41 @@
+/**
+ * The span of a job that runs: in the trace of the call that enqueued it, or at the beginning of one of its own, as for crons.
+ * Next hop: `src/telemetry/jobs.ts`.
+ */
+import { jobAttributes } from "../src/telemetry/jobs.ts";
+import { errorType, type Tracing } from "../src/telemetry/span.ts";
+
+interface Row {
+  id: string;
+  attempts: number;
+  max_attempts: number;
+}
+
+export async function inJobSpan<T>(
+  tracing: Tracing | undefined,
+  kind: string,
+  payload: unknown,
+  job: Row,
+  run: () => Promise<T>,
+): Promise<T> {
+  if (!tracing) return run();
+  const { procedure, trace, requestId } = Object(payload) as Record<string, unknown>;
+  const name = typeof procedure === "string" ? procedure : kind;
+  const attributes = {
+    ...jobAttributes("process", name),
+    "messaging.message.id": job.id,
+    "svc.job.kind": kind,
+    "svc.job.attempt": job.attempts,
+    "svc.job.max_attempts": job.max_attempts,
+    ...(typeof requestId === "string" && { "svc.request_id": requestId }),
+  };
+  const span = tracing.start(`process ${name}`, "consumer", attributes, typeof trace === "string" ? trace : null);
+  try {
+    return await span.within(run);
+  } catch (error) {
+    span.fail(errorType(error));
+    throw error;
+  } finally {
+    span.end();
+  }
+}
