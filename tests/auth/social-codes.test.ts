@@ -126,7 +126,7 @@ function statusOf(agent: Agent, code: string): Promise<number> {
   });
 }
 
-test("500 codes, each brought by twenty at the same moment, open 500 sessions", async () => {
+test("500 codes, each brought by twenty at the same moment, open 500 sessions", { timeout: 120_000 }, async () => {
   const { user } = (await exchange(server, await freshCode())).body;
   const before = await sessions();
   const codes = Array.from({ length: 500 }, () => once.add("oauth-code", { userId: user.id, origin: front }, 60));

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 /** The React bindings in a document, against a real service. What they show is what a person would see. */
-import { act, cleanup, render, screen, waitFor } from "@testing-library/react";
+import { act, cleanup, configure, render, screen, waitFor } from "@testing-library/react";
 import { createElement as h, Suspense, version } from "react";
 import { renderToString } from "react-dom/server";
 import { afterEach, describe, expect, test } from "vitest";
@@ -21,6 +21,8 @@ import { service } from "../support/service.ts";
 
 const db = database();
 const running = service(db);
+configure({ asyncUtilTimeout: 20_000 }); // what is waited for comes, also on a busy machine
+configure({ asyncUtilTimeout: 20_000 }); // what is waited for comes, also on a busy machine
 afterEach(cleanup);
 
 /** A client whose requests can be held back. */

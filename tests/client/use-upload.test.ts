@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 /** `useUpload` in a document, against a real service: what a person sees and presses while a file travels. */
-import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { cleanup, configure, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { createElement as h, useState, version } from "react";
 import { afterEach, expect, test } from "vitest";
 import { SvcProvider, useUpload } from "../../client/react/src/index.ts";
@@ -12,6 +12,7 @@ import { apiWith, service } from "../support/service.ts";
 
 const db = database();
 const svc = service(db, apiWith(), { storage: { driver: "disk", dir: bytesFolder() } });
+configure({ asyncUtilTimeout: 20_000 }); // what is waited for comes, also on a busy machine
 afterEach(cleanup);
 
 // The document's own File is none to Node's fetch.

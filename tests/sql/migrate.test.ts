@@ -46,8 +46,9 @@ describe("migrate", () => {
     expect(await dumpSchema(adminUrl)).toBe(dump);
   });
 
-  test("from every prefix of the migrations leads to the same schema as a fresh install", {
-    timeout: 120_000,
+  // Whoever upgrades comes from a release, most of them from a late one; FUZZ_RUNS takes every state there ever was.
+  test("from any prefix of the migrations leads to the same schema as a fresh install", {
+    timeout: 300_000,
   }, async () => {
     const fresh = await empty();
     await migrate({ adminUrl: fresh, platform: root });
@@ -55,7 +56,9 @@ describe("migrate", () => {
 
     const { length } = await readdir(join(root, "migrations"));
     expect(length).toBeGreaterThan(1);
-    for (let prefix = 1; prefix < length; prefix++) {
+    const all = Array.from({ length: length - 1 }, (_, index) => index + 1);
+    const some = all.filter((prefix) => process.env.FUZZ_RUNS || prefix % 5 === 1 || prefix > length - 3);
+    for (const prefix of some) {
       const adminUrl = await empty();
       await migrate({ adminUrl, platform: root, platformMigrations: prefix });
       await migrate({ adminUrl, platform: root });
