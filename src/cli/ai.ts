@@ -24,8 +24,8 @@ const usage = defineCommand({
   args: {
     ...cwdArgument,
     days: { type: "string", description: "How many days (UTC), with today. (Default: 7)", default: "7" },
-    user: { type: "string", description: "Only this user, by id or e-mail address." },
-    model: { type: "string", description: "Only this model." },
+    user: { type: "string", description: "Only this user, by id or e-mail address. (Default: all)" },
+    model: { type: "string", description: "Only this model. (Default: all)" },
     limit: { type: "string", description: "Rows at most. (Default: 100)", default: "100" },
   },
   run: ({ args }) =>

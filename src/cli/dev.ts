@@ -14,7 +14,10 @@ export const dev = defineCommand({
   meta: { name: "dev", description: "Serve, and follow every change." },
   args: {
     ...cwdArgument,
-    with: { type: "string", description: "A command to run beside it, such as the frontend's own server." },
+    with: {
+      type: "string",
+      description: "A command to run beside it, such as the frontend's own server. (Default: none)",
+    },
   },
   run: ({ args }) => run(args.cwd, () => develop(args.cwd, args.with)),
 });

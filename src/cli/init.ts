@@ -14,9 +14,21 @@ import { version } from "./version.ts";
 export const initCommand = defineCommand({
   meta: { name: "init", description: "Make a new application from the starter." },
   args: {
-    folder: { type: "positional", description: "Where to make it; its last part is the name.", required: false },
-    install: { type: "boolean", description: "Install its packages too.", default: true },
-    packages: { type: "string", description: "A folder with svc's packages as .tgz, instead of the registry's." },
+    folder: {
+      type: "positional",
+      description: "Where to make it; its last part is the name. (Default: it asks)",
+      required: false,
+    },
+    install: {
+      type: "boolean",
+      description: "Install its packages too.",
+      negativeDescription: "Leave its packages to `npm install`.",
+      default: true,
+    },
+    packages: {
+      type: "string",
+      description: "A folder with svc's packages as .tgz, to take them from. (Default: the registry's)",
+    },
   },
   run: async ({ args }) => {
     try {

@@ -34,7 +34,7 @@ const list = defineCommand({
   meta: { name: "list", description: "What is in the queue, newest first." },
   args: {
     ...cwdArgument,
-    state: { type: "string", description: `Only one of: ${states.join(", ")}.` },
+    state: { type: "string", description: `Only one of: ${states.join(", ")}. (Default: all)` },
     ...limitArgument,
   },
   run: ({ args }) =>

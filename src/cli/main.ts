@@ -1,30 +1,44 @@
-/** All commands. One file per subcommand; each says what it did and how to go on. */
+/**
+ * Finds the command that is meant, and runs it.
+ * Next hop: `commands.ts` lists them all, `usage.ts` reads the command line, `help.ts` prints what `--help` says.
+ */
 import "./fast-imports.ts";
-import { defineCommand, runMain } from "citty";
+import { runCommand } from "citty";
+import { svc } from "./commands.ts";
+import { type AnyCommand, helpOf, settle, subCommandsOf } from "./help.ts";
+import { checkArguments, findCommand, UsageError } from "./usage.ts";
 import { version } from "./version.ts";
 
-await runMain(
-  defineCommand({
-    meta: { name: "svc", version, description: "A backend in which PostgreSQL does the work." },
-    subCommands: {
-      init: () => import("./init.ts").then((file) => file.initCommand),
-      dev: () => import("./dev.ts").then((file) => file.dev),
-      start: () => import("./start.ts").then((file) => file.start),
-      workflows: () => import("./workflows.ts").then((file) => file.workflowsCommand),
-      jobs: () => import("./jobs.ts").then((file) => file.jobsCommand),
-      storage: () => import("./storage.ts").then((file) => file.storageCommand),
-      worker: () => import("./worker.ts").then((file) => file.workerCommand),
-      db: () => import("./db/db.ts").then((file) => file.dbCommand),
-      policies: () => import("./policies.ts").then((file) => file.policiesCommand),
-      rls: () => import("./rls/rls.ts").then((file) => file.rlsCommand),
-      migrate: () => import("./migrate.ts").then((file) => file.migrateCommand),
-      codegen: () => import("./codegen.ts").then((file) => file.codegenCommand),
-      openapi: () => import("./openapi.ts").then((file) => file.openapiCommand),
-      ai: () => import("./ai.ts").then((file) => file.aiCommand),
-      convert: () => import("./convert.ts").then((file) => file.convertCommand),
-      search: () => import("./search.ts").then((file) => file.searchCommand),
-      doctor: () => import("./doctor.ts").then((file) => file.doctorCommand),
-      prepare: () => import("./prepare.ts").then((file) => file.prepareCommand),
-    },
-  }),
-);
+const words = process.argv.slice(2);
+const end = words.indexOf("--");
+const own = end < 0 ? words : words.slice(0, end);
+
+try {
+  await main();
+} catch (error) {
+  // citty has a class of its own for arguments that are missing, which it does not export.
+  const isUsage = error instanceof UsageError || (error as Error).name === "CLIError";
+  process.stderr.write(`${isUsage ? (error as Error).message : ((error as Error).stack ?? error)}\n`);
+  process.exitCode = 1;
+}
+
+async function main(): Promise<void> {
+  if (own.length === 1 && ["--version", "-v"].includes(own[0] ?? "")) return print(version);
+  const found = await findCommand(svc, words);
+  if (own.includes("--help") || own.includes("-h")) return print(await helpOf(found.command, found.path));
+  if (found.isGroup) {
+    const usual = await settle<string | undefined>(found.command.default);
+    if (!usual) {
+      process.stderr.write(`${await helpOf(found.command, found.path)}\nSay which command.\n`);
+      process.exitCode = 1;
+      return;
+    }
+    found.command = await settle<AnyCommand>((await subCommandsOf(found.command))?.[usual]);
+  }
+  await checkArguments(found);
+  await runCommand(found.command, { rawArgs: found.rest });
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text.trimEnd()}\n`);
+}

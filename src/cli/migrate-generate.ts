@@ -9,8 +9,11 @@ export const migrateGenerate = defineCommand({
   args: {
     ...cwdArgument,
     name: { type: "string", description: "Words for the file's name. (Default: what was changed)" },
-    rename: { type: "string", description: "old:new or table.old:table.new; may be repeated." },
-    drop: { type: "string", description: "What is gone and was not renamed; may be repeated." },
+    rename: {
+      type: "string",
+      description: "old:new or table.old:table.new; may be repeated. (Default: nothing was renamed)",
+    },
+    drop: { type: "string", description: "What is gone and was not renamed; may be repeated. (Default: nothing)" },
     baseline: { type: "boolean", description: "Only note that the migrations say what the schema says." },
   },
   run: ({ args, rawArgs }) =>

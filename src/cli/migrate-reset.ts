@@ -13,7 +13,10 @@ export const migrateReset = defineCommand({
     ...cwdArgument,
     yes: { type: "boolean", description: "Do not ask." },
     force: { type: "boolean", description: "Also with DATABASE_URL or in production; needs --database." },
-    database: { type: "string", description: "The name of the database that may be emptied." },
+    database: {
+      type: "string",
+      description: "The name of the database that may be emptied, with --force. (Default: none)",
+    },
   },
   run: ({ args }) =>
     run(args.cwd, async () => {

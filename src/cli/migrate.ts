@@ -49,17 +49,8 @@ const subCommands = {
 
 export const migrateCommand = defineCommand({
   meta: { name: "migrate", description: "Apply what is new in migrations/ and sql/." },
-  // Declared here too: otherwise the folder of `svc migrate --cwd folder` would be taken for a subcommand.
+  // Here for --help: they are those of `apply`.
   args: applyArguments,
   subCommands,
   default: "apply",
-  setup: ({ rawArgs }) => putNameFirst(rawArgs),
 });
-
-/** citty hands a subcommand only what follows its name: `svc migrate --cwd folder generate` would lose the folder. */
-function putNameFirst(rawArgs: string[]): void {
-  const position = rawArgs.findIndex(
-    (argument, index) => Object.hasOwn(subCommands, argument) && rawArgs[index - 1] !== "--cwd",
-  );
-  if (position > 0) rawArgs.unshift(...rawArgs.splice(position, 1));
-}

@@ -44,7 +44,10 @@ export const searchCommand = defineCommand({
     ...cwdArgument,
     corpus: { type: "string", description: "The collection. (Default: default)", default: "default" },
     visibility: { type: "string", description: "private, shared or public. (Default: public)", default: "public" },
-    user: { type: "string", description: "Whose search it is, by id; needed for private and shared." },
+    user: {
+      type: "string",
+      description: "Whose search it is, by id; needed for private and shared. (Default: nobody's)",
+    },
     fields: { type: "string", description: "Columns, parted by commas. (Default: all that are declared)" },
     limit: { type: "string", description: "Rows at most. (Default: 10)", default: "10" },
     prefix: { type: "boolean", description: "The last word also finds what begins with it." },

@@ -30,7 +30,7 @@ const ls = defineCommand({
   meta: { name: "ls", description: "What is stored, newest first." },
   args: {
     ...cwdArgument,
-    user: { type: "string", description: "Only what this user, named by id, owns." },
+    user: { type: "string", description: "Only what this user, named by id, owns. (Default: everybody's)" },
     ...limitArgument,
   },
   run: ({ args }) =>

@@ -46,7 +46,7 @@ const list = defineCommand({
   meta: { name: "list", description: "Runs of workflows, newest first." },
   args: {
     ...cwdArgument,
-    status: { type: "string", description: `Only one of: ${statuses.join(", ")}.` },
+    status: { type: "string", description: `Only one of: ${statuses.join(", ")}. (Default: all)` },
     ...limitArgument,
   },
   run: ({ args }) =>

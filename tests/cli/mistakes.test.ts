@@ -230,7 +230,7 @@ describe("in the surroundings", () => {
 
   test("a command that does not exist", async () => {
     const { code, output } = await svc(["strat"]);
-    expect(output).toMatch(/Unknown command/i);
+    expect(output).toMatch(/There is no command/i);
     expect(output).toContain("start");
     expect(code).toBe(1);
   });

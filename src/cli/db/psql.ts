@@ -17,8 +17,8 @@ export const dbPsql = defineCommand({
       type: "string",
       description: 'Id or e-mail address of a user, or "system", which sees all rows. (Default: nobody signed in)',
     },
-    command: { type: "string", alias: "c", description: "A statement to run instead of asking for them." },
-    file: { type: "string", alias: "f", description: "A file of statements to run." },
+    command: { type: "string", alias: "c", description: "A statement to run. (Default: it asks for them)" },
+    file: { type: "string", alias: "f", description: "A file of statements to run. (Default: none)" },
     write: { type: "boolean", description: "Allow changes. (Default: transactions are read-only)", default: false },
   },
   run: ({ args, rawArgs }) =>

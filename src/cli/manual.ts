@@ -1,0 +1,165 @@
+/**
+ * What `--help` says beside descriptions and options: how a command is used, what its exit codes mean where they mean more
+ * than done (0) and an explained error (1), and where to read on. A command without a page here fails tests/structure.
+ */
+
+export interface ManualPage {
+  /** A command line, and what it is for. */
+  examples: readonly (readonly [line: string, purpose: string])[];
+  exitCodes?: Readonly<Record<number, string>>;
+  /** Below docs/. */
+  page: string;
+}
+
+/** By the command's words. */
+export const manual: Readonly<Record<string, ManualPage>> = {
+  init: {
+    examples: [
+      ["svc init my-app", "Makes it in ./my-app, and installs its packages."],
+      ["svc init my-app --packages .svc/packages", "Takes svc's own packages from a folder."],
+    ],
+    page: "tutorial/first-application.md",
+  },
+  dev: {
+    examples: [['svc dev --with "vite"', "Beside the page's own server."]],
+    page: "tutorial/first-application.md",
+  },
+  start: {
+    examples: [["svc start --with-worker", "The service and a worker in one process."]],
+    page: "reference/cli.md",
+  },
+  worker: {
+    examples: [["svc worker --concurrency 10 --queues procedure,workflow", "Ten jobs at a time, of two kinds."]],
+    page: "how-to/workers.md",
+  },
+  "workflows list": {
+    examples: [["svc workflows list --status failed", "What went wrong lately."]],
+    page: "reference/workflows.md",
+  },
+  "workflows show": {
+    examples: [["svc workflows show 0b6e1c1e-8d0a-4f4e-9a57-3f5a2d1c7b11", "With its steps and errors."]],
+    page: "reference/workflows.md",
+  },
+  "workflows retry": {
+    examples: [
+      ["svc workflows retry 0b6e1c1e-8d0a-4f4e-9a57-3f5a2d1c7b11 --from mail", "Anew from the step `mail` on."],
+    ],
+    page: "reference/workflows.md",
+  },
+  "workflows cancel": {
+    examples: [["svc workflows cancel 0b6e1c1e-8d0a-4f4e-9a57-3f5a2d1c7b11", "Ends it where it is."]],
+    page: "reference/workflows.md",
+  },
+  "workflows tail": {
+    examples: [["svc workflows tail", "Until Ctrl+C."]],
+    page: "reference/workflows.md",
+  },
+  "jobs list": {
+    examples: [["svc jobs list --state dead", "Those that have used up their attempts."]],
+    page: "reference/jobs.md",
+  },
+  "jobs show": { examples: [["svc jobs show 42", "Its arguments and its last error."]], page: "reference/jobs.md" },
+  "jobs retry": { examples: [["svc jobs retry 42", "Due at once."]], page: "reference/jobs.md" },
+  "jobs cancel": { examples: [["svc jobs cancel 42", "Takes it out of the queue."]], page: "reference/jobs.md" },
+  "jobs tail": { examples: [["svc jobs tail", "Until Ctrl+C."]], page: "reference/jobs.md" },
+  "storage ls": {
+    examples: [["svc storage ls --limit 10", "The ten newest files."]],
+    page: "reference/storage.md",
+  },
+  "storage show": {
+    examples: [["svc storage show 0b6e1c1e-8d0a-4f4e-9a57-3f5a2d1c7b11", "Its size, owner and checksum."]],
+    page: "reference/storage.md",
+  },
+  "storage verify": {
+    examples: [["svc storage verify", "Reads every byte."]],
+    exitCodes: { 0: "All files are whole.", 1: "Some are damaged, or an error, explained." },
+    page: "reference/storage.md",
+  },
+  "storage gc": {
+    examples: [["svc storage gc --hours 48", "Leaves what is younger than two days."]],
+    page: "reference/storage.md",
+  },
+  "db lint": {
+    examples: [["svc db lint --level warning --strict", "As CI may want it."]],
+    exitCodes: { 0: "Nothing to object to.", 1: "A finding that counts, or an error, explained." },
+    page: "reference/lint.md",
+  },
+  "db drift": {
+    examples: [["svc db drift --json", "For a program that watches."]],
+    exitCodes: { 0: "No difference.", 1: "Something differs, or an error, explained." },
+    page: "reference/cli.md",
+  },
+  "db backup": {
+    examples: [["svc db backup /backups/monday", "While the service goes on."]],
+    page: "reference/cli.md",
+  },
+  "db restore": {
+    examples: [["svc db restore /backups/monday --end-sessions", "Into an empty database; everybody signs in anew."]],
+    page: "reference/cli.md",
+  },
+  "db verify": {
+    examples: [["svc db verify /backups/monday", "Whether it is whole."]],
+    exitCodes: { 0: "The backup is whole.", 1: "Something is missing or damaged, or an error, explained." },
+    page: "reference/cli.md",
+  },
+  "db psql": {
+    examples: [
+      ["svc db psql --as ann@example.com", "Sees what Ann sees."],
+      ['svc db psql --as ann@example.com -c "select * from tasks"', "One statement."],
+    ],
+    exitCodes: { 0: "psql ended well.", 1: "An error, explained; another one is psql's own." },
+    page: "reference/cli.md",
+  },
+  openapi: {
+    examples: [["svc openapi > openapi.json", "For a generator of clients."]],
+    page: "reference/cli.md",
+  },
+  policies: {
+    examples: [["svc policies tasks", "One table, in words and in SQL."]],
+    page: "reference/cli.md",
+  },
+  "rls explain": {
+    examples: [["svc rls explain tasks --as ann@example.com --row 42", "Why Ann sees that row, or does not."]],
+    page: "reference/cli.md",
+  },
+  migrate: {
+    examples: [["svc migrate --cwd my-app", "Applies what is new; the same as `svc migrate apply`."]],
+    page: "how-to/change-the-schema.md",
+  },
+  "migrate apply": {
+    examples: [["svc migrate apply --again", "With every file of sql/."]],
+    page: "how-to/change-the-schema.md",
+  },
+  "migrate generate": {
+    examples: [["svc migrate generate --rename tasks.title:tasks.heading", "A column was renamed."]],
+    page: "how-to/change-the-schema.md",
+  },
+  "migrate status": {
+    examples: [["svc migrate status", "What this database lacks."]],
+    exitCodes: { 0: "All is applied.", 1: "Something is pending, edited or missing, or an error, explained." },
+    page: "reference/cli.md",
+  },
+  "migrate reset": {
+    examples: [["svc migrate reset --yes", "Does not ask."]],
+    page: "reference/cli.md",
+  },
+  codegen: { examples: [["svc codegen", "Before a commit; needs no database."]], page: "reference/cli.md" },
+  "ai usage": {
+    examples: [["svc ai usage --days 30 --user ann@example.com", "What Ann used this month."]],
+    page: "reference/ai.md",
+  },
+  convert: {
+    examples: [["svc convert report.pdf > report.md", "Warnings go to standard error."]],
+    page: "reference/documents.md",
+  },
+  search: {
+    examples: [['svc search articles "mooring fee" --explain', "What each term adds to each score."]],
+    page: "reference/search.md",
+  },
+  doctor: {
+    examples: [["svc doctor", "Changes nothing."]],
+    exitCodes: { 0: "Nothing is wrong.", 1: "Something is wrong." },
+    page: "reference/cli.md",
+  },
+  prepare: { examples: [["svc prepare", "What `svc dev` does before it serves."]], page: "reference/cli.md" },
+};
