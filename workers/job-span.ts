@@ -11,6 +11,12 @@ interface Row {
   max_attempts: number;
 }
 
+/** What a job calls: an internal procedure's name, otherwise its kind.  */
+export function jobName(kind: string, payload: unknown): string {
+  const { procedure } = Object(payload) as Record<string, unknown>;
+  return typeof procedure === "string" ? procedure : kind;
+}
+
 export async function inJobSpan<T>(
   tracing: Tracing | undefined,
   kind: string,
@@ -19,8 +25,8 @@ export async function inJobSpan<T>(
   run: () => Promise<T>,
 ): Promise<T> {
   if (!tracing) return run();
-  const { procedure, trace, requestId } = Object(payload) as Record<string, unknown>;
-  const name = typeof procedure === "string" ? procedure : kind;
+  const { trace, requestId } = Object(payload) as Record<string, unknown>;
+  const name = jobName(kind, payload);
   const attributes = {
     ...jobAttributes("process", name),
     "messaging.message.id": job.id,

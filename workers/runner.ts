@@ -12,9 +12,10 @@ import type { EffectiveConfig } from "../src/define/config.ts";
 import { createPools, type PoolUrls } from "../src/postgres/pools.ts";
 import type { LoadedApp } from "../src/service/load-app.ts";
 import { createRuntime } from "../src/service/runtime.ts";
+import type { JobMetrics } from "../src/telemetry/job-metrics.ts";
 import { activeSpan, type Tracing } from "../src/telemetry/span.ts";
 import { startCrontab } from "./crontab.ts";
-import { inJobSpan } from "./job-span.ts";
+import { inJobSpan, jobName } from "./job-span.ts";
 import { createQueuePool } from "./queue-pool.ts";
 import { startRescue } from "./rescue.ts";
 import type { RunningJob, Task, TaskServices } from "./task.ts";
@@ -47,6 +48,8 @@ export interface WorkerOptions {
   graceAfterRestartMs?: number;
   /** Where spans go; closed by whoever opened it. (Default: there are none) */
   tracing?: Tracing | undefined;
+  /** Told of every job that ended. (Default: nobody is) */
+  metrics?: JobMetrics | undefined;
 }
 
 export interface Worker {
@@ -102,9 +105,11 @@ export function startWorker(options: WorkerOptions): Worker {
     for (const task of chosen) {
       list[task.kind] = (payload, helpers) => {
         running.add(helpers.job.id);
-        return inJobSpan(options.tracing, task.kind, payload, helpers.job, () =>
-          runJob(task, payload, helpers, pool.id, services),
-        )
+        const run = () =>
+          inJobSpan(options.tracing, task.kind, payload, helpers.job, () =>
+            runJob(task, payload, helpers, pool.id, services),
+          );
+        return (options.metrics?.timing(jobName(task.kind, payload), run) ?? run())
           .catch((error) => {
             // Given back, and so nobody's business here: the library is not to look for a pool that is closed.
             if (abandoned) return new Promise<never>(() => {});

@@ -7,6 +7,7 @@ import { loadApp } from "../service/load-app.ts";
 import { createLog } from "../service/log.ts";
 import { prettyLog } from "../service/pretty-log.ts";
 import { startService } from "../service/service.ts";
+import { JobMetrics } from "../telemetry/job-metrics.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { openTracing } from "../telemetry/tracing.ts";
 import { cwdArgument, isPart, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
@@ -42,12 +43,11 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean): Pro
     const secrets = await readSecrets(config);
     tracing = await openTracing(config.otel);
     const log = createLog(config.logLevel, process.stdout.isTTY ? prettyLog(process.stdout) : undefined, !!tracing);
-    const service = await startService({ app, config, urls: cluster.urls, secrets, log, allowDrift, tracing });
+    const jobMetrics = withWorker || !config.database ? new JobMetrics() : undefined;
+    const shared = { app, config, urls: cluster.urls, secrets, log, tracing };
+    const service = await startService({ ...shared, allowDrift, jobMetrics });
     // Nobody else would run jobs on a cluster that belongs to this process.
-    const worker =
-      withWorker || !config.database
-        ? await startOwnWorker({ app, config, urls: cluster.urls, secrets, log, tracing })
-        : undefined;
+    const worker = jobMetrics && (await startOwnWorker({ ...shared, metrics: jobMetrics }));
     say(`\n  Ready: ${config.auth.url ?? service.url}\n`);
     process.send?.("ready"); // to `svc dev`
 

@@ -8,12 +8,14 @@ import { DefinitionError } from "../define/definition-error.ts";
 import { loadApp } from "../service/load-app.ts";
 import { createLog } from "../service/log.ts";
 import { prettyLog } from "../service/pretty-log.ts";
+import { JobMetrics } from "../telemetry/job-metrics.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { openTracing } from "../telemetry/tracing.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
 import { refusePending } from "./pending.ts";
 import { readSecrets } from "./secrets.ts";
 import { nextSignal } from "./signal.ts";
+import { serveWorkerMetrics } from "./worker-metrics.ts";
 
 export const workerCommand = defineCommand({
   meta: { name: "worker", description: "Run jobs, crons and workflows." },
@@ -21,9 +23,23 @@ export const workerCommand = defineCommand({
     ...cwdArgument,
     concurrency: { type: "string", description: "Jobs at a time. (Default: 4)", default: "4" },
     queues: { type: "string", description: "Kinds of jobs to take, joined by commas. (Default: all)" },
+    "metrics-port": { type: "string", description: "Where to tell Prometheus how jobs go. (Default: nowhere)" },
   },
-  run: ({ args }) => run(args.cwd, () => work(args.cwd, readConcurrency(args.concurrency), args.queues?.split(","))),
+  run: ({ args }) => run(args.cwd, () => work(args)),
 });
+
+interface WorkArguments {
+  cwd: string;
+  concurrency: string;
+  queues?: string | undefined;
+  "metrics-port"?: string | undefined;
+}
+
+function readPort(text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value <= 65_535) return value;
+  throw new DefinitionError(`--metrics-port ${text} is no port.`, { hint: "Pass a number from 0 to 65535." });
+}
 
 function readConcurrency(text: string): number {
   const value = Number(text);
@@ -31,11 +47,16 @@ function readConcurrency(text: string): number {
   throw new DefinitionError(`--concurrency ${text} is no number of jobs.`, { hint: "Pass a number from 1 to 200." });
 }
 
-async function work(cwd: string, concurrency: number, queues: string[] | undefined): Promise<void> {
+async function work({ cwd, "metrics-port": port, ...args }: WorkArguments): Promise<void> {
+  const concurrency = readConcurrency(args.concurrency);
+  const queues = args.queues?.split(",");
+  const metrics = port === undefined ? undefined : new JobMetrics();
+  const metricsPort = readPort(port ?? "0");
   const config = await readConfig(cwd);
   const app = await loadApp(config);
   const cluster = await openDatabase(config);
   let tracing: Tracing | undefined;
+  let told: { url: string; close(): void } | undefined;
   try {
     await refusePending({ adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd });
     const secrets = await readSecrets(config);
@@ -49,14 +70,20 @@ async function work(cwd: string, concurrency: number, queues: string[] | undefin
       log,
       concurrency,
       tracing,
+      metrics,
       ...(queues && { queues }),
     });
     await worker.ready;
+    if (metrics) {
+      told = await serveWorkerMetrics(metricsPort, metrics, { token: config.metricsToken, open: !config.production });
+      say(`  Metrics: ${told.url}`);
+    }
     say(`\n  Taking jobs, ${concurrency} at a time.\n`);
     const signal = await nextSignal();
     say(`${signal}: finishing the jobs that run`);
     await worker.stop();
   } finally {
+    told?.close();
     await tracing?.close();
     await cluster.stop();
   }

@@ -49,6 +49,7 @@ export const environmentSchema = z.object({
   SVC_PLAN: plan().optional(),
   AI_BASE_URL: z.url({ protocol: /^https?$/, ...must("a URL such as https://ai.example.com/v1") }).optional(),
   AI_API_KEY: z.string().optional(),
+  METRICS_TOKEN: z.string().min(16, must("a secret of at least 16 characters")).optional(),
   LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"], must("a level, such as info or debug"))
     .default("info"),

@@ -193,6 +193,8 @@ export type EffectiveConfig = Frozen<
     graphql: ReturnType<typeof graphqlSettings>;
     ai: z.output<typeof fileSchema>["ai"] & { baseUrl: string | null; apiKey: string | null };
     logLevel: z.output<typeof environmentSchema>["LOG_LEVEL"];
+    /** What readers of /metrics have to show, METRICS_TOKEN. null: who may read is said in `metrics-access.ts`. */
+    metricsToken: string | null;
     /** The OTEL_* variables, as they are. */
     otel: Record<string, string>;
   }

@@ -170,6 +170,7 @@ function merge(written: FileSettings, set: Environment, cwd: string) {
     graphql: graphqlSettings(written.graphql, production),
     ai: { ...written.ai, baseUrl: set.AI_BASE_URL ?? null, apiKey: set.AI_API_KEY ?? null },
     logLevel: set.LOG_LEVEL,
+    metricsToken: set.METRICS_TOKEN ?? null,
   };
 }
 

@@ -16,6 +16,7 @@ import { notFound, renderError, sendError } from "./errors.ts";
 import { standingHeaders } from "./exchange.ts";
 import { healthEndpoints, type Readiness } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
+import type { MetricsAccess } from "./metrics-access.ts";
 import { observer, setCommonHeaders } from "./observe.ts";
 import { type OpenApiEndpoints, openApiEndpoints } from "./openapi.ts";
 import type { OriginPolicy } from "./origin-policy.ts";
@@ -36,6 +37,7 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   requests: RequestLimits;
   log: Logger;
   metrics: Metrics;
+  metricsAccess: MetricsAccess;
   /** undefined while it is off. */
   tracing: Tracing | undefined;
   readiness: Readiness;
@@ -122,7 +124,7 @@ function expressApp(options: AppOptions) {
   app.use(setCommonHeaders);
   app.use("/api/auth", options.authRoutes);
   app.use(...options.realtimeRoutes);
-  app.use(healthEndpoints(options.readiness, options.metrics));
+  app.use(healthEndpoints(options.readiness, options.metrics, options.metricsAccess));
   app.use(openApiEndpoints(options.openapi));
   app.use(applicationRoutes(api["~svc"].routes, options));
   if (webDir) app.use(staticFiles(webDir, webHeaders));

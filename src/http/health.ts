@@ -4,6 +4,7 @@ import type pg from "pg";
 import type { RealtimeState } from "../realtime/create-realtime.ts";
 import { exchangeOf, sendJson } from "./exchange.ts";
 import type { Metrics } from "./metrics.ts";
+import { type MetricsAccess, refuseReader } from "./metrics-access.ts";
 
 export interface Readiness {
   pool: pg.Pool;
@@ -13,7 +14,7 @@ export interface Readiness {
   stopping(): boolean;
 }
 
-export function healthEndpoints(readiness: Readiness, metrics: Metrics): Router {
+export function healthEndpoints(readiness: Readiness, metrics: Metrics, access: MetricsAccess): Router {
   const router = Router();
   const named = (operation: string, handler: RequestHandler): RequestHandler => {
     return (request, response, next) => {
@@ -37,7 +38,8 @@ export function healthEndpoints(readiness: Readiness, metrics: Metrics): Router 
   );
   router.get(
     "/metrics",
-    named("/metrics", async (_request, response) => {
+    named("/metrics", async (request, response) => {
+      refuseReader(access, request);
       response.setHeader("content-type", metrics.registry.contentType);
       response.end(await metrics.registry.metrics());
     }),

@@ -1,20 +1,35 @@
-/** Prometheus metrics of this process, served at `/metrics`. */
+/**
+ * Prometheus metrics of this process, served at `/metrics`. Their labels have few values: names of operations, pools and
+ * states, never an id, a path or a user. docs/reference/metrics.md lists them; a test compares.
+ * Next hop: `metrics-database.ts` and `metrics-realtime.ts`; `metrics-access.ts` for who may read them.
+ */
 import type pg from "pg";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { RealtimeState } from "../realtime/create-realtime.ts";
+import type { JobMetrics } from "../telemetry/job-metrics.ts";
+import { addDatabaseMetrics } from "./metrics-database.ts";
+import { addRealtimeMetrics } from "./metrics-realtime.ts";
 
 export interface Metrics {
   registry: Registry;
-  /** Records one exchange; `seconds` is its whole duration. */
-  observe(operation: string, method: string, status: number, seconds: number): void;
+  /** An exchange has begun. */
+  begin(): void;
+  /** Records one that is over. @param seconds its whole duration @param code of the error that it was answered with */
+  observe(operation: string, method: string, status: number, seconds: number, code?: string): void;
 }
 
 /**
  * @param pools    by name; their connections are counted when somebody asks
  * @param realtime likewise. (Default: no such metrics)
+ * @param jobs     of a worker in this process. (Default: none)
  */
-export function createMetrics(pools: Record<string, pg.Pool>, realtime?: () => RealtimeState): Metrics {
+export function createMetrics(
+  pools: Record<string, pg.Pool>,
+  realtime?: () => RealtimeState,
+  jobs?: JobMetrics,
+): Metrics {
   const registry = new Registry();
+  const registers = [registry];
   collectDefaultMetrics({ register: registry });
 
   const duration = new Histogram({
@@ -22,13 +37,42 @@ export function createMetrics(pools: Record<string, pg.Pool>, realtime?: () => R
     help: "Time from the request's first byte to the end of the answer.",
     labelNames: ["operation", "method", "status"],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers: [registry],
+    registers,
   });
+  const errors = new Counter({
+    name: "svc_http_errors_total",
+    help: "Answers with an error of ours, by its code.",
+    labelNames: ["code"],
+    registers,
+  });
+  const inFlight = new Gauge({
+    name: "svc_http_requests_in_flight",
+    help: "Requests that have begun and not ended.",
+    registers,
+  });
+  addPools(registry, pools);
+  if (pools.system) addDatabaseMetrics(registry, pools.system);
+  if (realtime) addRealtimeMetrics(registry, realtime);
+  jobs?.addTo(registry);
+  return {
+    registry,
+    begin: () => inFlight.inc(),
+    observe(operation, method, status, seconds, code) {
+      inFlight.dec();
+      duration.labels(operation, method, String(status)).observe(seconds);
+      if (code !== undefined) errors.labels(code).inc();
+    },
+  };
+}
+
+/** Also for a worker, which has pools and no requests. */
+export function addPools(registry: Registry, pools: Record<string, pg.Pool>): void {
+  const registers = [registry];
   new Gauge({
     name: "svc_pool_connections",
     help: "Database connections by pool and state; waiting are calls without one.",
     labelNames: ["pool", "state"],
-    registers: [registry],
+    registers,
     collect() {
       for (const [pool, { totalCount, idleCount, waitingCount }] of Object.entries(pools)) {
         this.set({ pool, state: "total" }, totalCount);
@@ -37,86 +81,11 @@ export function createMetrics(pools: Record<string, pg.Pool>, realtime?: () => R
       }
     },
   });
-  if (pools.system) addQueue(registry, pools.system);
-  if (realtime) addRealtime(registry, realtime);
-  return {
-    registry,
-    observe: (operation, method, status, seconds) =>
-      duration.labels(operation, method, String(status)).observe(seconds),
-  };
-}
-
-/** Asked of the database, once for both; when it does not answer, the last numbers stand. */
-function addQueue(registry: Registry, pool: pg.Pool): void {
-  const registers = [registry];
-  const oldest = new Gauge({
-    name: "svc_jobs_oldest_due_seconds",
-    help: "For how long the oldest job has been due; 0 when none is.",
+  const size = new Gauge({
+    name: "svc_pool_size",
+    help: "The most connections that a pool may have.",
+    labelNames: ["pool"],
     registers,
   });
-  new Gauge({
-    name: "svc_jobs",
-    help: "Jobs in the queue by state; dead ones have used up their attempts.",
-    labelNames: ["state"],
-    registers,
-    async collect() {
-      const result = await pool.query("select * from svc_private.queue_state()").catch(() => undefined);
-      if (!result) return;
-      const { oldest_due_seconds: seconds, ...states } = result.rows[0];
-      for (const [state, count] of Object.entries(states)) this.set({ state }, Number(count));
-      oldest.set(seconds);
-    },
-  });
-}
-
-function addRealtime(registry: Registry, realtime: () => RealtimeState): void {
-  const registers = [registry];
-  new Gauge({
-    name: "svc_realtime_connections",
-    help: "Open sockets.",
-    registers,
-    collect() {
-      this.set(realtime().connections);
-    },
-  });
-  new Gauge({
-    name: "svc_realtime_subscriptions",
-    help: "Queries that are watched, over all sockets.",
-    registers,
-    collect() {
-      this.set(realtime().subscriptions);
-    },
-  });
-  new Gauge({
-    name: "svc_realtime_flow",
-    help: "1 for how changes arrive: live, degraded (clients poll), or idle (nobody has connected yet).",
-    labelNames: ["flow"],
-    registers,
-    collect() {
-      const { flow } = realtime();
-      for (const one of ["live", "degraded", "idle"]) this.set({ flow: one }, one === flow ? 1 : 0);
-    },
-  });
-  new Gauge({
-    name: "svc_realtime_lag_seconds",
-    help: "How long after its commit the last transaction was told, by the clocks of server and process.",
-    registers,
-    collect() {
-      this.set(realtime().lag / 1000);
-    },
-  });
-  for (const [name, help, count] of [
-    ["svc_realtime_deliveries_total", "Frames with events, sent to sockets.", () => realtime().deliveries],
-    ["svc_realtime_dropped_total", "Sockets closed because they did not read.", () => realtime().dropped],
-  ] as const) {
-    new Counter({
-      name,
-      help,
-      registers,
-      collect() {
-        this.reset();
-        this.inc(count());
-      },
-    });
-  }
+  for (const [pool, { options }] of Object.entries(pools)) size.set({ pool }, options.max);
 }

@@ -31,12 +31,14 @@ export function observer(
     const span = tracing && startRequestSpan(tracing, request, requestId);
     if (span) exchange.span = span;
 
+    metrics.begin();
     response.on("close", () => {
       const ms = performance.now() - started;
       const { operation, error, userId } = exchange;
       // A client that went away before the answer has no status to speak of; 499 is what proxies call it.
       const status = response.writableFinished ? response.statusCode : 499;
-      metrics.observe(operation, request.method ?? "", status, ms / 1000);
+      const code = error instanceof SvcError ? error.code : undefined;
+      metrics.observe(operation, request.method ?? "", status, ms / 1000, code);
 
       if (span) endRequestSpan(span, request, exchange, status);
 

@@ -21,6 +21,7 @@ import { publicRerun } from "../realtime/rerun.ts";
 import { redeemTicket, ticketEndpoint } from "../realtime/tickets.ts";
 import { fileEndpoint } from "../storage/route.ts";
 import { uploadEndpoint } from "../storage/upload-route.ts";
+import type { JobMetrics } from "../telemetry/job-metrics.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import type { LoadedApp } from "./load-app.ts";
 import { createRuntime } from "./runtime.ts";
@@ -37,6 +38,8 @@ export interface ServiceOptions {
   allowDrift?: boolean;
   /** Where spans go; closed by whoever opened it. (Default: there are none) */
   tracing?: Tracing | undefined;
+  /** Those of a worker in this process, to be told with the others. (Default: none) */
+  jobMetrics?: JobMetrics | undefined;
 }
 
 export interface Service {
@@ -124,7 +127,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       runtime,
       limits: config.limits,
       log,
-      metrics: createMetrics({ request: pools.request, system: pools.system, auth: pools.auth }, realtime.state),
+      metrics: createMetrics(
+        { request: pools.request, system: pools.system, auth: pools.auth },
+        realtime.state,
+        options.jobMetrics,
+      ),
+      metricsAccess: { token: config.metricsToken, open: !config.production },
       tracing,
       readiness: {
         pool: pools.request,

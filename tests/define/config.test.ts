@@ -93,6 +93,7 @@ describe("without a file", () => {
       },
       documents: { defaultCap: 100, hosted: {} },
       logLevel: "info",
+      metricsToken: null,
       otel: {},
     });
   });

@@ -1,0 +1,64 @@
+-- What metrics say of workflows, storage, AI spending and replication, one number a row. Asked by each process at most every
+-- 15 seconds (src/http/metrics-database.ts), as svc_system. The queue has a function of its own, sql/jobs/queue_state.sql.
+--
+-- Each part reads an index or few rows, but for the sum of sizes: beyond a million files a hundredth of the pages stands
+-- for all.
+
+create or replace function svc_private.service_state()
+returns table (metric text, state text, value float8)
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  files constant float8 := (select c.reltuples from pg_catalog.pg_class c where c.oid = 'svc.storage_objects'::regclass);
+begin
+  return query
+    with active as (
+      select case when r.status = 'running' then 'running'
+                  when r.wait_marker is null then 'queued'
+                  when r.wait_marker like 'wait:%' then 'waiting'
+                  when r.wait_marker like 'sleep#%' then 'sleeping'
+                  else 'held' end as state,  -- for another attempt, or until others of its name have ended
+             r.updated_at
+        from svc.workflow_runs r where r.status in ('pending', 'running')
+    )
+    select 'workflow_runs', s.state, (select count(*) from active a where a.state = s.state)::float8
+      from (values ('running'), ('queued'), ('waiting'), ('sleeping'), ('held')) s (state)
+    union all
+    select 'workflow_oldest_queued_seconds', '',
+           coalesce(extract(epoch from now() - min(a.updated_at)), 0)::float8 from active a where a.state = 'queued'
+    union all
+    select 'workflow_failed_last_day', '', count(*)::float8
+      from svc.workflow_runs r where r.created_at > now() - interval '1 day' and r.status = 'failed'
+    union all
+    select 'storage_uploads', '', count(*)::float8 from svc.storage_uploads
+    union all
+    select 'ai_credits_today', s.state,
+           coalesce((select sum(case s.state when 'charged' then l.charged else l.reserved end)
+                       from svc.ai_ledger l
+                      where l.created_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'
+                        and case s.state when 'charged' then l.state = 'settled'
+                                 else l.state = 'reserved' and l.expires_at > now() end), 0)::float8
+      from (values ('charged'), ('reserved')) s (state)
+    union all
+    select 'replication_held_bytes', '', coalesce(max((slot ->> 'bytes')::float8), 0)
+      from svc_private.replication_state() r, jsonb_array_elements(r.held) slot;
+
+  if files > 1000000 then
+    return query
+      select 'storage_objects', '', files
+      union all
+      select 'storage_bytes', '', coalesce(avg(o.size), 0)::float8 * files
+        from svc.storage_objects o tablesample system (1);
+  else
+    return query
+      select s.metric, '', s.value
+        from (select count(*)::float8 as objects, coalesce(sum(o.size), 0)::float8 as bytes from svc.storage_objects o) t,
+             lateral (values ('storage_objects', t.objects), ('storage_bytes', t.bytes)) s (metric, value);
+  end if;
+end
+$$;
+
+comment on function svc_private.service_state() is
+  'Numbers for metrics: runs of workflows, files and bytes, credits of this UTC day, log that replication slots keep.';

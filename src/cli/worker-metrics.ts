@@ -1,0 +1,38 @@
+/** The metrics of a worker by itself: its jobs and its process, on a port of their own (`svc worker --metrics-port`). */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { collectDefaultMetrics, Registry } from "prom-client";
+import { SvcError } from "../errors/svc-error.ts";
+import { type MetricsAccess, refuseReader } from "../http/metrics-access.ts";
+import type { JobMetrics } from "../telemetry/job-metrics.ts";
+
+/** @param port 0 takes any free one @throws the system's error when it is taken */
+export async function serveWorkerMetrics(
+  port: number,
+  jobs: JobMetrics,
+  access: MetricsAccess,
+): Promise<{ url: string; close(): void }> {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  jobs.addTo(registry);
+  const server = createServer(async (request, response) => {
+    try {
+      if (request.url?.split("?", 1)[0] !== "/metrics") throw new SvcError("NOT_FOUND");
+      refuseReader(access, request);
+      response.writeHead(200, { "content-type": registry.contentType }).end(await registry.metrics());
+    } catch (error) {
+      const { status, message } = error instanceof SvcError ? error : new SvcError("INTERNAL");
+      response.writeHead(status, { "content-type": "text/plain; charset=utf-8" }).end(`${message}\n`);
+    }
+  });
+  server.listen(port);
+  await once(server, "listening");
+  return {
+    url: `http://localhost:${(server.address() as AddressInfo).port}/metrics`,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/**
+ * What metrics tell that only the database knows, for all processes together: the queue, workflows, storage, AI spending,
+ * replication. Asked when somebody reads the metrics; when it does not answer, the last numbers stand.
+ * Next hop: `sql/jobs/queue_state.sql`, `sql/ops/service_state.sql`.
+ */
+import type pg from "pg";
+import { Gauge, type Registry } from "prom-client";
+
+/** In milliseconds: however often metrics are read, the database is asked no more than that. */
+const askedEvery = { queue: 1_000, service: 15_000 };
+
+/** By what sql/ops/service_state.sql calls them. */
+const known: readonly [name: string, help: string, labelled?: boolean][] = [
+  ["workflow_runs", "Runs of workflows that have not ended, by what they do or wait for.", true],
+  [
+    "workflow_oldest_queued_seconds",
+    "For how long the oldest run that could go on has waited for a worker; 0 when none has.",
+  ],
+  ["workflow_failed_last_day", "Runs that were started within a day and have failed."],
+  ["storage_objects", "Stored files."],
+  ["storage_bytes", "Their bytes, without conversions and transforms."],
+  ["storage_uploads", "Uploads in parts that are under way."],
+  ["ai_credits_today", "Credits of AI calls since midnight UTC: charged, or reserved by calls that run.", true],
+  ["replication_held_bytes", "Log that the slowest replication slot of the server keeps from being removed."],
+];
+
+/** @param pool that of svc_system */
+export function addDatabaseMetrics(registry: Registry, pool: pg.Pool): void {
+  const registers = [registry];
+  const oldest = new Gauge({
+    name: "svc_jobs_oldest_due_seconds",
+    help: "For how long the oldest job has been due; 0 when none is.",
+    registers,
+    collect: () => queue(),
+  });
+  const jobs = new Gauge({
+    name: "svc_jobs",
+    help: "Jobs in the queue by state; dead ones have used up their attempts.",
+    labelNames: ["state"],
+    registers,
+    collect: () => queue(),
+  });
+  const queue = atMostEvery(askedEvery.queue, async () => {
+    const { rows } = await pool.query("select * from svc_private.queue_state()");
+    const { oldest_due_seconds: seconds, ...states } = rows[0];
+    for (const [state, count] of Object.entries(states)) jobs.set({ state }, Number(count));
+    oldest.set(seconds);
+  });
+
+  const service = atMostEvery(askedEvery.service, async () => {
+    const { rows } = await pool.query<{ metric: string; state: string; value: number }>(
+      "select metric, state, value from svc_private.service_state()",
+    );
+    for (const { metric, state, value } of rows) {
+      const gauge = gauges.get(metric);
+      if (state) gauge?.set({ state }, value);
+      else gauge?.set(value);
+    }
+  });
+  const gauges = new Map(
+    known.map(([name, help, labelled]) => [
+      name,
+      new Gauge({
+        name: `svc_${name}`,
+        help,
+        labelNames: labelled ? ["state"] : [],
+        registers,
+        collect: () => service(),
+      }) as Gauge,
+    ]),
+  );
+}
+
+/** Once for all metrics that come of one question, and again when the answer has become old. Never rejects. */
+function atMostEvery(milliseconds: number, ask: () => Promise<void>): () => Promise<void> {
+  let asked = Number.NEGATIVE_INFINITY;
+  let answer = Promise.resolve();
+  return () => {
+    if (performance.now() - asked >= milliseconds) {
+      asked = performance.now();
+      answer = ask().catch(() => {});
+    }
+    return answer;
+  };
+}

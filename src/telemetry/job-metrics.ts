@@ -1,0 +1,37 @@
+/**
+ * How jobs went in this process. `svc start` tells it at its own `/metrics`; a worker by itself on a port of its own,
+ * `svc worker --metrics-port`.
+ */
+import { Gauge, Histogram, type Registry } from "prom-client";
+
+export class JobMetrics {
+  readonly #duration = new Histogram({
+    name: "svc_job_duration_seconds",
+    help: "How long jobs ran, by what they call and how it ended: done or failed. A failed one may be tried again.",
+    labelNames: ["name", "outcome"],
+    buckets: [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1800],
+    registers: [],
+  });
+  readonly #running = new Gauge({ name: "svc_jobs_running", help: "Jobs that this process runs.", registers: [] });
+
+  addTo(registry: Registry): void {
+    registry.registerMetric(this.#duration);
+    registry.registerMetric(this.#running);
+  }
+
+  /** Runs a job and records how it went. */
+  async timing<T>(name: string, run: () => Promise<T>): Promise<T> {
+    const end = this.#duration.startTimer({ name });
+    this.#running.inc();
+    try {
+      const result = await run();
+      end({ outcome: "done" });
+      return result;
+    } catch (error) {
+      end({ outcome: "failed" });
+      throw error;
+    } finally {
+      this.#running.dec();
+    }
+  }
+}
