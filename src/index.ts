@@ -39,6 +39,7 @@ export { createSvcProcedureBuilders, type Procedure } from "./define/procedure.t
 export { type RetryOptions, withRetry } from "./define/retry.ts";
 export { type Audience, memberRls, openRls, ownerRls } from "./define/rls.ts";
 export { type SearchableOptions, searchable } from "./define/searchable.ts";
+export { defineSeed, type Seed, type SeedCall, type SeedUser } from "./define/seed.ts";
 export { type Infer, v } from "./define/v.ts";
 export { type Workflow, type WorkflowContext, type WorkflowOptions, workflow } from "./define/workflow.ts";
 export { type ErrorCode, errorCodes } from "./errors/codes.ts";

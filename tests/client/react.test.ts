@@ -22,7 +22,6 @@ import { service } from "../support/service.ts";
 const db = database();
 const running = service(db);
 configure({ asyncUtilTimeout: 20_000 }); // what is waited for comes, also on a busy machine
-configure({ asyncUtilTimeout: 20_000 }); // what is waited for comes, also on a busy machine
 afterEach(cleanup);
 
 /** A client whose requests can be held back. */

@@ -9,6 +9,7 @@ export const dbCommand = defineCommand({
     restore: () => import("./restore.ts").then((file) => file.dbRestore),
     verify: () => import("./verify.ts").then((file) => file.dbVerify),
     lint: () => import("./lint.ts").then((file) => file.dbLint),
+    seed: () => import("./seed.ts").then((file) => file.dbSeed),
     psql: () => import("./psql.ts").then((file) => file.dbPsql),
   },
 });

@@ -1,0 +1,56 @@
+/** `svc db seed`: fills a database for development with what `seed.ts` makes. Next hop: `src/service/seed.ts`. */
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { defineCommand } from "citty";
+import { DefinitionError } from "../../define/definition-error.ts";
+import type { Seed } from "../../define/seed.ts";
+import { loadApp } from "../../service/load-app.ts";
+import { createLog } from "../../service/log.ts";
+import { runSeed } from "../../service/seed.ts";
+import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "../command.ts";
+import { refusePending } from "../pending.ts";
+import { readSecrets } from "../secrets.ts";
+
+export const dbSeed = defineCommand({
+  meta: { name: "seed", description: "Write the rows and users that seed.ts makes, for development." },
+  args: {
+    ...cwdArgument,
+    file: { type: "string", description: "What to run. (Default: seed.ts in the backend's folder)" },
+    force: { type: "boolean", description: "In production too.", default: false },
+  },
+  run: ({ args }) =>
+    run(args.cwd, async () => {
+      const config = await readConfig(args.cwd);
+      if (config.production && !args.force) {
+        throw new DefinitionError("Not here: NODE_ENV is production. Nothing was done.", {
+          hint: "--force seeds a database in production all the same.",
+        });
+      }
+      const file = args.file ? resolve(config.cwd, args.file) : join(config.rootDir, "seed.ts");
+      const seed = await loadSeed(file);
+      const app = await loadApp(config);
+      const cluster = await openDatabase(config);
+      try {
+        await refusePending({ adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd });
+        const secrets = await readSecrets(config);
+        await runSeed(seed, { app, config, urls: cluster.urls, secrets, log: createLog("warn", process.stderr) });
+        say(`Seeded by ${file}.`);
+      } finally {
+        await cluster.stop();
+      }
+    }),
+});
+
+async function loadSeed(file: string): Promise<Seed> {
+  if (!existsSync(file)) {
+    throw new DefinitionError(`There is no ${file}.`, {
+      hint: "Create it with: export default defineSeed(async ({ context, user }) => { … });",
+    });
+  }
+  const { default: seed } = await import(pathToFileURL(file).href);
+  if (typeof seed?.["~svc"]?.seed === "function") return seed;
+  throw new DefinitionError(`The default export of ${file} is no seed.`, {
+    hint: "Write: export default defineSeed(async ({ context, user }) => { … });",
+  });
+}

@@ -1,0 +1,71 @@
+/**
+ * Runs an application's seed: a call of the system, in one transaction, without a service.
+ * Next hop: `src/define/seed.ts` for what authors write, `src/context/invoke.ts` for the transaction.
+ */
+import pg from "pg";
+import type { Logger } from "pino";
+import { createAuth } from "../auth/create-auth.ts";
+import { inTransaction } from "../context/invoke.ts";
+import type { EffectiveConfig } from "../define/config.ts";
+import { DefinitionError } from "../define/definition-error.ts";
+import type { Seed, SeedUser } from "../define/seed.ts";
+import { SvcError } from "../errors/svc-error.ts";
+import { createOriginPolicy } from "../http/origin-policy.ts";
+import { createPools, type PoolUrls } from "../postgres/pools.ts";
+import type { LoadedApp } from "./load-app.ts";
+import { createRuntime } from "./runtime.ts";
+
+export interface SeedOptions {
+  app: LoadedApp;
+  config: EffectiveConfig;
+  urls: PoolUrls;
+  secrets: readonly string[];
+  log: Logger;
+}
+
+/** @throws DefinitionError with what the database said; what else the seed, the database or a hook of the application throws; the rows are undone then, users are not */
+export async function runSeed(seed: Seed, { app, config, urls, secrets, log }: SeedOptions): Promise<void> {
+  const pools = createPools(urls, { ...config.pool, ...config.limits, request: 1, system: 2, auth: 1 }, log);
+  const auth = await createAuth({
+    pool: pools.auth,
+    listenUrl: urls.auth,
+    secrets,
+    origins: createOriginPolicy({ ...config, configured: config.auth.url, listening: "http://localhost" }),
+    definition: app.auth,
+    google: null,
+    limits: config.limits,
+    production: config.production,
+    log,
+  }).catch(async (error) => {
+    await pools.close();
+    throw error;
+  });
+  const runtime = createRuntime(app, pools, config, secrets, log);
+  const user = async ({ email, name = email.split("@")[0] ?? email, ...others }: SeedUser): Promise<string> => {
+    const { rows } = await pools.system.query('select id from auth."user" where email = lower($1)', [email]);
+    return rows[0]?.id ?? auth.users.create({ email, name, ...others });
+  };
+  try {
+    await inTransaction(runtime, { session: null, system: true, requestId: "seed" }, "write", (_, context) =>
+      seed["~svc"].seed({ context, user }),
+    );
+  } catch (error) {
+    throw error instanceof SvcError ? inFull(error) : error;
+  } finally {
+    await auth.close();
+    await pools.close();
+  }
+}
+
+/** What clients are not told, its author may know: the seed is the developer's own. */
+function inFull(error: SvcError): unknown {
+  const { cause } = error;
+  for (let current: unknown = cause; current instanceof Error; current = current.cause) {
+    if (!(current instanceof pg.DatabaseError)) continue;
+    const { message, detail } = current;
+    const told = new DefinitionError(`The database refused a row: ${message}.`, detail ? { hint: detail } : {});
+    if (cause instanceof Error && cause.stack) told.stack = cause.stack; // where in the seed
+    return told;
+  }
+  return cause ?? error;
+}

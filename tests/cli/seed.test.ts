@@ -1,0 +1,37 @@
+// If this file fails, a developer cannot fill a database to look at, or production can be filled by mistake.
+import { expect, test } from "vitest";
+import { fixture, svc } from "../support/cli.ts";
+import { database } from "../support/database.ts";
+
+const db = database();
+const seed = (env: NodeJS.ProcessEnv = {}, ...args: string[]) => svc(db, fixture, ["db", "seed", ...args], env).ended;
+const rows = () =>
+  db.sql(`select n.id, n.title, u.email, u.name, a.password like '%:%' as can_sign_in
+            from notes n join auth."user" u on u.id = n.user_id join auth.account a on a.user_id = u.id`);
+const seeded = [{ id: 1000, title: "seeded", email: "seed@example.com", name: "Seed", can_sign_in: true }];
+
+test("a seed that fails leaves no row behind", async () => {
+  const { code, error } = await seed({ SEED_FAILS: "1" });
+  expect([code, error]).toEqual([
+    1,
+    expect.stringMatching(/seed\.ts:\d+:\d+\n.*\n.*\nThe database refused a row: .*violates foreign key.*\n.*nobody/),
+  ]);
+  expect(await rows()).toEqual([]);
+});
+
+test("a seed writes rows and users, and run again the same", async () => {
+  for (const _ of ["first", "again"]) {
+    const { code, error } = await seed();
+    expect([code, error]).toEqual([0, expect.stringMatching(/Seeded by .*seed\.ts\.\n$/)]);
+    expect(await rows()).toEqual(seeded);
+  }
+});
+
+test("production is not seeded by mistake, and what is no seed is named", async () => {
+  const production = { NODE_ENV: "production", AUTHLIB_URL: "https://app.example.com" };
+  expect((await seed(production)).error).toMatch(/Not here: NODE_ENV is production\. Nothing was done\.\s+--force/);
+  expect((await seed({}, "--file", "backend/none.ts")).error).toMatch(/There is no .*backend\/none\.ts\./);
+  expect((await seed({}, "--file", "backend/schema.ts")).error).toMatch(
+    /schema\.ts is no seed\.\s+Write: export default/,
+  );
+});
