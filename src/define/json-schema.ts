@@ -65,8 +65,14 @@ const inputs: Record<string, JsonSchema> = {
   map: needsEncoding("A map"),
 };
 
+/** Of `z.coerce`, which makes something of plain JSON. */
+const coerced: Record<string, JsonSchema> = {
+  date: { type: "string", format: "date-time" },
+  bigint: { type: ["string", "integer"] },
+};
+
 interface ZodSeen {
-  zodSchema: { _zod: { def: { type: string } } };
+  zodSchema: { _zod: { def: { type: string; coerce?: boolean } } };
   jsonSchema: JsonSchema;
 }
 
@@ -74,8 +80,10 @@ interface ZodSeen {
 function optionsOf(vendor: string, direction: Direction): Record<string, unknown> {
   if (vendor === "zod") {
     const forms = direction === "input" ? inputs : results;
-    const override = ({ zodSchema, jsonSchema }: ZodSeen) =>
-      void Object.assign(jsonSchema, forms[zodSchema._zod.def.type]);
+    const override = ({ zodSchema, jsonSchema }: ZodSeen) => {
+      const { type, coerce } = zodSchema._zod.def;
+      Object.assign(jsonSchema, coerce ? coerced[type] : forms[type]);
+    };
     return { unrepresentable: "any", override };
   }
   if (vendor === "arktype") {

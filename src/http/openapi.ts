@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { Router } from "express";
 import type { OpenApiDocument } from "../openapi/document.ts";
+import { openApiPage, pagePolicy } from "../openapi/page.ts";
 import { exchangeOf, sendJson } from "./exchange.ts";
 
 export interface OpenApiEndpoints {
@@ -34,6 +35,21 @@ export function openApiEndpoints(endpoints: OpenApiEndpoints | null): Router {
     if (request.headers["if-none-match"] === etag) {
       response.writeHead(304, { ...exchange.headers, ...caching }).end();
     } else sendJson(response, 200, text, caching);
+  });
+  if (!endpoints.reference) return router;
+  router.get("/openapi", (_request, response) => {
+    const exchange = exchangeOf(response);
+    exchange.operation = "/openapi";
+    // For one person at a desk, now and then: not worth keeping.
+    const page = openApiPage(endpoints.document());
+    response.writeHead(200, {
+      ...exchange.headers,
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": pagePolicy,
+      "cross-origin-opener-policy": "same-origin",
+      "cache-control": "no-store",
+    });
+    response.end(page);
   });
   return router;
 }

@@ -20,15 +20,13 @@ export function callPaths(api: Api["~svc"], schemas: Schemas): Record<string, Pa
     for (const method of crud.methods) generated.set(`${crud.prefix}.${method}`, made[method]);
   }
   const open = [...api.procedures.values()].filter(({ kind }) => kind !== "internal");
-  const paths: Record<string, Part> = {
-    "/api/query": anyCall("query", open),
-    "/api/mutation": anyCall("mutation", open),
-  };
+  const paths: Record<string, Part> = {};
   for (const procedure of open.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const call = (procedure.statement && generated.get(procedure.name)) ?? declared(procedure, schemas);
     paths[`/api/${procedure.kind}/${procedure.name}`] = { post: operation(procedure, call) };
   }
-  return paths;
+  // Last: who reads this wants the procedures themselves.
+  return { ...paths, "/api/query": anyCall("query", open), "/api/mutation": anyCall("mutation", open) };
 }
 
 function declared({ name, input, output }: ProcedureDefinition, schemas: Schemas): CallSchemas {

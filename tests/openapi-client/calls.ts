@@ -1,0 +1,57 @@
+/**
+ * What somebody writes who has nothing of this service but its OpenAPI document: the types in `.svc/api.d.ts` are
+ * generated from it by the test, which then compiles this file and runs it.
+ */
+import createClient from "openapi-fetch";
+import type { components, paths } from "./.svc/api.d.ts";
+
+/** Fails to compile unless the two are the same type. */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : never;
+
+export async function calls(baseUrl: string) {
+  const client = createClient<paths>({ baseUrl });
+  const email = `client-${crypto.randomUUID()}@example.com`;
+  const signUp = await client.POST("/api/auth/sign-up", { body: { email, password: "correct horse", name: "Ann" } });
+  if (!signUp.data) throw new Error(signUp.error.error);
+  const { token, user } = signUp.data;
+  client.use({
+    onRequest({ request }) {
+      request.headers.set("authorization", `Bearer ${token}`);
+    },
+  });
+
+  const created = await client.POST("/api/mutation/articles.create", {
+    body: { args: { title: "first", priority: 2 } },
+  });
+  const article: components["schemas"]["articles.Row"] | undefined = created.data?.json;
+  if (!article) throw new Error(created.error?.error);
+  const listed = await client.POST("/api/query/articles.list", {
+    body: { args: { limit: 5, orderBy: "priority", filters: { priority: { op: "gte", value: 2 } } } },
+  });
+  const total: number | undefined = listed.data?.json.total;
+  const title: Same<typeof article.title, string> = true;
+  const counted: Same<components["schemas"]["samples.Row"]["aBigint"], string | null> = true;
+
+  // @ts-expect-error: no such column
+  const wrong = await client.POST("/api/mutation/notes.create", { body: { args: { titel: "x" } } });
+  const sum = await client.POST("/api/query/sums.add", { body: { args: { a: 1, b: 2 } } });
+  const hello = await client.GET("/api/hello/{name}", { params: { path: { name: "ab" }, query: { times: 2 } } });
+  const tree = await client.POST("/api/mutation/trees.plant", {
+    body: { args: { tree: { label: "root", children: [{ label: "leaf" }] } } },
+  });
+  const leaf: string | undefined = tree.data?.json.children?.[0]?.label;
+  const refused = await client.POST("/api/mutation/sums.refuse", { body: {} });
+  const gone = await client.POST("/api/query/notes.get", { body: { args: { id: 2_000_000_000 } } });
+  return {
+    user: user.email === email,
+    article,
+    total,
+    types: [title, counted],
+    wrong: wrong.error?.issues,
+    sum: sum.data?.json.sum,
+    hello: hello.data?.hello,
+    leaf,
+    refused: refused.error?.code,
+    gone: gone.data?.json,
+  };
+}
