@@ -1,0 +1,148 @@
+// If this file fails, a dashboard or an alert looks at a metric that does not exist, one exists that nobody explains, a number
+// is wrong, or a stranger learns what goes on here.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { serveWorkerMetrics } from "../../src/cli/worker-metrics.ts";
+import { type MetricsAccess, refuseReader } from "../../src/http/metrics-access.ts";
+import { workflow } from "../../src/index.ts";
+import { JobMetrics } from "../../src/telemetry/job-metrics.ts";
+import { procedure } from "../fixture/backend/index.ts";
+import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+import { apiWith, service } from "../support/service.ts";
+import { workers } from "../support/worker.ts";
+
+const fine = procedure.internal.name("metrics.fine").handler(() => {});
+const fails = procedure.internal.name("metrics.fails").handler(() => {
+  throw new Error("as it should");
+});
+const enqueue = procedure.mutation
+  .name("metrics.enqueue")
+  .allowAnonymous()
+  .handler(async ({ context }) => {
+    await context.scheduler.runAfter(0, "metrics.fine");
+    await context.scheduler.runAfter(0, "metrics.fails");
+    await context.scheduler.runAfter(3_600_000, "metrics.fine");
+    await context.workflows.start(waits);
+  });
+const waits = workflow("metrics.waits", { handler: (wf) => wf.waitForEvent("never") });
+
+const db = database();
+const api = apiWith({ procedures: { fine, fails, enqueue }, workflows: { waits } });
+const running = service(db, api);
+const startWorker = workers(db, api);
+const jobMetrics = new JobMetrics();
+let told: Awaited<ReturnType<typeof serveWorkerMetrics>>;
+beforeAll(async () => {
+  told = await serveWorkerMetrics(0, jobMetrics, { token: null, open: false });
+  await startWorker({ metrics: jobMetrics });
+});
+afterAll(() => told.close());
+
+const ofService = async (): Promise<string> => (await running.fetch("/metrics")).body;
+const ofWorker = async (): Promise<string> => (await fetch(told.url)).text();
+const file = (path: string) => readFileSync(join(root, path), "utf8");
+const families = (text: string) => [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = ""]) => name);
+
+test("every metric is explained on the page of metrics, and every one on the page exists", async () => {
+  const told = new Set([...families(await ofService()), ...families(await ofWorker())]);
+  const explained = [...file("docs/reference/metrics.md").matchAll(/^\| `([a-z_]+)/gm)].map(([, name = ""]) => name);
+  expect([...told].filter((name) => !explained.includes(name))).toEqual([]);
+  // Some of the process's own exist on Linux alone.
+  expect(explained.filter((name) => name.startsWith("svc_") && !told.has(name))).toEqual([]);
+});
+
+test.for(["deploy/grafana/svc.json", "deploy/prometheus/alerts.yml"])(
+  "%s asks for metrics that exist",
+  async (path) => {
+    const told = new Set([...families(await ofService()), ...families(await ofWorker())]);
+    const asked = [...file(path).matchAll(/\b(?:svc|nodejs|process)_[a-z0-9_]+\b/g)].map(([name]) => name);
+    expect(asked.length).toBeGreaterThan(10);
+    const unknown = asked.filter((name) => !told.has(name) && !told.has(name.replace(/_(bucket|count|sum)$/, "")));
+    expect(unknown).toEqual([]);
+  },
+);
+
+test("the dashboard is one that Grafana takes: panels with places, ids and queries of their own", () => {
+  const { panels, uid, schemaVersion } = JSON.parse(file("deploy/grafana/svc.json"));
+  expect({ uid, schemaVersion }).toEqual({ uid: "svc-overview", schemaVersion: 39 });
+  expect(new Set(panels.map(({ id }: { id: number }) => id)).size).toBe(panels.length);
+  for (const { type, title, targets, gridPos } of panels) {
+    expect(title).not.toBe("");
+    expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+    if (type !== "row") expect(targets.length).toBeGreaterThan(0);
+  }
+});
+
+test("jobs and runs are counted where they wait and where they ran, by names that are known beforehand", async () => {
+  expect((await running.mutate(null, "metrics.enqueue")).status).toBe(200);
+  await expect.poll(ofWorker).toMatch(/svc_job_duration_seconds_count\{name="metrics.fine",outcome="done"\} 1/);
+  await expect.poll(ofWorker).toMatch(/svc_job_duration_seconds_count\{name="metrics.fails",outcome="failed"\} 1/);
+  await expect.poll(ofWorker).toMatch(/^svc_jobs_running 0$/m);
+  const state = async () =>
+    Object.fromEntries(
+      (await db.sql("select * from svc_private.service_state()")).map(({ metric, state, value }) => [
+        `${metric} ${state}`,
+        value,
+      ]),
+    );
+  await expect.poll(state).toMatchObject({ "workflow_runs waiting": 1, "workflow_runs queued": 0 });
+  expect(await ofService()).toMatch(/^svc_jobs\{state="scheduled"\} [1-9]/m);
+});
+
+test("what is stored and spent is told in files, bytes and credits", async () => {
+  await db.sql(`insert into svc.storage_objects (id, name, size, type, sha256)
+    select gen_random_uuid(), 'x', 1000, 'text/plain', repeat('0', 64) from generate_series(1, 3)`);
+  await db.sql(`insert into svc.ai_ledger (operation, model, state, reserved, charged, created_at, expires_at)
+    values ('chat', 'm', 'settled', 5, 2.5, now(), now()), ('chat', 'm', 'reserved', 7, null, now(), now() + '1 hour'),
+           ('chat', 'm', 'reserved', 9, null, now(), now() - interval '1 second'),
+           ('chat', 'm', 'settled', 5, 100, now() - interval '2 days', now())`);
+  const rows = await db.sql("select metric, state, value from svc_private.service_state()");
+  const value = (metric: string, state = "") => rows.find((row) => row.metric === metric && row.state === state)?.value;
+  expect([value("storage_objects"), value("storage_bytes")]).toEqual([3, 3000]);
+  expect([value("ai_credits_today", "charged"), value("ai_credits_today", "reserved")]).toEqual([2.5, 7]);
+});
+
+test("errors are counted by code, requests while they run", async () => {
+  await running.query(null, "notes.list");
+  const text = await ofService();
+  expect(text).toMatch(/svc_http_errors_total\{code="UNAUTHORIZED"\} [1-9]/);
+  expect(text).toMatch(/^svc_http_requests_in_flight 1$/m); // the one that asks
+  expect(text).toMatch(/svc_pool_size\{pool="request"\} 10/);
+});
+
+describe("who may read metrics", () => {
+  const asks = (remoteAddress: string, headers: Record<string, string> = {}) =>
+    ({ socket: { remoteAddress }, headers }) as never;
+  const secret = "a token of metrics";
+  const production: MetricsAccess = { token: null, open: false };
+  const guarded: MetricsAccess = { token: secret, open: true };
+  test.for([
+    { who: "anybody in development", access: { token: null, open: true }, from: asks("203.0.113.9"), may: true },
+    { who: "this machine in production", access: production, from: asks("::ffff:127.0.0.1"), may: true },
+    { who: "another machine in production", access: production, from: asks("10.0.0.2"), may: false },
+    {
+      who: "another machine through a proxy on this one",
+      access: production,
+      from: asks("127.0.0.1", { "x-forwarded-for": "127.0.0.1" }),
+      may: false,
+    },
+    {
+      who: "who shows the token",
+      access: guarded,
+      from: asks("10.0.0.2", { authorization: `Bearer ${secret}` }),
+      may: true,
+    },
+    { who: "who shows another", access: guarded, from: asks("127.0.0.1", { authorization: "Bearer x" }), may: false },
+    { who: "who shows none, from this machine", access: guarded, from: asks("127.0.0.1"), may: false },
+  ])("$who: $may", ({ access, from, may }) => {
+    if (may) refuseReader(access, from);
+    else expect(() => refuseReader(access, from)).toThrow("Metrics are not for everybody.");
+  });
+
+  test("the endpoint asks", async () => {
+    const { status } = await fetch(told.url, { headers: { "x-forwarded-for": "203.0.113.9" } });
+    expect(status).toBe(401);
+  });
+});
