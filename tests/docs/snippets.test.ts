@@ -26,9 +26,10 @@ let service: Service;
 
 beforeAll(async () => {
   const desk = join(root, "examples/desk");
-  // Snippets of clients import the generated file as an application's page does.
+  // Snippets import the generated file and the schema as an application does.
   await mkdir(join(folder, "svc"), { recursive: true });
   await cp(join(desk, "web/svc/api.ts"), join(folder, "svc/api.ts"));
+  await cp(join(desk, "backend/schema.ts"), join(folder, "schema.ts"));
   await cp(join(desk, "backend/generated"), join(folder, "generated"), { recursive: true });
   await migrate({ adminUrl: db.url("admin"), platform: root, application: desk });
   const config = { ...(await loadConfig({ cwd: desk, env: {} })), port: 0 };
