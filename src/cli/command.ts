@@ -29,9 +29,13 @@ export const readConfig = (cwd: string): Promise<EffectiveConfig> => loadConfig(
 /** Whether this is a part of `svc dev`, which has said the general things already. */
 export const isPart = process.send !== undefined;
 
-/** The database that DATABASE_URL names, or the application's own cluster. */
-export async function openDatabase(config: EffectiveConfig): Promise<Cluster> {
-  const cluster = await openCluster({ directory: join(config.cwd, ".svc"), report: say });
+/**
+ * The database that DATABASE_URL names, or the application's own cluster.
+ *
+ * @param options.migrates false where no administrator's login is needed. (Default: true)
+ */
+export async function openDatabase(config: EffectiveConfig, options: { migrates?: boolean } = {}): Promise<Cluster> {
+  const cluster = await openCluster({ directory: join(config.cwd, ".svc"), report: say, ...options });
   if (!isPart) say(`PostgreSQL ${cluster.serverVersion}: ${cluster.reason}`);
   return cluster;
 }

@@ -33,12 +33,12 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean): Pro
     });
   }
   const app = await loadApp(config);
-  const cluster = await openDatabase(config);
+  const cluster = await openDatabase(config, { migrates: false });
   let tracing: Tracing | undefined;
   try {
-    const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
-    if (config.database) await refusePending(target);
-    else await migrateOwn(target);
+    const target = { platform: platformRoot, application: config.cwd };
+    if (config.database) await refusePending({ ...target, adminUrl: cluster.urls.system });
+    else await migrateOwn({ ...target, adminUrl: cluster.urls.admin });
 
     const secrets = await readSecrets(config);
     tracing = await openTracing(config.otel);

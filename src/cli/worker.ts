@@ -54,11 +54,11 @@ async function work({ cwd, "metrics-port": port, ...args }: WorkArguments): Prom
   const metricsPort = readPort(port ?? "0");
   const config = await readConfig(cwd);
   const app = await loadApp(config);
-  const cluster = await openDatabase(config);
+  const cluster = await openDatabase(config, { migrates: false });
   let tracing: Tracing | undefined;
   let told: { url: string; close(): void } | undefined;
   try {
-    await refusePending({ adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd });
+    await refusePending({ adminUrl: cluster.urls.system, platform: platformRoot, application: config.cwd });
     const secrets = await readSecrets(config);
     tracing = await openTracing(config.otel);
     const log = createLog(config.logLevel, process.stdout.isTTY ? prettyLog(process.stdout) : undefined, !!tracing);

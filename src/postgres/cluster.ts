@@ -65,6 +65,11 @@ export interface OpenOptions extends ProvisionOptions {
   settings?: Record<string, string>;
   /** Whether the last to leave stops the server, and not the one who started it. (Default: false) */
   shared?: boolean;
+  /**
+   * Whether the caller changes the schema. One that only serves needs no DATABASE_ADMIN_URL: the administrator's password
+   * need not be within its reach. (Default: true)
+   */
+  migrates?: boolean;
 }
 
 /**
@@ -78,7 +83,7 @@ export interface OpenOptions extends ProvisionOptions {
  */
 export async function openCluster(options: OpenOptions): Promise<Cluster> {
   const { env = process.env, report = () => {} } = options;
-  if (env.DATABASE_URL) return openExternal(env.DATABASE_URL, env);
+  if (env.DATABASE_URL) return openExternal(env.DATABASE_URL, env, options.migrates);
   mkdirSync(options.directory, { recursive: true });
   return openPrivate({
     directory: options.directory,

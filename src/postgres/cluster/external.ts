@@ -17,8 +17,11 @@ export interface ServerFacts {
   mayReplicate: boolean;
 }
 
-/** @throws ClusterError for the first thing that is wrong, ending in the fix */
-export async function openExternal(url: string, env: NodeJS.ProcessEnv): Promise<Cluster> {
+/**
+ * @param migrates whether the administrator's login is needed, and has to be one
+ * @throws ClusterError for the first thing that is wrong, ending in the fix
+ */
+export async function openExternal(url: string, env: NodeJS.ProcessEnv, migrates = true): Promise<Cluster> {
   const urls: DatabaseUrls = {
     request: url,
     system: env.DATABASE_SYSTEM_URL || url,
@@ -43,7 +46,7 @@ export async function openExternal(url: string, env: NodeJS.ProcessEnv): Promise
   }
   const of = (pool: keyof DatabaseUrls) => facts.get(names[pool]) as ServerFacts;
   checkServer(of("admin"), names.admin);
-  checkAdmin(of("admin"), names.admin);
+  if (migrates) checkAdmin(of("admin"), names.admin);
   checkReplication(of("replication"), names.replication);
 
   const { version, vector } = of("admin");
