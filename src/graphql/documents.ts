@@ -28,7 +28,7 @@ export interface Found {
 const most = 500_000;
 
 /** Words and signs of a document, at most: a field, a bracket, a name each. Per field that is allowed. */
-const tokensPerField = 20;
+const tokensPerField = 50;
 
 /** Errors that are told at once. Past a few, nobody reads them. */
 const maxErrors = 5;

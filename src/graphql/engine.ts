@@ -87,13 +87,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
         outputDataAsString: true,
       })) as ExecutionResult;
       const errors = result.errors?.map((error) => explained(error, transaction)) ?? [];
-      failure = errors.map((error) => error.originalError).find((error) => error !== undefined);
+      failure = worst(errors);
+      if (errors.length > 0) await transaction.rollback();
       // A request is one transaction: where a field of it failed, nothing has been written, and nothing says otherwise.
-      if (errors.length > 0 && access === "write") {
-        await transaction.rollback();
-        return encode(null, errors, caller);
-      }
-      return encode(result.data, errors, caller);
+      return encode(errors.length > 0 && access === "write" ? null : result.data, errors, caller);
     });
     return { status: 200, body: answer, ...(failure !== undefined && { failure }) };
   };
@@ -103,6 +100,12 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
 /** The error that a plan ended with, or the one that the transaction had before it, in words for the caller. */
 function explained(error: GraphQLError, transaction: RequestTransaction): GraphQLError {
   return toGraphqlError(error, transaction.explain(error.originalError ?? error));
+}
+
+/** What the log should tell: one of our own failures before the caller's mistakes. */
+function worst(errors: readonly GraphQLError[]): unknown {
+  const reasons = errors.map(({ originalError }) => originalError as SvcError | undefined);
+  return reasons.find((reason) => reason && reason.status >= 500) ?? reasons[0];
 }
 
 /** @param data as `execute` gives it with `outputDataAsString`: JSON text, or null */

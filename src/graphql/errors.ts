@@ -3,6 +3,7 @@
  * Nobody's SQL, and no text that PostGraphile wrote about itself, leaves the process.
  * Next hop: `src/errors/codes.ts` for the codes, `src/postgres/errors.ts` for the database's own.
  */
+import { isSafeError } from "postgraphile/grafast";
 import { GraphQLError } from "postgraphile/graphql";
 import { SvcError } from "../errors/svc-error.ts";
 
@@ -17,10 +18,12 @@ export function toGraphqlError(error: GraphQLError, reason: unknown): GraphQLErr
 }
 
 /**
- * What GraphQL itself has to say against variables and values is for the caller to read; it stems from no thrown error.
+ * What GraphQL itself has to say against variables and values is for the caller to read; it stems from no thrown error, or
+ * from one that is marked as fit for callers.
  * Whatever else was thrown is ours to look at in the log.
  */
 function fromLibrary(error: GraphQLError, reason: unknown): SvcError {
+  if (reason instanceof Error && isSafeError(reason)) return new SvcError("VALIDATION_FAILED", reason.message);
   const isOwn = reason === error || reason instanceof GraphQLError;
   if (isOwn && (error.originalError === undefined || error.originalError instanceof GraphQLError)) {
     return new SvcError("VALIDATION_FAILED", error.message);

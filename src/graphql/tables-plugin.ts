@@ -7,6 +7,7 @@
 import type {} from "postgraphile";
 import { type PgCodec, type PgResourceOptions, type PgSelectStep, TYPES } from "postgraphile/@dataplan/pg";
 import { type ConnectionStep, context, type FieldArgs, lambda, type Step } from "postgraphile/grafast";
+import type { ValueNode } from "postgraphile/graphql";
 import { sql } from "postgraphile/pg-sql2";
 import { SvcError } from "../errors/svc-error.ts";
 import { type Exposed, type ExposedTable, keyOf } from "./exposed.ts";
@@ -143,6 +144,15 @@ export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
         },
       },
       hooks: {
+        GraphQLScalarType(config, build) {
+          if (config.name !== build.inflection.builtin("Cursor")) return config;
+          const parseValue = (value: unknown) => cursor(build, value);
+          return {
+            ...config,
+            parseValue,
+            parseLiteral: (node: ValueNode) => parseValue(node.kind === "StringValue" ? node.value : undefined),
+          } as never;
+        },
         GraphQLObjectType_fields_field(field, _build, { scope }) {
           const table = find(scope.pgFieldResource);
           if (!scope.isPgFieldConnection || !table) return field;
@@ -184,6 +194,14 @@ export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
 
 // biome-ignore lint/suspicious/noExplicitAny: of whatever items
 type Connection = ConnectionStep<any>;
+
+/** A list in JSON, in base64; whether it fits the list that it is for is seen there. @throws GraphQLError */
+function cursor({ graphql }: GraphileBuild.Build, value: unknown): unknown {
+  try {
+    if (typeof value === "string" && Array.isArray(JSON.parse(Buffer.from(value, "base64").toString()))) return value;
+  } catch {}
+  throw new graphql.GraphQLError("A cursor comes from an earlier answer; this one does not.");
+}
 
 /** The generated list's: newest first, or by id. */
 function defaultOrder({ columns }: ExposedTable): string[] {

@@ -51,7 +51,8 @@ export function observer(
         ms: Math.round(ms * 100) / 100,
         ...(span && traceFields(span)),
       };
-      if (status >= 500)
+      // GraphQL answers 200 to what failed in part.
+      if (status >= 500 || (error instanceof SvcError && error.status >= 500))
         lines.error({ ...line, err: error instanceof SvcError ? (error.cause ?? error) : error }, "failed");
       else if (error instanceof SvcError) lines.info({ ...line, code: error.code }, "refused");
       else lines.info(line, "done");

@@ -1,14 +1,15 @@
 /** Writing by GraphQL: the generated procedures and nothing else, all of a request or none of it. */
 import { expect, test } from "vitest";
+import { defineApi } from "../../src/define/api.ts";
 import { crud } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
-import { apiWith, service } from "../support/service.ts";
+import { service } from "../support/service.ts";
 import { asker } from "./support.ts";
 
 const db = database();
 const { hooked, articles, ...others } = crud;
 // The first resource of a table counts: here the one with hooks.
-const app = service(db, apiWith({ procedures: { hooked, articles, ...others } }));
+const app = service(db, defineApi({ procedures: { hooked, articles, ...others } }));
 const ask = asker(app);
 
 test("a row is created, changed and removed, and each write answers with it", async () => {
@@ -40,4 +41,120 @@ test("when one write of a request fails, none of them has happened and none is a
   expect(answer.data).toBeNull();
   expect(answer.errors[0]).toMatchObject({ path: ["removeNote"], extensions: { code: "NOT_FOUND" } });
   expect(await db.sql("select id from notes where user_id = $1", [ann.id])).toEqual([]);
+});
+
+test("hooks run as they do by name, inside the request's transaction", async () => {
+  const ann = await app.signUp("ann");
+  const create = "mutation ($input: HookedInput!) { createHooked(input: $input) { id title body userId publishedAt } }";
+  const publishedAt = "2026-03-04T05:06:07.000Z";
+  const { data } = await ask(ann, create, { input: { title: "  padded ", publishedAt } });
+  expect(data.createHooked).toMatchObject({ title: "padded", body: "", userId: ann.id });
+  expect(new Date(data.createHooked.publishedAt).toISOString()).toBe(publishedAt);
+  expect(await db.sql("select title from notes where user_id = $1", [ann.id])).toEqual([{ title: "about padded" }]);
+
+  const refused = await ask(ann, create, { input: { title: "forbidden" } });
+  expect(refused.errors[0]).toMatchObject({ message: "Not this title.", extensions: { code: "FORBIDDEN" } });
+  const change = await ask(ann, `mutation { updateHooked(id: "${data.createHooked.id}", patch: {}) { body } }`);
+  expect(change.data.updateHooked.body).toBe("edited");
+});
+
+test("every kind of value is taken and given back", async () => {
+  const ann = await app.signUp("ann");
+  const input = {
+    anInteger: -5,
+    aBigint: "9007199254740993",
+    aNumber: 0.5,
+    aNumeric: "1234567890.1200",
+    aBoolean: true,
+    aText: "'; drop table notes; --",
+    aUuid: "8f14e45f-ceea-467f-a0e6-0242ac120002",
+    aMood: "it_s_complicated",
+    aDate: "2026-02-28",
+    aJson: { deep: [1, null, { very: true }] },
+    someBytes: "AAEC/w==",
+    someTags: ["a", 'b"c', "d,e"],
+  };
+  const fields = Object.keys(input).join(" ");
+  const { data, errors } = await ask(
+    ann,
+    `mutation ($input: SampleInput!) { createSample(input: $input) { id ${fields} anInstant } }`,
+    { input: { ...input, anInstant: "2026-01-01T00:00:00Z" } },
+  );
+  expect(errors).toEqual([]);
+  const { id, anInstant, ...row } = data.createSample;
+  expect(row).toEqual(input);
+  expect(new Date(anInstant).getTime()).toBe(Date.UTC(2026, 0, 1));
+  const byName = await app.query(ann, "samples.get", { id });
+  expect(byName.body.json).toMatchObject({ ...input, aMood: "it's complicated" });
+});
+
+test("columns that the session or the database decides cannot be given", async () => {
+  const [ann, ben] = [await app.signUp("ann"), await app.signUp("ben")];
+  for (const field of ["id: 7", `userId: "${ben.id}"`, 'createdAt: "2020-01-01"', 'updatedAt: "2020-01-01"']) {
+    const { status, errors } = await ask(ann, `mutation { createNote(input: { title: "a", ${field} }) { id } }`);
+    expect([status, errors[0].message]).toEqual([400, expect.stringMatching(/is not defined by type "NoteInput"/)]);
+  }
+});
+
+test("what is wrong with a value is told as by name", async () => {
+  const ann = await app.signUp("ann");
+  const answer = await ask(
+    ann,
+    'mutation { createSample(input: { aUuid: "8f14e45fceea467fa0e60242ac120002" }) { id } }',
+  );
+  expect(answer.errors[0]?.extensions.code ?? "accepted").toMatch(/accepted|VALIDATION_FAILED/);
+  const long = await ask(ann, 'mutation { createSample(input: { aShortText: "longer than five" }) { id } }');
+  expect(long.errors[0]).toMatchObject({
+    message: "A text is longer than its column allows.",
+    extensions: { code: "BAD_REQUEST", requestId: expect.any(String) },
+  });
+  await db.sql("create unique index secret_constraint on notes (title)");
+  await ask(ann, 'mutation { createNote(input: { title: "one" }) { id } }');
+  const twice = await ask(ann, 'mutation { createNote(input: { title: "one" }) { id } }');
+  expect(twice.errors[0].extensions.code).toBe("CONFLICT");
+  expect(JSON.stringify(twice)).not.toMatch(/secret_constraint|duplicate key|svc_crud/);
+  await db.sql("drop index secret_constraint");
+});
+
+test("a change on a condition that no longer holds is refused", async () => {
+  const ann = await app.signUp("ann");
+  const { data } = await ask(ann, 'mutation { createNote(input: { title: "a" }) { id updatedAt } }');
+  const { id } = data.createNote;
+  const change = (since: string) =>
+    ask(ann, `mutation { updateNote(id: ${id}, patch: { title: "b" }, ifUnmodifiedSince: "${since}") { title } }`);
+  expect((await change("2020-01-01T00:00:00Z")).errors[0].extensions.code).toBe("CONFLICT");
+  expect((await change("2999-01-01T00:00:00Z")).data.updateNote.title).toBe("b");
+});
+
+test("rows of others cannot be changed or removed, and nothing tells that they are there", async () => {
+  const [ann, ben] = [await app.signUp("ann"), await app.signUp("ben")];
+  const { data } = await ask(ann, 'mutation { createNote(input: { title: "mine" }) { id } }');
+  const { id } = data.createNote;
+  const before = await db.snapshot("notes");
+  for (const user of [ben, null]) {
+    for (const write of [`updateNote(id: ${id}, patch: { title: "x" }) { id }`, `removeNote(id: ${id})`]) {
+      const { errors } = await ask(user, `mutation { ${write} }`);
+      expect(errors[0].extensions.code).toBe(user ? "NOT_FOUND" : "UNAUTHORIZED");
+    }
+  }
+  expect(await db.snapshot("notes")).toEqual(before);
+});
+
+test("a soft deletion hides the row and keeps it", async () => {
+  const ann = await app.signUp("ann");
+  const { data } = await ask(ann, 'mutation { createFlag(input: { label: "l" }) { id } }');
+  const { id } = data.createFlag;
+  const answer = await ask(ann, `mutation { removeFlag(id: "${id}") }`);
+  expect(answer.data.removeFlag).toBe(id);
+  expect((await ask(ann, `{ flag(id: "${id}") { id } }`)).data.flag).toBeNull();
+  expect(await db.sql("select gone from flags where id = $1", [id])).toEqual([{ gone: true }]);
+});
+
+test("a query writes nothing, and functions of the application are not in the schema", async () => {
+  const ann = await app.signUp("ann");
+  const query = await ask(ann, 'query { createNote(input: { title: "a" }) { id } }');
+  expect(query.errors[0].message).toMatch(/Cannot query field "createNote" on type "Query"/);
+  const { data } = await ask(null, "{ __schema { mutationType { fields { name } } } }");
+  const names = data.__schema.mutationType.fields.map(({ name }: { name: string }) => name);
+  expect(names.filter((name: string) => !/^(create|update|remove)[A-Z]\w+$/.test(name))).toEqual([]);
 });
