@@ -38,6 +38,7 @@ export function graphqlEndpoint(options: GraphqlOptions): Endpoint {
         return await show(request, response, options);
       const asked = await readRequest(request, options.limits);
       const session = await options.authenticate(request.headers, "write");
+      if (session) exchange.userId = session.user.id;
       const caller: Caller = { session, requestId };
       const { engine } = await load();
       const { status, body, failure } = await engine(asked, caller);
