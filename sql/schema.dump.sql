@@ -691,25 +691,34 @@ column group_id: integer not null
 column term: text collate "C" not null
 column fields: integer not null
 column documents: bigint not null
-index search_counters_term: svc_private.search_counters USING btree (group_id, term) INCLUDE (fields, documents)
+column class: smallint not null
+index search_counters_term: svc_private.search_counters USING btree (group_id, term) INCLUDE (fields, class, documents)
 grant delete, insert, select, update to svc_system
 comment: In how many documents of a group a term stands: changes, to be added up.
 comment column fields: The fields in which it stands there, as bits: the count for any choice of fields is a sum over rows that share a bit.
+comment column class: See svc_private.search_class().
 
--- table svc_private.search_documents: owner svc_owner
+-- table svc_private.search_documents: owner svc_owner with toast_tuple_target=8160
 column id: bigint not null generated always as identity
 column group_id: integer not null
 column table_id: integer not null
 column row_id: text not null
 column lengths: integer[] not null
+column terms: text[] collate "C" not null
+column frequencies: integer[] not null
+column keys: bigint[] not null
 constraint search_documents_group_id_fkey: FOREIGN KEY (group_id) REFERENCES svc_private.search_groups(id) ON DELETE CASCADE
 constraint search_documents_pkey: PRIMARY KEY (id)
 constraint search_documents_table_id_row_id_key: UNIQUE (table_id, row_id)
 index search_documents_group: svc_private.search_documents USING btree (group_id)
+index search_documents_keys: svc_private.search_documents USING gin (keys) WITH (fastupdate=off)
 grant delete, insert, select, update to svc_system
 comment: Rows of searchable tables.
 comment column row_id: The row's primary key as text.
 comment column lengths: Number of terms in each field, in the order of the definition.
+comment column terms: What the row is found by, in the order of their keys.
+comment column frequencies: For each of the terms how often it stands in each field: [term][field].
+comment column keys: For each of the terms its svc_private.search_key(), in order.
 
 -- table svc_private.search_groups: owner svc_owner
 column id: integer not null generated always as identity
@@ -723,18 +732,6 @@ constraint search_groups_table_id_fkey: FOREIGN KEY (table_id) REFERENCES svc_pr
 grant delete, insert, select, update to svc_system
 comment: What a search looks through: rows that the same callers may read.
 comment column owner_id: Of private rows only; null where many owners share the group.
-
--- table svc_private.search_postings: owner svc_owner
-column group_id: integer not null
-column term: text collate "C" not null
-column document_id: bigint not null
-column frequencies: integer[] not null
-column lengths: integer[] not null
-constraint search_postings_pkey: PRIMARY KEY (group_id, term, document_id) INCLUDE (frequencies, lengths)
-index search_postings_document: svc_private.search_postings USING btree (document_id)
-grant delete, insert, select, update to svc_system
-comment: Which term stands in which document, and how often in each of its fields.
-comment column lengths: As in search_documents.
 
 -- table svc_private.search_tables: owner svc_owner
 column id: integer not null generated always as identity
@@ -2371,6 +2368,8 @@ CREATE OR REPLACE FUNCTION svc.find_matches(target text, fields text[], query te
  STABLE SECURITY DEFINER
  SET search_path TO ''
  SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET work_mem TO '32MB'
 AS $function$
 #variable_conflict use_column
 declare
@@ -2383,16 +2382,25 @@ declare
   searched integer;
   places integer[];
   bits integer;
+  whole boolean;           -- all fields are chosen
   documents double precision;
   average double precision;
   terms text[];
   weights double precision[];
+  -- Classes of postings: terms with the rarest first, and of a term those that add most first.
+  term_of integer[];
+  tops double precision[];     -- what none of a class adds more than
+  addends double precision[];  -- what most of a class add
+  keys bigint[];
   counts bigint[];
-  few integer := 0;        -- how many of the rarest terms find candidates
-  enough bigint := 4 * wanted::bigint;
-  least double precision;  -- a score that `wanted` documents reach
-  rest double precision;   -- what the other terms can add
+  step double precision;
+  tail double precision[];
+  likely double precision := 2 * wanted::double precision;  -- so many documents shall reach the score that is tried
+  tried double precision := 0;
   scoring text;
+  ranking text;
+  row_ids text[];
+  scores double precision[];
 begin
   select * into indexed from svc_private.search_tables t where t.name = find_matches.target;
   if indexed.id is null then
@@ -2408,6 +2416,7 @@ begin
     raise exception 'unknown field for a search in %', find_matches.target using errcode = '22023';
   end if;
   bits := (select bit_or(1 << (p - 1)) from unnest(places) as p);
+  whole := cardinality(places) = jsonb_array_length(indexed.definition -> 'fields');
 
   if caller is null and find_matches.visibility <> 'public' then
     return;
@@ -2421,90 +2430,103 @@ begin
     from svc_private.search_totals t where t.group_id = searched;
   average := greatest(average / nullif(documents, 0), 1);
 
-  select array_agg(q.term order by q.weight desc, q.term), array_agg(q.weight order by q.weight desc, q.term),
-         array_agg(q.count order by q.weight desc, q.term)
-    into terms, weights, counts
-    from (
-      select w.term, df.count, w.n * ln(1 + (documents - df.count + 0.5) / (df.count + 0.5)) as weight
-        from (
-          select t.term collate "C" as term, count(*) as n
-            from svc_private.search_words(find_matches.query) as word
-           cross join lateral svc_private.search_terms(word, (indexed.definition ->> 'language')::regconfig) as t (term)
-           group by 1
-          union all
-          select * from svc_private.search_endings(searched, find_matches.query, most_endings)
-           where find_matches.prefix
-        ) as w
-       cross join lateral (
-         select sum(c.documents) as count from svc_private.search_counters c
-          where c.group_id = searched and c.term = w.term and c.fields & bits <> 0
-       ) as df
-       where df.count > 0
-       order by weight desc
-       limit most_terms
-    ) as q;
+  with asked as (
+    select t.term collate "C" as term, count(*) as n
+      from svc_private.search_words(find_matches.query) as word
+     cross join lateral svc_private.search_terms(word, (indexed.definition ->> 'language')::regconfig) as t (term)
+     group by 1
+    union all
+    select * from svc_private.search_endings(searched, find_matches.query, most_endings)
+     where find_matches.prefix
+  ), class as materialized (
+    select a.term, a.n, c.fields, c.class::integer as class, sum(c.documents)::bigint as postings
+      from asked a
+      join svc_private.search_counters c on c.group_id = searched and c.term = a.term and c.fields & bits <> 0
+     group by 1, 2, 3, 4
+    having sum(c.documents) > 0
+  ), weighed as (
+    select term, row_number() over (order by weight desc, term) as number, weight
+      from (
+        select term, n * ln(1 + (documents - sum(c.postings) + 0.5) / (sum(c.postings) + 0.5)) as weight
+          from class c group by term, n
+      ) as w
+     order by weight desc, term
+     limit most_terms
+  ), bounded as (
+    -- Beside other fields than those declared, a class tells the most that its frequencies can be, and of lengths nothing.
+    select w.number, c.postings, svc_private.search_key(searched, c.term, c.fields, c.class) as key,
+           (1 + 1e-9) * w.weight * r.most / (r.most + k1 * (1 - b) + k1 * b / average * greatest(r.most, case when whole then r.shortest end)) as top,
+           w.weight * r.fewest / (r.fewest + k1 * (1 - b) + k1 * b / average * case when whole then (r.shortest + r.longest) / 2 else average end) as addend
+      from weighed w join class c using (term)
+     cross join lateral svc_private.search_reach(c.class) as r
+  )
+  select (select array_agg(term order by number) from weighed), (select array_agg(weight order by number) from weighed),
+         array_agg(number order by number, top desc, key), array_agg(top order by number, top desc, key),
+         array_agg(addend order by number, top desc, key), array_agg(key order by number, top desc, key),
+         array_agg(postings order by number, top desc, key)
+    into terms, weights, term_of, tops, addends, keys, counts
+    from bounded;
   if terms is null then
     return;
   end if;
 
-  -- The score of one posting. Names of columns and numbers only; those as floats, since numeric takes many times as long.
+  -- weight * tf / (tf + norm), written so that tf stands there once. Names of columns and literals only; numbers as
+  -- floats, since numeric takes many times as long.
   scoring := (
-    select format('q.weight * (%1$s) / ((%1$s) + %2$s::double precision + %3$s::double precision * (%4$s))',
-             string_agg(format('p.frequencies[%s]', place), ' + '), k1 * (1 - b), k1 * b / average,
-             string_agg(format('p.lengths[%s]', place), ' + '))
-      from unnest(places) as place
+    select string_agg(format('coalesce(%1$s - %1$s * x.norm / (%2$s + x.norm), 0)', quote_literal(w.weight) || '::float8', (
+             select format('case when x.keys[y.p%1$s] >= %2$s and x.terms[y.p%1$s] = %3$L then %4$s end', w.number,
+                      quote_literal(svc_private.search_key(searched, terms[w.number], 0, 0)) || '::bigint', terms[w.number],
+                      string_agg(format('x.frequencies[y.p%s][%s]', w.number, place), ' + '))
+               from unnest(places) as place
+           )), ' + ')
+      from unnest(weights) with ordinality as w (weight, number)
   );
+  scoring := format($sql$
+    select array_agg(s.row_id order by s.score desc, s.row_id), array_agg(s.score order by s.score desc, s.row_id)
+      from (
+        select d.row_id, s.score
+          from svc_private.search_documents d
+         cross join lateral (
+           -- To append nothing unpacks an array once, where each look at it would do so anew.
+           select d.keys || null::bigint[] as keys, d.terms || null::text[] as terms,
+                  d.frequencies || null::integer[] as frequencies, %s as norm
+           offset 0
+         ) as x
+         cross join lateral (select %s offset 0) as y
+         cross join lateral (select %s offset 0) as s (score)
+         where d.group_id + 0 = %s and s.score > 0 and ($sql$,
+    (select format('%L::float8 + %L::float8 * (%s)', k1 * (1 - b), k1 * b / average, string_agg(format('d.lengths[%s]', place), ' + '))
+       from unnest(places) as place),
+    (select string_agg(format('width_bucket(%L::bigint, x.keys) as p%s', svc_private.search_key(searched, term, 65535, 255), number), ', ')
+       from unnest(terms) with ordinality as t (term, number)),
+    scoring, searched);
+  ranking := format(') order by s.score desc, d.row_id limit %s) as s', coalesce(wanted::text, 'all'));
 
-  while few < cardinality(terms) loop
-    if least is null then
-      -- Terms with enough candidates among them, and with more each time that too many of those were the same.
-      few := coalesce((
-        select min(n) from (
-          select n, sum(counts[n]) over (order by n) as candidates from generate_series(1, cardinality(terms)) as n
-        ) as c
-        where n > few and candidates >= enough
-      ), cardinality(terms));
-      enough := enough * 4;
-    else
-      few := (
-        select min(n) from generate_series(few, cardinality(terms)) as n
-         where coalesce((select sum(w) from unnest(weights[n + 1 :]) as w), 0) < least
-      );
-      exit;
+  if (select sum(n) from unnest(counts) as n) > likely then
+    step := (select sum(top) from (select max(u.top) as top from unnest(term_of, tops) as u (number, top) group by u.number) as t) / 64;
+    tail := svc_private.search_tail(term_of, addends, counts, documents, step);
+    tried := step * coalesce((select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely), 0);
+    if cardinality(terms) > 3 then
+      -- Words of a question stand together more often than by chance. What adds most tells how high scores really are.
+      execute scoring || format('d.keys && %L::bigint[]', array(
+        select c.key
+          from (
+            select u.key, sum(u.n) over (order by u.top desc, u.key) - u.n as before from unnest(keys, tops, counts) as u (key, top, n)
+          ) as c
+         where c.before < 2 * likely
+      )) || ranking into row_ids, scores;
+      tried := greatest(tried, scores[wanted]);
     end if;
-    exit when few = cardinality(terms);
-
-    execute format($sql$
-      select sum(%s) as score
-        from unnest($1, $2) as q (term, weight)
-        join svc_private.search_postings p on p.group_id = $3 and p.term = q.term
-       group by p.document_id
-       order by score desc
-      offset $4 - 1 limit 1
-    $sql$, scoring) into least using terms[: few], weights[: few], searched, wanted;
+  end if;
+  loop
+    execute scoring || svc_private.search_cover(term_of, tops, counts, keys, tried) || ranking into row_ids, scores;
+    exit when tried = 0 or scores[wanted] >= tried;
+    likely := likely * 8;
+    tried := coalesce(scores[wanted], step * (
+      select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely and place * step < tried
+    ), 0);
   end loop;
-  rest := coalesce((select sum(w) from unnest(weights[few + 1 :]) as w), 0);
-
-  return query execute format($sql$
-    with candidate as materialized (
-      select p.document_id as id, sum(%1$s) as score
-        from unnest($1, $2) as q (term, weight)
-        join svc_private.search_postings p on p.group_id = $3 and p.term = q.term
-       group by 1
-    )
-    select d.row_id, c.score + coalesce(others.score, 0) as score
-      from candidate c
-      join svc_private.search_documents d on d.id = c.id
-      left join lateral (
-        select sum(%1$s) as score
-          from unnest($4, $5) as q (term, weight)
-          join svc_private.search_postings p on p.group_id = $3 and p.term = q.term and p.document_id = c.id
-      ) as others on $6 > 0
-     where c.score > 0 and c.score + $6 >= $7
-     order by 2 desc, 1
-     limit $8
-  $sql$, scoring)
-  using terms[: few], weights[: few], searched, terms[few + 1 :], weights[few + 1 :], rest, coalesce(least, 0), wanted;
+  return query select * from unnest(row_ids, scores);
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
@@ -3480,7 +3502,6 @@ CREATE OR REPLACE FUNCTION svc_private.clear_search(target integer)
  LANGUAGE sql
  SET search_path TO ''
 AS $function$
-  delete from svc_private.search_postings where group_id in (select id from svc_private.search_groups where table_id = target);
   delete from svc_private.search_counters where group_id in (select id from svc_private.search_groups where table_id = target);
   delete from svc_private.search_totals where group_id in (select id from svc_private.search_groups where table_id = target);
   delete from svc_private.search_documents where table_id = target;
@@ -3819,12 +3840,11 @@ AS $function$
       ) as df
      where df.holding > 0
   ), scored as (
-    select d.row_id, w.*, (select sum(o.frequencies[p.place]) from place p) as tf,
-           (select sum(o.lengths[p.place]) from place p) as length
+    select d.row_id, w.*, (select sum(d.frequencies[array_position(d.terms, w.term)][p.place]) from place p) as tf,
+           (select sum(d.lengths[p.place]) from place p) as length
       from svc_private.search_documents d
       join searched s on s.id = d.group_id
-      join svc_private.search_postings o on o.group_id = s.id and o.document_id = d.id
-      join weighed w on w.term = o.term
+      join weighed w on w.term = any (d.terms)
      where d.row_id = any (explain_match.row_ids)
   )
   select s.row_id, s.term, s.n, s.holding, total.documents, s.idf, s.tf, s.length, total.average,
@@ -3925,10 +3945,10 @@ begin
          join unnest(group_ids, terms) as t (group_id, term) using (group_id, term)
         for update of c skip locked
      ))
-    returning group_id, term, fields, documents
+    returning group_id, term, fields, class, documents
   )
-  insert into svc_private.search_counters (group_id, term, fields, documents)
-  select group_id, term, fields, sum(documents) from gone group by 1, 2, 3 having sum(documents) <> 0;
+  insert into svc_private.search_counters (group_id, term, fields, class, documents)
+  select group_id, term, fields, class, sum(documents) from gone group by 1, 2, 3, 4 having sum(documents) <> 0;
 
   with gone as (
     delete from svc_private.search_totals
@@ -4120,24 +4140,30 @@ begin
         from (select distinct word from word) as w
        cross join lateral svc_private.search_terms(w.word, %3$L::regconfig) as t (term)
     ), posting as materialized (
-      select w.id, t.term, %4$s as frequencies, bit_or(1 << (w.field::integer - 1)) as fields
+      select w.id, t.term collate "C" as term, %4$s as frequencies, sum(w.n)::integer as frequency,
+             bit_or(1 << (w.field::integer - 1)) as fields
         from word w join term t using (word)
        group by 1, 2
     ), length as materialized (
-      select p.id, %5$s as lengths from posting p group by 1
-    ), added as (
-      insert into svc_private.search_documents (id, group_id, table_id, row_id, lengths)
-      overriding system value
-      select d.id, d.group_id, %1$s, d.row_id, coalesce(l.lengths, array_fill(0, array[%6$s]))
-        from document d left join length l using (id)
-      returning id, group_id, lengths
-    ), postings as (
-      insert into svc_private.search_postings (group_id, term, document_id, frequencies, lengths)
-      select d.group_id, p.term, d.id, p.frequencies, l.lengths
+      select p.id, %5$s as lengths, sum(p.frequency)::integer as length from posting p group by 1
+    ), entry as materialized (
+      select d.id, d.group_id, p.term, p.frequencies, p.fields, svc_private.search_class(p.frequency, l.length) as class
         from posting p join document d using (id) join length l using (id)
+    ), arrays as (
+      select e.id, array_agg(e.term order by k.key) as terms, array_agg(e.frequencies order by k.key) as frequencies,
+             array_agg(k.key order by k.key) as keys
+        from entry e cross join lateral (select svc_private.search_key(e.group_id, e.term, e.fields, e.class) as key) as k
+       group by 1
+    ), added as (
+      insert into svc_private.search_documents (id, group_id, table_id, row_id, lengths, terms, frequencies, keys)
+      overriding system value
+      select d.id, d.group_id, %1$s, d.row_id, coalesce(l.lengths, array_fill(0, array[%6$s])),
+             coalesce(a.terms, '{}'), coalesce(a.frequencies, '{}'), coalesce(a.keys, '{}')
+        from document d left join length l using (id) left join arrays a using (id)
+      returning id, group_id, lengths
     ), counters as (
-      insert into svc_private.search_counters (group_id, term, fields, documents)
-      select d.group_id, p.term, p.fields, count(*) from posting p join document d using (id) group by 1, 2, 3
+      insert into svc_private.search_counters (group_id, term, fields, class, documents)
+      select group_id, term, fields, class, count(*) from entry group by 1, 2, 3, 4
       returning group_id, term
     ), totals as (
       insert into svc_private.search_totals (group_id, documents, lengths)
@@ -4204,8 +4230,8 @@ begin
       execute statements[1];
       execute statements[2];
       -- Without statistics the planner reads the whole index for a common word, until autovacuum comes by.
-      analyze svc_private.search_groups, svc_private.search_documents, svc_private.search_postings,
-        svc_private.search_counters, svc_private.search_totals;
+      analyze svc_private.search_groups, svc_private.search_documents, svc_private.search_counters,
+        svc_private.search_totals;
     end if;
 
     execute format('create or replace trigger svc_search_insert after insert on %s referencing new table as new_rows
@@ -4824,19 +4850,20 @@ AS $function$
   with document as (
     delete from svc_private.search_documents d
      where d.table_id = target and d.row_id = any (row_ids)
-    returning d.id, d.group_id, d.lengths
+    returning d.group_id, d.lengths, d.terms, d.frequencies
   ), posting as (
-    delete from svc_private.search_postings p
-     where p.document_id in (select id from document)
-    returning p.group_id, p.term, p.frequencies
-  ), counters as (
-    insert into svc_private.search_counters (group_id, term, fields, documents)
-    select p.group_id, p.term, f.fields, -count(*)
-      from posting p
+    select d.group_id, p.term, f.fields, svc_private.search_class(f.frequency, l.length) as class
+      from document d
+     cross join lateral (select sum(n)::integer as length from unnest(d.lengths) as n) as l
+     cross join lateral unnest(d.terms) with ordinality as p (term, place)
      cross join lateral (
-       select bit_or(1 << (i::integer - 1)) as fields from unnest(p.frequencies) with ordinality as u (n, i) where n > 0
+       select bit_or(1 << (i - 1)) filter (where d.frequencies[p.place][i] > 0) as fields,
+              sum(d.frequencies[p.place][i])::integer as frequency
+         from generate_series(1, cardinality(d.lengths)) as i
      ) as f
-     group by 1, 2, 3
+  ), counters as (
+    insert into svc_private.search_counters (group_id, term, fields, class, documents)
+    select group_id, term, fields, class, -count(*) from posting group by 1, 2, 3, 4
   )
   insert into svc_private.search_totals (group_id, documents, lengths)
   select d.group_id, -1, array(select -n::bigint from unnest(d.lengths) as n) from document d
@@ -5264,6 +5291,20 @@ $function$
 execute: svc_system
 comment: Functions and types with who may use them, for list_facts().
 
+-- function svc_private.search_class(integer,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_class(frequency integer, length integer)
+ RETURNS smallint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select (32 * (pg_catalog.width_bucket(frequency, '{1,2,3,4,5,7,10,16}'::integer[]) - 1)
+    + pg_catalog.width_bucket(length,
+        '{0,2,3,4,6,8,11,16,23,32,45,64,91,128,181,256,362,512,724,1024,1448,2048,2896,4096,5793,8192,11585,16384,32768,65536,131072,262144}'::integer[])
+    - 1)::smallint
+$function$
+execute: svc_system
+comment: The class of a posting: 0 to 255.
+
 -- function svc_private.search_columns(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_columns(target integer)
  RETURNS text
@@ -5283,6 +5324,82 @@ AS $function$
 $function$
 execute: svc_system
 comment: What indexing selects from a searchable table.
+
+-- function svc_private.search_cover(integer[],double precision[],bigint[],bigint[],double precision): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_cover(term_of integer[], tops double precision[], counts bigint[], keys bigint[], bar double precision)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+declare
+  few constant integer := 100;        -- so short a list is read whole
+  most_terms constant integer := 40;  -- of a longer query, no lists are intersected: there are too many pairs
+  terms constant integer := term_of[cardinality(term_of)];
+  first integer[] := array_fill(0, array[terms + 1]);   -- where the classes of a term begin
+  rest double precision[] := array_fill(0.0::double precision, array[terms + 1]);  -- what a term and those after it add
+  alone bigint[] := '{}';
+  leaders bigint[];           -- classes that need another term, while they need the same
+  missing double precision;
+  partner integer;            -- the last term that is not left out
+  final integer;              -- its last class that is not
+  known_final integer;
+  arms text[] := '{}';
+begin
+  first[terms + 1] := cardinality(term_of) + 1;
+  for class in reverse cardinality(term_of) .. 1 loop
+    first[term_of[class]] := class;
+  end loop;
+  for number in reverse terms .. 1 loop
+    rest[number] := rest[number + 1] + tops[first[number]];
+  end loop;
+
+  for number in 1 .. terms loop
+    exit when rest[number] < bar;
+    leaders := '{}';
+    known_final := null;
+    if terms > most_terms
+       or (select sum(n) from unnest(counts[first[number] : first[number + 1] - 1]) as n) <= few then
+      alone := alone || keys[first[number] : first[number + 1] - 1];
+      continue;
+    end if;
+    for class in first[number] .. first[number + 1] - 1 loop
+      exit when tops[class] + rest[number + 1] < bar;
+      if tops[class] >= bar then
+        alone := alone || keys[class];
+        continue;
+      end if;
+      if known_final is null or terms <= 3 then
+        missing := bar - tops[class];
+        partner := terms;
+        while partner > number + 1 and tops[first[partner]] < missing loop
+          missing := missing - tops[first[partner]];
+          partner := partner - 1;
+        end loop;
+        final := first[partner + 1] - 1;
+        while final > first[partner] and tops[final] < missing loop
+          final := final - 1;
+        end loop;
+      end if;
+      if final is distinct from known_final and leaders <> '{}' then
+        arms := arms || svc_private.search_pair(leaders, keys[first[number + 1] : known_final]);
+        leaders := '{}';
+      end if;
+      known_final := final;
+      leaders := leaders || keys[class];
+    end loop;
+    if leaders <> '{}' then
+      arms := arms || svc_private.search_pair(leaders, keys[first[number + 1] : known_final]);
+    end if;
+  end loop;
+  if alone <> '{}' then
+    arms := arms || format('d.keys && %L::bigint[]', alone);
+  end if;
+  return array_to_string(arms, ' or ');
+end
+$function$
+execute: svc_system
+comment: What every document that reaches a score fulfils, as SQL over the index of keys.
 
 -- function svc_private.search_endings(integer,text,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_endings(searched integer, query text, most integer)
@@ -5306,6 +5423,85 @@ AS $function$
 $function$
 execute: svc_system
 comment: Terms of a group that begin with the last word of a query, the commonest first.
+
+-- function svc_private.search_key(integer,text,integer,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_key(group_id integer, term text, fields integer, class integer)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select pg_catalog.hashtextextended(term, group_id) & (-1::bigint << 24) | (fields << 8) | class
+$function$
+execute: svc_system
+comment: The key of a posting in the index over documents.
+
+-- function svc_private.search_pair(bigint[],bigint[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_pair(one bigint[], other bigint[])
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select format('d.keys && %L::bigint[] and d.keys && %L::bigint[]', one, other)
+$function$
+execute: svc_system
+comment: Documents that are in both of two lists, as SQL.
+
+-- function svc_private.search_reach(integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_reach(class integer)
+ RETURNS TABLE(fewest integer, most integer, shortest integer, longest integer)
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select f.bounds[class / 32 + 1], f.bounds[class / 32 + 2] - 1, l.bounds[class % 32 + 1], l.bounds[class % 32 + 2]
+    from (select '{1,2,3,4,5,7,10,16,1000000000}'::integer[] as bounds) as f,
+         (select '{0,2,3,4,6,8,11,16,23,32,45,64,91,128,181,256,362,512,724,1024,1448,2048,2896,4096,5793,8192,11585,16384,32768,65536,131072,262144,1000000000}'::integer[] as bounds) as l
+$function$
+execute: svc_system
+comment: The smallest and the greatest frequency of a class, its shortest length, and a length that it does not reach.
+
+-- function svc_private.search_tail(integer[],double precision[],bigint[],double precision,double precision): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_tail(term_of integer[], addends double precision[], counts bigint[], documents double precision, step double precision)
+ RETURNS double precision[]
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+declare
+  most_terms constant integer := 12;
+  steps constant integer := 64;
+  share double precision[] := array[1.0];  -- of the documents that reach place - 1 steps, so far
+  sums double precision[];
+  without double precision;
+  first integer := 1;
+  last integer := 0;
+  added integer;
+begin
+  for number in 1 .. least(term_of[cardinality(term_of)], most_terms) loop
+    first := last + 1;
+    without := 1;
+    while term_of[last + 1] = number loop
+      last := last + 1;
+      without := without - counts[last] / documents;
+    end loop;
+    sums := array(select s * greatest(without, 0) from unnest(share) as s);
+    sums := sums || array_fill(0.0::double precision, array[
+      least(1 + steps, cardinality(share) + floor(addends[first] * 1.2 / step)::integer + 1) - cardinality(share)]);
+    for class in first .. last loop
+      added := floor(addends[class] / step);
+      for place in 1 .. least(cardinality(share), 1 + steps - added) loop
+        sums[place + added] := coalesce(sums[place + added], 0) + share[place] * counts[class] / documents;
+      end loop;
+    end loop;
+    share := sums;
+  end loop;
+  return array(
+    select documents * sum(s) over (order by place desc)
+      from unnest(share) with ordinality as u (s, place) where place > 1 order by place
+  );
+end
+$function$
+execute: svc_system
+comment: Documents that are likely to reach each 64th of the highest score of a query.
 
 -- function svc_private.search_terms(text,regconfig): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_terms(word text, language regconfig)

@@ -6,7 +6,6 @@ language sql
 volatile
 set search_path = ''
 as $$
-  delete from svc_private.search_postings where group_id in (select id from svc_private.search_groups where table_id = target);
   delete from svc_private.search_counters where group_id in (select id from svc_private.search_groups where table_id = target);
   delete from svc_private.search_totals where group_id in (select id from svc_private.search_groups where table_id = target);
   delete from svc_private.search_documents where table_id = target;

@@ -50,12 +50,11 @@ as $$
       ) as df
      where df.holding > 0
   ), scored as (
-    select d.row_id, w.*, (select sum(o.frequencies[p.place]) from place p) as tf,
-           (select sum(o.lengths[p.place]) from place p) as length
+    select d.row_id, w.*, (select sum(d.frequencies[array_position(d.terms, w.term)][p.place]) from place p) as tf,
+           (select sum(d.lengths[p.place]) from place p) as length
       from svc_private.search_documents d
       join searched s on s.id = d.group_id
-      join svc_private.search_postings o on o.group_id = s.id and o.document_id = d.id
-      join weighed w on w.term = o.term
+      join weighed w on w.term = any (d.terms)
      where d.row_id = any (explain_match.row_ids)
   )
   select s.row_id, s.term, s.n, s.holding, total.documents, s.idf, s.tf, s.length, total.average,

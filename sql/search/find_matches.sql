@@ -7,9 +7,13 @@
 -- A document's score is the sum over the query's terms of
 --   weight * tf / (tf + k1 * (1 - b + b * length / average)),  weight = n * ln(1 + (N - df + 0.5) / (df + 0.5)),
 -- where n is how often the query has the term, and tf, length, average and df are those of the chosen fields, taken
--- together as one text. Each addend is less than its weight. That bounds the work (MaxScore): the rarest terms alone
--- find candidates; once the best of those have a score that the weights of all other terms together do not reach, no
--- document without a rare term can be among the best, and common terms are only looked up for candidates that can.
+-- together as one text. The counters say how many documents hold each term how often in how long a text, and from that
+-- follows what score the best documents are likely to reach (svc_private.search_tail). Those that can reach it are
+-- found by the index over keys (svc_private.search_cover) and scored. If as many as are wanted do reach it, no document
+-- that was not looked at can be among the best; if not, a lower score is tried.
+--
+-- Whatever the tables' statistics say, there is one plan: documents are found by their keys. Sequential scans are off,
+-- and `group_id + 0` keeps the index over groups out of it.
 
 create or replace function svc.find_matches(
   target text,        -- schema and name, quoted as in svc_private.search_tables
@@ -26,6 +30,8 @@ stable
 security definer
 set search_path = ''
 set jit = off
+set enable_seqscan = off
+set work_mem = '32MB'
 as $$
 #variable_conflict use_column
 declare
@@ -38,16 +44,25 @@ declare
   searched integer;
   places integer[];
   bits integer;
+  whole boolean;           -- all fields are chosen
   documents double precision;
   average double precision;
   terms text[];
   weights double precision[];
+  -- Classes of postings: terms with the rarest first, and of a term those that add most first.
+  term_of integer[];
+  tops double precision[];     -- what none of a class adds more than
+  addends double precision[];  -- what most of a class add
+  keys bigint[];
   counts bigint[];
-  few integer := 0;        -- how many of the rarest terms find candidates
-  enough bigint := 4 * wanted::bigint;
-  least double precision;  -- a score that `wanted` documents reach
-  rest double precision;   -- what the other terms can add
+  step double precision;
+  tail double precision[];
+  likely double precision := 2 * wanted::double precision;  -- so many documents shall reach the score that is tried
+  tried double precision := 0;
   scoring text;
+  ranking text;
+  row_ids text[];
+  scores double precision[];
 begin
   select * into indexed from svc_private.search_tables t where t.name = find_matches.target;
   if indexed.id is null then
@@ -63,6 +78,7 @@ begin
     raise exception 'unknown field for a search in %', find_matches.target using errcode = '22023';
   end if;
   bits := (select bit_or(1 << (p - 1)) from unnest(places) as p);
+  whole := cardinality(places) = jsonb_array_length(indexed.definition -> 'fields');
 
   if caller is null and find_matches.visibility <> 'public' then
     return;
@@ -76,90 +92,103 @@ begin
     from svc_private.search_totals t where t.group_id = searched;
   average := greatest(average / nullif(documents, 0), 1);
 
-  select array_agg(q.term order by q.weight desc, q.term), array_agg(q.weight order by q.weight desc, q.term),
-         array_agg(q.count order by q.weight desc, q.term)
-    into terms, weights, counts
-    from (
-      select w.term, df.count, w.n * ln(1 + (documents - df.count + 0.5) / (df.count + 0.5)) as weight
-        from (
-          select t.term collate "C" as term, count(*) as n
-            from svc_private.search_words(find_matches.query) as word
-           cross join lateral svc_private.search_terms(word, (indexed.definition ->> 'language')::regconfig) as t (term)
-           group by 1
-          union all
-          select * from svc_private.search_endings(searched, find_matches.query, most_endings)
-           where find_matches.prefix
-        ) as w
-       cross join lateral (
-         select sum(c.documents) as count from svc_private.search_counters c
-          where c.group_id = searched and c.term = w.term and c.fields & bits <> 0
-       ) as df
-       where df.count > 0
-       order by weight desc
-       limit most_terms
-    ) as q;
+  with asked as (
+    select t.term collate "C" as term, count(*) as n
+      from svc_private.search_words(find_matches.query) as word
+     cross join lateral svc_private.search_terms(word, (indexed.definition ->> 'language')::regconfig) as t (term)
+     group by 1
+    union all
+    select * from svc_private.search_endings(searched, find_matches.query, most_endings)
+     where find_matches.prefix
+  ), class as materialized (
+    select a.term, a.n, c.fields, c.class::integer as class, sum(c.documents)::bigint as postings
+      from asked a
+      join svc_private.search_counters c on c.group_id = searched and c.term = a.term and c.fields & bits <> 0
+     group by 1, 2, 3, 4
+    having sum(c.documents) > 0
+  ), weighed as (
+    select term, row_number() over (order by weight desc, term) as number, weight
+      from (
+        select term, n * ln(1 + (documents - sum(c.postings) + 0.5) / (sum(c.postings) + 0.5)) as weight
+          from class c group by term, n
+      ) as w
+     order by weight desc, term
+     limit most_terms
+  ), bounded as (
+    -- Beside other fields than those declared, a class tells the most that its frequencies can be, and of lengths nothing.
+    select w.number, c.postings, svc_private.search_key(searched, c.term, c.fields, c.class) as key,
+           (1 + 1e-9) * w.weight * r.most / (r.most + k1 * (1 - b) + k1 * b / average * greatest(r.most, case when whole then r.shortest end)) as top,
+           w.weight * r.fewest / (r.fewest + k1 * (1 - b) + k1 * b / average * case when whole then (r.shortest + r.longest) / 2 else average end) as addend
+      from weighed w join class c using (term)
+     cross join lateral svc_private.search_reach(c.class) as r
+  )
+  select (select array_agg(term order by number) from weighed), (select array_agg(weight order by number) from weighed),
+         array_agg(number order by number, top desc, key), array_agg(top order by number, top desc, key),
+         array_agg(addend order by number, top desc, key), array_agg(key order by number, top desc, key),
+         array_agg(postings order by number, top desc, key)
+    into terms, weights, term_of, tops, addends, keys, counts
+    from bounded;
   if terms is null then
     return;
   end if;
 
-  -- The score of one posting. Names of columns and numbers only; those as floats, since numeric takes many times as long.
+  -- weight * tf / (tf + norm), written so that tf stands there once. Names of columns and literals only; numbers as
+  -- floats, since numeric takes many times as long.
   scoring := (
-    select format('q.weight * (%1$s) / ((%1$s) + %2$s::double precision + %3$s::double precision * (%4$s))',
-             string_agg(format('p.frequencies[%s]', place), ' + '), k1 * (1 - b), k1 * b / average,
-             string_agg(format('p.lengths[%s]', place), ' + '))
-      from unnest(places) as place
+    select string_agg(format('coalesce(%1$s - %1$s * x.norm / (%2$s + x.norm), 0)', quote_literal(w.weight) || '::float8', (
+             select format('case when x.keys[y.p%1$s] >= %2$s and x.terms[y.p%1$s] = %3$L then %4$s end', w.number,
+                      quote_literal(svc_private.search_key(searched, terms[w.number], 0, 0)) || '::bigint', terms[w.number],
+                      string_agg(format('x.frequencies[y.p%s][%s]', w.number, place), ' + '))
+               from unnest(places) as place
+           )), ' + ')
+      from unnest(weights) with ordinality as w (weight, number)
   );
+  scoring := format($sql$
+    select array_agg(s.row_id order by s.score desc, s.row_id), array_agg(s.score order by s.score desc, s.row_id)
+      from (
+        select d.row_id, s.score
+          from svc_private.search_documents d
+         cross join lateral (
+           -- To append nothing unpacks an array once, where each look at it would do so anew.
+           select d.keys || null::bigint[] as keys, d.terms || null::text[] as terms,
+                  d.frequencies || null::integer[] as frequencies, %s as norm
+           offset 0
+         ) as x
+         cross join lateral (select %s offset 0) as y
+         cross join lateral (select %s offset 0) as s (score)
+         where d.group_id + 0 = %s and s.score > 0 and ($sql$,
+    (select format('%L::float8 + %L::float8 * (%s)', k1 * (1 - b), k1 * b / average, string_agg(format('d.lengths[%s]', place), ' + '))
+       from unnest(places) as place),
+    (select string_agg(format('width_bucket(%L::bigint, x.keys) as p%s', svc_private.search_key(searched, term, 65535, 255), number), ', ')
+       from unnest(terms) with ordinality as t (term, number)),
+    scoring, searched);
+  ranking := format(') order by s.score desc, d.row_id limit %s) as s', coalesce(wanted::text, 'all'));
 
-  while few < cardinality(terms) loop
-    if least is null then
-      -- Terms with enough candidates among them, and with more each time that too many of those were the same.
-      few := coalesce((
-        select min(n) from (
-          select n, sum(counts[n]) over (order by n) as candidates from generate_series(1, cardinality(terms)) as n
-        ) as c
-        where n > few and candidates >= enough
-      ), cardinality(terms));
-      enough := enough * 4;
-    else
-      few := (
-        select min(n) from generate_series(few, cardinality(terms)) as n
-         where coalesce((select sum(w) from unnest(weights[n + 1 :]) as w), 0) < least
-      );
-      exit;
+  if (select sum(n) from unnest(counts) as n) > likely then
+    step := (select sum(top) from (select max(u.top) as top from unnest(term_of, tops) as u (number, top) group by u.number) as t) / 64;
+    tail := svc_private.search_tail(term_of, addends, counts, documents, step);
+    tried := step * coalesce((select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely), 0);
+    if cardinality(terms) > 3 then
+      -- Words of a question stand together more often than by chance. What adds most tells how high scores really are.
+      execute scoring || format('d.keys && %L::bigint[]', array(
+        select c.key
+          from (
+            select u.key, sum(u.n) over (order by u.top desc, u.key) - u.n as before from unnest(keys, tops, counts) as u (key, top, n)
+          ) as c
+         where c.before < 2 * likely
+      )) || ranking into row_ids, scores;
+      tried := greatest(tried, scores[wanted]);
     end if;
-    exit when few = cardinality(terms);
-
-    execute format($sql$
-      select sum(%s) as score
-        from unnest($1, $2) as q (term, weight)
-        join svc_private.search_postings p on p.group_id = $3 and p.term = q.term
-       group by p.document_id
-       order by score desc
-      offset $4 - 1 limit 1
-    $sql$, scoring) into least using terms[: few], weights[: few], searched, wanted;
+  end if;
+  loop
+    execute scoring || svc_private.search_cover(term_of, tops, counts, keys, tried) || ranking into row_ids, scores;
+    exit when tried = 0 or scores[wanted] >= tried;
+    likely := likely * 8;
+    tried := coalesce(scores[wanted], step * (
+      select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely and place * step < tried
+    ), 0);
   end loop;
-  rest := coalesce((select sum(w) from unnest(weights[few + 1 :]) as w), 0);
-
-  return query execute format($sql$
-    with candidate as materialized (
-      select p.document_id as id, sum(%1$s) as score
-        from unnest($1, $2) as q (term, weight)
-        join svc_private.search_postings p on p.group_id = $3 and p.term = q.term
-       group by 1
-    )
-    select d.row_id, c.score + coalesce(others.score, 0) as score
-      from candidate c
-      join svc_private.search_documents d on d.id = c.id
-      left join lateral (
-        select sum(%1$s) as score
-          from unnest($4, $5) as q (term, weight)
-          join svc_private.search_postings p on p.group_id = $3 and p.term = q.term and p.document_id = c.id
-      ) as others on $6 > 0
-     where c.score > 0 and c.score + $6 >= $7
-     order by 2 desc, 1
-     limit $8
-  $sql$, scoring)
-  using terms[: few], weights[: few], searched, terms[few + 1 :], weights[few + 1 :], rest, coalesce(least, 0), wanted;
+  return query select * from unnest(row_ids, scores);
 end
 $$;
 

@@ -22,10 +22,10 @@ begin
          join unnest(group_ids, terms) as t (group_id, term) using (group_id, term)
         for update of c skip locked
      ))
-    returning group_id, term, fields, documents
+    returning group_id, term, fields, class, documents
   )
-  insert into svc_private.search_counters (group_id, term, fields, documents)
-  select group_id, term, fields, sum(documents) from gone group by 1, 2, 3 having sum(documents) <> 0;
+  insert into svc_private.search_counters (group_id, term, fields, class, documents)
+  select group_id, term, fields, class, sum(documents) from gone group by 1, 2, 3, 4 having sum(documents) <> 0;
 
   with gone as (
     delete from svc_private.search_totals

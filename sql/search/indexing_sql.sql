@@ -50,24 +50,30 @@ begin
         from (select distinct word from word) as w
        cross join lateral svc_private.search_terms(w.word, %3$L::regconfig) as t (term)
     ), posting as materialized (
-      select w.id, t.term, %4$s as frequencies, bit_or(1 << (w.field::integer - 1)) as fields
+      select w.id, t.term collate "C" as term, %4$s as frequencies, sum(w.n)::integer as frequency,
+             bit_or(1 << (w.field::integer - 1)) as fields
         from word w join term t using (word)
        group by 1, 2
     ), length as materialized (
-      select p.id, %5$s as lengths from posting p group by 1
-    ), added as (
-      insert into svc_private.search_documents (id, group_id, table_id, row_id, lengths)
-      overriding system value
-      select d.id, d.group_id, %1$s, d.row_id, coalesce(l.lengths, array_fill(0, array[%6$s]))
-        from document d left join length l using (id)
-      returning id, group_id, lengths
-    ), postings as (
-      insert into svc_private.search_postings (group_id, term, document_id, frequencies, lengths)
-      select d.group_id, p.term, d.id, p.frequencies, l.lengths
+      select p.id, %5$s as lengths, sum(p.frequency)::integer as length from posting p group by 1
+    ), entry as materialized (
+      select d.id, d.group_id, p.term, p.frequencies, p.fields, svc_private.search_class(p.frequency, l.length) as class
         from posting p join document d using (id) join length l using (id)
+    ), arrays as (
+      select e.id, array_agg(e.term order by k.key) as terms, array_agg(e.frequencies order by k.key) as frequencies,
+             array_agg(k.key order by k.key) as keys
+        from entry e cross join lateral (select svc_private.search_key(e.group_id, e.term, e.fields, e.class) as key) as k
+       group by 1
+    ), added as (
+      insert into svc_private.search_documents (id, group_id, table_id, row_id, lengths, terms, frequencies, keys)
+      overriding system value
+      select d.id, d.group_id, %1$s, d.row_id, coalesce(l.lengths, array_fill(0, array[%6$s])),
+             coalesce(a.terms, '{}'), coalesce(a.frequencies, '{}'), coalesce(a.keys, '{}')
+        from document d left join length l using (id) left join arrays a using (id)
+      returning id, group_id, lengths
     ), counters as (
-      insert into svc_private.search_counters (group_id, term, fields, documents)
-      select d.group_id, p.term, p.fields, count(*) from posting p join document d using (id) group by 1, 2, 3
+      insert into svc_private.search_counters (group_id, term, fields, class, documents)
+      select group_id, term, fields, class, count(*) from entry group by 1, 2, 3, 4
       returning group_id, term
     ), totals as (
       insert into svc_private.search_totals (group_id, documents, lengths)

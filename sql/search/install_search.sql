@@ -51,8 +51,8 @@ begin
       execute statements[1];
       execute statements[2];
       -- Without statistics the planner reads the whole index for a common word, until autovacuum comes by.
-      analyze svc_private.search_groups, svc_private.search_documents, svc_private.search_postings,
-        svc_private.search_counters, svc_private.search_totals;
+      analyze svc_private.search_groups, svc_private.search_documents, svc_private.search_counters,
+        svc_private.search_totals;
     end if;
 
     execute format('create or replace trigger svc_search_insert after insert on %s referencing new table as new_rows

@@ -137,6 +137,6 @@ test("requests cannot read the index, nor what is in it about others", async () 
   await client.query(
     "select set_config('svc.user_id', 'owner-1', true), set_config('role', 'svc_authenticated', true)",
   );
-  await expect(client.query("select * from svc_private.search_postings")).rejects.toMatchObject({ code: "42501" });
+  await expect(client.query("select * from svc_private.search_documents")).rejects.toMatchObject({ code: "42501" });
   await client.query("rollback");
 });
