@@ -5475,6 +5475,7 @@ declare
   first integer := 1;
   last integer := 0;
   added integer;
+  reached integer;
 begin
   for number in 1 .. least(term_of[cardinality(term_of)], most_terms) loop
     first := last + 1;
@@ -5484,12 +5485,12 @@ begin
       without := without - counts[last] / documents;
     end loop;
     sums := array(select s * greatest(without, 0) from unnest(share) as s);
-    sums := sums || array_fill(0.0::double precision, array[
-      least(1 + steps, cardinality(share) + floor(addends[first] * 1.2 / step)::integer + 1) - cardinality(share)]);
+    reached := floor((select max(a) from unnest(addends[first : last]) as a) / step);
+    sums := sums || array_fill(0.0::double precision, array[least(1 + steps - cardinality(share), reached)]);
     for class in first .. last loop
       added := floor(addends[class] / step);
       for place in 1 .. least(cardinality(share), 1 + steps - added) loop
-        sums[place + added] := coalesce(sums[place + added], 0) + share[place] * counts[class] / documents;
+        sums[place + added] := sums[place + added] + share[place] * counts[class] / documents;
       end loop;
     end loop;
     share := sums;

@@ -1,6 +1,6 @@
 -- How often a term stands in a document, and how long that is, as one small number: documents of a class get nearly the
 -- same addend from the term. All fields are taken together. svc_private.search_reach() says what a class holds;
--- migration 0017 has the same bounds.
+-- migration 0018 has the same bounds.
 --
 -- No SET clause, so that PostgreSQL writes it into the statement: it is called for each posting.
 
