@@ -2927,12 +2927,16 @@ CREATE OR REPLACE FUNCTION svc.search_hybrid(target jsonb, fields text[], query 
 AS $function$
   with keyword as materialized (
     select k.id, k.score, row_number() over (order by k.score desc, k.id) as rank,
-           (k.score - min(k.score) over ()) / nullif(max(k.score) over () - min(k.score) over (), 0) as share
+           -- All candidates of a leg alike: each of them is its best.
+           coalesce(power((k.score - min(k.score) over ()) / nullif(max(k.score) over () - min(k.score) over (), 0), 2), 1) as share
       from svc.search_keyword(target, fields, query, scope, filters, (tuning ->> 'keywordCandidateLimit')::integer, 0, prefix) as k
   ), nearest as materialized (
     select v.id, v.score, row_number() over (order by v.score desc, v.id) as rank,
-           (v.score - min(v.score) over ()) / nullif(max(v.score) over () - min(v.score) over (), 0) as share
+           coalesce(power((v.score - min(v.score) over ()) / nullif(max(v.score) over () - min(v.score) over (), 0), 2), 1) as share
       from svc.search_vector(target, vector_field, vector, scope, filters, (tuning ->> 'vectorCandidateLimit')::integer, 0) as v
+  ), emphasis as (
+    select coalesce((tuning ->> 'keywordWeight')::double precision / (select greatest(sum(k.share), 3 * sign(sum(k.share))) from keyword k), 0) as keyword,
+           coalesce((tuning ->> 'vectorWeight')::double precision / (select greatest(sum(v.share), 3 * sign(sum(v.share))) from nearest v), 0) as vector
   )
   select id,
          case tuning ->> 'mode'
@@ -2940,12 +2944,11 @@ AS $function$
              coalesce((tuning ->> 'keywordWeight')::double precision / ((tuning ->> 'k')::double precision + k.rank), 0)
              + coalesce((tuning ->> 'vectorWeight')::double precision / ((tuning ->> 'k')::double precision + v.rank), 0)
            else
-             -- All candidates of a leg alike: each of them is its best.
-             case when k.id is null then 0 else (tuning ->> 'keywordWeight')::double precision * coalesce(k.share, 1) end
-             + case when v.id is null then 0 else (tuning ->> 'vectorWeight')::double precision * coalesce(v.share, 1) end
+             -- A leg of weight 0 alone finds what is worth 0.
+             coalesce((e.keyword * coalesce(k.share, 0) + e.vector * coalesce(v.share, 0)) / nullif(e.keyword + e.vector, 0), 0)
          end as fused,
          k.score, v.score
-    from keyword k full join nearest v using (id)
+    from keyword k full join nearest v using (id) cross join emphasis e
    order by fused desc, id
    limit page_size offset skipped
 $function$

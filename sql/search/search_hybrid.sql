@@ -1,8 +1,13 @@
 -- Hybrid search: ctx.hybridSearch (src/context/search.ts). Both legs and their fusion are one statement.
 --
--- rrf (reciprocal rank fusion) adds weight / (k + rank) over the legs, and looks at ranks alone. convex adds
--- weight * score, each leg's scores brought to 0 to 1 between its worst and its best candidate: it keeps distances, and
--- does not fall below the better leg where the other one ranks at random, as rrf may.
+-- rrf (reciprocal rank fusion) adds weight / (k + rank) over the legs, and looks at ranks alone: a leg that hardly tells
+-- its candidates apart counts as much as one that is sure, and the better leg suffers.
+--
+-- convex keeps distances. Each leg's scores are brought to 0 to 1 between its worst and its best candidate and squared,
+-- and every leg has the same sum to give to its candidates: one that puts many of them near its best gives each little,
+-- one that is sure of a few gives those much, though none is taken for surer than one with three that are alike, lest a
+-- rare word that hardly matters decide alone. The result is divided by the most there can be: 1 is the best of both.
+-- docs/explanation/search.md says what this was measured with, and where it falls short.
 
 create or replace function svc.search_hybrid(
   target jsonb,
@@ -24,12 +29,16 @@ set search_path = ''
 as $$
   with keyword as materialized (
     select k.id, k.score, row_number() over (order by k.score desc, k.id) as rank,
-           (k.score - min(k.score) over ()) / nullif(max(k.score) over () - min(k.score) over (), 0) as share
+           -- All candidates of a leg alike: each of them is its best.
+           coalesce(power((k.score - min(k.score) over ()) / nullif(max(k.score) over () - min(k.score) over (), 0), 2), 1) as share
       from svc.search_keyword(target, fields, query, scope, filters, (tuning ->> 'keywordCandidateLimit')::integer, 0, prefix) as k
   ), nearest as materialized (
     select v.id, v.score, row_number() over (order by v.score desc, v.id) as rank,
-           (v.score - min(v.score) over ()) / nullif(max(v.score) over () - min(v.score) over (), 0) as share
+           coalesce(power((v.score - min(v.score) over ()) / nullif(max(v.score) over () - min(v.score) over (), 0), 2), 1) as share
       from svc.search_vector(target, vector_field, vector, scope, filters, (tuning ->> 'vectorCandidateLimit')::integer, 0) as v
+  ), emphasis as (
+    select coalesce((tuning ->> 'keywordWeight')::double precision / (select greatest(sum(k.share), 3 * sign(sum(k.share))) from keyword k), 0) as keyword,
+           coalesce((tuning ->> 'vectorWeight')::double precision / (select greatest(sum(v.share), 3 * sign(sum(v.share))) from nearest v), 0) as vector
   )
   select id,
          case tuning ->> 'mode'
@@ -37,12 +46,11 @@ as $$
              coalesce((tuning ->> 'keywordWeight')::double precision / ((tuning ->> 'k')::double precision + k.rank), 0)
              + coalesce((tuning ->> 'vectorWeight')::double precision / ((tuning ->> 'k')::double precision + v.rank), 0)
            else
-             -- All candidates of a leg alike: each of them is its best.
-             case when k.id is null then 0 else (tuning ->> 'keywordWeight')::double precision * coalesce(k.share, 1) end
-             + case when v.id is null then 0 else (tuning ->> 'vectorWeight')::double precision * coalesce(v.share, 1) end
+             -- A leg of weight 0 alone finds what is worth 0.
+             coalesce((e.keyword * coalesce(k.share, 0) + e.vector * coalesce(v.share, 0)) / nullif(e.keyword + e.vector, 0), 0)
          end as fused,
          k.score, v.score
-    from keyword k full join nearest v using (id)
+    from keyword k full join nearest v using (id) cross join emphasis e
    order by fused desc, id
    limit page_size offset skipped
 $$;

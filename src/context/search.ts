@@ -55,7 +55,10 @@ export interface HybridSearchOptions extends SearchOptions, VectorSearchOptions 
     /** Nearest vectors that are fused, 1 to 1,000. (Default: 100) */
     vectorCandidateLimit?: number;
     fusion?: {
-      /** `rrf` adds weight / (k + rank); `convex` adds weight × score, each leg's scores brought to 0 to 1. (Default: rrf) */
+      /**
+       * `convex` keeps distances, and a leg that is sure of few candidates counts more; `rrf` adds weight / (k + rank).
+       * (Default: convex)
+       */
       mode?: "rrf" | "convex";
       /** Of rrf, 1 to 1,000. (Default: 60) */
       k?: number;
@@ -193,7 +196,7 @@ function tuningOf(tuning: unknown, wanted: number) {
   const { keywordCandidateLimit, vectorCandidateLimit, fusion } = (tuning ?? {}) as NonNullable<
     HybridSearchOptions["tuning"]
   >;
-  const { mode = "rrf", k, weights } = fusion ?? {};
+  const { mode = "convex", k, weights } = fusion ?? {};
   if (mode !== "rrf" && mode !== "convex") throw refusal("tuning.fusion.mode", "rrf or convex");
   const enough = Math.min(Math.max(100, wanted), 1_000);
   const weight = (leg: "keyword" | "vector") => {

@@ -217,7 +217,8 @@ describe.skipIf(!hasVectors)("with vectors", () => {
     const keyword = await call("search", { query: "boat house" });
     const nearest = await call("vectorSearch", { vector: [0.2, 1, 0.1] });
     const rank = (items: { id: string }[], id: string) => items.findIndex((item) => item.id === id) + 1;
-    const fused = await call("hybridSearch", { query: "boat house", vector: [0.2, 1, 0.1] });
+    const tuning = { fusion: { mode: "rrf" } };
+    const fused = await call("hybridSearch", { query: "boat house", vector: [0.2, 1, 0.1], tuning });
     expect(fused).toHaveLength(4);
     for (const { id, score, matchedBy } of fused) {
       const legs = [rank(keyword, id), rank(nearest, id)].filter((one) => one > 0);
@@ -229,11 +230,42 @@ describe.skipIf(!hasVectors)("with vectors", () => {
     }
   });
 
-  test("convex keeps the distances, and a weight of zero silences a leg", async () => {
-    const tuning = { fusion: { mode: "convex", weights: { keyword: 0 } } };
-    const items = await call("hybridSearch", { query: "boat house", vector: [1, 0, 0], tuning });
+  test("convex keeps the distances, counts the surer leg more, and is the default", async () => {
+    const keyword = await call("search", { query: "boat house" });
+    const nearest = await call("vectorSearch", { vector: [0.2, 1, 0.1] });
+    const shares = (items: { id: string; score: number }[]) => {
+      const [best = 0, worst = 0] = [items[0]?.score, items.at(-1)?.score];
+      return new Map(items.map(({ id, score }) => [id, ((score - worst) / (best - worst)) ** 2]));
+    };
+    const legs = [shares(keyword), shares(nearest)] as const;
+    const [forKeyword, forVector] = legs.map(
+      (leg) =>
+        1 /
+        Math.max(
+          3,
+          [...leg.values()].reduce((a, b) => a + b, 0),
+        ),
+    );
+    const fused = await call("hybridSearch", { query: "boat house", vector: [0.2, 1, 0.1] });
+    expect(fused).toHaveLength(4);
+    for (const { id, score } of fused) {
+      const sum = (forKeyword ?? 0) * (legs[0].get(id) ?? 0) + (forVector ?? 0) * (legs[1].get(id) ?? 0);
+      expect(score).toBeCloseTo(sum / ((forKeyword ?? 0) + (forVector ?? 0)), 12);
+    }
+    const tuning = { fusion: { mode: "convex" } };
+    expect(await call("hybridSearch", { query: "boat house", vector: [0.2, 1, 0.1], tuning })).toEqual(fused);
+  });
+
+  test("a weight of zero silences a leg, and a leg that finds nothing says nothing", async () => {
+    const nearest = await call("vectorSearch", { vector: [1, 0, 0] });
+    const ids = (items: { id: string }[]) => items.map(({ id }) => id);
+    const silent = { fusion: { weights: { keyword: 0 } } };
+    const items = await call("hybridSearch", { query: "boat house", vector: [1, 0, 0], tuning: silent });
     expect(items[0]).toMatchObject({ row: { title: "Mooring fees" }, score: 1 });
-    expect(items[1].score).toBeCloseTo(0.9939, 3);
+    expect(ids(items).slice(0, 2)).toEqual(ids(nearest).slice(0, 2));
+    const unknown = await call("hybridSearch", { query: "nowhere", vector: [1, 0, 0] });
+    expect(ids(unknown).slice(0, 2)).toEqual(ids(nearest).slice(0, 2));
+    expect(unknown[0].score).toBe(1);
   });
 
   test("candidate limits bound each leg", async () => {
