@@ -66,7 +66,7 @@ function throughMatrix(rows: Row[], axis: Float64Array): Float64Array {
 }
 
 /** Gram and Schmidt's, in place. */
-function orthonormal(axes: Float64Array[]): Float64Array[] {
+function orthonormal<A extends Float64Array>(axes: A[]): A[] {
   for (const [at, axis] of axes.entries()) {
     for (const other of axes.slice(0, at)) {
       let shared = 0;
