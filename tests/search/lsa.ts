@@ -30,7 +30,7 @@ export function lsa(texts: readonly Counts[], dimensions: number, passes = 3): (
   };
   const rows = texts.map(weigh);
   const random = uniform(7);
-  let axes = Array.from({ length: dimensions }, () => Float64Array.from({ length: places.size }, () => random() - 0.5));
+  let axes: Float64Array[] = Array.from({ length: dimensions }, () => Float64Array.from({ length: places.size }, () => random() - 0.5));
   for (let pass = 0; pass < passes; pass++) axes = orthonormal(axes.map((axis) => throughMatrix(rows, axis)));
   return (text) => {
     const weighed = weigh(text);
@@ -66,7 +66,7 @@ function throughMatrix(rows: Row[], axis: Float64Array): Float64Array {
 }
 
 /** Gram and Schmidt's, in place. */
-function orthonormal<A extends Float64Array>(axes: A[]): A[] {
+function orthonormal(axes: Float64Array[]): Float64Array[] {
   for (const [at, axis] of axes.entries()) {
     for (const other of axes.slice(0, at)) {
       let shared = 0;
