@@ -49,6 +49,15 @@ $$;
 
 grant svc_anonymous, svc_authenticated to svc_request;
 
+-- What other sessions do, and which statements cost the most: for the views of sql/ops/, which the system alone may read.
+do $$
+begin
+  grant pg_read_all_stats to svc_system;
+exception when insufficient_privilege then
+  raise warning 'this administrator cannot grant pg_read_all_stats: svc db slow and svc db locks will see svc_system alone';
+end
+$$;
+
 -- The administrator creates objects as their owner. A superuser may do so anyway.
 do $$
 begin

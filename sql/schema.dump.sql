@@ -23,6 +23,7 @@ setting idle_in_transaction_session_timeout: 60s
 setting statement_timeout: 60s
 
 -- role svc_system: login bypassrls
+member of pg_read_all_stats
 setting TimeZone: UTC
 
 -- database
@@ -1260,6 +1261,87 @@ column problem: text
 column remedy: text
 grant delete, insert, select, update to svc_system
 comment: Tables that callers without an account read whole.
+
+-- view svc_private.ops_blocked: owner svc_owner
+column pid: integer
+column blocked_by: integer[]
+column head: integer
+column depth: integer
+column waiting_seconds: numeric
+column wanted: text
+column application: text
+column statement: text
+column head_application: text
+column head_state: text
+column head_transaction_seconds: numeric
+column head_statement: text
+grant delete, insert, select, update to svc_system
+comment: Sessions that wait for a lock, by whom they are held up, without literal values.
+
+-- view svc_private.ops_database: owner svc_owner
+column name: text collate "C"
+column bytes: bigint
+column connections: integer
+column connection_limit: integer
+column hit_percent: numeric
+column commits: bigint
+column rollbacks: bigint
+column deadlocks: bigint
+column temp_files: bigint
+column temp_bytes: bigint
+column oldest_transaction: integer
+column statistics_since: timestamp with time zone
+grant delete, insert, select, update to svc_system
+comment: This database in one row: size, connections, reads from memory, rollbacks, deadlocks.
+
+-- view svc_private.ops_indexes: owner svc_owner
+column what: text
+column table_name: text collate "C"
+column index_name: text
+column bytes: bigint
+column reason: text
+grant delete, insert, select, update to svc_system
+comment: Indexes that may be missing, unused ones of more than a MiB, and broken ones.
+
+-- view svc_private.ops_long_transactions: owner svc_owner
+column pid: integer
+column role: text collate "C"
+column application: text
+column state: text
+column open_seconds: numeric
+column in_state_seconds: numeric
+column holds_back: integer
+column last_statement: text
+grant delete, insert, select, update to svc_system
+comment: Transactions open for more than five seconds, without literal values.
+
+-- view svc_private.ops_slots: owner svc_owner
+column name: text collate "C"
+column kind: text
+column database: text collate "C"
+column temporary: boolean
+column active: boolean
+column reader: text
+column log: text
+column held_bytes: bigint
+grant delete, insert, select, update to svc_system
+comment: Replication slots, whether somebody reads them, and the log that each keeps.
+
+-- view svc_private.ops_tables: owner svc_owner
+column name: text collate "C"
+column rows: bigint
+column total_bytes: bigint
+column index_bytes: bigint
+column dead_rows: bigint
+column dead_percent: numeric
+column last_vacuum: timestamp with time zone
+column last_analyze: timestamp with time zone
+column scans_whole: bigint
+column scans_by_index: bigint
+column rows_each_scan: numeric
+column hit_percent: numeric
+grant delete, insert, select, update to svc_system
+comment: Tables by size, with dead rows, vacuum, scans and the share found in memory.
 
 -- view svc_private.policy_texts: owner svc_owner
 column oid: oid
@@ -5709,6 +5791,36 @@ $function$
 execute: svc_system
 comment: Sends an event to a run: accepted, ended or unknown.
 
+-- function svc_private.slow_statements(integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.slow_statements(most integer)
+ RETURNS TABLE(calls bigint, total_ms double precision, mean_ms double precision, longest_ms double precision, rows_each double precision, hit_percent double precision, role text, statement text)
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  place constant text := (
+    select quote_ident(n.nspname) from pg_catalog.pg_extension e join pg_catalog.pg_namespace n on n.oid = e.extnamespace
+     where e.extname = 'pg_stat_statements');
+begin
+  if place is null then
+    raise exception 'pg_stat_statements is not installed in this database'
+      using errcode = '55000',
+            hint = 'Add pg_stat_statements to shared_preload_libraries, restart the server, then run: create extension pg_stat_statements schema extensions; (managed hosts have a switch)';
+  end if;
+  return query execute format($query$
+    select s.calls, round(s.total_exec_time::numeric, 1)::float8, round(s.mean_exec_time::numeric, 3)::float8,
+           round(s.max_exec_time::numeric, 1)::float8, round(s.rows::numeric / greatest(s.calls, 1), 1)::float8,
+           round(100.0 * s.shared_blks_hit / nullif(s.shared_blks_hit + s.shared_blks_read, 0), 1)::float8,
+           s.userid::regrole::text, svc_private.statement_text(s.query)
+      from %s.pg_stat_statements s
+     where s.dbid = (select d.oid from pg_catalog.pg_database d where d.datname = current_database())
+     order by s.total_exec_time desc
+     limit $1 $query$, place) using most;
+end
+$function$
+execute: svc_system
+comment: Statements by the time they have cost, in milliseconds, without literal values. Needs pg_stat_statements.
+
 -- function svc_private.start_system_workflow(text,integer,json,text,interval,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.start_system_workflow(workflow text, code_version integer, run_args json, run_key text, longest interval, most_running integer)
  RETURNS uuid
@@ -5744,6 +5856,28 @@ end
 $function$
 execute: svc_system
 comment: When a new upload of this user expires; null, and no upload, when so many of theirs are unfinished.
+
+-- function svc_private.statement_text(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.statement_text(query text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select left(btrim(regexp_replace(string_agg(
+           case when token[1] is not null then token[1]
+                when token[2] is not null then '?'
+                when token[3] is not null then ' '
+                else token[4] end, '' order by place), '\s+', ' ', 'g')), 500)
+    from regexp_matches(
+           regexp_replace(query, '\$([[:alpha:]_]\w*)?\$.*', '?'),
+           '("(?:[^"]|"")*"?|[[:alpha:]_][\w$]*|\$\d+)'
+           || '|([eE]''(?:[^''\\]|''''|\\.)*''?|(?:[bBxXnN]|[uU]&)?''(?:[^'']|'''')*''?|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)'
+           || '|(--[^\n]*|/\*(?:[^*]|\*+[^*/])*(?:\*+/)?)'
+           || '|(.)', 'g') with ordinality as found (token, place)
+$function$
+execute: svc_system
+comment: A statement without its literal values and comments, at most 500 characters.
 
 -- function svc_private.suspend_run(uuid,bigint,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.suspend_run(run_id uuid, held bigint, stuck text[])

@@ -35,7 +35,11 @@ export async function setup(project: TestProject) {
     max_replication_slots: "50",
   };
   const name = `test-${process.env.SVC_POSTGRES || "auto"}`; // the two kinds of server may differ in version
-  const cluster = await openCluster({ directory: join(root, ".svc"), name, settings });
+  const open = (more: Record<string, string>) =>
+    openCluster({ directory: join(root, ".svc"), name, settings: { ...settings, ...more } });
+  // Loaded where the server has it; it counts only where a test turns it on.
+  const statistics = { shared_preload_libraries: "pg_stat_statements", "pg_stat_statements.track": "none" };
+  const cluster = await open(statistics).catch(() => open({}));
   process.stderr.write(`PostgreSQL ${cluster.serverVersion}: ${cluster.reason}\n`);
 
   const { admin } = cluster.urls;

@@ -10,6 +10,9 @@ export const dbCommand = defineCommand({
     verify: () => import("./verify.ts").then((file) => file.dbVerify),
     lint: () => import("./lint.ts").then((file) => file.dbLint),
     seed: () => import("./seed.ts").then((file) => file.dbSeed),
+    slow: () => import("./observe.ts").then((file) => file.dbSlow),
+    locks: () => import("./observe.ts").then((file) => file.dbLocks),
+    stats: () => import("./observe.ts").then((file) => file.dbStats),
     psql: () => import("./psql.ts").then((file) => file.dbPsql),
   },
 });

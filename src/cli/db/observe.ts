@@ -1,0 +1,129 @@
+/**
+ * `svc db slow`, `svc db locks`, `svc db stats`: what a running database is doing. No literal value of a statement is shown.
+ * Next hop: `sql/ops/`, which a DBA reads from psql as well.
+ */
+import { defineCommand } from "citty";
+import pg from "pg";
+import { DefinitionError } from "../../define/definition-error.ts";
+import { cwdArgument, run, say } from "../command.ts";
+import { limitArgument, wholeNumber, withSystem } from "../inspect.ts";
+import { table, time } from "../table.ts";
+
+type Row = Record<string, unknown>;
+
+const jsonArgument = { json: { type: "boolean", description: "As JSON, for programs.", default: false } } as const;
+
+export const dbSlow = defineCommand({
+  meta: { name: "slow", description: "Statements by the time that they have cost. Needs pg_stat_statements." },
+  args: { ...cwdArgument, ...limitArgument, ...jsonArgument },
+  run: ({ args }) =>
+    run(args.cwd, () => {
+      const limit = wholeNumber("limit", args.limit);
+      return withSystem(args.cwd, async (pool) => {
+        const rows = await ask(pool, "select * from svc_private.slow_statements($1)", [limit]);
+        if (args.json) return print(rows);
+        show(["calls", "total ms", "mean ms", "longest ms", "rows each", "hit %", "role", "statement"], rows);
+      });
+    }),
+});
+
+export const dbLocks = defineCommand({
+  meta: { name: "locks", description: "Who waits for whom, and transactions that stay open." },
+  args: { ...cwdArgument, ...jsonArgument },
+  run: ({ args }) =>
+    run(args.cwd, () =>
+      withSystem(args.cwd, async (pool) => {
+        const blocked = await ask(pool, "select * from svc_private.ops_blocked");
+        const open = await ask(pool, "select * from svc_private.ops_long_transactions");
+        if (args.json) return print({ blocked, open });
+        const heads = new Set(blocked.map(({ head }) => head));
+        for (const head of heads) process.stdout.write(chain(blocked.filter((row) => row.head === head)));
+        if (blocked.length === 0) process.stdout.write("Nobody waits for a lock.\n");
+        if (open.length === 0) process.stdout.write("No transaction has been open for more than five seconds.\n");
+        else {
+          process.stdout.write("\nTransactions that stay open:\n");
+          show(["pid", "role", "application", "state", "open s", "in state s", "holds back", "last statement"], open);
+        }
+      }),
+    ),
+});
+
+/** All who wait behind one session. */
+function chain(rows: Row[]): string {
+  const [first = {}] = rows;
+  const head = `${first.head} (${first.head_application || "no name"}) is ${first.head_state}, its transaction open for ${first.head_transaction_seconds} s:\n  ${first.head_statement}\n`;
+  const waiting = rows.map(
+    (row) =>
+      `  ${"  ".repeat(Number(row.depth) - 1)}${row.pid} (${row.application || "no name"}) waits ${row.waiting_seconds} s for ${row.wanted}:\n  ${"  ".repeat(Number(row.depth))}${row.statement}\n`,
+  );
+  return `${head}${waiting.join("")}  To end the first: select pg_terminate_backend(${first.head});\n`;
+}
+
+export const dbStats = defineCommand({
+  meta: { name: "stats", description: "Sizes, dead rows, indexes, replication slots, reads from memory." },
+  args: { ...cwdArgument, ...limitArgument, ...jsonArgument },
+  run: ({ args }) =>
+    run(args.cwd, () => {
+      const limit = wholeNumber("limit", args.limit);
+      return withSystem(args.cwd, async (pool) => {
+        const [database] = await ask(pool, "select * from svc_private.ops_database");
+        const tables = await ask(pool, "select * from svc_private.ops_tables limit $1", [limit]);
+        const indexes = await ask(pool, "select * from svc_private.ops_indexes limit $1", [limit]);
+        const slots = await ask(pool, "select * from svc_private.ops_slots");
+        if (args.json) return print({ database, tables, indexes, slots });
+        say(describe(database ?? {}));
+        const head = ["table", "rows", "total", "indexes", "dead", "dead %", "vacuumed", "analysed", "whole scans"];
+        show([...head, "by index", "rows each", "hit %"], tables);
+        if (indexes.length > 0) show(["\nindexes", "table", "index", "bytes", "why"], indexes);
+        if (slots.length > 0) {
+          show(["\nslot", "kind", "database", "temporary", "active", "reader", "log", "keeps"], slots);
+        }
+      });
+    }),
+});
+
+const describe = (row: Row) =>
+  `${row.name}: ${amount(row.bytes)}, ${row.connections} of ${row.connection_limit} connections, ` +
+  `${row.hit_percent ?? "-"} % of reads from memory, ${row.rollbacks} rollbacks, ${row.deadlocks} deadlocks, ` +
+  `${amount(row.temp_bytes)} spilled to disk, since ${time(row.statistics_since as Date | null)}.\n`;
+
+/** @throws DefinitionError where the database says what to do about it */
+async function ask(pool: pg.Pool, text: string, values: unknown[] = []): Promise<Row[]> {
+  try {
+    const { rows } = await pool.query<Row>(text, values);
+    return rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plain(value)])));
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError) || error.code !== "55000") throw error;
+    throw new DefinitionError(`${error.message}.`, error.hint ? { hint: error.hint } : {});
+  }
+}
+
+/** `numeric` and `bigint` come as text; none of ours is too large for a number. */
+const plain = (value: unknown) => (typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value);
+
+function print(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+function show(head: string[], rows: Row[]): void {
+  process.stdout.write(
+    table(
+      head,
+      rows.map((row) => Object.entries(row).map(cell)),
+    ),
+  );
+}
+
+function cell([name, value]: [string, unknown]): string {
+  if (value === null || value === undefined) return "-";
+  if (value instanceof Date) return time(value);
+  return name.endsWith("bytes") ? amount(value) : String(value);
+}
+
+function amount(value: unknown): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let size = Number(value ?? 0);
+  let unit = 0;
+  for (; size >= 1024 && unit < units.length - 1; unit++) size /= 1024;
+  return `${unit === 0 ? size : size.toFixed(1)} ${units[unit]}`;
+}
