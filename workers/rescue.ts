@@ -13,7 +13,10 @@ const lookEvery = 2_000;
 const reconnectAfter = 200;
 /** In milliseconds, before the second look: what a living worker needs to connect again, and some more. */
 const secondLookAfter = 400;
-/** In milliseconds: workers find back after a restart of PostgreSQL. */
+/**
+ * In milliseconds: workers find back after a restart of PostgreSQL. So they do after a failover, of which the server that takes
+ * over knows no time: there the loss of our own lock says that all may have lost theirs.
+ */
 const graceAfterRestart = 10_000;
 
 export interface RescueOptions {
@@ -27,8 +30,10 @@ export interface RescueOptions {
   log: Logger;
   /** In milliseconds. (Default: 2000) */
   lookEveryMs?: number;
-  /** In milliseconds: for how long after a restart of PostgreSQL nobody is taken for dead. (Default: 10000) */
+  /** In milliseconds: for how long after a restart or a failover nobody is taken for dead. (Default: 10000) */
   graceMs?: number;
+  /** Whether this worker has just lost the database, as the others may have. (Default: false) */
+  afterLoss?: boolean;
 }
 
 export interface Rescue {
@@ -46,6 +51,7 @@ export function startRescue(options: RescueOptions): Rescue {
   let suspects: string[] = [];
   let lost: string[] = [];
   let looking: Promise<void> | undefined;
+  let quietUntil = options.afterLoss ? performance.now() + graceMs : 0;
 
   const { promise: held, resolve: nowHeld } = Promise.withResolvers<void>();
 
@@ -55,6 +61,7 @@ export function startRescue(options: RescueOptions): Rescue {
     const again = (reason: unknown) => {
       if (lost || closed) return;
       lost = true;
+      quietUntil = Number.POSITIVE_INFINITY;
       log.warn({ reason: String(reason) }, "the connection that says that this worker lives is lost; making another");
       next.end().catch(() => {});
       retry = setTimeout(() => void hold(), reconnectAfter);
@@ -67,6 +74,7 @@ export function startRescue(options: RescueOptions): Rescue {
       // A host that loses its power says no goodbye: found out within 20 seconds.
       await next.query("set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3");
       await next.query("select svc_private.hold_worker($1)", [worker]);
+      if (quietUntil > 0) quietUntil = performance.now() + graceMs;
       nowHeld();
     } catch (error) {
       again(error);
@@ -74,6 +82,11 @@ export function startRescue(options: RescueOptions): Rescue {
   };
 
   const look = async () => {
+    if (performance.now() < quietUntil) suspects = [];
+    else await findDead();
+    await findLost();
+  };
+  const findDead = async () => {
     const { rows } = await pool.query<{ worker: string; rescued: boolean }>(
       "select worker, rescued from svc_private.rescue_workers($1, $2)",
       [suspects, `${graceMs} milliseconds`],
@@ -82,6 +95,8 @@ export function startRescue(options: RescueOptions): Rescue {
     for (const row of rows.filter(({ rescued }) => rescued)) {
       log.warn({ dead: row.worker }, "gave the jobs of a dead worker back");
     }
+  };
+  const findLost = async () => {
     const own = await pool.query<{ job: string; returned: boolean }>(
       "select job, returned from svc_private.return_lost_jobs($1, $2, $3)",
       [worker, [...running], lost],

@@ -44,7 +44,7 @@ export interface WorkerOptions {
   queues?: readonly string[];
   /** In milliseconds between two looks for dead workers. (Default: 2000) */
   rescueEveryMs?: number;
-  /** In milliseconds after a restart of PostgreSQL in which nobody is taken for dead. (Default: 10000) */
+  /** In milliseconds after a restart or a failover of PostgreSQL in which nobody is taken for dead. (Default: 10000) */
   graceAfterRestartMs?: number;
   /** Where spans go; closed by whoever opened it. (Default: there are none) */
   tracing?: Tracing | undefined;
@@ -84,7 +84,7 @@ export function startWorker(options: WorkerOptions): Worker {
     .catch((error) => log.warn({ err: error }, "no sweep of stored bytes was enqueued; the next worker will"));
 
   let abandoned = false;
-  let life = begin();
+  let life = begin(false);
   let again: NodeJS.Timeout | undefined;
   let stopping: Promise<void> | undefined;
   return {
@@ -99,7 +99,7 @@ export function startWorker(options: WorkerOptions): Worker {
   };
 
   /** The library's pool of workers, with the lock that says that it lives. */
-  function begin() {
+  function begin(afterLoss: boolean) {
     const list: TaskList = {};
     const running = new Set<string>();
     for (const task of chosen) {
@@ -145,6 +145,7 @@ export function startWorker(options: WorkerOptions): Worker {
       running,
       pool: pools.system,
       log,
+      afterLoss,
       ...(options.rescueEveryMs && { lookEveryMs: options.rescueEveryMs }),
       ...(options.graceAfterRestartMs && { graceMs: options.graceAfterRestartMs }),
     });
@@ -168,7 +169,7 @@ export function startWorker(options: WorkerOptions): Worker {
     log.warn({ reason: String(reason) }, "the worker lost the database; starting anew");
     again = setTimeout(async () => {
       await Promise.race([life.rescue.close(), after(endsWithin)]);
-      if (!stopping) life = begin();
+      if (!stopping) life = begin(true);
     }, restartAfter);
   }
 

@@ -99,7 +99,7 @@ export class Bouncer {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  /** The file as it is delivered, and after it what is different here: later lines win. */
+  /** The file as it is delivered, with what is different here. A second section of a name would reset the first one. */
   #ini({ host, port }: { host: string; port: number }): string {
     const { databases, settings: others = {} } = this.#options;
     const lines = Object.entries(databases).map(
@@ -113,9 +113,10 @@ export class Bouncer {
       unix_socket_dir: "",
       ...others,
     };
+    const [, , delivered = ""] = readFileSync(settings, "utf8").split(/^\[(?:databases|pgbouncer)\]$/m);
+    const kept = delivered.split("\n").filter((line) => !Object.keys(here).some((key) => line.startsWith(`${key} =`)));
     const own = Object.entries(here).map(([key, value]) => `${key} = ${value}`);
-    const delivered = readFileSync(settings, "utf8");
-    return [delivered, "[databases]", ...lines, "[pgbouncer]", ...own, ""].join("\n");
+    return ["[databases]", ...lines, "[pgbouncer]", ...kept, ...own, ""].join("\n");
   }
 
   #write(name: string, text: string, user: { uid: number; gid: number } | null): void {

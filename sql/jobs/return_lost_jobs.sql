@@ -1,5 +1,5 @@
 -- Gives back jobs that a worker holds and knows nothing of: the answer to its claim was lost, or PostgreSQL forgot in a
--- crash that the job had failed, which is written without waiting for the disk (workers/queue-pools.ts). The worker lives,
+-- crash that the job had failed, which is written without waiting for the disk (workers/queue-pool.ts). The worker lives,
 -- so svc_private.rescue_workers() leaves them alone. Called by every worker for its own jobs, every two seconds
 -- (workers/rescue.ts).
 --

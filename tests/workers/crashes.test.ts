@@ -1,9 +1,12 @@
 // If this file fails, a worker that dies loses jobs, leaves them stuck, or has them done twice.
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
+import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { defineApi } from "../../src/define/api.ts";
 import { loadConfig } from "../../src/define/load-config.ts";
+import { createLog } from "../../src/service/log.ts";
+import { startRescue } from "../../workers/rescue.ts";
 import type { Worker } from "../../workers/runner.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
@@ -176,9 +179,49 @@ describe("the rescue", () => {
   });
 });
 
+describe("a worker that has lost its own lock, as all do at once in a failover", () => {
+  test("takes nobody for dead until they had time to come back", async () => {
+    const id = await enqueue("crash.unknown", "of a slow one");
+    const take = () =>
+      db.sql(
+        "update graphile_worker._private_jobs set locked_by = 'slow', locked_at = now(), run_at = now() + interval '1 hour' where id = $1",
+        [id],
+      );
+    const pool = new pg.Pool({ connectionString: db.url("system") });
+    const hour = 3_600_000;
+    const rescue = startRescue({
+      url: db.url("system"),
+      worker: "alive",
+      running: new Set(),
+      pool,
+      log: createLog("silent"),
+      lookEveryMs: 20,
+      graceMs: hour,
+    });
+    try {
+      const own =
+        "select pid from pg_stat_activity where application_name = 'svc alive' and query like '%hold_worker%'";
+      await rescue.held;
+      const [before] = await db.sql(own);
+      await db.sql("select pg_terminate_backend($1)", [before?.pid]);
+      await until(async () => ![undefined, before?.pid].includes((await db.sql(own))[0]?.pid));
+      await take();
+      let looks = 0;
+      pool.on("acquire", () => void looks++);
+      await until(() => looks > 10);
+      expect(await job(id)).toMatchObject({ locked_by: "slow" });
+    } finally {
+      await rescue.close();
+      await pool.end();
+    }
+    await db.sql("select graphile_worker.force_unlock_workers(array['slow'])");
+    await db.sql("select svc_private.cancel_any_job($1)", [id]);
+  });
+});
+
 describe("a worker whose connections are cut, again and again", () => {
   test("does every job once, and its process lives on", { timeout: 120_000 }, async () => {
-    await worker({ rescueEveryMs: 50 });
+    await worker({ rescueEveryMs: 50, graceAfterRestartMs: 200 });
     const total = 200;
     for (let index = 0; index < total; index++) {
       gate(`cut ${index}`)?.resolve();
