@@ -13,7 +13,7 @@ export function llmsText(): string {
   const readme = readFileSync(join(root, "README.md"), "utf8");
   const index = readFileSync(join(root, "docs/README.md"), "utf8");
   const summary = firstSentence(readme);
-  const sections = [...index.matchAll(/^\*\*(\w[\w-]*)\*\*:(.*?)(?=\n\n|\n*$(?![\s\S]))/gms)].map(
+  const sections = [...index.matchAll(/^## (.+?)\n(.*?)(?=^## |$(?![\s\S]))/gms)].map(
     ([, name = "", links = ""]) => {
       const lines = [...links.matchAll(/\[([^\]]+)\]\(([^)]+\.md)\)/g)].map(([, title, path]) => {
         const text = readFileSync(join(root, "docs", path as string), "utf8");

@@ -26,3 +26,27 @@ test.for(["../README.md", "../CONTRIBUTING.md", "../SECURITY.md", "../CHANGELOG.
     expect(local.filter((target) => !existsSync(join(dirname(file), target)))).toEqual([]);
   },
 );
+
+test("every picture is shown somewhere", () => {
+  const texts = ["../README.md", "../examples/desk/README.md", ...pages].map((page) =>
+    readFileSync(join(docs, page), "utf8"),
+  );
+  const unused = readdirSync(join(docs, "pictures")).filter(
+    (name) => !texts.some((text) => text.includes(`pictures/${name})`)),
+  );
+  expect(unused).toEqual([]);
+});
+
+test("the map in README.md has every folder of the repository, and no other", () => {
+  const map = /## Map\n(.*?)\n## /s.exec(readFileSync(join(root, "README.md"), "utf8"))?.[1] ?? "";
+  const named = [...map.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = ""]) =>
+    [...cell.matchAll(/`([\w/.-]+)\/`/g)].map(([, name]) => name),
+  );
+  const folders = (parent: string) =>
+    readdirSync(join(root, parent), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && !/^(\.|node_modules|dist)/.test(entry.name))
+      .map(({ name }) => join(parent, name));
+  const parents = ["src", "client", "examples"];
+  const there = [...folders(".").filter((name) => !parents.includes(name)), ...parents.flatMap(folders)];
+  expect(named.toSorted()).toEqual(there.toSorted());
+});
