@@ -13,15 +13,13 @@ export function llmsText(): string {
   const readme = readFileSync(join(root, "README.md"), "utf8");
   const index = readFileSync(join(root, "docs/README.md"), "utf8");
   const summary = firstSentence(readme);
-  const sections = [...index.matchAll(/^## (.+?)\n(.*?)(?=^## |$(?![\s\S]))/gms)].map(
-    ([, name = "", links = ""]) => {
-      const lines = [...links.matchAll(/\[([^\]]+)\]\(([^)]+\.md)\)/g)].map(([, title, path]) => {
-        const text = readFileSync(join(root, "docs", path as string), "utf8");
-        return `- [${(title ?? "").replaceAll(/\s+/g, " ")}](docs/${path}): ${firstSentence(text)}`;
-      });
-      return lines.length > 0 ? `## ${name}\n\n${lines.join("\n")}\n` : "";
-    },
-  );
+  const sections = [...index.matchAll(/^## (.+?)\n(.*?)(?=^## |$(?![\s\S]))/gms)].map(([, name = "", links = ""]) => {
+    const lines = [...links.matchAll(/\[([^\]]+)\]\(([^)]+\.md)\)/g)].map(([, title, path]) => {
+      const text = readFileSync(join(root, "docs", path as string), "utf8");
+      return `- [${(title ?? "").replaceAll(/\s+/g, " ")}](docs/${path}): ${firstSentence(text)}`;
+    });
+    return lines.length > 0 ? `## ${name}\n\n${lines.join("\n")}\n` : "";
+  });
   return [`# svc\n\n> ${summary}\n`, ...sections.filter(Boolean)].join("\n");
 }
 
