@@ -2,6 +2,7 @@
 const all = [
   "crud",
   "lists",
+  "graphql",
   "realtime",
   "start",
   "dev",

@@ -31,7 +31,8 @@ export interface Setting {
   close(): Promise<void>;
 }
 
-export async function createSetting(): Promise<Setting> {
+/** @param env of the service, beside this process's own */
+export async function createSetting(env: Record<string, string> = {}): Promise<Setting> {
   const copy = join(app, ".svc/lists");
   const directory = join(copy, ".svc");
   const clean = () => {
@@ -40,12 +41,12 @@ export async function createSetting(): Promise<Setting> {
   };
   clean();
   execFileSync(process.execPath, [svcCommand, "codegen", "--cwd", app], { stdio: "ignore" });
-  for (const folder of ["backend", "migrations", "sql"]) {
-    cpSync(join(app, folder), join(copy, folder), { recursive: true });
+  for (const part of ["backend", "migrations", "sql", "svc.config.ts"]) {
+    cpSync(join(app, part), join(copy, part), { recursive: true });
   }
 
   const cluster = await openCluster({ directory, report: console.info });
-  const svc = await contestant([svcCommand, "start", "--cwd", copy], { PORT: "0" });
+  const svc = await contestant([svcCommand, "start", "--cwd", copy], { PORT: "0", ...env });
   const admin = new pg.Client({ connectionString: cluster.urls.admin });
   await admin.connect();
   return {

@@ -54,6 +54,18 @@ describe("TypeScript runs", () => {
   });
 });
 
+describe("GraphQL is answered", () => {
+  test.for(of("graphql"))("$place", async ({ text }) => {
+    const post = async (path: string, body: object, token?: string) => {
+      const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
+      return (await fetch(`${service.url}${path}`, { method: "POST", headers, body: JSON.stringify(body) })).json();
+    };
+    const email = `${crypto.randomUUID()}@example.com`;
+    const { token } = await post("/api/auth/sign-up", { email, password: "correct horse", name: "Ann" });
+    expect(await post("/api/graphql", { query: text }, token)).toEqual({ data: expect.any(Object) });
+  });
+});
+
 describe("SQL runs", () => {
   test.for(of("sql"))("$place", async ({ text }) => {
     const client = await db.connect("request");
