@@ -92,15 +92,16 @@ describe.skipIf(!folder || !inject("vector"))("hybrid search is at most 0.005 be
 
 /** The terms of documents, by their ids. */
 async function indexedTerms(table: string): Promise<Map<string, Counts>> {
-  const rows = await db.sql<{ id: string; terms: Record<string, number> }>(
-    `select d.row_id as id, json_object_agg(p.term, (select sum(n) from unnest(p.frequencies) as n)) as terms
-       from svc_private.search_tables t
-       join svc_private.search_documents d on d.table_id = t.id
-       join svc_private.search_postings p on p.group_id = d.group_id and p.document_id = d.id
-      where t.name = $1 group by 1 order by 1`,
+  const rows = await db.sql<{ id: string; terms: Record<string, number> | null }>(
+    `select d.row_id as id, (
+              select json_object_agg(u.term, (select sum(n) from unnest(d.frequencies[u.at : u.at]) as n))
+                from unnest(d.terms) with ordinality as u (term, at)
+            ) as terms
+       from svc_private.search_tables t join svc_private.search_documents d on d.table_id = t.id
+      where t.name = $1 order by 1`,
     [table],
   );
-  return new Map(rows.map(({ id, terms }) => [id, new Map(Object.entries(terms))]));
+  return new Map(rows.map(({ id, terms }) => [id, new Map(Object.entries(terms ?? {}))]));
 }
 
 /** The terms of texts as a search knows them. */

@@ -30,7 +30,9 @@ export function lsa(texts: readonly Counts[], dimensions: number, passes = 3): (
   };
   const rows = texts.map(weigh);
   const random = uniform(7);
-  let axes: Float64Array[] = Array.from({ length: dimensions }, () => Float64Array.from({ length: places.size }, () => random() - 0.5));
+  let axes: Float64Array[] = Array.from({ length: dimensions }, () =>
+    Float64Array.from({ length: places.size }, () => random() - 0.5),
+  );
   for (let pass = 0; pass < passes; pass++) axes = orthonormal(axes.map((axis) => throughMatrix(rows, axis)));
   return (text) => {
     const weighed = weigh(text);
