@@ -1,19 +1,20 @@
 /**
  * Search beside what one would write by hand: two legs, `ts_rank` over a GIN index and pgvector's HNSW, fused by RRF, and
- * the vector leg alone. Passages of 100 words from the judged collections, cut at random places; queries over three bands
- * of how common their words are. Vectors are sums of made-up vectors of words: they measure time and recall, no meaning.
- * Next hop: `sql/search/search_hybrid.sql`.
+ * the vector leg alone. Queries are rotated over three bands of how common their words are. Next hops:
+ * `search/passages.ts` makes the passages, `sql/search/search_hybrid.sql` answers.
  *
- * Run: `npm run bench -- search`, passages by `SEARCH_PASSAGES`. (Default: 20,000)
+ * Run: `npm run bench -- search [--chunks 1000000] [--rounds 60]`. (Default: 20,000 passages, 36 rounds for each band.)
+ * A million takes about half an hour to be indexed on two cores, and 6 GB until the database is dropped again.
  */
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import pg from "pg";
 import { openCluster } from "../src/postgres/cluster.ts";
 import { migrate } from "../src/postgres/migrate.ts";
-import { corporaFolder, judged } from "../tests/search/corpora.ts";
-import { alternate } from "./measure.ts";
+import { corporaFolder } from "../tests/search/corpora.ts";
+import { alternate, median } from "./measure.ts";
+import { generator, loadPassages, vectorOf } from "./search/passages.ts";
 
-const dimensions = 64;
 const root = join(import.meta.dirname, "..");
 const table = '"public"."passages"';
 const scope = JSON.stringify({ corpus: "bench", visibility: "public" });
@@ -31,70 +32,81 @@ const tuning = JSON.stringify({
 export async function run(): Promise<void> {
   const folder = corporaFolder();
   if (!folder) return console.info("search: skipped, there is no shared/corpora above this project");
-  const count = Number(process.env.SEARCH_PASSAGES ?? 20_000);
-  const cluster = await openCluster({ directory: join(root, ".svc"), name: "bench-search" });
+  const { values } = parseArgs({
+    allowPositionals: true,
+    options: { chunks: { type: "string", default: "20000" }, rounds: { type: "string", default: "36" } },
+  });
+  const [chunks, rounds] = [Number(values.chunks), Number(values.rounds)];
+  const settings = { shared_buffers: "2GB", maintenance_work_mem: "1GB", max_wal_size: "8GB" };
+  const cluster = await openCluster({ directory: join(root, ".svc"), name: "bench-search", settings });
   try {
-    const client = await freshDatabase(cluster.urls.admin);
-    await measure(client, folder, count);
+    const { admin, client } = await freshDatabase(cluster.urls.admin);
+    await loadPassages(client, folder, chunks);
+    await index(client, chunks);
+    await compareAll(client, rounds);
+    await ingest(client);
     await client.end();
+    await admin.query("drop database bench_search");
+    await admin.end();
   } finally {
     await cluster.stop();
   }
 }
 
-async function freshDatabase(adminUrl: string): Promise<pg.Client> {
+async function freshDatabase(adminUrl: string): Promise<{ admin: pg.Client; client: pg.Client }> {
   const url = new URL(adminUrl);
   const admin = new pg.Client({ connectionString: url.href });
+  admin.on("error", () => {}); // the cluster stops before it, when something below fails
   await admin.connect();
   await admin.query("drop database if exists bench_search");
   await admin.query("create database bench_search");
-  await admin.end();
   url.pathname = "/bench_search";
   await migrate({ adminUrl: url.href, platform: root });
   const client = new pg.Client({ connectionString: url.href });
-  client.on("error", () => {}); // the cluster stops before it, when something below fails
+  client.on("error", () => {});
   await client.connect();
-  await client.query("set search_path = public, extensions; set hnsw.ef_search = 100");
-  return client;
+  await client.query("set search_path = public, extensions; set hnsw.ef_search = 200");
+  return { admin, client };
 }
 
-async function measure(client: pg.Client, folder: string, count: number): Promise<void> {
-  const random = generator(7);
-  const sources = ["cranfield", "scifact-train"].flatMap((set) => judged(folder, set).docs.map(({ text }) => text));
-  const words = sources.join(" ").split(/\s+/);
-  await client.query(
-    `create table passages (id integer primary key, body text, embedding vector(${dimensions}), corpus text default 'bench',
-       visibility text default 'public', user_id text default 'ann',
-       words tsvector generated always as (to_tsvector('english', body)) stored)`,
+async function index(client: pg.Client, chunks: number): Promise<void> {
+  const timed = async (text: string, values?: unknown[]) => {
+    const begun = performance.now();
+    await client.query(text, values);
+    return (performance.now() - begun) / 1_000;
+  };
+  // Parallel workers do not find pgvector where Debian's extension_destdir holds it.
+  await client.query("set max_parallel_maintenance_workers = 0");
+  const nearest = await timed(
+    "create index passages_embedding_nearest on passages using hnsw (embedding vector_cosine_ops)",
   );
-  for (let first = 0; first < count; first += 1_000) {
-    const texts = Array.from({ length: Math.min(1_000, count - first) }, () => {
-      const [a, b] = [0, 0].map(() => Math.floor(random() * (words.length - 50)));
-      return [...words.slice(a, (a ?? 0) + 50), ...words.slice(b, (b ?? 0) + 50)].join(" ");
-    });
-    await client.query(
-      "insert into passages (id, body, embedding) select $1 + place, body, e::vector from unnest($2::text[], $3::text[]) with ordinality as p (body, e, place)",
-      [first, texts, texts.map(vectorOf)],
-    );
-  }
-  await client.query("create index on passages using gin (words); analyze passages");
-
   const declared = [{ table, id: "id", fields: ["body"], language: "english", ...names }];
-  const begun = performance.now();
-  await client.query("select svc_private.install_search($1)", [JSON.stringify(declared)]);
-  const seconds = (performance.now() - begun) / 1_000;
+  const keyword = await timed("select svc_private.install_search($1)", [JSON.stringify(declared)]);
   await client.query("vacuum analyze");
-  const { rows: sizes } = await client.query(`
-    select pg_size_pretty(pg_total_relation_size('svc_private.search_postings') + pg_total_relation_size('svc_private.search_counters')
-             + pg_total_relation_size('svc_private.search_documents')) as keyword,
-           pg_size_pretty((select sum(pg_relation_size(indexrelid)) from pg_index where indrelid = 'passages'::regclass)) as gin_and_hnsw,
+  const { rows } = await client.query(`
+    select pg_size_pretty(pg_total_relation_size('svc_private.search_documents') + pg_total_relation_size('svc_private.search_counters')) as keyword,
+           pg_size_pretty(pg_relation_size('passages_words_idx')) as gin,
+           pg_size_pretty(pg_relation_size('passages_embedding_nearest')) as hnsw,
            pg_size_pretty(pg_table_size('passages')) as passages`);
   console.info(
-    `\n${count} passages indexed in ${seconds.toFixed(1)} s, HNSW included: ${(count / seconds).toFixed(0)}/s`,
-    sizes[0],
+    `\n${chunks} passages: indexed in ${keyword.toFixed(0)} s, ${(chunks / keyword).toFixed(0)}/s; HNSW in ${nearest.toFixed(0)} s`,
+    rows[0],
   );
+}
 
-  for (const [band, queries] of Object.entries(await bands(client))) await compare(client, band, queries);
+/** Passages that are written one by one and ten by ten to the filled index, triggers and HNSW included. */
+async function ingest(client: pg.Client): Promise<void> {
+  for (const size of [1, 10]) {
+    const begun = performance.now();
+    for (let first = 0; first < 300; first += size) {
+      await client.query(
+        `insert into passages (id, body, embedding) select -id - $3::integer * 1000, body, embedding from passages where id > $1 and id <= $1 + $2`,
+        [first, size, size],
+      );
+    }
+    const rate = 300 / ((performance.now() - begun) / 1_000);
+    console.info(`ingestion, ${size} in a statement: ${rate.toFixed(0)} passages a second`);
+  }
 }
 
 /** Words by how many passages have them: in over 5 %, in 0.2 to 5 %, in less; the middle one takes a word of each. */
@@ -108,7 +120,7 @@ async function bands(client: pg.Client): Promise<Record<string, string[]>> {
   const [common, middle, rare] = [of(0.05, 1), of(0.002, 0.05), of(0, 0.002)];
   const random = generator(11);
   const pick = (from: string[]) => from[Math.floor(random() * from.length)] ?? "";
-  const times = (make: () => string[]) => Array.from({ length: 12 }, () => make().join(" "));
+  const times = (make: () => string[]) => Array.from({ length: 20 }, () => make().join(" "));
   return {
     common: times(() => [pick(common), pick(common)]),
     mixed: times(() => [pick(common), pick(middle), pick(rare)]),
@@ -116,35 +128,63 @@ async function bands(client: pg.Client): Promise<Record<string, string[]>> {
   };
 }
 
-async function compare(client: pg.Client, band: string, queries: string[]): Promise<void> {
-  let turn = 0;
-  const next = () => queries[turn++ % queries.length] ?? "";
-  const keyword = (query: string) =>
-    client.query("select * from svc.search_keyword($1, '{body}', $2, $3, '[]', 10, 0)", [target, query, scope]);
-  const hybrid = (query: string) =>
+async function compareAll(client: pg.Client, rounds: number): Promise<void> {
+  const all = contestants.map((): number[] => []);
+  const asked = await bands(client);
+  for (const [band, queries] of Object.entries(asked)) {
+    const taken = await compare(client, queries, rounds);
+    print(band, taken);
+    for (const [place, times] of taken.entries()) all[place]?.push(...times);
+  }
+  print("all bands", all);
+  const found = await recall(
+    client,
+    Object.values(asked).flatMap((queries) => queries.slice(0, 10)),
+  );
+  console.info(`recall@10 of the vector leg ${found.toFixed(3)}`);
+}
+
+type Contestant = (client: pg.Client, query: string) => Promise<unknown>;
+
+const contestants: Contestant[] = [
+  (client, query) =>
+    client.query("select * from svc.search_keyword($1, '{body}', $2, $3, '[]', 10, 0)", [target, query, scope]),
+  (client, query) => client.query(`${rankLeg} limit 10`, [query.replaceAll(" ", "|")]),
+  (client, query) =>
     client.query("select * from svc.search_hybrid($1, '{body}', $2, 'embedding', $3, $4, '[]', $5, 10, 0)", [
       target,
       query,
       vectorOf(query),
       scope,
       tuning,
-    ]);
-  const rank = (query: string) => client.query(`${rankLeg} limit 10`, [query.replaceAll(" ", "|")]);
-  const vector = (query: string) =>
-    client.query(`select id from passages order by embedding <=> $1 limit 10`, [vectorOf(query)]);
-  const byHand = (query: string) => client.query(handWritten, [query.replaceAll(" ", "|"), vectorOf(query)]);
-  // Every contestant takes the same query in a round.
-  const contestants = [keyword, rank, hybrid, byHand, vector];
-  let query = next();
-  const calls = contestants.map((contestant, place) => () => {
-    if (place === 0) query = next();
-    return contestant(query);
+    ]),
+  (client, query) => client.query(handWritten, [query.replaceAll(" ", "|"), vectorOf(query)]),
+  (client, query) => client.query("select id from passages order by embedding <=> $1 limit 100", [vectorOf(query)]),
+];
+
+/** @returns the times of each contestant in milliseconds: in a round, all of them take the same query */
+async function compare(client: pg.Client, queries: string[], rounds: number): Promise<number[][]> {
+  const taken = contestants.map((): number[] => []);
+  let turn = -1;
+  const calls = contestants.map((contestant, place) => async () => {
+    if (place === 0) turn++;
+    const begun = performance.now();
+    await contestant(client, queries[turn % queries.length] ?? "");
+    taken[place]?.push(performance.now() - begun);
   });
-  const [k = 0, r = 0, h = 0, m = 0, v = 0] = await alternate(calls, 36);
+  await alternate(calls, rounds);
+  return taken.map((times) => times.slice(-rounds)); // without the warm-up
+}
+
+function print(band: string, taken: number[][]): void {
+  const mean = (times: number[] = []) => times.reduce((sum, time) => sum + time, 0) / times.length;
+  const p95 = (times: number[] = []) => times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.95)] ?? Number.NaN;
+  const [keyword, rank, hybrid, hand, vector] = taken;
+  const both = (times: number[] | undefined) => `${median(times ?? []).toFixed(1)} (p95 ${p95(times).toFixed(1)}) ms`;
   console.info(
-    `${band}: BM25 ${k.toFixed(1)} ms, ts_rank ${r.toFixed(1)} ms, ratio of rates ${(r / k).toFixed(2)}; ` +
-      `hybrid ${h.toFixed(1)} ms, by hand ${m.toFixed(1)} ms, ratio ${(m / h).toFixed(2)}; vector alone ${v.toFixed(1)} ms, ` +
-      `ratio ${(v / h).toFixed(2)}; recall@10 of the vector leg ${(await recall(client, queries)).toFixed(3)}`,
+    `${band}: BM25 ${both(keyword)}, ts_rank ${both(rank)}, ratio of rates ${(mean(rank) / mean(keyword)).toFixed(2)}; ` +
+      `hybrid ${both(hybrid)}, by hand ${both(hand)}, ratio ${(mean(hand) / mean(hybrid)).toFixed(2)}; ` +
+      `vector alone ${both(vector)}, ratio ${(mean(vector) / mean(hybrid)).toFixed(2)}`,
   );
 }
 
@@ -174,29 +214,4 @@ async function recall(client: pg.Client, queries: string[]): Promise<number> {
     found += rows.filter(({ id }) => ids.has(id)).length;
   }
   return found / (10 * queries.length);
-}
-
-const known = new Map<string, number[]>();
-
-function vectorOf(text: string): string {
-  const sum = new Array<number>(dimensions).fill(0);
-  for (const word of text.toLowerCase().split(/[^a-z0-9]+/)) {
-    let vector = known.get(word);
-    if (!vector) {
-      const random = generator([...word].reduce((seed, letter) => (seed * 31 + letter.charCodeAt(0)) >>> 0, 17));
-      vector = sum.map(() => random() - 0.5);
-      known.set(word, vector);
-    }
-    for (const [place, value] of vector.entries()) sum[place] = (sum[place] ?? 0) + value;
-  }
-  return `[${sum.map((value) => value.toFixed(4)).join(",")}]`;
-}
-
-/** Numbers from 0 to 1, the same in every run. */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
 }

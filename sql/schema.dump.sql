@@ -2451,6 +2451,7 @@ CREATE OR REPLACE FUNCTION svc.find_matches(target text, fields text[], query te
  SET search_path TO ''
  SET jit TO 'off'
  SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
  SET work_mem TO '32MB'
 AS $function$
 #variable_conflict use_column
@@ -2521,11 +2522,16 @@ begin
     select * from svc_private.search_endings(searched, find_matches.query, most_endings)
      where find_matches.prefix
   ), class as materialized (
-    select a.term, a.n, c.fields, c.class::integer as class, sum(c.documents)::bigint as postings
+    -- For each term anew, so that nothing but the index on terms serves.
+    select a.term, a.n, c.fields, c.class, c.postings
       from asked a
-      join svc_private.search_counters c on c.group_id = searched and c.term = a.term and c.fields & bits <> 0
-     group by 1, 2, 3, 4
-    having sum(c.documents) > 0
+     cross join lateral (
+       select c.fields, c.class::integer as class, sum(c.documents)::bigint as postings
+         from svc_private.search_counters c
+        where c.group_id = searched and c.term = a.term and c.fields & bits <> 0
+        group by 1, 2
+       having sum(c.documents) > 0
+     ) as c
   ), weighed as (
     select term, row_number() over (order by weight desc, term) as number, weight
       from (
@@ -3004,9 +3010,12 @@ comment: The scope and the filters of a search as SQL over t.
 -- function svc.search_hybrid(jsonb,text[],text,text,text,jsonb,jsonb,jsonb,integer,integer,boolean): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_hybrid(target jsonb, fields text[], query text, vector_field text, vector text, scope jsonb, filters jsonb, tuning jsonb, page_size integer, skipped integer, prefix boolean DEFAULT false)
  RETURNS TABLE(id text, fused double precision, keyword double precision, vector_score double precision)
- LANGUAGE sql
+ LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
+#variable_conflict use_column
+begin
+  return query
   with keyword as materialized (
     select k.id, k.score, row_number() over (order by k.score desc, k.id) as rank,
            -- All candidates of a leg alike: each of them is its best.
@@ -3032,7 +3041,8 @@ AS $function$
          k.score, v.score
     from keyword k full join nearest v using (id) cross join emphasis e
    order by fused desc, id
-   limit page_size offset skipped
+   limit page_size offset skipped;
+end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Keys of the rows that keyword and vector search find, with the fused score and those of both, best first.
@@ -3199,7 +3209,8 @@ CREATE OR REPLACE FUNCTION svc.search_vector(target jsonb, vector_field text, ve
 AS $function$
 begin
   begin
-    set local hnsw.ef_search = 100;
+    -- A walk that keeps no more rows than are wanted misses many of the nearest.
+    execute format('set local hnsw.ef_search = %s', least(greatest(200, 2 * (page_size + skipped)), 1000));
     set local hnsw.iterative_scan = 'strict_order';
   exception when invalid_name or undefined_object then
     null;
@@ -5619,7 +5630,8 @@ CREATE OR REPLACE FUNCTION svc_private.search_words(content text)
 AS $function$
   select left(word, 200)  -- longer ones are no words, and an index entry has a limit
     from regexp_split_to_table(
-      lower(normalize(content, nfkc)),
+      -- ASCII is as NFKC would have it.
+      lower(case when octet_length(content) = length(content) then content else normalize(content, nfkc) end),
       '[\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]+'
     ) as word
    where word <> ''

@@ -31,6 +31,7 @@ security definer
 set search_path = ''
 set jit = off
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 set work_mem = '32MB'
 as $$
 #variable_conflict use_column
@@ -101,11 +102,16 @@ begin
     select * from svc_private.search_endings(searched, find_matches.query, most_endings)
      where find_matches.prefix
   ), class as materialized (
-    select a.term, a.n, c.fields, c.class::integer as class, sum(c.documents)::bigint as postings
+    -- For each term anew, so that nothing but the index on terms serves.
+    select a.term, a.n, c.fields, c.class, c.postings
       from asked a
-      join svc_private.search_counters c on c.group_id = searched and c.term = a.term and c.fields & bits <> 0
-     group by 1, 2, 3, 4
-    having sum(c.documents) > 0
+     cross join lateral (
+       select c.fields, c.class::integer as class, sum(c.documents)::bigint as postings
+         from svc_private.search_counters c
+        where c.group_id = searched and c.term = a.term and c.fields & bits <> 0
+        group by 1, 2
+       having sum(c.documents) > 0
+     ) as c
   ), weighed as (
     select term, row_number() over (order by weight desc, term) as number, weight
       from (

@@ -23,10 +23,13 @@ create or replace function svc.search_hybrid(
   prefix boolean default false  -- the last word also finds what begins with it
 )
 returns table (id text, fused double precision, keyword double precision, vector_score double precision)
-language sql
-volatile  -- as svc.search_vector() is
+language plpgsql  -- which keeps the plan; an SQL function makes it anew in each call
+volatile          -- as svc.search_vector() is
 set search_path = ''
 as $$
+#variable_conflict use_column
+begin
+  return query
   with keyword as materialized (
     select k.id, k.score, row_number() over (order by k.score desc, k.id) as rank,
            -- All candidates of a leg alike: each of them is its best.
@@ -52,7 +55,8 @@ as $$
          k.score, v.score
     from keyword k full join nearest v using (id) cross join emphasis e
    order by fused desc, id
-   limit page_size offset skipped
+   limit page_size offset skipped;
+end
 $$;
 
 comment on function svc.search_hybrid(jsonb, text[], text, text, text, jsonb, jsonb, jsonb, integer, integer, boolean) is

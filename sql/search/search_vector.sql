@@ -23,7 +23,8 @@ set search_path = pg_catalog, public, extensions, pg_temp
 as $$
 begin
   begin
-    set local hnsw.ef_search = 100;
+    -- A walk that keeps no more rows than are wanted misses many of the nearest.
+    execute format('set local hnsw.ef_search = %s', least(greatest(200, 2 * (page_size + skipped)), 1000));
     set local hnsw.iterative_scan = 'strict_order';
   exception when invalid_name or undefined_object then
     null;
