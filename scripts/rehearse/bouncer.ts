@@ -103,7 +103,8 @@ export class Bouncer {
   #ini({ host, port }: { host: string; port: number }): string {
     const { databases, settings: others = {} } = this.#options;
     const lines = Object.entries(databases).map(
-      ([key, { name, mode }]) => `${key} = host=${host} port=${port} dbname=${name} pool_mode=${mode}`,
+      ([key, { name, mode }]) =>
+        `${key} = host=${host} port=${port} dbname=${name} ${mode === "session" ? "pool_mode=session pool_size=50" : ""}`,
     );
     const here = {
       listen_addr: "127.0.0.1",

@@ -12,6 +12,7 @@ import { createPools } from "../postgres/pools.ts";
 import { type LoadedApp, loadApp } from "../service/load-app.ts";
 import { createLog } from "../service/log.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run } from "./command.ts";
+import { examineConnections, examineWays } from "./doctor-connections.ts";
 import { examineReplication, replicationState } from "./doctor-replication.ts";
 import { explain } from "./explain.ts";
 
@@ -60,6 +61,11 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
       await report.check(null, () => examineQueue(pools.system, report));
       await report.check(null, async () => {
         for (const { kind, text } of examineReplication(await replicationState(pools.system))) report.note(kind, text);
+      });
+      await report.check(null, async () => {
+        const ways = config.database ? await examineWays(cluster.urls) : [];
+        for (const { kind, text } of [...ways, ...(await examineConnections(pools.system, config))])
+          report.note(kind, text);
       });
     } finally {
       await pools.close();

@@ -5,6 +5,8 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { Bouncer, findBouncer } from "../../scripts/rehearse/bouncer.ts";
+import { examineWays, wayOf } from "../../src/cli/doctor-connections.ts";
+import type { DatabaseUrls } from "../../src/postgres/cluster.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
 import { type Database, database } from "../support/database.ts";
@@ -63,10 +65,10 @@ const startWorker = workers(
 );
 
 describe.skipIf(missing)(`behind PgBouncer${missing}`, () => {
-  beforeAll(async () => {
+  const startBouncer = (settings: Record<string, number> = {}) => {
     const urls = Object.entries(db.urls).map(([login, url]) => [login, new URL(url)] as const);
     const { hostname: host, port } = new URL(db.url("request"));
-    bouncer = await Bouncer.start({
+    return Bouncer.start({
       program: "program" in found ? found.program : "",
       server: { host, port: Number(port) },
       passwords: Object.fromEntries(urls.map(([, { username, password }]) => [username, password])),
@@ -74,20 +76,23 @@ describe.skipIf(missing)(`behind PgBouncer${missing}`, () => {
         shared: { name: db.name, mode: "transaction" },
         session: { name: db.name, mode: "session" },
       },
-      settings: { default_pool_size: connections },
+      settings: { default_pool_size: connections, ...settings },
     });
-    const via = (login: keyof Database["urls"], name: string) => {
-      const url = new URL(db.url(login));
-      url.port = String(bouncer.port);
-      url.pathname = name;
-      return url.href;
-    };
+  };
+  const via = (pooler: Bouncer, login: keyof Database["urls"], name: string) => {
+    const url = new URL(db.url(login));
+    url.port = String(pooler.port);
+    url.pathname = name;
+    return url.href;
+  };
+  beforeAll(async () => {
+    bouncer = await startBouncer();
     through = {
-      request: via("request", "shared"),
-      auth: via("auth", "shared"),
-      system: via("system", "shared"),
-      queue: via("system", "session"),
-      replication: via("replication", "session"),
+      request: via(bouncer, "request", "shared"),
+      auth: via(bouncer, "auth", "shared"),
+      system: via(bouncer, "system", "shared"),
+      queue: via(bouncer, "system", "session"),
+      replication: via(bouncer, "replication", "session"),
     };
     running = new TestService({ urls: through } as unknown as Database, api, {
       limits: { statementTimeoutMs: 300 },
@@ -103,7 +108,7 @@ describe.skipIf(missing)(`behind PgBouncer${missing}`, () => {
   test("many calls at once, generated and written, see their own user's rows and no others", async () => {
     const users = await Promise.all(["ann", "bob", "cem"].map((name) => running.signUp(name)));
     const work = users.flatMap((user, index) =>
-      Array.from({ length: 20 }, async (_, number) => {
+      Array.from({ length: 8 }, async (_, number) => {
         const title = `${index} ${number}`;
         const fail = number % 5 === 0;
         const [created, twice, list] = await Promise.all([
@@ -121,7 +126,7 @@ describe.skipIf(missing)(`behind PgBouncer${missing}`, () => {
     expect(await Promise.all(work)).not.toContain(false);
     for (const user of users) {
       const { body } = await running.query(user, "notes.list", { limit: 100 });
-      expect(body.json.total).toBe(20 + 16);
+      expect(body.json.total).toBe(8 + 6);
     }
     const backends = "select count(*)::int as n from pg_stat_activity where usename = 'svc_request' and datname = $1";
     expect(await db.sql(backends, [db.name])).toEqual([{ n: connections }]);
@@ -152,6 +157,26 @@ describe.skipIf(missing)(`behind PgBouncer${missing}`, () => {
     expect(body.json.data).toMatchObject([{ title: "by a job", userId: user.id }]);
     socket.close();
     await worker.stop();
+  });
+
+  test("svc doctor says which URLs lead through it, and which must not", async () => {
+    const urls = { ...through, admin: db.url("admin") } as unknown as DatabaseUrls;
+    expect(await examineWays(urls)).toEqual([
+      {
+        kind: "ok",
+        text: "through a pooler in transaction mode: DATABASE_URL, DATABASE_AUTH_URL, DATABASE_SYSTEM_URL",
+      },
+    ]);
+    const wrong = await examineWays({ ...urls, queue: urls.system });
+    expect(wrong).toEqual([
+      { kind: "wrong", text: expect.stringMatching(/^DATABASE_QUEUE_URL leads through a pooler/) },
+    ]);
+    expect(await examineWays({ ...db.urls, queue: db.url("system") })).toEqual([]);
+    expect(await wayOf(through.queue as string)).toBe("own");
+
+    const forgetful = await startBouncer({ max_prepared_statements: 0 });
+    expect(await wayOf(via(forgetful, "request", "shared"))).toBe("forgets");
+    await forgetful.stop();
   });
 
   test("a sign-out ends a JWT that was believed", async () => {

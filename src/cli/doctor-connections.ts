@@ -1,0 +1,110 @@
+/**
+ * What `svc doctor` says of the way to PostgreSQL: which URLs lead through a pooler that gives a connection to others between
+ * two transactions, whether that is right for them, and how many connections a process may open.
+ * Next hop: docs/how-to/scale.md.
+ */
+import pg from "pg";
+import type { EffectiveConfig } from "../define/config.ts";
+import type { DatabaseUrls } from "../postgres/cluster.ts";
+
+interface Finding {
+  kind: "ok" | "advice" | "wrong";
+  text: string;
+}
+
+/** `own`: a session lasts. `shared`: a transaction does. `forgets`: neither does what was prepared by name. */
+export type Way = "own" | "shared" | "forgets";
+
+const variables = {
+  request: "DATABASE_URL",
+  auth: "DATABASE_AUTH_URL",
+  system: "DATABASE_SYSTEM_URL",
+  queue: "DATABASE_QUEUE_URL",
+  replication: "DATABASE_REPLICATION_URL",
+} as const;
+
+/** What breaks without a session of one's own. */
+const needs = {
+  queue: "workers hear of no new job by it, and the lock that says that a worker lives is somebody else's",
+  replication: "no revocation of a JWT is heard, and the log may not be read",
+} as const;
+
+const remedy = "Name PostgreSQL itself, or a database of the pooler that shares by session (deploy/pgbouncer.ini).";
+
+export async function examineWays(urls: DatabaseUrls): Promise<Finding[]> {
+  const names = Object.keys(variables) as (keyof typeof variables)[];
+  const ways = await Promise.all(names.map(async (name) => [name, await wayOf(urls[name])] as const));
+  const findings: Finding[] = [];
+  for (const [name, way] of ways) {
+    const variable = variables[name];
+    if (way === "own") continue;
+    if (name === "queue" || name === "replication") {
+      const text = `${variable} leads through a pooler in transaction mode: ${needs[name]}.\n  ${remedy}`;
+      findings.push({ kind: "wrong", text });
+    } else if (way === "forgets") {
+      const text = `The pooler of ${variable} does not know statements that were prepared by name: calls fail.`;
+      findings.push({
+        kind: "wrong",
+        text: `${text}\n  Use PgBouncer 1.21 or newer with max_prepared_statements above 0.`,
+      });
+    }
+  }
+  const pooled = ways.filter(([, way]) => way === "shared").map(([name]) => variables[name]);
+  if (findings.length > 0 || pooled.length === 0) return findings;
+  return [{ kind: "ok", text: `through a pooler in transaction mode: ${pooled.join(", ")}` }];
+}
+
+/** Sums for whoever sets max_connections, or the sizes of a pooler. */
+export async function examineConnections(pool: pg.Pool, config: EffectiveConfig): Promise<Finding[]> {
+  const { rows } = await pool.query("select current_setting('max_connections')::int as allowed");
+  const { request, system, auth } = config.pool;
+  const allowed = rows[0].allowed as number;
+  const api = request + system + auth + 2; // the log, and revocations
+  const worker = "a worker twice its --concurrency and 8"; // its pools, the queue's four, its lock
+  const text = `connections: an API process opens up to ${api}, ${worker}; the server allows ${allowed}`;
+  return [{ kind: api > allowed ? "advice" : "ok", text }];
+}
+
+/** In milliseconds, for each question. */
+const patience = 5_000;
+/** Others may take the connection that we look for. */
+const rounds = 5;
+
+/**
+ * One client asks for the number of its backend; another one begins a transaction. If that has the same backend, the first one's
+ * connection was given away; and its next statement runs on another one.
+ *
+ * @throws the database's or the network's error when there is no connection
+ */
+export async function wayOf(connectionString: string): Promise<Way> {
+  const settings = { connectionString, connectionTimeoutMillis: patience, query_timeout: patience };
+  const [asking, taking] = [new pg.Client(settings), new pg.Client(settings)];
+  for (const client of [asking, taking]) client.on("error", () => {}); // the question's own fails
+  const backend = { name: "svc_backend", text: "select pg_backend_pid() as pid" };
+  try {
+    await Promise.all([asking.connect(), taking.connect()]);
+    for (let round = 0; round < rounds; round++) {
+      const first = await asking.query(backend);
+      await taking.query("begin");
+      const second = await taking.query("select pg_backend_pid() as pid");
+      if (first.rows[0].pid === second.rows[0].pid) return await remembers(asking, backend);
+      await taking.query("rollback");
+    }
+    return "own";
+  } finally {
+    await Promise.all([asking.end(), taking.end()]);
+  }
+}
+
+/** invalid_sql_statement_name */
+const unknownStatement = "26000";
+
+async function remembers(client: pg.Client, statement: pg.QueryConfig): Promise<Way> {
+  try {
+    await client.query(statement);
+    return "shared";
+  } catch (error) {
+    // A pooler with a single connection lets it wait, which says nothing.
+    return (error as { code?: string }).code === unknownStatement ? "forgets" : "shared";
+  }
+}
