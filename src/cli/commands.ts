@@ -9,6 +9,7 @@ export const svc = defineCommand({
     dev: () => import("./dev.ts").then((file) => file.dev),
     start: () => import("./start.ts").then((file) => file.start),
     workflows: () => import("./workflows.ts").then((file) => file.workflowsCommand),
+    logs: () => import("./logs.ts").then((file) => file.logsCommand),
     jobs: () => import("./jobs.ts").then((file) => file.jobsCommand),
     storage: () => import("./storage.ts").then((file) => file.storageCommand),
     worker: () => import("./worker.ts").then((file) => file.workerCommand),

@@ -1,17 +1,18 @@
 /** What the log keeps of an error: enough to find the place, nothing that a row, a statement or a request held. */
+import { mask } from "./mask.ts";
 
 /**
  * What the log keeps of an error. Of a database error that is its code and place: its message may quote a value, its
  * detail a whole row, and Drizzle's wrapper the statement with all parameters.
  */
 export function describeError(error: unknown): object {
-  if (!(error instanceof Error)) return { message: String(error) };
+  if (!(error instanceof Error)) return { message: mask(String(error)) };
   const { cause, name, message, stack } = error;
   if ("severity" in error || name === "DrizzleQueryError") return describeDatabaseError(error);
   return {
     type: name,
-    message,
-    stack,
+    message: mask(message),
+    ...(stack !== undefined && { stack: mask(stack) }),
     ...(cause !== undefined && { cause: describeError(cause) }),
   };
 }
@@ -26,7 +27,7 @@ function describeDatabaseError(error: Error): object {
   return {
     type: error.name,
     ...Object.fromEntries(details.filter(([, value]) => value !== undefined)),
-    ...(code !== undefined && !quotesValues.test(String(code)) && { message: error.message }),
+    ...(code !== undefined && !quotesValues.test(String(code)) && { message: mask(error.message) }),
     stack: error.stack
       ?.split("\n")
       .filter((line) => line.startsWith("    at "))

@@ -5,6 +5,7 @@
 import pino, { type DestinationStream, type Logger } from "pino";
 import { traceFields } from "../telemetry/span.ts";
 import { describeError } from "./describe-error.ts";
+import { mask } from "./mask.ts";
 import { censor, redact } from "./redact.ts";
 
 /** For what a child logger carries, which `redact` does not see: these names, on the first two levels. */
@@ -22,6 +23,11 @@ export function createLog(level: string, destination?: DestinationStream, traced
       base: { pid: process.pid },
       ...(traced && { mixin: () => traceFields() }),
       redact: { paths: carried.flatMap((key) => [key, `*.${key}`]), censor },
+      hooks: {
+        logMethod(values, method) {
+          method.apply(this, withoutSecrets(values) as typeof values);
+        },
+      },
       formatters: {
         // What stands under `err` is the serializer's.
         log: ({ err, ...others }) => ({ ...(redact(others) as object), ...(err !== undefined && { err }) }),
@@ -31,4 +37,21 @@ export function createLog(level: string, destination?: DestinationStream, traced
     // Buffered: a write per request would cost more than the request. Flushed once a second and at exit.
     destination ?? pino.destination({ dest: 1, sync: false, minLength: 8192, periodicFlush: 1000 }),
   );
+}
+
+/**
+ * Masks messages, and what is put into them; the request's own lines have none that is long enough to look at. An error that
+ * is logged without a message would lend its own, which is not looked at any more.
+ */
+function withoutSecrets(values: readonly unknown[]): unknown[] {
+  const [first, message] = values;
+  const error = first instanceof Error ? first : (first as { err?: unknown } | null | undefined)?.err;
+  if (error instanceof Error && message === undefined) return [first, messageOf(error)];
+  return values.map((value) => (typeof value === "string" ? mask(value) : value));
+}
+
+/** As far as the log keeps it. */
+function messageOf(error: Error): string {
+  const { message } = describeError(error) as { message?: unknown };
+  return typeof message === "string" ? message : error.name;
 }

@@ -6,24 +6,34 @@ const colours: Record<number, number> = { 40: 33, 50: 31, 60: 31 };
 
 /** @param out where lines go; colours are written too */
 export function prettyLog(out: { write(text: string): unknown }): DestinationStream {
-  return { write: (line) => void out.write(`${format(JSON.parse(line))}\n`) };
+  return { write: (line) => void out.write(`${formatEntry(JSON.parse(line))}\n`) };
 }
 
-function format({ level, time, pid: _pid, msg, err, ...rest }: Record<string, unknown>): string {
+/** One entry, with colours. What a terminal would obey is taken out of what others may have written. */
+export function formatEntry({ level, time, pid: _pid, msg, err, ...rest }: Record<string, unknown>): string {
   const clock = new Date(Number(time)).toTimeString().slice(0, 8);
   const name = (names[Number(level)] ?? String(level)).padEnd(5);
   const coloured = `\u001b[${colours[Number(level)] ?? 36}m${name}\u001b[39m`;
-  const { method, operation, status, ms, requestId, ...others } = rest;
+  const { method, operation, status, ms, requestId, trace_id: _trace, span_id: _span, ...others } = rest;
   // The line of a request has always the same members: their values say enough.
   const request = operation === undefined ? [] : [method, operation, status, `${ms} ms`];
-  const parts = [...request, msg, ...Object.entries(others).map(([key, value]) => `${key}=${JSON.stringify(value)}`)];
+  const parts = [
+    ...request,
+    ...(msg === undefined ? [] : [msg]),
+    ...Object.entries(others).map(([key, value]) => `${key}=${JSON.stringify(value)}`),
+  ];
   const quiet =
-    requestId === undefined || (request.length > 0 && Number(status) < 400) ? "" : ` \u001b[2m${requestId}\u001b[22m`;
-  return `\u001b[2m${clock}\u001b[22m ${coloured} ${parts.join(" ")}${quiet}${err === undefined ? "" : `\n${describe(err)}`}`;
+    requestId === undefined || (request.length > 0 && Number(status) < 400)
+      ? ""
+      : ` \u001b[2m${obedient(String(requestId))}\u001b[22m`;
+  return `\u001b[2m${clock}\u001b[22m ${coloured} ${obedient(parts.join(" "))}${quiet}${err === undefined ? "" : `\n${describe(err)}`}`;
 }
 
 function describe(err: unknown): string {
   const { stack, message } = (err ?? {}) as { stack?: unknown; message?: unknown };
   const text = typeof stack === "string" ? stack : typeof message === "string" ? message : JSON.stringify(err);
-  return text.replace(/^/gm, "  ");
+  return obedient(text).replace(/^/gm, "  ");
 }
+
+/** Without control characters but line ends and tabs. */
+const obedient = (text: string) => text.replace(/(?![\n\t])\p{Cc}/gu, "");

@@ -1,8 +1,9 @@
 /**
- * Takes secrets out of what the application logs, by the names they stand under, at any depth. A secret in a message, or
- * under a name that says nothing of it, is out of its reach.
+ * Takes secrets out of what the application logs, by the names they stand under, at any depth, and where the name says
+ * nothing by their shape (`mask.ts`).
  */
 import { describeError } from "./describe-error.ts";
+import { mask } from "./mask.ts";
 
 export const censor = "[redacted]";
 
@@ -23,6 +24,7 @@ export function redact(value: unknown): unknown {
   }
 
   function copy(value: unknown, depth: number): unknown {
+    if (typeof value === "string") return mask(value);
     if (typeof value !== "object" || value === null) return value;
     if (value instanceof Date) return value;
     if (value instanceof Error) return describeError(value);

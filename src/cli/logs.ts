@@ -1,0 +1,101 @@
+/**
+ * `svc logs`: the log for a person, and the part of it that matters. The service writes JSON lines to standard output and
+ * leaves it to whatever runs it to keep them; this reads them from there, from a pipe or from a file.
+ * Next hop: `log-lines.ts`; `src/service/pretty-log.ts` for how a line is shown.
+ */
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { stripVTControlCharacters } from "node:util";
+import { defineCommand } from "citty";
+import { DefinitionError } from "../define/definition-error.ts";
+import { formatEntry } from "../service/pretty-log.ts";
+import { milliseconds } from "../workflows/duration.ts";
+import { run } from "./command.ts";
+import { oneOf } from "./inspect.ts";
+import { type Filter, follow, linesOf, parseLine, wanted } from "./log-lines.ts";
+
+const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
+
+export const logsCommand = defineCommand({
+  meta: { name: "logs", description: "Show the log from standard input or a file, and only what is asked for." },
+  args: {
+    file: { type: "positional", description: "A file of JSON lines. (Default: standard input)", required: false },
+    follow: { type: "boolean", alias: "f", description: "Go on with what is added to the file.", default: false },
+    level: { type: "string", description: `The least level to show, of ${levels.join(", ")}.` },
+    request: { type: "string", description: "Only lines of the request with this id." },
+    user: { type: "string", description: "Only lines of the user with this id." },
+    operation: {
+      type: "string",
+      description: "Only of a procedure, route or kind of job; tasks.* for all that begin so.",
+    },
+    trace: { type: "string", description: "Only lines of the trace with this id." },
+    job: { type: "string", description: "Only lines of the job with this id." },
+    since: { type: "string", description: 'From a time on: ISO 8601, or how long ago, such as "10 minutes".' },
+    until: { type: "string", description: "Up to a time, likewise." },
+    json: { type: "boolean", description: "As JSON lines, for programs.", default: false },
+  },
+  run: ({ args }) =>
+    run(".", async () => {
+      const { file, request, user, operation, trace, job } = args;
+      const level = oneOf("level", args.level, levels);
+      const filter: Filter = {
+        level: level === null ? undefined : (levels.indexOf(level) + 1) * 10,
+        request,
+        user,
+        operation,
+        trace,
+        job,
+        since: timeOf("since", args.since),
+        until: timeOf("until", args.until),
+      };
+      await show(await source(file, args.follow), filter, args.json);
+    }),
+});
+
+async function source(file: string | undefined, following: boolean): Promise<AsyncIterable<string>> {
+  if (file === undefined || file === "-") {
+    if (process.stdin.isTTY) {
+      throw new DefinitionError("There is nothing to read.", {
+        hint: "Pipe the log in, as in `svc start | svc logs` or `journalctl -u svc -o cat -f | svc logs`, or name a file.",
+      });
+    }
+    return linesOf(process.stdin);
+  }
+  if (!(await stat(file).catch(() => null))?.isFile()) throw new DefinitionError(`There is no file ${file}.`);
+  if (!following) return linesOf(createReadStream(file));
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+  return follow(file, stop.signal);
+}
+
+async function show(lines: AsyncIterable<string>, filter: Filter, json: boolean): Promise<void> {
+  const asked = Object.values(filter).some((value) => value !== undefined);
+  process.stdout.on("error", () => process.exit()); // whoever read this has gone, as `head` does
+  for await (const line of lines) {
+    const entry = parseLine(line);
+    // What is no entry belongs to no request: shown where everything is.
+    if (entry ? !wanted(entry, filter) : asked || json || line === "") continue;
+    process.stdout.write(`${json ? line : paintless(entry ? formatEntry(entry) : line)}\n`);
+  }
+}
+
+const paintless = (text: string) =>
+  process.stdout.isTTY && !process.env.NO_COLOR ? text : stripVTControlCharacters(text);
+
+/** @throws DefinitionError */
+function timeOf(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const time = /^\d{4}-/.test(text) ? Date.parse(text) : Date.now() - ago(text);
+  if (!Number.isNaN(time)) return time;
+  throw new DefinitionError(`--${option} ${text} is no time.`, {
+    hint: 'Write 2026-01-31T12:00:00Z, or how long ago: "10 minutes".',
+  });
+}
+
+function ago(text: string): number {
+  try {
+    return milliseconds(text);
+  } catch {
+    return Number.NaN;
+  }
+}
