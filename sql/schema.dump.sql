@@ -3952,6 +3952,40 @@ $function$
 execute: svc_system
 comment: For rows and the terms of a query that they have: rarity, frequency, length and what each adds to the BM25 score.
 
+-- function svc_private.fill_search(svc_private.search_tables): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.fill_search(target svc_private.search_tables)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  blocks constant integer := 500;  -- of 8 kB; what is stored beside the rows is not counted
+  source constant text := format('select %s from %s as t', svc_private.search_columns(target.id), target.name);
+  final constant bigint := pg_catalog.pg_relation_size(target.relation) / current_setting('block_size')::integer;
+  statements text[];
+begin
+  for start in 0 .. final by blocks loop
+    -- The last part has no end: partitions may be longer than the table itself.
+    statements := svc_private.indexing_sql(target.id, format('%s where t.ctid >= %L', source, format('(%s,0)', start))
+      || case when start + blocks <= final then format(' and t.ctid < %L', format('(%s,0)', start + blocks)) else '' end);
+    execute statements[1];
+    execute statements[2];
+  end loop;
+
+  with gone as (
+    delete from svc_private.search_counters
+     where group_id in (select g.id from svc_private.search_groups g where g.table_id = target.id)
+    returning group_id, term, fields, class, documents
+  )
+  insert into svc_private.search_counters (group_id, term, fields, class, documents)
+  select group_id, term, fields, class, sum(documents) from gone group by 1, 2, 3, 4;
+
+  analyze svc_private.search_groups, svc_private.search_documents, svc_private.search_counters, svc_private.search_totals;
+end
+$function$
+execute: svc_system
+comment: Indexes the rows of a table that became searchable.
+
 -- function svc_private.find_conversion(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_conversion(owner_id text, sha256 text, options text)
  RETURNS uuid
@@ -4291,7 +4325,6 @@ declare
   event text;
   embedding text;
   nearest text;
-  statements text[];
 begin
   for each in
     select t.id, t.name from svc_private.search_tables t
@@ -4321,13 +4354,7 @@ begin
         set relation = excluded.relation, declared_by = excluded.declared_by, definition = excluded.definition
       returning * into known;
       perform svc_private.clear_search(known.id);
-      statements := svc_private.indexing_sql(
-        known.id, format('select %s from %s as t', svc_private.search_columns(known.id), each.name));
-      execute statements[1];
-      execute statements[2];
-      -- Without statistics the planner reads the whole index for a common word, until autovacuum comes by.
-      analyze svc_private.search_groups, svc_private.search_documents, svc_private.search_counters,
-        svc_private.search_totals;
+      perform svc_private.fill_search(known);
     end if;
 
     execute format('create or replace trigger svc_search_insert after insert on %s referencing new table as new_rows

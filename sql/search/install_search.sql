@@ -16,7 +16,6 @@ declare
   event text;
   embedding text;
   nearest text;
-  statements text[];
 begin
   for each in
     select t.id, t.name from svc_private.search_tables t
@@ -46,13 +45,7 @@ begin
         set relation = excluded.relation, declared_by = excluded.declared_by, definition = excluded.definition
       returning * into known;
       perform svc_private.clear_search(known.id);
-      statements := svc_private.indexing_sql(
-        known.id, format('select %s from %s as t', svc_private.search_columns(known.id), each.name));
-      execute statements[1];
-      execute statements[2];
-      -- Without statistics the planner reads the whole index for a common word, until autovacuum comes by.
-      analyze svc_private.search_groups, svc_private.search_documents, svc_private.search_counters,
-        svc_private.search_totals;
+      perform svc_private.fill_search(known);
     end if;
 
     execute format('create or replace trigger svc_search_insert after insert on %s referencing new table as new_rows
