@@ -65,16 +65,24 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
 
     const access = operation.operation === "mutation" ? "write" : "read";
     let failure: unknown;
+    let hasFailed = false;
     const answer = await inTransaction(limited, caller, access, async (transaction, context) => {
       const contextValue: RequestContext = {
         session: caller.session,
         pgSettings: null,
         withPgClient: (_settings, use) => Promise.resolve(use(clientOf(transaction))),
         async write(name, input) {
+          // Hooks may do more than write here: for what is undone anyway, they are not run.
+          if (hasFailed) throw new SvcError("PRECONDITION_FAILED", "Not carried out, since an earlier field failed.");
           const procedure = api["~svc"].procedures.get(name);
           if (!procedure?.statement) throw new SvcError("NOT_FOUND");
           const generated = procedure as typeof procedure & { statement: CrudStatement };
-          return JSON.parse(await invokeWithin(transaction, context, generated, input)).id;
+          try {
+            return JSON.parse(await invokeWithin(transaction, context, generated, input)).id;
+          } catch (error) {
+            hasFailed = true;
+            throw error;
+          }
         },
       };
       const result = (await execute({

@@ -1,11 +1,11 @@
 /** Who asks: the rules of calls by name, for a credential, a cookie, a revocation and the one transaction of a request. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createCrudFactory, defineApi } from "@svc/core";
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { crud, procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
-import { service } from "../support/service.ts";
+import { service, type User } from "../support/service.ts";
 import { asker } from "./support.ts";
 
 const db = database();
@@ -35,9 +35,14 @@ const app = service(db, api, {
   },
 });
 const ask = asker(app);
+let ann: User;
+let ben: User;
+
+beforeAll(async () => {
+  [ann, ben] = [await app.signUp("ann"), await app.signUp("ben")];
+});
 
 test("a resource shows the columns and the operations that createCrud gives it, and none with graphql: false", async () => {
-  const ann = await app.signUp("ann");
   const refusal = async (query: string) => (await ask(ann, query)).errors[0]?.message;
   expect(await refusal("{ titles { nodes { id title createdAt } } }")).toBeUndefined();
   expect(await refusal("{ titles { nodes { body } } }")).toMatch(/Cannot query field "body"/);
@@ -54,7 +59,6 @@ test("a resource shows the columns and the operations that createCrud gives it, 
 });
 
 test("without a session the policies decide where the resource asks for none", async () => {
-  const ann = await app.signUp("ann");
   await ask(ann, 'mutation { createOpenNote(input: { title: "mine" }) { id } }');
   expect((await ask(ann, "{ openNotes { totalCount } }")).data.openNotes.totalCount).toBe(1);
   const { data, errors } = await ask(null, "{ openNotes { totalCount nodes { title } } }");
@@ -64,7 +68,7 @@ test("without a session the policies decide where the resource asks for none", a
 });
 
 test("a session that was ended is nobody's", async () => {
-  const ann = await app.signUp("ann");
+  const gone = await app.signUp("gone");
   const bearer = (token: string) => ({ authorization: `Bearer ${token}`, "content-type": "application/json" });
   const boards = (token: string) =>
     app.fetch("/api/graphql", {
@@ -72,9 +76,9 @@ test("a session that was ended is nobody's", async () => {
       headers: bearer(token),
       body: JSON.stringify({ query: "{ boards { totalCount } }" }),
     });
-  for (const token of [ann.token, ann.sessionToken]) expect((await boards(token)).body.errors).toBeUndefined();
-  await app.fetch("/api/auth/sign-out", { method: "POST", headers: bearer(ann.sessionToken), body: "{}" });
-  for (const token of [ann.sessionToken, ann.token]) {
+  for (const token of [gone.token, gone.sessionToken]) expect((await boards(token)).body.errors).toBeUndefined();
+  await app.fetch("/api/auth/sign-out", { method: "POST", headers: bearer(gone.sessionToken), body: "{}" });
+  for (const token of [gone.sessionToken, gone.token]) {
     for (let attempt = 0; ; attempt++) {
       const { body } = await boards(token);
       if (body.errors?.[0].extensions.code === "UNAUTHORIZED") break;
@@ -85,7 +89,6 @@ test("a session that was ended is nobody's", async () => {
 });
 
 test("a cookie counts for pages of listed origins alone, for queries too", async () => {
-  const ann = await app.signUp("ann");
   const cookie = `authlib.session_token=${encodeURIComponent(ann.sessionToken)}`;
   const from = (origin: string | undefined) =>
     app.fetch("/api/graphql", {
@@ -101,7 +104,7 @@ test("a cookie counts for pages of listed origins alone, for queries too", async
 });
 
 test("requests that come at the same time never see each other's rows", async () => {
-  const users = await Promise.all(["ann", "ben", "cyd", "dan"].map((name) => app.signUp(name)));
+  const users = [ann, ben];
   await Promise.all(users.map(({ id }) => db.sql("insert into memberships (team_id, user_id) values ($1, $1)", [id])));
   const asked = Array.from({ length: 60 }, (_, turn) => users[turn % users.length] ?? null);
   const answers = await Promise.all(asked.map((user) => ask(user, "{ memberships { nodes { userId teamId } } }")));
@@ -112,7 +115,6 @@ test("requests that come at the same time never see each other's rows", async ()
 });
 
 test("the identity of a request is out of its own reach", async () => {
-  const [ann, ben] = [await app.signUp("ann"), await app.signUp("ben")];
   await db.sql("insert into memberships (team_id, user_id) values ('t', $1)", [ben.id]);
   // A policy that tries to become somebody else for the rest of the statement.
   await db.sql(
@@ -126,7 +128,6 @@ test("the identity of a request is out of its own reach", async () => {
 });
 
 test("a statement that takes too long is ended, and says so without its text", async () => {
-  const ann = await app.signUp("ann");
   await db.sql("create policy slow on boards for select to svc_authenticated using ((select pg_sleep(20)) is null)");
   await db.sql("insert into boards (team_id, name) values ('t', 'n')");
   const { data, errors } = await ask(ann, "{ boards { nodes { id } } }");
@@ -137,7 +138,6 @@ test("a statement that takes too long is ended, and says so without its text", a
 });
 
 test("what went wrong on our side is told in the log, not to the caller", async () => {
-  const ann = await app.signUp("ann");
   await db.sql("insert into memberships (team_id, user_id) values ('t', $1)", [ann.id]);
   await db.sql(
     "create policy broken on memberships for select to svc_authenticated using (1 / (length(team_id) - 1) > 0)",
