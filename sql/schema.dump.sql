@@ -671,9 +671,13 @@ column id: uuid not null default gen_random_uuid()
 column owner_id: text
 column sha256: text not null
 column options: text not null
-column result: json not null
+column result: json
 column created_at: timestamp with time zone not null default now()
 column used_at: timestamp with time zone not null default now()
+column claim: uuid
+column claimed_until: timestamp with time zone
+constraint document_conversions_check: CHECK (((result IS NOT NULL) OR ((claim IS NOT NULL) AND (claimed_until IS NOT NULL))))
+constraint document_conversions_claim_key: UNIQUE (claim)
 constraint document_conversions_owner_id_fkey: FOREIGN KEY (owner_id) REFERENCES auth."user"(id) ON DELETE CASCADE
 constraint document_conversions_owner_id_sha256_options_key: UNIQUE NULLS NOT DISTINCT (owner_id, sha256, options)
 constraint document_conversions_pkey: PRIMARY KEY (id)
@@ -686,6 +690,8 @@ comment column sha256: Of the bytes that were converted, in hex.
 comment column options: What else decides the result (src/documents/kept.ts), hashed.
 comment column result: As src/documents/types.ts describes it. json, not jsonb: text of documents may hold what jsonb refuses, and nobody queries it.
 comment column used_at: When it was last asked for; what nobody asks for is swept.
+comment column claim: Of who converts it now; null once there is a result.
+comment column claimed_until: When somebody else may take it on, unless the claim is renewed.
 
 -- table svc_private.search_counters: owner svc_owner
 column group_id: integer not null
@@ -2717,23 +2723,29 @@ comment: A list with filters, search, order or cursor: {data, total, nextCursor?
 -- function svc.find_unchanged(text,text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_unchanged(corpus text, visibility text, key text, checksum text)
  RETURNS jsonb
- LANGUAGE sql
- STABLE
+ LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
-  select jsonb_build_object(
-           'sourceId', s.id,
-           'status', 'unchanged',
-           'sections', (select count(*) from svc.rag_sections where source_id = s.id),
-           'chunks', (select count(*) from svc.rag_chunks where source_id = s.id)
-         )
-    from svc.rag_sources s
-   where s.corpus = find_unchanged.corpus and s.visibility = find_unchanged.visibility
-     and s.owner_id is not distinct from (select svc.current_user_id()) and s.key = find_unchanged.key
-     and s.checksum = find_unchanged.checksum
+begin
+  perform pg_advisory_xact_lock(hashtextextended(
+    concat_ws(' ', 'svc.rag_sources', (select svc.current_user_id()), corpus, visibility, key), 0));
+  -- A statement of its own: it sees what was committed while the first one waited.
+  return (
+    select jsonb_build_object(
+             'sourceId', s.id,
+             'status', 'unchanged',
+             'sections', (select count(*) from svc.rag_sections where source_id = s.id),
+             'chunks', (select count(*) from svc.rag_chunks where source_id = s.id)
+           )
+      from svc.rag_sources s
+     where s.corpus = find_unchanged.corpus and s.visibility = find_unchanged.visibility
+       and s.owner_id is not distinct from (select svc.current_user_id()) and s.key = find_unchanged.key
+       and s.checksum = find_unchanged.checksum
+  );
+end
 $function$
 execute: svc_authenticated, svc_system
-comment: A document of the caller that is stored already, with this very text; null otherwise.
+comment: A document of the caller that is stored already, with this very text; null otherwise. Waits for whoever stores it now.
 
 -- function svc.finish_job(bigint,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.finish_job(job_id bigint, worker text)
@@ -3498,6 +3510,22 @@ $function$
 execute: svc_system
 comment: Ends a run as cancelled: accepted, ended or unknown.
 
+-- function svc_private.claim_conversion(text,text,text,interval): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.claim_conversion(owner_id text, sha256 text, options text, held interval)
+ RETURNS uuid
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  insert into svc_private.document_conversions as c (owner_id, sha256, options, claim, claimed_until)
+  values (claim_conversion.owner_id, claim_conversion.sha256, claim_conversion.options, gen_random_uuid(), now() + held)
+  on conflict (owner_id, sha256, options) do update
+     set claim = excluded.claim, claimed_until = excluded.claimed_until
+   where c.result is null and c.claimed_until < now()
+  returning claim
+$function$
+execute: svc_system
+comment: Takes a conversion on that nobody is at; null otherwise.
+
 -- function svc_private.claim_cron(text,text,timestamp with time zone,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_cron(cron text, schedule text, slot timestamp with time zone, procedure text)
  RETURNS TABLE(job bigint, last_slot timestamp with time zone)
@@ -3995,6 +4023,7 @@ AS $function$
   update svc_private.document_conversions c set used_at = now()
    where c.owner_id is not distinct from find_conversion.owner_id
      and c.sha256 = find_conversion.sha256 and c.options = find_conversion.options
+     and c.result is not null  -- or it is under way
   returning c.id
 $function$
 execute: svc_system
@@ -4409,7 +4438,8 @@ CREATE OR REPLACE FUNCTION svc_private.keep_conversion(owner_id text, sha256 tex
 AS $function$
   insert into svc_private.document_conversions (owner_id, sha256, options, result)
   values (keep_conversion.owner_id, keep_conversion.sha256, keep_conversion.options, keep_conversion.result)
-  on conflict (owner_id, sha256, options) do update set result = excluded.result, used_at = now()
+  on conflict (owner_id, sha256, options) do update
+     set result = excluded.result, used_at = now(), claim = null, claimed_until = null
   returning id
 $function$
 execute: svc_system
@@ -4941,6 +4971,17 @@ $function$
 execute: svc_system
 comment: Tables, views and sequences with all that hangs on them, for list_facts().
 
+-- function svc_private.release_claim(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.release_claim(claim uuid)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  delete from svc_private.document_conversions c where c.claim = release_claim.claim and c.result is null
+$function$
+execute: svc_system
+comment: Gives a conversion up that failed.
+
 -- function svc_private.release_credits(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.release_credits(reservation bigint)
  RETURNS void
@@ -5009,6 +5050,17 @@ AS $function$
 $function$
 execute: svc_system
 comment: Whether this user had such an upload; it is gone now.
+
+-- function svc_private.renew_claim(uuid,interval): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.renew_claim(claim uuid, held interval)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  update svc_private.document_conversions c set claimed_until = now() + held where c.claim = renew_claim.claim
+$function$
+execute: svc_system
+comment: Holds on to a conversion that is under way.
 
 -- function svc_private.replication_state(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.replication_state()

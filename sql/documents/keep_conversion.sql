@@ -1,5 +1,5 @@
--- Keeps what a conversion gave. Called by src/documents/kept.ts as svc_system. Of two that converted the same at the
--- same time the later one wins; both got the same id.
+-- Keeps what a conversion gave, and ends its claim. Called by src/documents/kept.ts as svc_system. Of two that converted
+-- the same all the same, since the claim of one had run out, the later one wins; both got the same id.
 
 create or replace function svc_private.keep_conversion(owner_id text, sha256 text, options text, result json)
 returns uuid
@@ -9,7 +9,8 @@ set search_path = ''
 as $$
   insert into svc_private.document_conversions (owner_id, sha256, options, result)
   values (keep_conversion.owner_id, keep_conversion.sha256, keep_conversion.options, keep_conversion.result)
-  on conflict (owner_id, sha256, options) do update set result = excluded.result, used_at = now()
+  on conflict (owner_id, sha256, options) do update
+     set result = excluded.result, used_at = now(), claim = null, claimed_until = null
   returning id
 $$;
 

@@ -1,11 +1,12 @@
 /**
  * `wf.services.document.convert`: converts a stored file as the user of a run. The file is read in a transaction of its
  * own, which has ended when the conversion begins: none is held open while a document is taken apart.
- * What was converted before is not converted again.
+ * What was converted before is not converted again, nor what somebody converts right now.
  * Next hop: `convert.ts`, `kept.ts`.
  */
 import { randomUUID } from "node:crypto";
 import { buffer } from "node:stream/consumers";
+import { setTimeout as wait } from "node:timers/promises";
 import type { Reservation } from "../ai/credits.ts";
 import type { Runtime } from "../context/invoke.ts";
 import { CallStorage } from "../context/storage.ts";
@@ -13,7 +14,14 @@ import { SvcError } from "../errors/svc-error.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
 import { type Credits, convertDocument } from "./convert.ts";
-import { conversionKey, findConversion, type KeptConversion, keepConversion } from "./kept.ts";
+import {
+  type Claim,
+  claimConversion,
+  conversionKey,
+  findConversion,
+  type KeptConversion,
+  keepConversion,
+} from "./kept.ts";
 import { type ConvertOptions, providers } from "./types.ts";
 
 export interface ConvertStoredInput extends ConvertOptions {
@@ -41,30 +49,61 @@ export async function convertStored(
     throw new SvcError("BAD_REQUEST", "maxServiceCredits must be a number from 0.");
   }
   const ownerId = identity.userId || null;
+  for (let pause = 50; ; pause = Math.min(2 * pause, 1_000)) {
+    const found = await look(runtime, identity, input);
+    if ("conversionId" in found) return { conversionId: found.conversionId, creditsCharged: 0 };
+    const { bytes, options, sha256, key, claim } = found;
+    if (!claim) {
+      // Somebody converts the very same: its result will do, or its failure lets this one try.
+      await wait(pause);
+      continue;
+    }
+    try {
+      const credits = creditsOf(runtime, ownerId, cap);
+      const document = await convertDocument(bytes, options, { ...runtime.documents, credits });
+      const conversionId = await keepConversion(runtime.systemPool, ownerId, sha256, key, document);
+      return { conversionId, creditsCharged: document.creditsCharged };
+    } finally {
+      await claim.release();
+    }
+  }
+}
+
+interface Unconverted {
+  /** Empty without a claim. */
+  bytes: Buffer;
+  options: ConvertOptions;
+  sha256: string;
+  key: string;
+  /** Null while somebody else is at it. */
+  claim: Claim | null;
+}
+
+/** What is kept of the file, or its bytes with leave to convert them. */
+async function look(
+  runtime: Runtime,
+  identity: Identity,
+  input: ConvertStoredInput,
+): Promise<{ conversionId: string } | Unconverted> {
+  const ownerId = identity.userId || null;
   const pool = identity.role === "svc_system" ? runtime.systemPool : runtime.requestPool;
   const transaction = new RequestTransaction(pool, identity, "read", runtime.limits);
-  let bytes: Buffer;
-  let sha256: string;
-  let options: ConvertOptions;
-  let key: string;
+  let claim: Claim | null = null;
   try {
     const storage = new CallStorage(runtime.storage, transaction, "read");
-    const { id, name, ...found } = await storage.find(input.storageId);
-    options = { ...input, filename: input.filename ?? name };
-    key = conversionKey(options);
-    sha256 = found.sha256;
+    const { id, name, sha256 } = await storage.find(input.storageId);
+    const options = { ...input, filename: input.filename ?? name };
+    const key = conversionKey(options);
     const conversionId = await findConversion(runtime.systemPool, ownerId, sha256, key);
-    bytes = conversionId ? Buffer.alloc(0) : await buffer(await storage.read(id));
+    if (!conversionId) claim = await claimConversion(runtime.systemPool, ownerId, sha256, key);
+    const bytes = claim ? await buffer(await storage.read(id)) : Buffer.alloc(0);
     await transaction.commit();
-    if (conversionId) return { conversionId, creditsCharged: 0 };
+    return conversionId ? { conversionId } : { bytes, options, sha256, key, claim };
   } catch (error) {
+    await claim?.release();
     await transaction.rollback();
     throw error;
   }
-  const credits = creditsOf(runtime, ownerId, cap);
-  const document = await convertDocument(bytes, options, { ...runtime.documents, credits });
-  const conversionId = await keepConversion(runtime.systemPool, ownerId, sha256, key, document);
-  return { conversionId, creditsCharged: document.creditsCharged };
 }
 
 /** The credits of the run's user, as conversions want them. */

@@ -31,6 +31,42 @@ export async function findConversion(pool: pg.Pool, ownerId: string | null, sha2
   return rows[0].id as string | null;
 }
 
+/** A conversion that this process does, and nobody else. */
+export interface Claim {
+  /** Ends it without a result: whoever waits tries for themselves. Does nothing once there is one. */
+  release(): Promise<void>;
+}
+
+/** Milliseconds. Of a process that died the claim ends after them; one that lives renews it three times as often. */
+const held = 30_000;
+
+/** @returns null while somebody else converts the same, or when the result is there by now */
+export async function claimConversion(
+  pool: pg.Pool,
+  ownerId: string | null,
+  sha256: string,
+  key: string,
+): Promise<Claim | null> {
+  const { rows } = await pool.query("select svc_private.claim_conversion($1, $2, $3, $4) as claim", [
+    ownerId,
+    sha256,
+    key,
+    `${held} milliseconds`,
+  ]);
+  const { claim } = rows[0];
+  if (claim === null) return null;
+  const renew = () => pool.query("select svc_private.renew_claim($1, $2)", [claim, `${held} milliseconds`]);
+  // Where the database is away, the claim may run out: then somebody converts it once more, and no more than that.
+  const renewing = setInterval(() => void renew().catch(() => {}), held / 3).unref();
+  return {
+    async release() {
+      clearInterval(renewing);
+      // Where this fails, the claim runs out.
+      await pool.query("select svc_private.release_claim($1)", [claim]).catch(() => {});
+    },
+  };
+}
+
 export async function keepConversion(
   pool: pg.Pool,
   ownerId: string | null,

@@ -68,6 +68,53 @@ test("what was paid for once is not paid for again", async () => {
   expect(provider.asked.length).toBe(asked);
 });
 
+test("of two that want the same at the same time one pays, and the other waits for its result", async () => {
+  let answer = () => {};
+  const isAsked = new Promise<void>((resolve) => {
+    provider.fault = (response) => {
+      // The first request stays open until both runs are under way.
+      answer = () =>
+        response.end(JSON.stringify({ choices: [{ message: { content: "Read." }, finish_reason: "stop" }] }));
+      provider.fault = undefined;
+      resolve();
+      return true;
+    };
+  });
+  const runs = [
+    runWith({ paidFallback: true, maxServiceCredits: 9 }),
+    runWith({ paidFallback: true, maxServiceCredits: 9 }),
+  ];
+  await isAsked;
+  await until(async () => {
+    const [row] = await db.sql<{ n: number }>(
+      "select count(*)::integer as n from svc.workflow_runs where status = 'running'",
+    );
+    return row?.n === 2;
+  });
+  answer();
+  const results = (await Promise.all(runs)).map(({ result }) => result);
+  expect(results.map(({ creditsCharged }) => creditsCharged).toSorted()).toEqual([0, 7]);
+  expect(provider.asked).toHaveLength(1);
+});
+
+test("one that waits for a conversion that fails tries for itself, and what died in one is taken on", async () => {
+  const input = { paidFallback: true, maxServiceCredits: 10 };
+  provider.fault = (response) => {
+    provider.fault = undefined;
+    response.writeHead(400).end();
+    return true;
+  };
+  const runs = await Promise.all([runWith(input), runWith(input)]);
+  expect(runs.map(({ status }) => status)).toContain("completed");
+  expect(await db.sql("select from svc_private.document_conversions where result is null")).toEqual([]);
+
+  // A process that dies in the middle leaves its claim behind; nobody renews it.
+  await db.sql(
+    "update svc_private.document_conversions set result = null, claim = gen_random_uuid(), claimed_until = now()",
+  );
+  expect(await runWith(input)).toMatchObject({ status: "completed", result: { creditsCharged: 7 } });
+});
+
 test("without leave to pay, and above the cap, nobody is asked", async () => {
   expect(await runWith({ paidFallback: false })).toMatchObject({
     status: "failed",

@@ -1,0 +1,15 @@
+-- Gives a conversion up that failed: whoever waits for it tries for themselves. Called by src/documents/kept.ts as
+-- svc_system.
+
+create or replace function svc_private.release_claim(claim uuid)
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  delete from svc_private.document_conversions c where c.claim = release_claim.claim and c.result is null
+$$;
+
+grant execute on function svc_private.release_claim(uuid) to svc_system;
+
+comment on function svc_private.release_claim(uuid) is 'Gives a conversion up that failed.';
