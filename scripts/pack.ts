@@ -40,7 +40,14 @@ const packages: Package[] = [
     sources: ["src", "workers"],
     into: ".",
     keep: ["engines", "dependencies", "optionalDependencies"],
-    files: { sql: "sql", migrations: "migrations", "examples/starter": "starter", "CHANGELOG.md": "CHANGELOG.md" },
+    files: {
+      sql: "sql",
+      migrations: "migrations",
+      "examples/starter": "starter",
+      docs: "docs",
+      "llms.txt": "llms.txt",
+      "CHANGELOG.md": "CHANGELOG.md",
+    },
     bin: { svc: "./src/cli/svc.js" },
   },
   ...["sdk", "react", "testing"].map((name) => ({
