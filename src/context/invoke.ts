@@ -23,6 +23,8 @@ export interface Runtime extends ContextServices {
   systemPool: pg.Pool;
   limits: TransactionLimits;
   documents: EffectiveConfig["documents"] & { children: SpareChild };
+  /** Whether those who call are strangers, to whom hints for developers say nothing. */
+  production: boolean;
 }
 
 /** A call that a transport has prepared. */
@@ -169,10 +171,15 @@ export async function invokeStatement(
       );
   if (json !== null) return json;
   if (statement.absent === "null") return "null";
-  throw missingRow();
+  throw missingRow(runtime.production ? undefined : explanation(statement, caller));
 }
 
-const missingRow = () => new SvcError("NOT_FOUND", "This row does not exist, or you may not see it.");
+const missingRow = (hint?: string) =>
+  new SvcError("NOT_FOUND", "This row does not exist, or you may not see it.", hint ? { hint } : {});
+
+/** Policies refuse in silence; while developing, this says where to ask why. */
+const explanation = ({ table }: CrudStatement, { session }: Caller) =>
+  `To see why: svc rls explain ${table}${session ? ` --as ${session.user.id}` : ""} --row ID`;
 
 /**
  * Runs a generated mutation in a transaction that is open already, for a transport that has several in one request.

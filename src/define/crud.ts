@@ -148,6 +148,7 @@ function toProcedure(crud: CrudDefinition, operation: CrudOperation, options: Cr
     run: () => Promise.reject(new Error(`${name} is answered by its SQL function`)),
     statement: {
       function: `${crud.prefix}_${operation}`,
+      table: crud.schema === "public" ? crud.table : `${crud.schema}.${crud.table}`,
       absent,
       values: crudValues(crud, operation),
       ...(hook && { before: hook }),

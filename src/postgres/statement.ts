@@ -15,6 +15,8 @@ import type { RequestTransaction } from "./transaction.ts";
 export interface CrudStatement {
   /** Name of the function in schema svc_crud. */
   function: string;
+  /** Of the table, with its schema unless that is `public`; for hints. */
+  table: string;
   /** What no row means: an answer (`get`) or a missing row. */
   absent: "null" | "not-found";
   /** Turns a call's input into the function's arguments. @throws SvcError VALIDATION_FAILED */

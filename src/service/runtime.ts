@@ -33,6 +33,7 @@ export function createRuntime(
     systemPool: pools.system,
     limits: config.limits,
     documents: { ...config.documents, children: new SpareChild() },
+    production: config.production,
     requestDatabase: requestDatabases(app.schema),
     systemDatabase: systemDatabase(pools.system, app.schema),
     isPublicQuery: (name) => isPublicQuery(procedures.get(name)),

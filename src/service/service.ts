@@ -147,6 +147,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       production: config.production,
       trustProxy: config.trustProxy,
     });
+    const { request, system, auth: authentication } = config.pool;
+    // Besides: the reader of the log and the listener for the ends of sessions, each directly.
+    log.info({ connections: request + system + authentication + 2 }, "opens this many database connections at most");
     log.info({ url }, "listening");
 
     const stop = async () => {
