@@ -102,6 +102,10 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     exitCodes: { 0: "The backup is whole.", 1: "Something is missing or damaged, or an error, explained." },
     page: "reference/cli.md",
   },
+  "db seed": {
+    examples: [["svc db seed --file demo.ts", "Another one than backend/seed.ts."]],
+    page: "how-to/seed.md",
+  },
   "db psql": {
     examples: [
       ["svc db psql --as ann@example.com", "Sees what Ann sees."],
