@@ -6,12 +6,12 @@ import type { ColumnDescription } from "../define/columns.ts";
 import type { JsonSchema } from "../define/json-schema.ts";
 import type { WireKind } from "../define/wire-kinds.ts";
 
-const digits = "^-?[0-9]+$";
+const wholeNumber = "^-?[0-9]+$";
 
 /** As rows have them. */
 const forms: Record<WireKind, JsonSchema> = {
   integer: { type: "integer", minimum: -(2 ** 31), maximum: 2 ** 31 - 1 },
-  bigint: { type: "string", pattern: digits },
+  bigint: { type: "string", pattern: wholeNumber },
   number: { type: "number" },
   numeric: { type: "string", description: "A decimal number." },
   boolean: { type: "boolean" },
@@ -43,9 +43,24 @@ export function inputSchema(column: ColumnDescription): JsonSchema {
 export const idSchema = (id: ColumnDescription): JsonSchema => single(id, accepted[id.kind] ?? forms[id.kind]);
 
 function single({ kind, type, values }: ColumnDescription, form: JsonSchema): JsonSchema {
+  const [name = "", ...numbers] = type
+    .toLowerCase()
+    .split(/[(,)]/)
+    .map((part) => part.trim());
+  const [size = Number.NaN, scale = 0] = numbers.filter(Boolean).map(Number);
   if (kind === "enum") return { ...form, enum: [...(values ?? [])] };
-  const length = kind === "text" ? /^(?:varchar|char|character(?: varying)?)\s*\((\d+)\)/i.exec(type)?.[1] : undefined;
-  return length === undefined ? { ...form } : { ...form, maxLength: Number(length) };
+  if (kind === "integer" && name.startsWith("small")) return { ...form, minimum: -(2 ** 15), maximum: 2 ** 15 - 1 };
+  if (Number.isNaN(size)) return { ...form };
+  if (kind === "text") return { ...form, maxLength: size };
+  return kind === "numeric" ? { ...form, ...digits(size - scale, scale) } : { ...form };
+}
+
+/** What a column of limited precision surely takes: more digits behind the point are rounded, up to one too many before it. */
+function digits(before: number, behind: number): JsonSchema {
+  if (before < 1) return {};
+  const fraction = behind > 0 ? `(\\.[0-9]{1,${behind}})?` : "";
+  const most = 10 ** before - 1;
+  return { pattern: `^-?[0-9]{1,${before}}${fraction}$`, minimum: -most, maximum: most };
 }
 
 function whole({ isArray, notNull }: ColumnDescription, value: JsonSchema): JsonSchema {

@@ -27,7 +27,24 @@ beforeAll(async () => {
   user = await svc.signUp("fuzz");
   const other = await svc.signUp("other");
   await svc.mutate(other, "notes.create", { title: canary });
+  await made(other);
+  await made(user);
 });
+
+/** Ids of rows, of an upload that waits for its bytes, and of a file. */
+const known: string[] = [];
+
+async function made(owner: User): Promise<void> {
+  for (const name of ["articles.create", "samples.create", "posts.create"]) {
+    const { body } = await svc.mutate(owner, name, { title: "one" });
+    if (body.json) known.push(body.json.id);
+  }
+  const upload = (size: number) => ({ "tus-resumable": "1.0.0", "upload-length": String(size), ...bearer(owner) });
+  for (const size of [0, 100]) {
+    const { headers } = await svc.fetch("/api/storage/uploads", { method: "POST", headers: upload(size) });
+    known.push(headers.get("location")?.split("/").pop() ?? "");
+  }
+}
 
 /** After these, a session may be over. */
 const ending = /sign-out|delete-user|change-password|reset-password/;
@@ -45,6 +62,15 @@ const credentials = (who: Who): Record<string, string> => {
 
 const stacks = /node_modules|\bat .+:\d+:\d+|svc_private|\bSELECT\b.+\bFROM\b|pg_catalog|postgres:\/\//i;
 
+/** Whose input is left open, since its library does not say what it is; an event's name is looked at later than the input. */
+const isOpen = /foreign\.valibot|times\.next|workflows\.signal/;
+
+/** Whether the document says that this call is right. Cursors are texts that only the service makes. */
+function isRight({ path, fits, headers, body }: FuzzRequest): boolean {
+  const isCall = /^\/api\/(query|mutation)\/./.test(path) && !isOpen.test(path);
+  return isCall && fits && headers["content-type"] === "application/json" && !Buffer.from(body).includes('"cursor":"');
+}
+
 /** What is wrong with an answer, or null. */
 function wrong(request: FuzzRequest, { status, headers, text }: FuzzAnswer): string | null {
   if (status >= 500 && !(request.path === "/api/auth/sign-up" && status === 503)) return `status ${status}: ${text}`;
@@ -57,6 +83,7 @@ function wrong(request: FuzzRequest, { status, headers, text }: FuzzAnswer): str
   const { responses } = item[request.verb] as { responses: Record<string, Described> };
   const key = [String(status), `${String(status)[0]}XX`, "default"].find((key) => key in responses);
   if (key === undefined || (key === "default" && status < 400)) return `status ${status} is not described`;
+  if (isRight(request) && (status === 400 || status === 415)) return `refuses what it describes: ${text}`;
   const type = String(headers["content-type"] ?? "").split(";")[0] ?? "";
   if (type !== "application/json" || text === "") return null;
   const pointer = pointerOf(request, key, responses[key]);
@@ -103,7 +130,7 @@ test("no request made of the document ends in a 5xx, an undescribed answer, a le
   timeout: 1_200_000,
 }, async () => {
   const counts: Counts = { fine: 0, refused: 0, operations: new Set() };
-  const requests = requestsOf(document);
+  const requests = requestsOf(document, known);
   const problems: string[] = [];
   for (let sent = 0; sent < total && problems.length < 20; sent += perRound) {
     const queue = fc.sample(requests, { numRuns: perRound, seed: seed + sent });

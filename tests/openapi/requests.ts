@@ -17,6 +17,8 @@ export interface FuzzRequest {
   who: Who;
   headers: Record<string, string>;
   body: Uint8Array;
+  /** Whether the body is one that the document allows. */
+  fits: boolean;
 }
 
 interface Operation {
@@ -112,19 +114,23 @@ const bytesOf = (text: string) => new TextEncoder().encode(text);
 
 /** Bodies that are no JSON, or JSON that parsers stumble over. */
 const rawBodies: Arbitrary<Uint8Array> = fc.oneof(
+  // biome-ignore format: a list
   fc.constantFrom(
     "", "{", "nul", "[1,]", '{"a":1}{"b":2}', '{"args":1e400}', '{"args":-1e400}', "\ufeff{}", '"\\ud800"', '{"args":"\\u0000"}', '{"a":1,"a":2}',
     `${"[".repeat(60_000)}`, `${"[".repeat(5000)}${"]".repeat(5000)}`, '{"__proto__":{"args":1}}', `{"args":${"9".repeat(400)}}`, "--x\r\n\r\n--x--",
     '--x\r\nContent-Disposition: form-data; name="data"\r\n\r\n{"json":{"args":{"file":null}},"maps":[["args","file"]]}\r\n--x--',
     '--x\r\nContent-Disposition: form-data; name="data"\r\n\r\n{"json":{"args":{"file":null}},"maps":[["args","__proto__"]]}\r\n--x--',
     '--x\r\nContent-Disposition: form-data; name="0"; filename="../../\0"\r\n\r\n\0\r\n--x--',
+    '--x\r\nContent-Disposition: form-data; name="data"\r\n\r\n{"json":{"args":{"file":null}},"maps":[["args","file"]]}\r\n--x\r\n' +
+      'Content-Disposition: form-data; name="0"; filename="a.txt"\r\nContent-Type: text/plain\r\n\r\nfour\r\n--x--\r\n',
   ).map(bytesOf),
   fc.uint8Array({ maxLength: 60 }),
   fc.constant(new Uint8Array([0x22, 0xff, 0xfe, 0x22])),
-); // biome-ignore format: a list
+);
 
-export function requestsOf(document: OpenApiDocument): Arbitrary<FuzzRequest> {
-  const values = valuesOf(document);
+/** @param known ids of what there is: rows, files, uploads */
+export function requestsOf(document: OpenApiDocument, known: readonly string[]): Arbitrary<FuzzRequest> {
+  const values = valuesOf(document, known);
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     verbs.flatMap((verb) => {
       if (!(verb in item)) return [];
@@ -139,14 +145,12 @@ export function requestsOf(document: OpenApiDocument): Arbitrary<FuzzRequest> {
     const content = Object.entries(operation.requestBody?.content ?? {});
     const [type = "", { schema = undefined } = {}] = content[0] ?? [];
     const isJson = type === "application/json";
-    const json = usually(2, values.fitting(schema ?? {}), usually(3, values.nearly(schema ?? {}), hostile));
-    const body = isJson
-      ? usually(
-          8,
-          json.map((value) => bytesOf(JSON.stringify(value) ?? "")),
-          rawBodies,
-        )
-      : rawBodies;
+    const asBody = (fits: boolean) => (value: unknown) => ({ fits, bytes: bytesOf(JSON.stringify(value) ?? "") });
+    const raw = rawBodies.map((bytes) => ({ fits: false, bytes }));
+    const wrong = usually(3, values.nearly(schema ?? {}), hostile).map(asBody(false));
+    const json = usually(2, values.fitting(schema ?? {}).map(asBody(true)), wrong);
+    const body = isJson ? usually(8, json, raw) : raw;
+    const none = fc.constant({ fits: false, bytes: new Uint8Array() });
     const pick = (where: string) => operation.parameters.filter((parameter) => parameter.in === where);
     const inQuery = fc.record(
       Object.fromEntries(
@@ -163,7 +167,10 @@ export function requestsOf(document: OpenApiDocument): Arbitrary<FuzzRequest> {
     );
     const inPath = fc.record(
       Object.fromEntries(
-        pick("path").map(({ name }) => [name, usually(3, fc.constantFrom("abc", crypto.randomUUID()), inUrl)]),
+        pick("path").map(({ name }) => [
+          name,
+          usually(3, fc.constantFrom("abc", crypto.randomUUID(), ...known), inUrl),
+        ]),
       ),
     );
     const inHeaders = fc.record(
@@ -195,7 +202,7 @@ export function requestsOf(document: OpenApiDocument): Arbitrary<FuzzRequest> {
           fc.constant(type === "multipart/form-data" ? "multipart/form-data; boundary=x" : type),
           fc.constantFrom(...badTypes),
         ),
-        body: operation.requestBody ? body : usually(6, fc.constant(new Uint8Array()), rawBodies),
+        body: operation.requestBody ? body : usually(6, none, raw),
       })
       .map(({ who, method, inPath, inQuery, extra, headers, type, body }) => {
         const filled = path.replace(/\{(\w+)\}/g, (_, name) => inPath[name] ?? "");
@@ -208,7 +215,8 @@ export function requestsOf(document: OpenApiDocument): Arbitrary<FuzzRequest> {
           url: filled + (search && `?${search}`),
           who,
           headers: { ...headers, ...(type && { "content-type": type }) } as Record<string, string>,
-          body,
+          body: body.bytes,
+          fits: body.fits,
         };
       });
   });
@@ -222,7 +230,10 @@ export interface FuzzAnswer {
 }
 
 /** Sends it as it is: `fetch` would repair some of it. */
-export function sendRaw(base: string, { method, url, headers, body }: Omit<FuzzRequest, "path" | "verb" | "who">) {
+export function sendRaw(
+  base: string,
+  { method, url, headers, body }: Pick<FuzzRequest, "method" | "url" | "headers" | "body">,
+) {
   const { hostname, port } = new URL(base);
   return new Promise<FuzzAnswer>((resolve, reject) => {
     const bodyHeader = body.length > 0 ? { "content-length": body.length } : {};

@@ -34,7 +34,6 @@ export const hostile: Arbitrary<unknown> = fc.oneof(
 const texts = fc.oneof(fc.string({ unit: "grapheme", maxLength: 30 }), fc.constantFrom("a", "x y", "’", "日本語", "0"));
 
 const formats: Record<string, Arbitrary<string>> = {
-  uuid: fc.uuid(),
   "date-time": fc
     .date({ noInvalidDate: true, min: new Date(0), max: new Date("9999-01-01") })
     .map((date) => date.toISOString()),
@@ -44,8 +43,8 @@ const formats: Record<string, Arbitrary<string>> = {
   email: fc.emailAddress({ size: "xsmall" }),
 };
 
-/** Makes values of a document's schemas. */
-export function valuesOf(document: OpenApiDocument) {
+/** Makes values of a document's schemas. @param known ids that lead somewhere */
+export function valuesOf(document: OpenApiDocument, known: readonly string[]) {
   const named = (reference: string) => document.components.schemas?.[reference.split("/").pop() ?? ""] as Schema;
 
   /** @param depth how many objects and lists may still be inside */
@@ -69,13 +68,18 @@ export function valuesOf(document: OpenApiDocument) {
     } = schema as Record<string, number>;
     if (type === "null") return fc.constant(null);
     if (type === "boolean") return fc.boolean();
-    if (type === "integer") return fc.integer({ min: minimum, max: maximum });
+    // Ids are numbered from 1: among all integers nobody would meet them.
+    if (type === "integer") return fc.oneof(fc.integer({ min: minimum, max: maximum }), fc.integer({ min: 1, max: 9 }));
     if (type === "number") return fc.double({ noNaN: true, noDefaultInfinity: true, min: minimum, max: maximum });
     if (type === "array")
-      return fc.array(depth > 0 ? fitting(schema.items, depth - 1) : fc.constant(null), { maxLength: 3 });
+      return depth > 0 ? fc.array(fitting(schema.items, depth - 1), { maxLength: 3 }) : fc.constant([]);
     if (type === "object") return object(schema, depth);
     if (schema.contentEncoding === "base64") return fc.base64String({ maxLength: 16 });
-    if (typeof schema.pattern === "string") return fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String);
+    if (typeof schema.pattern === "string") {
+      const digits = Math.min(18, Number(/\{1,(\d+)\}/.exec(schema.pattern)?.[1] ?? 18));
+      return fc.bigInt({ min: -(10n ** BigInt(digits)) + 1n, max: 10n ** BigInt(digits) - 1n }).map(String);
+    }
+    if (schema.format === "uuid") return fc.oneof(fc.uuid(), fc.constantFrom(...known));
     const format = formats[String(schema.format)];
     if (format) return format;
     return texts.map((text) => text.padEnd(minLength, "x").slice(0, maxLength));
