@@ -2,6 +2,7 @@
  * The platform's own endpoints in the document, but for authentication: stored files, uploads, realtime, health.
  * Next hop: `src/storage/route.ts`, `src/storage/upload-route.ts`, `src/realtime/`, `src/http/health.ts` answer them.
  */
+import type { EffectiveConfig } from "../define/config.ts";
 import type { JsonSchema } from "../define/json-schema.ts";
 import { fits, formats } from "../storage/transform-options.ts";
 import { answers, anyone, errors, json, nobody, type Part, signedIn } from "./parts.ts";
@@ -203,10 +204,64 @@ const reference = look("svc-reference", "This document, to be read", {
   ...errors(),
 });
 
-/** @param withReference whether the page is served */
-export const builtInPaths = (withReference: boolean): Record<string, Part> => ({
+const graphqlErrors: JsonSchema = {
+  type: "array",
+  items: {
+    type: "object",
+    properties: { message: text(), path: { type: "array" }, extensions: { type: "object" } },
+    required: ["message"],
+  },
+};
+
+/** Errors have GraphQL's form, but where a request was turned away before it was read. */
+const graphqlError = json({
+  anyOf: [
+    { type: "object", properties: { errors: graphqlErrors }, required: ["errors"] },
+    { $ref: "#/components/schemas/Error" },
+  ],
+});
+
+const graphql: Part = {
+  operationId: "svc-graphql",
+  tags: ["graphql"],
+  summary: "An operation of GraphQL",
+  security: anyone,
+  requestBody: {
+    required: true,
+    content: json({
+      type: "object",
+      properties: {
+        query: text(),
+        operationName: { type: ["string", "null"] },
+        variables: { type: ["object", "null"] },
+      },
+      required: ["query"],
+    }),
+  },
+  responses: {
+    200: answers("What was carried out.", json({ type: "object", properties: { data: {}, errors: graphqlErrors } })),
+    default: answers("Nothing was carried out.", graphqlError),
+  },
+};
+
+const ruru: Part = {
+  operationId: "svc-graphql-ruru",
+  tags: ["graphql"],
+  summary: "A page to write GraphQL in",
+  security: nobody,
+  responses: {
+    200: answers("The page.", { "text/html": { schema: text() } }),
+    default: answers("No page.", graphqlError),
+  },
+};
+
+/** What is there as configured. */
+export const builtInPaths = ({ openapi, graphql: { enabled, ruru: hasRuru } }: Switches): Record<string, Part> => ({
+  ...(enabled && { "/api/graphql": { post: graphql, ...(hasRuru && { get: ruru }) } }),
   ...storagePaths,
   ...realtimePaths,
   ...servicePaths,
-  ...(withReference && { "/openapi": reference }),
+  ...(openapi.reference && { "/openapi": reference }),
 });
+
+type Switches = Pick<EffectiveConfig, "openapi" | "graphql">;

@@ -38,7 +38,7 @@ export function openApiDocument(
     ...callPaths(api, schemas),
     ...routePaths(api.routes, schemas),
     ...authPaths(app.auth, schemas),
-    ...builtInPaths(config.openapi.reference),
+    ...builtInPaths(config),
   };
   return {
     openapi: "3.1.1",

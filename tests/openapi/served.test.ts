@@ -53,6 +53,8 @@ const mounted = () =>
 /** What is answered before Express (docs/adr/0004-calls-before-express.md), and upgraded. */
 const others = [
   "post /api/query",
+  "post /api/graphql",
+  "get /api/graphql",
   "post /api/mutation",
   "get /api/storage/{id}",
   "head /api/storage/{id}",
