@@ -3038,8 +3038,10 @@ begin
            coalesce(power((v.score - min(v.score) over ()) / nullif(max(v.score) over () - min(v.score) over (), 0), 2), 1) as share
       from svc.search_vector(target, vector_field, vector, scope, filters, (tuning ->> 'vectorCandidateLimit')::integer, 0) as v
   ), emphasis as (
-    select coalesce((tuning ->> 'keywordWeight')::double precision / (select greatest(sum(k.share), 3 * sign(sum(k.share))) from keyword k), 0) as keyword,
-           coalesce((tuning ->> 'vectorWeight')::double precision / (select greatest(sum(v.share), 3 * sign(sum(v.share))) from nearest v), 0) as vector
+    select coalesce((select (tuning ->> 'keywordWeight')::double precision / power(greatest(sum(k.share), 3), 1.25)
+                       from keyword k having count(*) > 0), 0) as keyword,
+           coalesce((select (tuning ->> 'vectorWeight')::double precision / power(greatest(sum(v.share), 3), 1.25)
+                       from nearest v having count(*) > 0), 0) as vector
   )
   select id,
          case tuning ->> 'mode'

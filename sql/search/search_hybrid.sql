@@ -3,10 +3,10 @@
 -- rrf (reciprocal rank fusion) adds weight / (k + rank) over the legs, and looks at ranks alone: a leg that hardly tells
 -- its candidates apart counts as much as one that is sure, and the better leg suffers.
 --
--- convex keeps distances. Each leg's scores are brought to 0 to 1 between its worst and its best candidate and squared,
--- and every leg has the same sum to give to its candidates: one that puts many of them near its best gives each little,
--- one that is sure of a few gives those much, though none is taken for surer than one with three that are alike, lest a
--- rare word that hardly matters decide alone. The result is divided by the most there can be: 1 is the best of both.
+-- convex keeps distances. Each leg's scores are brought to 0 to 1 between its worst and its best candidate and squared, and
+-- divided by the power 1.25 of their sum: what a leg gives to each of many near its best is little, what it gives to a few
+-- that stand out is much. None is taken for surer than one with three that are alike, lest a rare word that hardly matters
+-- decide alone. The result is divided by the most there can be: 1 is the best of both.
 -- docs/explanation/search.md says what this was measured with, and where it falls short.
 
 create or replace function svc.search_hybrid(
@@ -40,8 +40,10 @@ begin
            coalesce(power((v.score - min(v.score) over ()) / nullif(max(v.score) over () - min(v.score) over (), 0), 2), 1) as share
       from svc.search_vector(target, vector_field, vector, scope, filters, (tuning ->> 'vectorCandidateLimit')::integer, 0) as v
   ), emphasis as (
-    select coalesce((tuning ->> 'keywordWeight')::double precision / (select greatest(sum(k.share), 3 * sign(sum(k.share))) from keyword k), 0) as keyword,
-           coalesce((tuning ->> 'vectorWeight')::double precision / (select greatest(sum(v.share), 3 * sign(sum(v.share))) from nearest v), 0) as vector
+    select coalesce((select (tuning ->> 'keywordWeight')::double precision / power(greatest(sum(k.share), 3), 1.25)
+                       from keyword k having count(*) > 0), 0) as keyword,
+           coalesce((select (tuning ->> 'vectorWeight')::double precision / power(greatest(sum(v.share), 3), 1.25)
+                       from nearest v having count(*) > 0), 0) as vector
   )
   select id,
          case tuning ->> 'mode'

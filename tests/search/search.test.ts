@@ -238,19 +238,13 @@ describe.skipIf(!hasVectors)("with vectors", () => {
       return new Map(items.map(({ id, score }) => [id, ((score - worst) / (best - worst)) ** 2]));
     };
     const legs = [shares(keyword), shares(nearest)] as const;
-    const [forKeyword, forVector] = legs.map(
-      (leg) =>
-        1 /
-        Math.max(
-          3,
-          [...leg.values()].reduce((a, b) => a + b, 0),
-        ),
-    );
+    const sum = (leg: Map<string, number>) => [...leg.values()].reduce((a, b) => a + b, 0);
+    const [forKeyword = 0, forVector = 0] = legs.map((leg) => Math.max(3, sum(leg)) ** -1.25);
     const fused = await call("hybridSearch", { query: "boat house", vector: [0.2, 1, 0.1] });
     expect(fused).toHaveLength(4);
     for (const { id, score } of fused) {
-      const sum = (forKeyword ?? 0) * (legs[0].get(id) ?? 0) + (forVector ?? 0) * (legs[1].get(id) ?? 0);
-      expect(score).toBeCloseTo(sum / ((forKeyword ?? 0) + (forVector ?? 0)), 12);
+      const both = forKeyword * (legs[0].get(id) ?? 0) + forVector * (legs[1].get(id) ?? 0);
+      expect(score).toBeCloseTo(both / (forKeyword + forVector), 12);
     }
     const tuning = { fusion: { mode: "convex" } };
     expect(await call("hybridSearch", { query: "boat house", vector: [0.2, 1, 0.1], tuning })).toEqual(fused);
