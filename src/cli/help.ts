@@ -54,10 +54,10 @@ async function subCommandLine([name, command]: [string, unknown]): Promise<[stri
 
 function optionLine([key, one]: [string, ArgDef]): [string, string] {
   const { description = "" } = one;
-  if (one.type === "boolean") {
-    return one.default === true ? [`--no-${key}`, one.negativeDescription ?? ""] : [`--${key}`, description];
-  }
   const short = "alias" in one && one.alias ? `-${[one.alias].flat()[0]}, ` : "";
+  if (one.type === "boolean") {
+    return one.default === true ? [`--no-${key}`, one.negativeDescription ?? ""] : [`${short}--${key}`, description];
+  }
   const hint = "valueHint" in one && one.valueHint ? one.valueHint : upper(key);
   const says = one.default === undefined || description.includes("(Default: ");
   return [`${short}--${key} ${hint}`, says ? description : `${description} (Default: ${one.default})`];

@@ -21,17 +21,20 @@ export const logsCommand = defineCommand({
   args: {
     file: { type: "positional", description: "A file of JSON lines. (Default: standard input)", required: false },
     follow: { type: "boolean", alias: "f", description: "Go on with what is added to the file.", default: false },
-    level: { type: "string", description: `The least level to show, of ${levels.join(", ")}.` },
-    request: { type: "string", description: "Only lines of the request with this id." },
-    user: { type: "string", description: "Only lines of the user with this id." },
+    level: { type: "string", description: `The least level to show, of ${levels.join(", ")}. (Default: all)` },
+    request: { type: "string", description: "Only lines of the request with this id. (Default: all)" },
+    user: { type: "string", description: "Only lines of the user with this id. (Default: all)" },
     operation: {
       type: "string",
-      description: "Only of a procedure, route or kind of job; tasks.* for all that begin so.",
+      description: "Only of a procedure, route or kind of job; tasks.* for all that begin so. (Default: all)",
     },
-    trace: { type: "string", description: "Only lines of the trace with this id." },
-    job: { type: "string", description: "Only lines of the job with this id." },
-    since: { type: "string", description: 'From a time on: ISO 8601, or how long ago, such as "10 minutes".' },
-    until: { type: "string", description: "Up to a time, likewise." },
+    trace: { type: "string", description: "Only lines of the trace with this id. (Default: all)" },
+    job: { type: "string", description: "Only lines of the job with this id. (Default: all)" },
+    since: {
+      type: "string",
+      description: 'From a time on: ISO 8601, or how long ago, such as "10 minutes". (Default: the beginning)',
+    },
+    until: { type: "string", description: "Up to a time, likewise. (Default: the end)" },
     json: { type: "boolean", description: "As JSON lines, for programs.", default: false },
   },
   run: ({ args }) =>

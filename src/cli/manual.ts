@@ -29,7 +29,10 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     page: "reference/cli.md",
   },
   worker: {
-    examples: [["svc worker --concurrency 10 --queues procedure,workflow", "Ten jobs at a time, of two kinds."]],
+    examples: [
+      ["svc worker --concurrency 10 --queues procedure,workflow", "Ten jobs at a time, of two kinds."],
+      ["svc worker --metrics-port 9464", "Tells Prometheus how jobs go."],
+    ],
     page: "how-to/workers.md",
   },
   "workflows list": {
@@ -61,6 +64,14 @@ export const manual: Readonly<Record<string, ManualPage>> = {
   "jobs show": { examples: [["svc jobs show 42", "Its arguments and its last error."]], page: "reference/jobs.md" },
   "jobs retry": { examples: [["svc jobs retry 42", "Due at once."]], page: "reference/jobs.md" },
   "jobs cancel": { examples: [["svc jobs cancel 42", "Takes it out of the queue."]], page: "reference/jobs.md" },
+  logs: {
+    examples: [
+      ["svc logs svc.log --follow --level warn", "What goes wrong, as it does."],
+      ['svc logs svc.log --operation tasks.* --since "10 minutes"', "What was asked of the tasks lately."],
+      ["svc logs svc.log --request 0b6e1c1e-8d0a-4f4e-9a57-3f5a2d1c7b11", "One request, with its jobs."],
+    ],
+    page: "how-to/observe.md",
+  },
   "jobs tail": { examples: [["svc jobs tail", "Until Ctrl+C."]], page: "reference/jobs.md" },
   "storage ls": {
     examples: [["svc storage ls --limit 10", "The ten newest files."]],
@@ -78,6 +89,18 @@ export const manual: Readonly<Record<string, ManualPage>> = {
   "storage gc": {
     examples: [["svc storage gc --hours 48", "Leaves what is younger than two days."]],
     page: "reference/storage.md",
+  },
+  "db slow": {
+    examples: [["svc db slow --limit 10", "The ten that have cost the most."]],
+    page: "how-to/observe.md",
+  },
+  "db locks": {
+    examples: [["svc db locks", "Whom the others wait for."]],
+    page: "how-to/observe.md",
+  },
+  "db stats": {
+    examples: [["svc db stats --json", "For a program that watches."]],
+    page: "how-to/observe.md",
   },
   "db lint": {
     examples: [["svc db lint --level warning --strict", "As CI may want it."]],
