@@ -15,6 +15,8 @@ setting statement_timeout: 60s
 
 -- role svc_replicator: login replication
 
+-- role svc_report_5b86b0f0: nologin
+
 -- role svc_request: login noinherit
 member of svc_anonymous
 member of svc_authenticated
@@ -4702,6 +4704,23 @@ $function$
 execute: svc_system
 comment: Those of the ids that no upload under way has.
 
+-- function svc_private.next_sealed(regclass,name,text,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.next_sealed(relation regclass, column_name name, after text, most integer)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return query execute format(
+    'select t.%1$I::text from %2$s as t where t.%1$I ~ ''^\$ba\$\d+\$'' and t.%1$I collate "C" > $1
+      order by t.%1$I collate "C" limit $2', column_name, relation)
+    using after, most;
+end
+$function$
+execute: svc_system
+comment: The encrypted values behind this one, at most so many.
+
 -- function svc_private.next_storage_objects(uuid,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.next_storage_objects(after uuid, most integer)
  RETURNS TABLE(id uuid, size bigint, sha256 text)
@@ -5167,6 +5186,23 @@ $function$
 execute: svc_system
 comment: Workers that hold jobs and whose lock is free; those among them that were suspects already have lost their jobs.
 
+-- function svc_private.reseal(regclass,name,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.reseal(relation regclass, column_name name, old text, new text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  changed bigint;
+begin
+  execute format('update %2$s as t set %1$I = $2 where t.%1$I = $1', column_name, relation) using old, new;
+  get diagnostics changed = row_count;
+  return changed > 0;
+end
+$function$
+execute: svc_system
+comment: Whether the value was still there, and is replaced.
+
 -- function svc_private.reserve_credits(text,text,text,numeric,numeric,numeric): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reserve_credits(user_id text, operation text, model text, amount numeric, request_cap numeric, user_cap numeric)
  RETURNS bigint
@@ -5467,6 +5503,23 @@ AS $function$
 $function$
 execute: svc_system
 comment: Functions and types with who may use them, for list_facts().
+
+-- function svc_private.sealed_columns(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.sealed_columns()
+ RETURNS TABLE(relation text, column_name text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select a.attrelid::regclass::text, a.attname::text
+    from pg_catalog.pg_attribute a
+    join pg_catalog.pg_class c on c.oid = a.attrelid
+   where c.relnamespace = 'auth'::regnamespace and c.relkind = 'r' and c.oid <> 'auth.jwks'::regclass
+     and a.attnum > 0 and not a.attisdropped and a.atttypid in ('text'::regtype, 'varchar'::regtype)
+   order by 1, a.attnum
+$function$
+execute: svc_system
+comment: Columns in which values may be encrypted under one of the secrets.
 
 -- function svc_private.search_class(integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_class(frequency integer, length integer)

@@ -3,7 +3,6 @@
  * endpoints of plugins are mounted, so what we do not call cannot be reached.
  * Next hop: `library-options.ts` configures it, `credentials.ts` and `session-store.ts` call it.
  */
-import { createHmac } from "node:crypto";
 import { runWithTransaction } from "@better-auth/core/context";
 import { type BetterAuthOptions, betterAuth } from "better-auth";
 import { PostgresDialect } from "kysely";
@@ -12,6 +11,7 @@ import type { Logger } from "pino";
 import type { AuthDefinition } from "../define/auth.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import { libraryOptions, type Surroundings } from "./library-options.ts";
+import { versionOf } from "./secret-version.ts";
 import type { AdditionalFields } from "./user-fields.ts";
 
 export { addressHeader } from "./library-options.ts";
@@ -65,14 +65,6 @@ function surroundings({ pool, secrets, origins, log }: LibraryOptions): Surround
     telemetry: { enabled: false },
     logger: { level: "info", log: forward(log) },
   };
-}
-
-/**
- * The number under which the library remembers with which secret it encrypted something. It has to stay when others
- * join or leave the list, so it comes from the secret itself, one way and only 31 bits of it.
- */
-function versionOf(secret: string): number {
-  return createHmac("sha256", secret).update("svc secret version").digest().readUInt32BE(0) >>> 1;
 }
 
 /** What every failed sign-in makes the library say. Our own line about the request says the same. */

@@ -12,6 +12,7 @@ export const svc = defineCommand({
     logs: () => import("./logs.ts").then((file) => file.logsCommand),
     jobs: () => import("./jobs.ts").then((file) => file.jobsCommand),
     storage: () => import("./storage.ts").then((file) => file.storageCommand),
+    secrets: () => import("./secrets.ts").then((file) => file.secretsCommand),
     worker: () => import("./worker.ts").then((file) => file.workerCommand),
     db: () => import("./db/db.ts").then((file) => file.dbCommand),
     policies: () => import("./policies.ts").then((file) => file.policiesCommand),

@@ -114,16 +114,29 @@ export const manual: Readonly<Record<string, ManualPage>> = {
   },
   "db backup": {
     examples: [["svc db backup /backups/monday", "While the service goes on."]],
-    page: "reference/cli.md",
+    exitCodes: { 1: "An error, explained; or the backup is there, and some stored files were damaged before." },
+    page: "how-to/back-up.md",
   },
   "db restore": {
     examples: [["svc db restore /backups/monday --end-sessions", "Into an empty database; everybody signs in anew."]],
-    page: "reference/cli.md",
+    page: "how-to/back-up.md",
   },
   "db verify": {
-    examples: [["svc db verify /backups/monday", "Whether it is whole."]],
+    examples: [
+      ["svc db verify /backups/monday", "Whether it is whole."],
+      ["svc db verify /backups/monday --deep", "Whether it can be restored, too."],
+    ],
     exitCodes: { 0: "The backup is whole.", 1: "Something is missing or damaged, or an error, explained." },
-    page: "reference/cli.md",
+    page: "how-to/back-up.md",
+  },
+  "secrets status": {
+    examples: [["svc secrets status", "Whether the old secret may go."]],
+    exitCodes: { 0: "The first secret alone is needed.", 1: "An older one is, or an error, explained." },
+    page: "how-to/rotate-secrets.md",
+  },
+  "secrets reseal": {
+    examples: [["svc secrets reseal", "After a new secret was put in front."]],
+    page: "how-to/rotate-secrets.md",
   },
   "db seed": {
     examples: [["svc db seed --file demo.ts", "Another one than backend/seed.ts."]],

@@ -1,21 +1,58 @@
-/** The keys that protect sessions and tokens: AUTHLIB_SECRET, or a generated one that stays in `.svc/`. */
-import { randomBytes } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import type { EffectiveConfig } from "../define/config.ts";
+/**
+ * `svc secrets`: which of the secrets in AUTHLIB_SECRET is still needed, and what is encrypted under an older one encrypted
+ * anew. Never prints a secret.
+ * Next hop: `src/auth/reseal.ts`.
+ */
+import { defineCommand } from "citty";
+import { countSealed, resealAll } from "../auth/reseal.ts";
+import { cwdArgument, run, say } from "./command.ts";
+import { withSystem } from "./inspect.ts";
+import { readSecrets } from "./read-secrets.ts";
+import { table } from "./table.ts";
 
-/** @returns newest first; never empty */
-export async function readSecrets(config: EffectiveConfig): Promise<readonly string[]> {
-  if (config.auth.secrets.length > 0) return config.auth.secrets;
+const status = defineCommand({
+  meta: {
+    name: "status",
+    description: "How many stored values each secret encrypts. Exit code 1 when one but the first is needed still.",
+  },
+  args: cwdArgument,
+  run: ({ args }) =>
+    run(args.cwd, () =>
+      withSystem(args.cwd, async (pool, config) => {
+        const { bySecret, lost } = await countSealed(pool, await readSecrets(config));
+        const rows = bySecret.map((count, at) => [String(at + 1), String(count)]);
+        process.stdout.write(table(["secret", "values"], [...rows, ["none of them", String(lost)]]));
+        if (bySecret.slice(1).some((count) => count > 0)) {
+          say("Before an older secret leaves AUTHLIB_SECRET: svc secrets reseal.");
+          process.exitCode = 1;
+        }
+        if (lost > 0) {
+          say(`${lost} values were encrypted under a secret that is not in AUTHLIB_SECRET: put it back at the end.`);
+          process.exitCode = 1;
+        }
+      }),
+    ),
+});
 
-  const folder = join(config.cwd, ".svc");
-  const file = join(folder, "secret");
-  await mkdir(folder, { recursive: true });
-  try {
-    // Exclusive: of two first starts, both end up with the same secret.
-    await writeFile(file, randomBytes(32).toString("hex"), { flag: "wx", mode: 0o600 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
-  return [(await readFile(file, "utf8")).trim()];
-}
+const reseal = defineCommand({
+  meta: {
+    name: "reseal",
+    description: "Encrypt what an older secret encrypts anew under the first. The service may go on.",
+  },
+  args: cwdArgument,
+  run: ({ args }) =>
+    run(args.cwd, () =>
+      withSystem(args.cwd, async (pool, config) => {
+        const { resealed, lost } = await resealAll(pool, await readSecrets(config));
+        say(resealed === 0 ? "Nothing to do." : `Encrypted ${resealed} values anew.`);
+        if (lost === 0) return;
+        say(`${lost} values were encrypted under a secret that is not in AUTHLIB_SECRET: put it back at the end.`);
+        process.exitCode = 1;
+      }),
+    ),
+});
+
+export const secretsCommand = defineCommand({
+  meta: { name: "secrets", description: "Rotate the secrets in AUTHLIB_SECRET." },
+  subCommands: { status, reseal },
+});

@@ -12,7 +12,7 @@ import type { Tracing } from "../telemetry/span.ts";
 import { openTracing } from "../telemetry/tracing.ts";
 import { cwdArgument, isPart, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
 import { refusePending } from "./pending.ts";
-import { readSecrets } from "./secrets.ts";
+import { readSecrets } from "./read-secrets.ts";
 import { nextSignal } from "./signal.ts";
 
 export const start = defineCommand({
@@ -48,10 +48,11 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean): Pro
     const service = await startService({ ...shared, allowDrift, jobMetrics });
     // Nobody else would run jobs on a cluster that belongs to this process.
     const worker = jobMetrics && (await startOwnWorker({ ...shared, metrics: jobMetrics }));
+    const stop = nextSignal(); // before anybody is told that it is ready, and may stop it
     say(`\n  Ready: ${config.auth.url ?? service.url}\n`);
     process.send?.("ready"); // to `svc dev`
 
-    const signal = await nextSignal();
+    const signal = await stop;
     if (!isPart) say(`${signal}: finishing what is in flight`);
     await Promise.all([service.stop(), worker?.stop()]);
   } finally {

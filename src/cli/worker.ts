@@ -13,7 +13,7 @@ import type { Tracing } from "../telemetry/span.ts";
 import { openTracing } from "../telemetry/tracing.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
 import { refusePending } from "./pending.ts";
-import { readSecrets } from "./secrets.ts";
+import { readSecrets } from "./read-secrets.ts";
 import { nextSignal } from "./signal.ts";
 import { serveWorkerMetrics } from "./worker-metrics.ts";
 
@@ -78,8 +78,9 @@ async function work({ cwd, "metrics-port": port, ...args }: WorkArguments): Prom
       told = await serveWorkerMetrics(metricsPort, metrics, { token: config.metricsToken, open: !config.production });
       say(`  Metrics: ${told.url}`);
     }
+    const stop = nextSignal();
     say(`\n  Taking jobs, ${concurrency} at a time.\n`);
-    const signal = await nextSignal();
+    const signal = await stop;
     say(`${signal}: finishing the jobs that run`);
     await worker.stop();
   } finally {

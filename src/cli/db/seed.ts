@@ -10,7 +10,7 @@ import { createLog } from "../../service/log.ts";
 import { runSeed } from "../../service/seed.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "../command.ts";
 import { refusePending } from "../pending.ts";
-import { readSecrets } from "../secrets.ts";
+import { readSecrets } from "../read-secrets.ts";
 
 export const dbSeed = defineCommand({
   meta: { name: "seed", description: "Write the rows and users that seed.ts makes, for development." },

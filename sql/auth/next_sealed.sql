@@ -1,0 +1,23 @@
+-- Encrypted values of a column in their order, from one on: a walk over all of them. Called by src/auth/reseal.ts as
+-- svc_system, with an empty text first and the last value then.
+--
+-- The library writes `$ba$<number of the secret>$<bytes in hex>`.
+
+create or replace function svc_private.next_sealed(relation regclass, column_name name, after text, most integer)
+returns setof text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return query execute format(
+    'select t.%1$I::text from %2$s as t where t.%1$I ~ ''^\$ba\$\d+\$'' and t.%1$I collate "C" > $1
+      order by t.%1$I collate "C" limit $2', column_name, relation)
+    using after, most;
+end
+$$;
+
+grant execute on function svc_private.next_sealed(regclass, name, text, integer) to svc_system;
+
+comment on function svc_private.next_sealed(regclass, name, text, integer) is
+  'The encrypted values behind this one, at most so many.';

@@ -1,0 +1,21 @@
+/** The keys that protect sessions and tokens: AUTHLIB_SECRET, or a generated one that stays in `.svc/`. */
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { EffectiveConfig } from "../define/config.ts";
+
+/** @returns newest first; never empty */
+export async function readSecrets(config: EffectiveConfig): Promise<readonly string[]> {
+  if (config.auth.secrets.length > 0) return config.auth.secrets;
+
+  const folder = join(config.cwd, ".svc");
+  const file = join(folder, "secret");
+  await mkdir(folder, { recursive: true });
+  try {
+    // Exclusive: of two first starts, both end up with the same secret.
+    await writeFile(file, randomBytes(32).toString("hex"), { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  return [(await readFile(file, "utf8")).trim()];
+}
