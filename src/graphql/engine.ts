@@ -4,7 +4,6 @@
  * Next hop: `documents.ts` for what may be asked, `preset.ts` for the schema, `src/context/invoke.ts` for the transaction.
  */
 import { makeSchema } from "postgraphile";
-import type { PgClient } from "postgraphile/@dataplan/pg";
 import { execute } from "postgraphile/grafast";
 import type { ExecutionResult, GraphQLError, GraphQLSchema } from "postgraphile/graphql";
 import type { Caller } from "../context/create-context.ts";
@@ -20,7 +19,7 @@ import { exposedTables } from "./exposed.ts";
 import { costOf } from "./limits.ts";
 import { preset } from "./preset.ts";
 import type { RequestContext } from "./request-context.ts";
-import { preparedNames } from "./statements.ts";
+import { clientOf } from "./statements.ts";
 
 /** What a client sends, checked for its types. */
 export interface GraphqlRequest {
@@ -67,10 +66,11 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
     let failure: unknown;
     let hasFailed = false;
     const answer = await inTransaction(limited, caller, access, async (transaction, context) => {
+      const client = clientOf(transaction, limited.limits.statementTimeoutMs);
       const contextValue: RequestContext = {
         session: caller.session,
         pgSettings: null,
-        withPgClient: (_settings, use) => Promise.resolve(use(clientOf(transaction))),
+        withPgClient: (_settings, use) => Promise.resolve(use(client)),
         async write(name, input) {
           // Hooks may do more than write here: for what is undone anyway, they are not run.
           if (hasFailed) throw new SvcError("PRECONDITION_FAILED", "Not carried out, since an earlier field failed.");
@@ -121,17 +121,4 @@ function encode(data: unknown, errors: readonly GraphQLError[], caller: Caller):
   const text = typeof data === "string" ? data : JSON.stringify(data ?? null);
   if (errors.length === 0) return `{"data":${text}}`;
   return `{"errors":${JSON.stringify(describeErrors(errors, caller.requestId))},"data":${text}}`;
-}
-
-/** PostGraphile's view of the request's transaction. It can neither begin nor end one. */
-function clientOf(transaction: RequestTransaction): PgClient {
-  const client: PgClient = {
-    query: async ({ text, values, arrayMode, name }) => {
-      const config = { text, ...(arrayMode && { rowMode: "array" }), ...preparedNames.of(name) };
-      const { rows, rowCount } = await transaction.query(config, values);
-      return { rows, rowCount };
-    },
-    withTransaction: (run) => run(client),
-  };
-  return client;
 }

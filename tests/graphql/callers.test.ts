@@ -31,7 +31,7 @@ const app = service(db, api, {
     maxFields: 400,
     maxAliases: 30,
     maxCost: 5000,
-    statementTimeoutMs: 300,
+    statementTimeoutMs: 800,
   },
 });
 const ask = asker(app);
@@ -46,6 +46,7 @@ test("a resource shows the columns and the operations that createCrud gives it, 
   const refusal = async (query: string) => (await ask(ann, query)).errors[0]?.message;
   expect(await refusal("{ titles { nodes { id title createdAt } } }")).toBeUndefined();
   expect(await refusal("{ titles { nodes { body } } }")).toMatch(/Cannot query field "body"/);
+  expect(await refusal("{ titles(orderBy: [BODY_ASC]) { nodes { id } } }")).toMatch(/"BODY_ASC" does not exist/);
   expect(await refusal('mutation { createTitle(input: { title: "a", body: "b" }) { id } }')).toMatch(
     /"body" is not defined/,
   );
@@ -134,6 +135,16 @@ test("a statement that takes too long is ended, and says so without its text", a
   expect(data.boards).toBeNull();
   expect(errors[0]).toMatchObject({ path: ["boards"], extensions: { code: "TIMEOUT", hint: expect.any(String) } });
   expect(JSON.stringify(errors)).not.toMatch(/select|canceling/i);
+  await db.sql("drop policy slow on boards");
+});
+
+test("statements that take too long together are not all begun", async () => {
+  await db.sql("create policy slow on boards for select to svc_authenticated using ((select pg_sleep(0.2)) is null)");
+  await db.sql("insert into boards (team_id, name) values ('nobody', 'n')");
+  const lists = Array.from({ length: 30 }, (_, n) => `b${n}: boards(first: ${n + 1}) { nodes { id } }`);
+  const { errors } = await ask(ann, `{ ${lists.join(" ")} }`);
+  expect(errors.length).toBeGreaterThan(0);
+  for (const { extensions } of errors) expect(extensions.code).toBe("TIMEOUT");
   await db.sql("drop policy slow on boards");
 });
 
