@@ -34,7 +34,11 @@ export default defineConfig({
         },
         test: {
           name: "react-18",
-          include: ["tests/client/react.test.ts", "tests/client/use-upload.test.ts"],
+          include: [
+            "tests/client/react.test.ts",
+            "tests/client/use-upload.test.ts",
+            "tests/client/use-workflow.test.ts",
+          ],
           server: { deps: { inline: [/@tanstack\/react-query/, /@testing-library\/react/] } },
           ...limits,
         },

@@ -12,6 +12,7 @@ const all = [
   "storage",
   "documents",
   "search",
+  "catalog",
 ];
 const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
 
