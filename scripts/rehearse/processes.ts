@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, openSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { until } from "./servers.ts";
+import { until } from "./until.ts";
 
 const svc = resolve(import.meta.dirname, "../../src/cli/svc.ts");
 const app = resolve(import.meta.dirname, "app");

@@ -1,6 +1,7 @@
 /** What the rehearsal found: what was acknowledged against what is there, jobs, lists on pages, and times. */
 import type { Load } from "./load.ts";
-import { type Servers, until } from "./servers.ts";
+import type { Servers } from "./servers.ts";
+import { until } from "./until.ts";
 
 /** In milliseconds by `performance.now()`. */
 export interface Times {

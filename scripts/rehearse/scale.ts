@@ -18,7 +18,8 @@ import { Forwarder } from "./forwarder.ts";
 import { Load } from "./load.ts";
 import { processes } from "./processes.ts";
 import { examine, print } from "./report.ts";
-import { startServers, until } from "./servers.ts";
+import { startServers } from "./servers.ts";
+import { until } from "./until.ts";
 
 const { values } = parseArgs({
   options: {

@@ -65,6 +65,36 @@ export async function examineConnections(pool: pg.Pool, config: EffectiveConfig)
   return [{ kind: api > allowed ? "advice" : "ok", text }];
 }
 
+/** Whether each of DATABASE_REPLICA_URLS is a standby that queries can be sent to. */
+export async function examineReplicas(urls: readonly string[]): Promise<Finding[]> {
+  return (await Promise.all(urls.map((url, index) => examineReplica(url, index + 1)))).flat();
+}
+
+async function examineReplica(connectionString: string, number: number): Promise<Finding[]> {
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: patience, query_timeout: patience });
+  client.on("error", () => {}); // the question's own fails
+  const name = `standby ${number} of DATABASE_REPLICA_URLS`;
+  try {
+    await client.connect();
+    const { rows } = await client.query(
+      "select pg_is_in_recovery() as standby, current_setting('hot_standby_feedback')::boolean as feedback",
+    );
+    if (!rows[0].standby) return [{ kind: "advice", text: `The ${name} is no standby: it is never asked.` }];
+    const text =
+      `The ${name} does not say what its queries need: they are cancelled when the primary cleans up.\n` +
+      "  Set hot_standby_feedback = on there.";
+    return [
+      { kind: "ok", text: `${name}: it answers` },
+      ...(rows[0].feedback ? [] : [{ kind: "advice", text } as const]),
+    ];
+  } catch (error) {
+    const text = `The ${name} does not answer (${(error as Error).message}): the primary does its work.`;
+    return [{ kind: "advice", text }];
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
 /** In milliseconds, for each question. */
 const patience = 5_000;
 /** Others may take the connection that we look for. */

@@ -12,7 +12,7 @@ import { createPools } from "../postgres/pools.ts";
 import { type LoadedApp, loadApp } from "../service/load-app.ts";
 import { createLog } from "../service/log.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run } from "./command.ts";
-import { examineConnections, examineWays } from "./doctor-connections.ts";
+import { examineConnections, examineReplicas, examineWays } from "./doctor-connections.ts";
 import { examineReplication, replicationState } from "./doctor-replication.ts";
 import { explain } from "./explain.ts";
 
@@ -64,6 +64,7 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
       });
       await report.check(null, async () => {
         const ways = config.database ? await examineWays(cluster.urls) : [];
+        ways.push(...(await examineReplicas(config.database?.replicas ?? [])));
         for (const { kind, text } of [...ways, ...(await examineConnections(pools.system, config))])
           report.note(kind, text);
       });

@@ -11,7 +11,7 @@ import { foreignOrigin, type OriginPolicy } from "./origin-policy.ts";
 
 /** What scripts may read of an answer, besides what every script may. */
 const exposed = [
-  "x-request-id, retry-after, etag, location, content-range, accept-ranges, content-disposition",
+  "x-request-id, svc-position, retry-after, etag, location, content-range, accept-ranges, content-disposition",
   "tus-resumable, tus-version, tus-extension, tus-max-size, upload-offset, upload-length, upload-expires",
 ].join(", ");
 

@@ -8,9 +8,11 @@ import type { Caller } from "../context/create-context.ts";
 import { checkOutput, invoke, invokeStatement, type Runtime } from "../context/invoke.ts";
 import type { ProcedureDefinition, ProcedureKind } from "../define/procedure.ts";
 import { SvcError } from "../errors/svc-error.ts";
+import type { Replicas } from "../postgres/replicas.ts";
 import type { CrudStatement } from "../postgres/statement.ts";
 import { type BodyLimits, isJson, mediaType, parseForm, parseJson, readBody } from "./body.ts";
 import { exchangeOf, sendJson } from "./exchange.ts";
+import { positionOf, readSomewhere } from "./replica-reads.ts";
 import { decodeCall, decodeForm, encodeJsonText, encodeResult, type ProcedureCall, withSnapshot } from "./wire.ts";
 
 export interface ProcedureTransport {
@@ -18,6 +20,8 @@ export interface ProcedureTransport {
   authenticate: Authenticate;
   runtime: Runtime;
   limits: BodyLimits;
+  /** Standbys for queries. (Default: none) */
+  replicas?: Replicas | undefined;
 }
 
 /** Answers one request. Rejects with whatever went wrong, for `errors.ts` to send. */
@@ -43,11 +47,22 @@ export function procedureEndpoint(
     const session = found instanceof Promise ? await found : found;
     if (session) exchange.userId = session.user.id;
     const caller: Caller = { session, requestId: exchange.requestId };
-    if (!watch || kind !== "query")
-      return sendJson(response, 200, await answer(transport.runtime, procedure, args, caller));
+    const { runtime, replicas } = transport;
+    if (!watch && replicas) {
+      const said = request.headers["svc-position"];
+      const call = (where: Runtime) => answer(where, procedure, args, caller);
+      const { body, position } =
+        kind === "query"
+          ? await readSomewhere(replicas, runtime, String(said ?? ""), session?.user.id ?? "", call)
+          : { body: await call(runtime), position: await positionOf(replicas) };
+      return sendJson(response, 200, body, position === undefined ? {} : { "svc-position": position });
+    }
+    if (!watch || kind !== "query") return sendJson(response, 200, await answer(runtime, procedure, args, caller));
+
+    // Watched, and so compared with events of the primary: read there too.
 
     let snapshot: string | null = null;
-    const body = await answer(transport.runtime, procedure, args, caller, (seen) => {
+    const body = await answer(runtime, procedure, args, caller, (seen) => {
       snapshot = seen;
     });
     sendJson(response, 200, withSnapshot(body, snapshot));

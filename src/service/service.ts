@@ -16,6 +16,7 @@ import { RequestLimits } from "../http/request-limits.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import { refuseDrift } from "../postgres/fingerprints.ts";
 import { createPools, type PoolUrls } from "../postgres/pools.ts";
+import { Replicas } from "../postgres/replicas.ts";
 import { createRealtime } from "../realtime/create-realtime.ts";
 import { publicRerun } from "../realtime/rerun.ts";
 import { redeemTicket, ticketEndpoint } from "../realtime/tickets.ts";
@@ -60,6 +61,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const { app, config, log, tracing } = options;
   const traced = tracing !== undefined;
   const pools = createPools(options.urls, { ...config.pool, ...config.limits, traced }, log);
+  const standbys = config.database?.replicas ?? [];
+  const replicas =
+    standbys.length > 0
+      ? new Replicas(standbys, pools.request, { ...config.pool, ...config.limits, traced }, log)
+      : undefined;
   const server = createServer();
   const inFlight = trackResponses(server);
   let answer: RequestListener = refuseForNow;
@@ -125,6 +131,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       origins,
       requests,
       runtime,
+      replicas,
       limits: config.limits,
       log,
       metrics: createMetrics(
@@ -157,6 +164,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       await realtime.close();
       await drain(server, inFlight, config.limits.shutdownMs);
       await auth.close();
+      await replicas?.close();
       await pools.close();
       log.info("stopped");
     };
@@ -170,6 +178,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     };
   } catch (error) {
     server.close();
+    await replicas?.close();
     await pools.close();
     throw error;
   }

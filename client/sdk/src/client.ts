@@ -8,6 +8,7 @@ import { fromBody, toBody } from "./body.ts";
 import { SvcError } from "./error.ts";
 import type { InputOf, Mutation, Operation, Operations, OutputOf, Query } from "./operation.ts";
 import { withDeadline, withRetries } from "./patience.ts";
+import { Position } from "./position.ts";
 import { Connection, type RealtimeStatus } from "./realtime/connection.ts";
 import { WatchedQueries } from "./realtime/watched-queries.ts";
 import { failure, request, type Transport } from "./request.ts";
@@ -127,6 +128,8 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
   const { api, auth, timeoutMs = 30_000 } = options;
   const transport: Transport = { baseUrl: options.baseUrl.replace(/\/+$/, ""), fetch: fetchOf(options) };
 
+  const position = new Position();
+
   /** Runs with credentials, and once more with fresh ones when these were refused. */
   async function authorized<T>(signal: AbortSignal, run: (credentials: Credentials) => Promise<T>): Promise<T> {
     const credentials = (await auth?.["~svc"].credentials(signal)) ?? {};
@@ -146,16 +149,29 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
   async function send(body: string | FormData, operation: Operation, signal: AbortSignal): Promise<unknown> {
     // The type of a form, with its boundary, is for fetch to say.
     const type: Record<string, string> = typeof body === "string" ? { "content-type": "application/json" } : {};
-    return authorized(signal, (credentials) =>
-      request(transport, operation.kind === "query" ? "/api/query" : "/api/mutation", {
-        ...credentials,
-        headers: { ...type, ...credentials.headers },
-        body,
-        signal,
-      }),
-    );
+    const isQuery = operation.kind === "query";
+    const { headers: seen, answered } = position.ask();
+    let answer: Headers | undefined;
+    try {
+      return await authorized(signal, (credentials) =>
+        request(transport, isQuery ? "/api/query" : "/api/mutation", {
+          ...credentials,
+          headers: { ...type, ...(isQuery && seen), ...credentials.headers },
+          body,
+          signal,
+          answered: (headers) => {
+            answer = headers;
+          },
+        }),
+      );
+    } finally {
+      if (!isQuery) position.changed(answer);
+      else if (answer) answered(answer);
+    }
   }
 
+  // Signing in and out writes too.
+  auth?.subscribe(() => position.forget());
   const connection = new Connection({ transport, auth, WebSocket: options.WebSocket ?? globalThis.WebSocket });
   const watched = new WatchedQueries({ connection, auth, timeoutMs, send });
 
@@ -192,11 +208,16 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
           }
         };
         const credentials = (await auth?.["~svc"].credentials(signal)) ?? {};
-        const response = await send(credentials);
-        // A body that streams can be sent but once.
-        const repeatable = !(init.body instanceof ReadableStream);
-        if (response.status !== 401 || !repeatable || !auth?.["~svc"].refused(credentials)) return response;
-        return send(await auth["~svc"].credentials(signal));
+        try {
+          const response = await send(credentials);
+          // A body that streams can be sent but once.
+          const repeatable = !(init.body instanceof ReadableStream);
+          if (response.status !== 401 || !repeatable || !auth?.["~svc"].refused(credentials)) return response;
+          return await send(await auth["~svc"].credentials(signal));
+        } finally {
+          // It may have changed anything.
+          if (init.method && init.method !== "GET") position.forget();
+        }
       });
     },
     upload: async (file, given) => (await uploads()).upload(client.fetch, file, given),

@@ -18,6 +18,8 @@ export interface RequestOptions {
   /** Whether cookies travel. (Default: "omit") */
   credentials?: RequestCredentials;
   signal: AbortSignal;
+  /** Gets the headers of a 2xx answer. */
+  answered?: ((headers: Headers) => void) | undefined;
 }
 
 /**
@@ -34,6 +36,7 @@ export async function request(transport: Transport, path: string, options: Reque
     const init = { method, headers, body, credentials, signal, cache: "no-store" } as RequestInit;
     response = await transport.fetch(transport.baseUrl + path, init);
     text = await response.text();
+    if (response.ok) options.answered?.(response.headers);
   } catch (cause) {
     throw failure(signal, cause);
   }

@@ -1,0 +1,115 @@
+/**
+ * Streaming standbys for queries, and how far each of them has come. A client says up to where it has to see (its position, a
+ * place in the write-ahead log); a standby that has replayed that much may answer, and otherwise the primary does.
+ * Next hop: `src/http/replica-reads.ts`; docs/adr/0012-standbys-answer-those-who-say-what-they-have-seen.md.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type pg from "pg";
+import type { Logger } from "pino";
+import { createPool, type OnePool, type PoolSettings } from "./pools.ts";
+
+/** In milliseconds: between two looks at how far the standbys are. */
+const lookEvery = 100;
+/** In milliseconds: a standby that was last known to be level with the primary longer ago is not asked. */
+const stalest = 5_000;
+
+const ownPosition = { name: "svc_position", text: "select pg_current_wal_insert_lsn()::text as position" };
+// A standby that was promoted replays no more; what it has is its own.
+const replayed = {
+  name: "svc_replayed",
+  text: "select case when pg_is_in_recovery() then pg_last_wal_replay_lsn()::text end as position",
+};
+
+interface Standby extends OnePool {
+  /** What it is known to have replayed. It never goes back, so what was true a moment ago still is. */
+  replayed: bigint;
+  /** When the primary was where this standby is now, by `performance.now()`. */
+  levelAt: number;
+  lost: boolean;
+}
+
+export class Replicas {
+  readonly #standbys: Standby[];
+  readonly #primary: pg.Pool;
+  readonly #log: Logger;
+  readonly #stopping = new AbortController();
+  readonly #looking: Promise<void>;
+
+  /** @param urls one for each standby, as the requests' login */
+  constructor(urls: readonly string[], primary: pg.Pool, settings: PoolSettings, log: Logger) {
+    this.#primary = primary;
+    this.#log = log;
+    this.#standbys = urls.map((url) => ({
+      ...createPool("request", url, settings, log),
+      replayed: -1n,
+      levelAt: Number.NEGATIVE_INFINITY,
+      lost: false,
+    }));
+    this.#looking = this.#look();
+  }
+
+  /**
+   * A standby that has what the caller has seen.
+   *
+   * @param position as `position()` gave it
+   * @param key      whose calls stay with the same standby while it keeps up
+   * @returns null when there is none: then the primary is asked
+   */
+  choose(position: bigint, key: string): pg.Pool | null {
+    const oldest = performance.now() - stalest;
+    const fit = this.#standbys.filter(({ replayed, levelAt }) => replayed >= position && levelAt >= oldest);
+    return fit[hash(key) % fit.length]?.pool ?? null;
+  }
+
+  /** Where the primary is now: whoever has replayed this has everything that was committed before. */
+  async position(): Promise<string> {
+    const { rows } = await this.#primary.query<{ position: string }>(ownPosition);
+    return rows[0]?.position as string;
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#looking;
+    await Promise.all(this.#standbys.map((standby) => standby.close()));
+  }
+
+  async #look(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const at = performance.now();
+      const primary = await this.position().then(readPosition, () => null);
+      await Promise.all(this.#standbys.map((standby) => this.#lookAt(standby, primary, at)));
+      await sleep(lookEvery, undefined, { signal, ref: false }).catch(() => {});
+    }
+  }
+
+  async #lookAt(standby: Standby, primary: bigint | null, at: number): Promise<void> {
+    try {
+      const { rows } = await standby.pool.query<{ position: string | null }>(replayed);
+      const position = readPosition(rows[0]?.position ?? undefined);
+      if (position === null) throw new Error("it is no standby");
+      standby.replayed = position;
+      if (primary !== null && position >= primary) standby.levelAt = at;
+      if (standby.lost) this.#log.info("a standby answers again");
+      standby.lost = false;
+    } catch (error) {
+      if (!standby.lost && !this.#stopping.signal.aborted) {
+        this.#log.warn({ reason: String(error) }, "a standby is not asked; the primary answers its queries");
+      }
+      standby.lost = true;
+      standby.replayed = -1n;
+    }
+  }
+}
+
+/** @returns the place in the log as a number, or null for what is none */
+export function readPosition(text: string | undefined): bigint | null {
+  const [, high, low] = /^([0-9A-F]{1,8})\/([0-9A-F]{1,8})$/i.exec(text ?? "") ?? [];
+  return high && low ? (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`) : null;
+}
+
+function hash(text: string): number {
+  let value = 0;
+  for (let index = 0; index < text.length; index++) value = (Math.imul(value, 31) + text.charCodeAt(index)) >>> 0;
+  return value;
+}
