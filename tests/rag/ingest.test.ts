@@ -1,11 +1,30 @@
 // If this file fails, documents are stored twice, half, or cut so that citations point elsewhere.
+
+import { createSvcProcedureBuilders } from "@svc/core";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { v } from "../../src/define/v.ts";
 import { database } from "../support/database.ts";
-import { service, type User } from "../support/service.ts";
-import { api, handbook } from "./application.ts";
+import { apiWith, service, type User } from "../support/service.ts";
+import { until } from "../support/worker.ts";
+import { handbook, procedures } from "./application.ts";
 
 const db = database();
-const running = service(db, api);
+/** What an application's model does: here it waits, so that two calls meet. */
+const gate = { asked: 0, open: () => {}, wait: Promise.resolve() };
+const ingestWithGate = createSvcProcedureBuilders()
+  .mutation.name("docs.ingestWithGate")
+  .input(v.any())
+  .handler(({ context, input }) =>
+    context.rag.ingest({
+      ...input,
+      embed: async (texts: string[]) => {
+        gate.asked += 1;
+        await gate.wait;
+        return texts.map(() => [1, 0]);
+      },
+    }),
+  );
+const running = service(db, apiWith({ procedures: { ...procedures, ingestWithGate } }));
 const scope = { corpus: "harbour", visibility: "private" };
 let ann: User;
 beforeAll(async () => {
@@ -51,6 +70,23 @@ test("another text at the same address replaces all of the first and keeps the s
   const second = await ingest({ sourceUri: "https://harbour.example/handbook", markdown: "# New\n\nAll is new." });
   expect(second).toMatchObject({ sourceId: first.sourceId, status: "replaced", sections: 1, chunks: 1 });
   expect(await db.sql("select text from svc.rag_chunks")).toEqual([{ text: "All is new." }]);
+});
+
+test("of two callers with one document at once one has vectors made, and the other finds them stored", async () => {
+  gate.wait = new Promise<void>((resolve) => {
+    gate.open = resolve;
+  });
+  const input = { title: "Handbook", markdown: handbook, scope };
+  const callers = [1, 2].map(() => running.mutate(ann, "docs.ingestWithGate", input));
+  // One makes vectors, and the other stands at the lock; without it there would be two who make them.
+  await until(async () => {
+    const waiting = await db.sql("select from pg_locks where locktype = 'advisory' and not granted");
+    return gate.asked === 2 || (gate.asked === 1 && waiting.length === 1);
+  });
+  gate.open();
+  const answers = (await Promise.all(callers)).map(({ body }) => body.json);
+  expect(answers.map(({ status }) => status).toSorted()).toEqual(["created", "unchanged"]);
+  expect(gate.asked).toBe(1);
 });
 
 test("twenty callers with one document at once store it once", async () => {

@@ -16,6 +16,13 @@ export const api = apiWith({
     vectorSearch: call("vectorSearch").handler(({ context, input: { table = pages, ...options } }) =>
       context.vectorSearch(table, options),
     ),
+    /** JSON has no number that is none, and no infinity: the handler puts it in. */
+    vectorWith: call("vectorWith").handler(({ context, input: { odd, ...options } }) =>
+      context.vectorSearch(pages, {
+        ...options,
+        vector: [1, { nan: Number.NaN, infinity: -Infinity }[odd as "nan"], 0],
+      }),
+    ),
     hybridSearch: call("hybridSearch").handler(({ context, input: { table = pages, query, ...options } }) =>
       context.hybridSearch(table, query, options),
     ),

