@@ -26,7 +26,7 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
   const config = await readConfig(cwd);
   const cluster = await openDatabase(config);
   const server = new Server(cwd);
-  const beside = companion ? spawn(companion, { shell: true, cwd, stdio: "inherit", detached: true }) : undefined;
+  const beside = companion ? startBeside(companion, cwd) : undefined;
   let turns = Promise.resolve();
   let preparing = false;
 
@@ -53,7 +53,7 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
     },
   );
   await new Promise((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, resolve);
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, resolve);
     beside?.once("exit", resolve);
   });
   stopWatching();
@@ -62,6 +62,14 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
   await server.stop();
   await cluster.stop();
 }
+
+/** In a group of its own, which ends with this process, even with one that is killed: then its pipe is closed. */
+const startBeside = (companion: string, cwd: string): ChildProcess =>
+  spawn("sh", ["-c", `(cat <&3 >/dev/null; kill 0) & ${companion}`], {
+    cwd,
+    stdio: ["inherit", "inherit", "inherit", "pipe"],
+    detached: true,
+  });
 
 /** What `svc prepare` writes: by itself alone, and beside the author. Paths relative to the application. */
 const isGenerated = /^(sql[\\/]crud|migrations[\\/]meta|.*\bgenerated)[\\/]/;

@@ -15,8 +15,9 @@ import { secret } from "../support/service.ts";
 import { snippets } from "./markdown.ts";
 
 const everywhere = await snippets();
-// The README's make one application together: readme.test.ts runs them.
-const all = everywhere.filter(({ place }) => !place.startsWith("README.md"));
+// Those of the README, and those of the tutorial, make one application together: readme.test.ts and
+// tests/packages/publish.test.ts run them.
+const all = everywhere.filter(({ place }) => !/^(README\.md|docs\/tutorial\/)/.test(place));
 const of = (language: string) => all.filter((snippet) => snippet.language === language);
 
 const db = database("template1");

@@ -21,24 +21,30 @@ async function attempt(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-async function show(): Promise<void> {
+/** Ends what follows the notes of whoever was signed in before. */
+let stop = () => {};
+
+function show(): void {
   const { user } = auth.getState();
   element("enter").hidden = user !== null;
   element("desk").hidden = user === null;
   element("who").textContent = user ? `Signed in as ${user.email}.` : "";
+  stop();
   if (!user) return;
-  const { data } = await client.query(api.notes.list, { limit: 100 });
-  element("notes").replaceChildren(
-    ...data.map(({ id, text, done }) => {
-      const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: done });
-      box.addEventListener("change", () => attempt(() => client.mutate(api.notes.update, { id, done: box.checked })));
-      const label = document.createElement("label");
-      label.append(box, text);
-      const item = document.createElement("li");
-      item.append(label);
-      return item;
-    }),
-  );
+  // Called now, and after every change, whoever makes it.
+  stop = client.watch(api.notes.list, { limit: 100 }, ({ data }) => {
+    element("notes").replaceChildren(
+      ...data.map(({ id, text, done }) => {
+        const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: done });
+        box.addEventListener("change", () => attempt(() => client.mutate(api.notes.update, { id, done: box.checked })));
+        const label = document.createElement("label");
+        label.append(box, text);
+        const item = document.createElement("li");
+        item.append(label);
+        return item;
+      }),
+    );
+  });
 }
 
 element<HTMLFormElement>("enter").addEventListener("submit", (event) => {
@@ -54,15 +60,9 @@ element<HTMLFormElement>("add").addEventListener("submit", (event) => {
   attempt(async () => {
     await client.mutate(api.notes.create, { text: String(new FormData(form).get("text")) });
     form.reset();
-    await show();
   });
 });
-element("clear").addEventListener("click", () =>
-  attempt(async () => {
-    await client.mutate(api.notes.clearDone);
-    await show();
-  }),
-);
+element("clear").addEventListener("click", () => attempt(() => client.mutate(api.notes.clearDone)));
 element("out").addEventListener("click", () => attempt(() => auth.signOut()));
 
 let shownFor: string | undefined;
@@ -70,6 +70,6 @@ auth.subscribe(() => {
   const { user } = auth.getState();
   if (user?.id === shownFor) return;
   shownFor = user?.id;
-  attempt(show);
+  show();
 });
-attempt(show);
+show();

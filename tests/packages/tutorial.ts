@@ -1,0 +1,109 @@
+/**
+ * The tutorial as a script: its commands and file edits, read out of the Markdown, and somebody who follows them.
+ * Next hop: `publish.test.ts` follows it in an application that `svc init` has made.
+ */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { root } from "../support/global-setup.ts";
+
+const page = join(root, "docs/tutorial/first-application.md");
+
+type Step =
+  | { kind: "run"; command: string }
+  | { kind: "edit"; file: string; how: "Create" | "Add to the end of" | "Replace all of"; text: string };
+
+export interface Section {
+  title: string;
+  text: string;
+  steps: Step[];
+}
+
+/** @throws Error for a block of code of which nobody could say what to do with it */
+export async function readTutorial(): Promise<Section[]> {
+  const [, ...parts] = (await readFile(page, "utf8")).split(/^## /m);
+  return parts.map((part) => {
+    const steps: Step[] = [];
+    for (const match of part.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)) {
+      const [, language, text = ""] = match;
+      if (language === "sh") {
+        steps.push(
+          ...text
+            .trim()
+            .split("\n")
+            .map((command): Step => ({ kind: "run", command })),
+        );
+        continue;
+      }
+      const before = part.slice(0, match.index).trimEnd().split(/\n\n/).at(-1)?.replaceAll("\n", " ") ?? "";
+      const [, how, file] = /.*(Create|Add to the end of|Replace all of) `([^`]+)`/.exec(before) ?? [];
+      if (!how || !file) throw new Error(`Where does this belong?\n${text}`);
+      steps.push({ kind: "edit", how, file, text } as Step);
+    }
+    return { title: part.split("\n", 1)[0] ?? "", text: part, steps };
+  });
+}
+
+/** What says that a command that goes on for ever is there. */
+const readiness: Record<string, RegExp> = { "npm run dev": /Ready: \S+/, "npx svc worker": /Taking jobs/ };
+
+/** Follows steps in one folder, as at terminals of which each command that goes on has its own. */
+export class Newcomer {
+  readonly #cwd: string;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #running = new Set<ChildProcess>();
+  /** What has been printed since the last command was begun. */
+  output = "";
+
+  constructor(cwd: string, env: NodeJS.ProcessEnv) {
+    this.#cwd = cwd;
+    this.#env = env;
+  }
+
+  async take(step: Step | undefined): Promise<void> {
+    if (!step) throw new Error("The tutorial has no such step any more.");
+    await (step.kind === "run" ? this.#run(step.command) : this.#edit(step));
+  }
+
+  /** Kills everything that goes on, with its children, without a warning. */
+  async killAll(): Promise<void> {
+    const ended = [...this.#running].map((child) => new Promise((resolve) => child.once("close", resolve)));
+    for (const { pid } of this.#running) if (pid) process.kill(-pid, "SIGKILL");
+    await Promise.all(ended);
+  }
+
+  async #edit({ how, file, text }: Extract<Step, { kind: "edit" }>): Promise<void> {
+    const path = join(this.#cwd, file);
+    await mkdir(dirname(path), { recursive: true });
+    if (how === "Add to the end of") await appendFile(path, `\n${text}`);
+    else await writeFile(path, text, { flag: how === "Create" ? "wx" : "r+" });
+  }
+
+  async #run(command: string): Promise<void> {
+    this.output = "";
+    const ready = readiness[command];
+    const options = { cwd: this.#cwd, env: this.#env };
+    if (!ready) {
+      const ended = await promisify(execFile)("sh", ["-c", command], options).catch((error) => {
+        throw new Error(`${command} failed:\n${error.stdout}${error.stderr}`);
+      });
+      this.output = ended.stdout + ended.stderr;
+      return;
+    }
+    const child = spawn("sh", ["-c", command], { ...options, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    this.#running.add(child);
+    await new Promise<void>((resolve, reject) => {
+      const hear = (chunk: Buffer) => {
+        this.output += chunk;
+        if (ready.test(this.output)) resolve();
+      };
+      child.stdout.on("data", hear);
+      child.stderr.on("data", hear);
+      child.once("close", () => {
+        this.#running.delete(child);
+        reject(new Error(`${command} has ended:\n${this.output}`));
+      });
+    });
+  }
+}
