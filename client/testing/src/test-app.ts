@@ -14,6 +14,7 @@ import {
   loadApp,
   loadConfig,
   openDueJobs,
+  runSeed,
   type Service,
   startService,
 } from "@svc/core/internal";
@@ -103,6 +104,7 @@ export async function createTestApp<Api extends Operations>(options: TestAppOpti
       url,
       mail,
       sql,
+      seed: (seed) => runSeed(seed, parts),
       anonymous: () => clientOf(),
       async asUser(who = {}): Promise<TestUser<Api>> {
         const id = typeof who === "string" ? await idOf(who) : await create(service, app, who);

@@ -1,6 +1,6 @@
 /** The words of @svc/testing. An *app* under test is one service on one database, for one test file. */
 import type { Operations, SvcClient } from "@svc/client";
-import type { Failure } from "@svc/core/internal";
+import type { Failure, Seed } from "@svc/core/internal";
 import type { Mailbox } from "./mailbox.ts";
 
 /** A user to be made. Further members are additional fields, as `auth.ts` declares them. */
@@ -54,6 +54,8 @@ export interface TestApp<Api extends Operations = Operations> extends AsyncDispo
   passTime(time: string | number): Promise<void>;
   /** Enqueues a cron's procedure as if its time had come. @param name as in `cron.name(…)` */
   enqueueCron(name: string): Promise<void>;
+  /** Runs the application's seed: its users then exist, for `asUser("ann@example.com")`. @param seed what seed.ts exports */
+  seed(seed: Seed): Promise<void>;
   /** Runs one statement as the administrator, past row-level security, and gives its rows. */
   sql<Row extends object = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
   /** Stops the service and drops the database. */
