@@ -67,10 +67,10 @@ async function outputOf(commands: string[][], urls: Record<string, string>): Pro
   };
   const args = [script, JSON.stringify(commands)];
   const options = { env, maxBuffer: 1e8, cwd: folder, timeout: 100_000 };
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, options).catch((error) => {
-    throw new Error(
-      `The commands did not come to their end:\n${error.stdout.slice(-2000)}${error.stderr.slice(-2000)}`,
-    );
+  const running = promisify(execFile)(process.execPath, args, options);
+  running.child.stdin?.end(); // psql asks for more
+  const { stdout, stderr } = await running.catch((error) => {
+    throw new Error(`Not all commands came to their end:\n${error.stdout.slice(-2000)}${error.stderr.slice(-2000)}`);
   });
   expect(stdout).toContain("\nthe end\n");
   return stdout + stderr;
