@@ -44,6 +44,14 @@ if (!chromiumPath) {
       await page.getByLabel("Search tasks").fill("task 7");
       await soon(() => titles(page)).toEqual(["Task 7 of twelve"]);
 
+      await task(page, "Task 7").getByRole("button", { name: "Remind" }).click();
+      await page.getByText("It will come up again in an hour.").waitFor();
+      const reminders = () =>
+        db.sql(
+          "select from graphile_worker.jobs where run_at > now() + interval '50 minutes' and run_at < now() + interval '70 minutes'",
+        );
+      await soon(async () => (await reminders()).length).toBe(1);
+
       await task(page, "Task 7").getByLabel("Priority").selectOption("Urgent");
       await page.getByLabel("Search tasks").fill("");
       await page.getByLabel("Filter by priority").selectOption("Urgent");

@@ -3,7 +3,7 @@ import { useRef, useState } from "react";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { Attachments } from "./attachments.tsx";
 import { RenameTask } from "./rename-task.tsx";
-import { isNew, useUpdateTask } from "./use-task-changes.ts";
+import { isNew, useRemind, useUpdateTask } from "./use-task-changes.ts";
 import { priorities, type Task } from "./wanted.ts";
 
 interface Props {
@@ -15,6 +15,7 @@ interface Props {
 export function TaskRow({ task, onRemove }: Props) {
   // One each: a change of the title need not wait for a tick, but a second tick for the first. The last must be stored last.
   const [tick, rank, rename] = [useUpdateTask(), useUpdateTask(), useUpdateTask()];
+  const remind = useRemind();
   const [renaming, setRenaming] = useState(false);
   const [showsFiles, setShowsFiles] = useState(false);
   const row = useRef<HTMLLIElement>(null);
@@ -75,6 +76,17 @@ export function TaskRow({ task, onRemove }: Props) {
           >
             Files
           </button>
+          {!task.done && (
+            <button
+              type="button"
+              className="quiet"
+              aria-describedby={name}
+              disabled={waits}
+              onClick={() => remind.isPending || remind.mutate({ id: task.id, minutes: 60 })}
+            >
+              Remind
+            </button>
+          )}
           <button
             ref={opener}
             type="button"

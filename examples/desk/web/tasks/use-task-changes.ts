@@ -66,3 +66,12 @@ export function useFinishAll() {
     onError: announce,
   });
 }
+
+/** Has the task come up again later: a job of the service, which raises its priority. */
+export function useRemind() {
+  const announce = useAnnounce();
+  return useMutation(api.tasks.remind, {
+    onSuccess: () => announce("It will come up again in an hour."),
+    onError: announce,
+  });
+}
