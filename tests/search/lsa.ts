@@ -8,11 +8,12 @@
 export type Counts = ReadonlyMap<string, number>;
 
 /** @returns a function from a text's terms to its vector of length 1; all zero for a text of unknown terms */
-export function lsa(texts: readonly Counts[], dimensions: number, passes = 3): (text: Counts) => number[] {
+export function lsa(texts: readonly Counts[], dimensions: number, passes = 6): (text: Counts) => number[] {
   const places = new Map<string, number>();
   const holding: number[] = [];
   for (const text of texts) {
-    for (const term of text.keys()) {
+    // In order: where a term stands decides what the iteration begins with.
+    for (const term of [...text.keys()].toSorted()) {
       const place = places.get(term) ?? places.set(term, places.size).size - 1;
       holding[place] = (holding[place] ?? 0) + 1;
     }
