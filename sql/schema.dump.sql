@@ -2488,6 +2488,8 @@ declare
   tail double precision[];
   likely double precision := 2 * wanted::double precision;  -- so many documents shall reach the score that is tried
   tried double precision := 0;
+  lows bigint[];   -- no key of a term is below, none above
+  highs bigint[];
   scoring text;
   ranking text;
   row_ids text[];
@@ -2566,38 +2568,34 @@ begin
     return;
   end if;
 
-  -- weight * tf / (tf + norm), written so that tf stands there once. Names of columns and literals only; numbers as
-  -- floats, since numeric takes many times as long.
+  lows := array(select svc_private.search_key(searched, term, 0, 0) from unnest(terms) as term);
+  highs := array(select svc_private.search_key(searched, term, 65535, 255) from unnest(terms) as term);
+  -- Names of columns and numbers only; those as floats, since numeric takes many times as long.
   scoring := (
-    select string_agg(format('coalesce(%1$s - %1$s * x.norm / (%2$s + x.norm), 0)', quote_literal(w.weight) || '::float8', (
-             select format('case when x.keys[y.p%1$s] >= %2$s and x.terms[y.p%1$s] = %3$L then %4$s end', w.number,
-                      quote_literal(svc_private.search_key(searched, terms[w.number], 0, 0)) || '::bigint', terms[w.number],
-                      string_agg(format('x.frequencies[y.p%s][%s]', w.number, place), ' + '))
-               from unnest(places) as place
-           )), ' + ')
-      from unnest(weights) with ordinality as w (weight, number)
+    select format($sql$
+      select array_agg(s.row_id order by s.score desc, s.row_id), array_agg(s.score order by s.score desc, s.row_id)
+        from (
+          select d.row_id, s.score
+            from svc_private.search_documents d
+           cross join lateral (
+             -- To append nothing unpacks an array once, where each look at it would do so anew.
+             select d.keys || null::bigint[] as keys, d.terms || null::text[] as terms,
+                    d.frequencies || null::integer[] as frequencies, %L::float8 + %L::float8 * (%s) as norm
+             offset 0
+           ) as x
+           cross join lateral (
+             select sum(q.weight * f.tf / (f.tf + x.norm)) as score
+               from unnest($1, $2, $3, $4) as q (low, high, term, weight)
+              cross join lateral (select width_bucket(q.high, x.keys) as place offset 0) as p
+              cross join lateral (select %s as tf offset 0) as f
+              where x.keys[p.place] >= q.low and x.terms[p.place] = q.term
+           ) as s
+           where d.group_id + 0 = $5 and s.score > 0 and ($sql$,
+      k1 * (1 - b), k1 * b / average, string_agg(format('d.lengths[%s]', place), ' + '),
+      string_agg(format('x.frequencies[p.place][%s]', place), ' + '))
+      from unnest(places) as place
   );
-  scoring := format($sql$
-    select array_agg(s.row_id order by s.score desc, s.row_id), array_agg(s.score order by s.score desc, s.row_id)
-      from (
-        select d.row_id, s.score
-          from svc_private.search_documents d
-         cross join lateral (
-           -- To append nothing unpacks an array once, where each look at it would do so anew.
-           select d.keys || null::bigint[] as keys, d.terms || null::text[] as terms,
-                  d.frequencies || null::integer[] as frequencies, %s as norm
-           offset 0
-         ) as x
-         cross join lateral (select %s offset 0) as y
-         cross join lateral (select %s offset 0) as s (score)
-         where d.group_id + 0 = %s and s.score > 0 and ($sql$,
-    (select format('%L::float8 + %L::float8 * (%s)', k1 * (1 - b), k1 * b / average, string_agg(format('d.lengths[%s]', place), ' + '))
-       from unnest(places) as place),
-    (select string_agg(format('width_bucket(%L::bigint, x.keys) as p%s', svc_private.search_key(searched, term, 65535, 255), number), ', ')
-       from unnest(terms) with ordinality as t (term, number)),
-    scoring, searched);
   ranking := format(') order by s.score desc, d.row_id limit %s) as s', coalesce(wanted::text, 'all'));
-
   if (select sum(n) from unnest(counts) as n) > likely then
     step := (select sum(top) from (select max(u.top) as top from unnest(term_of, tops) as u (number, top) group by u.number) as t) / 64;
     tail := svc_private.search_tail(term_of, addends, counts, documents, step);
@@ -2610,12 +2608,14 @@ begin
             select u.key, sum(u.n) over (order by u.top desc, u.key) - u.n as before from unnest(keys, tops, counts) as u (key, top, n)
           ) as c
          where c.before < 2 * likely
-      )) || ranking into row_ids, scores;
+      )) || ranking
+        into row_ids, scores using lows, highs, terms, weights, searched;
       tried := greatest(tried, scores[wanted]);
     end if;
   end if;
   loop
-    execute scoring || svc_private.search_cover(term_of, tops, counts, keys, tried) || ranking into row_ids, scores;
+    execute scoring || svc_private.search_cover(term_of, tops, counts, keys, tried) || ranking
+      into row_ids, scores using lows, highs, terms, weights, searched;
     exit when tried = 0 or scores[wanted] >= tried;
     likely := likely * 8;
     tried := coalesce(scores[wanted], step * (
@@ -5564,7 +5564,7 @@ CREATE OR REPLACE FUNCTION svc_private.search_cover(term_of integer[], tops doub
 AS $function$
 declare
   few constant integer := 100;        -- so short a list is read whole
-  most_terms constant integer := 40;  -- of a longer query, no lists are intersected: there are too many pairs
+  most_terms constant integer := 128;  -- of a longer query, no lists are intersected: there are too many pairs
   terms constant integer := term_of[cardinality(term_of)];
   first integer[] := array_fill(0, array[terms + 1]);   -- where the classes of a term begin
   rest double precision[] := array_fill(0.0::double precision, array[terms + 1]);  -- what a term and those after it add

@@ -21,7 +21,7 @@ set search_path = ''
 as $$
 declare
   few constant integer := 100;        -- so short a list is read whole
-  most_terms constant integer := 40;  -- of a longer query, no lists are intersected: there are too many pairs
+  most_terms constant integer := 128;  -- of a longer query, no lists are intersected: there are too many pairs
   terms constant integer := term_of[cardinality(term_of)];
   first integer[] := array_fill(0, array[terms + 1]);   -- where the classes of a term begin
   rest double precision[] := array_fill(0.0::double precision, array[terms + 1]);  -- what a term and those after it add

@@ -85,6 +85,13 @@ test("whatever is asked, the answer is a result or a 400", { timeout: 1_800_000 
   );
 });
 
+test("a query of 400 words that are all known is answered", async () => {
+  const words = Array.from({ length: 400 }, (_, place) => `k${place}`);
+  const [id] = await addPages(db, [{ userId: ann.id, title: "long", body: words.join(" ") }]);
+  const { status, items } = await found(words.join(" "));
+  expect([id, status, items]).toEqual([id, 200, 1]);
+});
+
 test("a text that nobody would write is indexed like any other", async () => {
   const odd = ["a".repeat(5_000), "\u0001\ufeff", "ａ".repeat(300), "船".repeat(3_000), "1".repeat(500), "x_y-z.w@v"];
   const ids = await addPages(
