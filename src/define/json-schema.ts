@@ -90,5 +90,5 @@ function optionsOf(vendor: string, direction: Direction): Record<string, unknown
     const date = direction === "input" ? inputs.date : results.date;
     return { fallback: { date: () => date, default: ({ base }: { base: JsonSchema }) => base } };
   }
-  return {};
+  return vendor === "valibot" ? { errorMode: "ignore" } : {};
 }
