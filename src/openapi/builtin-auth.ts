@@ -7,10 +7,9 @@ import { libraryOptions } from "../auth/library-options.ts";
 import { endpointsOf } from "../auth/plugins.ts";
 import type { AuthDefinition } from "../define/auth.ts";
 import { type JsonSchema, jsonSchemaOf } from "../define/json-schema.ts";
-import { answers, anyone, errors, json, nobody, type Part, type Security, signedIn } from "./parts.ts";
+import { answers, anyone, errors, json, nobody, type Part, type Security, signedIn, text } from "./parts.ts";
 import type { Schemas } from "./schemas.ts";
 
-const text = (more: JsonSchema = {}): JsonSchema => ({ type: "string", ...more });
 const object = (properties: Record<string, JsonSchema>, optional: readonly string[] = []): JsonSchema => ({
   type: "object",
   properties,

@@ -2,7 +2,7 @@
  * The OpenAPI 3.1 document of an application: its procedures and routes, and what the platform answers by itself. Made of
  * definitions alone, so it needs no database.
  * Source: https://spec.openapis.org/oas/v3.1.1
- * Next hop: `calls.ts`, `routes.ts`, `builtin-auth.ts`, `builtin.ts` for the paths; `src/http/openapi.ts` serves it.
+ * Next hop: `calls.ts`, `routes.ts`, `builtin*.ts` for the paths; `src/http/openapi.ts` serves it.
  */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";

@@ -39,6 +39,17 @@ export const headers: Part = {
 
 const requestId = { "x-request-id": { $ref: "#/components/headers/RequestId" } };
 
+/** A string, with what more is said of it. */
+export const text = (more: JsonSchema = {}): JsonSchema => ({ type: "string", ...more });
+
+/** A parameter of the query; optional. */
+export const inQuery = (name: string, schema: JsonSchema, description?: string): Part => ({
+  name,
+  in: "query",
+  schema,
+  ...(description && { description }),
+});
+
 export const json = (schema: JsonSchema): Part => ({ "application/json": { schema } });
 
 /** An answer that is no error. */
