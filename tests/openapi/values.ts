@@ -82,7 +82,7 @@ export function valuesOf(document: OpenApiDocument, known: readonly string[]) {
     if (schema.format === "uuid") return fc.oneof(fc.uuid(), fc.constantFrom(...known));
     const format = formats[String(schema.format)];
     if (format) return format;
-    return texts.map((text) => text.padEnd(minLength, "x").slice(0, maxLength));
+    return texts.map((text) => [...text.padEnd(minLength, "x")].slice(0, maxLength).join("")); // no half characters
   }
 
   function object({ properties, required }: Schema, depth: number): Arbitrary<unknown> {
