@@ -42,6 +42,9 @@ if (!chromiumPath) {
     await ask(page, "A transaction that rolls back is never told.");
     await docs.getByText("The documents say so.").waitFor();
     const passage = docs.getByRole("listitem").filter({ hasText: "Says so" }).first();
+    // Its score, and the sentence as a snippet; its citation opens the section, in which the sentence is marked.
+    await passage.getByText(/^\d+% of your words/).waitFor();
+    await passage.locator("blockquote", { hasText: "A transaction that rolls back is never told." }).waitFor();
     await passage.getByText("Realtime › What is told to whom").click();
     await passage.locator("mark", { hasText: "A transaction that rolls back is never told." }).waitFor();
     expect(await barriers(page)).toEqual([]);
@@ -54,6 +57,10 @@ if (!chromiumPath) {
       .getByText(/a password/i)
       .first()
       .waitFor();
+    // A question states nothing: passages, best first, and no verdict.
+    const scores = (await docs.getByText(/% of your words/).allInnerTexts()).map((text) => Number.parseInt(text, 10));
+    expect(scores.length).toBeGreaterThan(1);
+    expect(scores).toEqual(scores.toSorted((a, b) => b - a));
     expect(await docs.getByText(/^The documents/).count()).toBe(0);
     expect(await docs.getByRole("alert").count()).toBe(0);
   });
