@@ -13,6 +13,7 @@ const all = [
   "documents",
   "search",
   "catalog",
+  "backup",
 ];
 const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
 

@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
+import { dirname } from "node:path";
 import type pg from "pg";
 import { DiskDriver } from "../storage/drivers/disk.ts";
 import type { StorageDriver } from "../storage/drivers/driver.ts";
@@ -46,13 +47,7 @@ export async function copyFiles({ client, from, folder, list, signal }: CopyOpti
   try {
     for await (const wanted of filesOf(client)) {
       const copied = await inParallel(wanted, (one) => copy(one, from, to), parallel, signal);
-      // Flushed behind the copies of a batch, which the system has begun to write by then.
-      await inParallel(
-        copied.filter(({ damage }) => damage !== "missing"),
-        ({ key }) => sync(to.pathOf(key)),
-        parallel,
-        signal,
-      );
+      await syncFiles(copied.flatMap(({ key, damage }) => (damage === "missing" ? [] : [to.pathOf(key)])));
       await file.write(Buffer.concat(await Promise.all(copied.map(write))));
     }
     await file.sync();
@@ -88,6 +83,16 @@ async function copy({ key, sha256 }: Wanted, from: StorageDriver, to: DiskDriver
   if (!bytes) return { key, size: 0, sha256, damage: "missing" };
   const put = await putBytes(to, key, bytes, { durable: false });
   return { key, ...put, ...(put.sha256 !== sha256 && { damage: "other bytes" as const }) };
+}
+
+/**
+ * Flushes files and the folders that name them, behind the copies of a batch: the system has begun to write them by then.
+ */
+export async function syncFiles(paths: readonly string[]): Promise<void> {
+  const folders = new Set(paths.map((path) => dirname(path)));
+  for (const all of [paths, [...folders], [...new Set([...folders].map((path) => dirname(path)))]]) {
+    await inParallel(all, sync, parallel);
+  }
 }
 
 async function sync(path: string): Promise<void> {

@@ -15,7 +15,7 @@ import { DiskDriver } from "../storage/drivers/disk.ts";
 import type { StorageDriver } from "../storage/drivers/driver.ts";
 import { putBytes } from "../storage/storage.ts";
 import { backedUpFiles } from "./check.ts";
-import { inParallel } from "./copy-files.ts";
+import { inParallel, syncFiles } from "./copy-files.ts";
 import { BackupError } from "./error.ts";
 import { dumpName, type Manifest, majorOf, storageName } from "./manifest.ts";
 import { ended, findPrograms, type Programs, start } from "./programs.ts";
@@ -113,17 +113,20 @@ async function ensureRoles({ manifest, adminUrl, platform }: RestoreOptions, the
 }
 
 async function putFiles(folder: string, driver: StorageDriver): Promise<number> {
-  const disk = new DiskDriver(join(folder, storageName));
+  const source = new DiskDriver(join(folder, storageName));
+  const isDisk = driver instanceof DiskDriver;
   let count = 0;
   for await (const files of backedUpFiles(folder)) {
     await inParallel(
       files,
       async ({ key, sha256 }) => {
-        const put = await putBytes(driver, key, createReadStream(disk.pathOf(key), { highWaterMark: 256 * 1024 }));
+        const bytes = createReadStream(source.pathOf(key), { highWaterMark: 256 * 1024 });
+        const put = await putBytes(driver, key, bytes, { durable: !isDisk });
         if (put.sha256 !== sha256) throw new BackupError(`${key} is damaged in the backup.`);
       },
       8,
     );
+    if (isDisk) await syncFiles(files.map(({ key }) => driver.pathOf(key)));
     count += files.length;
   }
   return count;
@@ -191,8 +194,10 @@ async function pour(programs: Programs, file: string, input: Writable, server: n
 }
 
 async function drained(input: Writable): Promise<void> {
-  if (input.destroyed) throw new BackupError("psql ended before everything was said.");
-  await Promise.race([once(input, "drain"), once(input, "close")]);
+  const over = new AbortController();
+  const { signal } = over;
+  if (!input.destroyed) await Promise.race([once(input, "drain", { signal }), once(input, "close", { signal })]);
+  over.abort(); // takes the other listener away
   if (input.destroyed) throw new BackupError("psql ended before everything was said.");
 }
 
