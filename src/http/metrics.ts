@@ -45,10 +45,14 @@ export function createMetrics(
     labelNames: ["code"],
     registers,
   });
-  const inFlight = new Gauge({
+  let inFlight = 0;
+  new Gauge({
     name: "svc_http_requests_in_flight",
     help: "Requests that have begun and not ended.",
     registers,
+    collect() {
+      this.set(inFlight);
+    },
   });
   addPools(registry, pools);
   if (pools.system) addDatabaseMetrics(registry, pools.system);
@@ -56,9 +60,11 @@ export function createMetrics(
   jobs?.addTo(registry);
   return {
     registry,
-    begin: () => inFlight.inc(),
+    begin() {
+      inFlight++;
+    },
     observe(operation, method, status, seconds, code) {
-      inFlight.dec();
+      inFlight--;
       duration.labels(operation, method, String(status)).observe(seconds);
       if (code !== undefined) errors.labels(code).inc();
     },

@@ -5,7 +5,7 @@
 import pino, { type DestinationStream, type Logger } from "pino";
 import { traceFields } from "../telemetry/span.ts";
 import { describeError } from "./describe-error.ts";
-import { mask } from "./mask.ts";
+import { mask, shortest } from "./mask.ts";
 import { censor, redact } from "./redact.ts";
 
 /** For what a child logger carries, which `redact` does not see: these names, on the first two levels. */
@@ -45,6 +45,7 @@ export function createLog(level: string, destination?: DestinationStream, traced
  */
 function withoutSecrets(values: readonly unknown[]): unknown[] {
   const [first, message] = values;
+  if (values.length === 2 && typeof message === "string" && message.length < shortest) return values as unknown[];
   const error = first instanceof Error ? first : (first as { err?: unknown } | null | undefined)?.err;
   if (error instanceof Error && message === undefined) return [first, messageOf(error)];
   return values.map((value) => (typeof value === "string" ? mask(value) : value));

@@ -18,7 +18,7 @@ const shapes: readonly RegExp[] = [
 ];
 
 /** The shortest text that any of these can be in. */
-const shortest = 12;
+export const shortest = 12;
 
 export function mask(text: string): string {
   if (text.length < shortest) return text;

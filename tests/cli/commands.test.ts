@@ -4,6 +4,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Command, svc as start } from "../support/cli.ts";
+import { Collector } from "../support/collector.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
@@ -86,13 +87,18 @@ describe("svc", () => {
   });
 
   test("start serves until SIGTERM, then finishes and exits with 0", async () => {
-    const command = svc(["start"]);
+    const collector = new Collector();
+    const command = svc(["start"], { OTEL_EXPORTER_OTLP_ENDPOINT: await collector.listen() });
     const url = await ready(command);
     expect(await hello(url)).toEqual({ hello: "you" });
     command.child.kill("SIGTERM");
     command.child.kill("SIGINT"); // an impatient second one does not cut it short
     expect((await command.ended).code, command.output()).toBe(0);
     await expect(fetch(url)).rejects.toThrow();
+    // What it had not sent by then, it has sent now; and its log says which trace that was.
+    const span = collector.spans.find(({ name }) => name === "GET /api/hello/:name");
+    collector.close();
+    expect(command.output()).toContain(`"trace_id":"${span?.traceId}"`);
   });
 
   test("start refuses generated SQL of another definition, and --allow-drift serves it", async () => {

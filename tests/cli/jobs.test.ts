@@ -77,13 +77,15 @@ describe("svc jobs", () => {
 
 describe("svc worker", () => {
   test("takes jobs and ends in order when it is told to", async () => {
-    const worker = run("worker", "--concurrency", "2", "--queues", "procedure");
+    const worker = run("worker", "--concurrency", "2", "--queues", "procedure", "--metrics-port", "0");
     await until(() => /Taking jobs, 2 at a time/.test(worker.output()) || worker.child.exitCode !== null);
     const id = await enqueue("no.such.procedure");
     await db.sql("select svc_private.retry_job($1)", [id]);
     await until(async () =>
       /no internal procedure/.test((await jobs(db)).find((job) => job.id === id)?.last_error ?? ""),
     );
+    const [, metrics = ""] = /Metrics: (\S+)/.exec(worker.output()) ?? [];
+    expect(await (await fetch(metrics)).text()).toMatch(/svc_job_duration_seconds_count\{.*outcome="failed"\} 1/);
     worker.child.kill("SIGTERM");
     expect((await worker.ended).code).toBe(0);
     expect(worker.output()).toMatch(/SIGTERM: finishing the jobs that run/);
