@@ -12,6 +12,7 @@ import { type Service, startService } from "../../src/service/service.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 import { secret } from "../support/service.ts";
+import { testServer } from "../support/test-server.ts";
 import { snippets } from "./markdown.ts";
 
 const everywhere = await snippets();
@@ -24,6 +25,8 @@ const db = database("template1");
 // Inside the project, where @svc/core resolves.
 const folder = join(root, ".svc", `snippets-${process.pid}`);
 let service: Service;
+/** As the application's own tests would call it, in its folder. */
+const deskApp = `createTestApp({ api, cwd: ${JSON.stringify(join(root, "examples/desk"))} })`;
 
 beforeAll(async () => {
   const desk = join(root, "examples/desk");
@@ -35,6 +38,7 @@ beforeAll(async () => {
   await migrate({ adminUrl: db.url("admin"), platform: root, application: desk });
   const config = { ...(await loadConfig({ cwd: desk, env: {} })), port: 0 };
   const log = createLog("silent");
+  testServer(db);
   service = await startService({ app: await loadApp(config), config, urls: db.urls, secrets: [secret], log });
 });
 afterAll(async () => {
@@ -50,7 +54,10 @@ test("the documentation has snippets of every kind", () => {
 describe("TypeScript runs", () => {
   test.for(of("ts"))("$place", async ({ place, text }) => {
     const file = join(folder, `${place.replaceAll(/\W/g, "_")}.ts`);
-    await writeFile(file, text.replaceAll("http://localhost:4000", service.url));
+    await writeFile(
+      file,
+      text.replaceAll("http://localhost:4000", service.url).replaceAll("createTestApp({ api })", deskApp),
+    );
     await import(/* @vite-ignore */ pathToFileURL(file).href);
   });
 });

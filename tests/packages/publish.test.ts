@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chromiumPath, whySkipped } from "../browser/desk-app.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 import { followTutorial } from "./follow-tutorial.ts";
@@ -132,14 +133,21 @@ describe("the command on a Node that is too old", () => {
   });
 });
 
-followTutorial({
-  app: () => app,
-  db: tutorialDb,
-  env: () => {
-    const { PORT: _free, ...others } = { ...withDatabase(tutorialDb), ...testDatabase() };
-    return others;
+if (!chromiumPath) test.skip(`the tutorial, followed to the letter: ${whySkipped}`);
+describe.skipIf(!chromiumPath)(
+  "the tutorial, followed to the letter",
+  () => {
+    followTutorial({
+      app: () => app,
+      db: tutorialDb,
+      env: () => {
+        const { PORT: _free, ...others } = { ...withDatabase(tutorialDb), ...testDatabase() };
+        return others;
+      },
+    });
   },
-});
+  120_000,
+);
 
 describe("an application that svc init made", () => {
   test("has the name of its folder and a Node of its own", async () => {
