@@ -15,8 +15,6 @@ setting statement_timeout: 60s
 
 -- role svc_replicator: login replication
 
--- role svc_report_5b86b0f0: nologin
-
 -- role svc_request: login noinherit
 member of svc_anonymous
 member of svc_authenticated
@@ -5599,7 +5597,7 @@ begin
         alone := alone || keys[class];
         continue;
       end if;
-      if known_final is null or terms <= 3 then
+      if known_final is null or terms <= 12 then
         missing := bar - tops[class];
         partner := terms;
         while partner > number + 1 and tops[first[partner]] < missing loop

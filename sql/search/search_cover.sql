@@ -56,7 +56,7 @@ begin
         alone := alone || keys[class];
         continue;
       end if;
-      if known_final is null or terms <= 3 then
+      if known_final is null or terms <= 12 then
         missing := bar - tops[class];
         partner := terms;
         while partner > number + 1 and tops[first[partner]] < missing loop
