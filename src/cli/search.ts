@@ -25,9 +25,13 @@ interface Addend {
   norm: number;
   contribution: number;
 }
-interface Asked {
+interface Declared {
   name: string;
   fields: string[];
+  /** The visibility of all rows, where no column says it. */
+  always: string | null;
+}
+interface Asked extends Omit<Declared, "always"> {
   query: string;
   corpus: string;
   visibility: string;
@@ -43,7 +47,7 @@ export const searchCommand = defineCommand({
     query: { type: "positional", description: "What to look for.", required: true },
     ...cwdArgument,
     corpus: { type: "string", description: "The collection. (Default: default)", default: "default" },
-    visibility: { type: "string", description: "private, shared or public. (Default: public)", default: "public" },
+    visibility: { type: "string", description: "private, shared or public. (Default: what all rows are, else public)" },
     user: {
       type: "string",
       description: "Whose search it is, by id; needed for private and shared. (Default: nobody's)",
@@ -59,13 +63,10 @@ export const searchCommand = defineCommand({
       if (!Number.isInteger(limit) || limit < 1 || limit > 100) {
         throw new DefinitionError(`--limit ${args.limit} is no whole number from 1 to 100.`);
       }
-      if (!["private", "shared", "public"].includes(args.visibility)) {
+      if (args.visibility !== undefined && !["private", "shared", "public"].includes(args.visibility)) {
         throw new DefinitionError(`--visibility ${args.visibility} is none of private, shared, public.`);
       }
-      if (args.visibility !== "public" && !args.user) {
-        throw new DefinitionError(`--visibility ${args.visibility} needs --user: the id of whoever searches.`);
-      }
-      const asked = { query: args.query, corpus: args.corpus, visibility: args.visibility, limit };
+      const asked = { query: args.query, corpus: args.corpus, limit };
       const more = { user: args.user ?? null, prefix: args.prefix === true };
       await withClient(args.cwd, async (client) => {
         const declared = await tableOf(
@@ -73,7 +74,8 @@ export const searchCommand = defineCommand({
           args.table,
           args.fields?.split(",").map((field) => field.trim()),
         );
-        const whole = { ...declared, ...asked, ...more };
+        const visibility = visibilityOf(declared, args.visibility, args.user);
+        const whole = { ...declared, ...asked, ...more, visibility };
         const found = await find(client, whole);
         for (const { row_id, score } of found) say(`${score.toFixed(4)}  ${row_id}`);
         if (found.length === 0) say("Nothing found.");
@@ -94,11 +96,26 @@ async function withClient(cwd: string, use: (client: pg.Client) => Promise<void>
   }
 }
 
-async function tableOf(client: pg.Client, name: string, chosen: string[] | undefined) {
-  const { rows } = await client.query<{ name: string; fields: string[] }>(
-    "select name, array(select jsonb_array_elements_text(definition -> 'fields')) as fields from svc_private.search_tables order by 1",
+/** The visibility that is asked for; that of all rows, where the table has no other. */
+function visibilityOf(declared: Declared, asked: string | undefined, user: string | undefined): string {
+  const { name, always } = declared;
+  if (always !== null && asked !== undefined && asked !== always) {
+    throw new DefinitionError(`All rows of ${plain(name)} are ${always}: leave --visibility away.`);
+  }
+  const visibility = asked ?? always ?? "public";
+  if (visibility !== "public" && !user) {
+    throw new DefinitionError(`What is ${visibility} needs --user: the id of whoever searches.`);
+  }
+  return visibility;
+}
+
+const plain = (quoted: string) => quoted.replaceAll('"', "");
+
+async function tableOf(client: pg.Client, name: string, chosen: string[] | undefined): Promise<Declared> {
+  const { rows } = await client.query<Declared>(
+    `select name, array(select jsonb_array_elements_text(definition -> 'fields')) as fields, definition ->> 'always' as always
+       from svc_private.search_tables order by 1`,
   );
-  const plain = (quoted: string) => quoted.replaceAll('"', "");
   const found = rows.find((row) =>
     [row.name, plain(row.name), plain(row.name).replace(/^public\./, "")].includes(name),
   );
@@ -110,7 +127,7 @@ async function tableOf(client: pg.Client, name: string, chosen: string[] | undef
   if (unknown !== undefined) {
     throw new DefinitionError(`${unknown} is no searchable field of ${name}. There are: ${found.fields.join(", ")}.`);
   }
-  return { name: found.name, fields: chosen ?? found.fields };
+  return { ...found, fields: chosen ?? found.fields };
 }
 
 async function find(client: pg.Client, asked: Asked): Promise<Found[]> {

@@ -59,6 +59,16 @@ test("private rows are those of the user that is named", async () => {
   );
 });
 
+test("of a table whose rows are all alike the scope follows from the declaration", async () => {
+  await db.sql("create table news (id text primary key, body text)");
+  await db.sql("insert into news values ('n1', 'the boat race')");
+  const declared = { table: '"public"."news"', id: "id", fields: ["body"], language: "english", always: "shared" };
+  await db.sql("select svc_private.install_search($1, 'cli')", [JSON.stringify([declared])]);
+  expect((await svc("search", "news", "boat", "--user", "ann", "--explain")).text).toMatch(/n1.*boat +1 +1 of 1/s);
+  const other = await svc("search", "news", "boat", "--user", "ann", "--visibility", "private");
+  expect([other.code, other.text]).toEqual([1, expect.stringContaining("All rows of public.news are shared")]);
+});
+
 test.for([
   [["pagez", "boat"], "pages"],
   [["pages", "boat", "--fields", "rank"], "title, body"],
