@@ -1,0 +1,95 @@
+// If this file fails, svc cannot be set up or does not work where nobody is a superuser, as with the managed hosts. It needs a
+// server of its own, whose logins nobody has made yet, and runs with `npm run chaos`.
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { type Cluster, openCluster } from "../../src/postgres/cluster.ts";
+import { migrate } from "../../src/postgres/migrate.ts";
+import { procedure } from "../fixture/backend/index.ts";
+import { notes } from "../fixture/backend/schema.ts";
+import type { Database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+import { apiWith, TestService } from "../support/service.ts";
+import { until, workers } from "../support/worker.ts";
+
+const note = procedure.internal
+  .name("managed.note")
+  .input(z.object({ title: z.string() }))
+  .handler(async ({ context, input }) => {
+    const { user } = context.auth.requireAuth();
+    await context.db.insert(notes).values({ title: input.title, userId: user.id });
+  });
+const later = procedure.mutation
+  .name("managed.later")
+  .input(z.object({ title: z.string() }))
+  .handler(({ context, input }) => context.scheduler.runAfter(0, "managed.note", input));
+const api = apiWith({ procedures: { note, later } });
+
+let urls: Record<"request" | "auth" | "system" | "admin" | "replication", string>;
+const startWorker = workers({ get urls() { return urls; } } as unknown as Database, api); // biome-ignore format: one line
+
+describe.skipIf(!process.env.CHAOS_ROUNDS)("a host whose administrator is no superuser", () => {
+  let cluster: Cluster;
+  let superuser: pg.Client;
+  let manager: pg.Client;
+  let target: Parameters<typeof migrate>[0];
+
+  beforeAll(async () => {
+    const directory = await mkdtemp(join(tmpdir(), "svc-managed-"));
+    cluster = await openCluster({ directory, name: "managed", env: {}, settings: { fsync: "off" } });
+    superuser = new pg.Client({ connectionString: cluster.urls.admin });
+    await superuser.connect();
+    for (const { rolname } of (await superuser.query("select rolname from pg_roles where rolname like 'svc%'")).rows) {
+      await superuser.query(`drop role ${rolname}`);
+    }
+    await superuser.query("create role manager login createrole createdb password 'managed'");
+    await superuser.query("create database app owner manager");
+    await superuser.query("create role host_replication login replication password 'managed'");
+    const as = (login: string) => {
+      const url = new URL(cluster.urls.admin);
+      [url.username, url.password, url.pathname] = [login, "managed", "app"];
+      return url.href;
+    };
+    urls = {
+      request: as("svc_request"),
+      auth: as("svc_auth"),
+      system: as("svc_system"),
+      admin: as("manager"),
+      replication: as("host_replication"),
+    };
+    target = { adminUrl: urls.admin, platform: root, application: join(root, "tests/fixture") };
+  }, 120_000);
+  afterAll(async () => {
+    await Promise.all([superuser?.end(), manager?.end()]);
+    await cluster?.stop();
+  });
+
+  test("migrates, and again without a change", { timeout: 120_000 }, async () => {
+    expect((await migrate(target)).length).toBeGreaterThan(100);
+    expect(await migrate(target)).toEqual([]);
+    manager = new pg.Client({ connectionString: urls.admin });
+    await manager.connect();
+    for (const login of ["svc_request", "svc_auth", "svc_system"]) {
+      await manager.query(`alter role ${login} password 'managed'`);
+    }
+    // What could not be closed is said.
+    const { rows } = await superuser.query("select rolname from pg_roles where rolname like 'svc%' and rolbypassrls");
+    expect(rows).toEqual([]);
+  });
+
+  test("serves users apart, and runs their jobs", { timeout: 120_000 }, async () => {
+    const running = new TestService({ urls } as unknown as Database, api, {});
+    await running.start();
+    const [ann, bob] = [await running.signUp("ann"), await running.signUp("bob")];
+    expect((await running.mutate(ann, "notes.create", { title: "hers" })).status).toBe(200);
+    const worker = await startWorker();
+    expect((await running.mutate(ann, "managed.later", { title: "by a job" })).status).toBe(200);
+    await until(async () => (await running.query(ann, "notes.list")).body.json.total === 2);
+    expect((await running.query(bob, "notes.list")).body.json.total).toBe(0);
+    await worker.stop();
+    await running.stop();
+  });
+});
