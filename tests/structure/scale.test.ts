@@ -51,3 +51,10 @@ test("the rehearsal and its settings are where the docs say", () => {
   const scripts = JSON.parse(read("package.json")).scripts;
   expect(read(scripts["rehearse:scale"].replace(/^node /, ""))).toContain("startServers");
 });
+
+test("docs/explanation/distributed.md says of every table of the platform where it would lie", () => {
+  const page = read("docs/explanation/distributed.md");
+  const tables = [...read("sql/schema.dump.sql").matchAll(/^-- table (\S+):/gm)].map(([, name = ""]) => name);
+  expect(tables.length).toBeGreaterThan(20);
+  expect(tables.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
