@@ -2,10 +2,11 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createSvcProcedureBuilders, defineApi, searchable, v } from "@svc/core";
-import { integer, pgTable, serial, text } from "drizzle-orm/pg-core";
+import { getTableConfig, integer, pgTable, serial, text } from "drizzle-orm/pg-core";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { searchFile } from "../../src/codegen/search-sql.ts";
+import { ownerColumn } from "../../src/define/rls.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { leavePlatform, migrationsOf } from "../codegen/evolution.ts";
 import { database } from "../support/database.ts";
@@ -150,6 +151,11 @@ test("the migration holds one policy for each visibility that rows may have", as
   ]);
   expect(policies("manuals")).toEqual(["select_shared"]);
   expect(policies("bulletins")).toEqual(["select_public"]);
+});
+
+test("events about rows that are private without exception go to their owners alone", () => {
+  const owner = (table: Table) => ownerColumn(getTableConfig(tables[table]).policies);
+  expect([owner("diaries"), owner("papers"), owner("manuals")]).toEqual(["user_id", null, null]);
 });
 
 describe("a declaration is refused", () => {
