@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { run } from "../postgres/cluster/run.ts";
+import { libpqTarget } from "../postgres/libpq.ts";
 import { BackupError } from "./error.ts";
 
 export type ProgramName = "pg_dump" | "pg_restore" | "psql";
@@ -80,12 +81,9 @@ export function start(programs: Programs, name: ProgramName, args: readonly stri
   };
   const target: string[] = [];
   if (url) {
-    const address = new URL(url);
-    if (address.password) env.PGPASSWORD = decodeURIComponent(address.password);
-    address.password = "";
-    // `pg` takes it without a file to check against; libpq knows it by another name.
-    if (address.searchParams.get("sslmode") === "no-verify") address.searchParams.set("sslmode", "require");
-    target.push(`--dbname=${address.href}`, "--no-password");
+    const { dbname, env: password } = libpqTarget(url);
+    Object.assign(env, password);
+    target.push(`--dbname=${dbname}`, "--no-password");
   }
   return spawn(join(programs.folder, name), [...args, ...target], { env, stdio: ["pipe", "pipe", "pipe"] });
 }

@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { defineCommand } from "citty";
 import pg from "pg";
 import { DefinitionError } from "../../define/definition-error.ts";
+import { libpqTarget } from "../../postgres/libpq.ts";
 import { cwdArgument, openDatabase, readConfig, run, say } from "../command.ts";
 import { findUser } from "../inspect.ts";
 
@@ -63,7 +64,11 @@ async function identify(urls: { request: string; system: string }, as: string | 
 
 /** @returns psql's exit code @throws DefinitionError when there is no psql */
 function psql(url: string, settings: readonly string[], args: readonly string[]): Promise<number> {
-  const child = spawn("psql", args, { stdio: "inherit", env: { ...process.env, ...environment(url, settings) } });
+  const { dbname, env } = target(url, settings);
+  const child = spawn("psql", ["--dbname", dbname, ...args], {
+    stdio: "inherit",
+    env: { ...process.env, PGAPPNAME: "svc db psql", ...env },
+  });
   // Ctrl+C is for the statement that runs in psql, not for this process.
   const ignore = () => {};
   process.on("SIGINT", ignore);
@@ -79,20 +84,13 @@ function psql(url: string, settings: readonly string[], args: readonly string[])
   }).finally(() => process.off("SIGINT", ignore));
 }
 
-/** libpq's variables, since arguments can be read by everybody on the machine. */
-function environment(url: string, settings: readonly string[]): NodeJS.ProcessEnv {
-  const { hostname, port, username, password, pathname, searchParams } = new URL(url);
+/** The address, with what the session begins with. */
+function target(url: string, settings: readonly string[]) {
+  const address = new URL(url);
   // A space or a backslash would end the option (https://www.postgresql.org/docs/17/libpq-connect.html).
-  const option = (setting: string) => `-c ${setting.replaceAll(/[\\\s]/g, "\\$&")}`;
-  return {
-    PGHOST: searchParams.get("host") ?? hostname.replaceAll(/^\[|\]$/g, ""),
-    PGPORT: searchParams.get("port") ?? (port || "5432"),
-    PGUSER: decodeURIComponent(username),
-    PGPASSWORD: decodeURIComponent(password),
-    PGDATABASE: decodeURIComponent(pathname.slice(1)),
-    PGOPTIONS: [searchParams.get("options") ?? "", ...settings.map(option)].join(" ").trim(),
-    PGAPPNAME: "svc db psql",
-    ...(searchParams.get("sslmode") && { PGSSLMODE: searchParams.get("sslmode") as string }),
-    ...(searchParams.get("sslrootcert") && { PGSSLROOTCERT: searchParams.get("sslrootcert") as string }),
-  };
+  const options = settings.map((setting) => `-c ${setting.replaceAll(/[\\\s]/g, "\\$&")}`);
+  address.searchParams.set("options", [address.searchParams.get("options"), ...options].filter(Boolean).join(" "));
+  // For libpq a plus is a plus, and no space.
+  address.search = address.search.replaceAll("+", "%20");
+  return libpqTarget(address.href);
 }
