@@ -5,7 +5,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -18,10 +18,10 @@ import { openCluster } from "../src/postgres/cluster.ts";
 import { migrate } from "../src/postgres/migrate.ts";
 import { DiskDriver } from "../src/storage/drivers/disk.ts";
 import { putBytes } from "../src/storage/storage.ts";
-import { alternate } from "./measure.ts";
+import { median } from "./measure.ts";
 
 const platform = resolve(import.meta.dirname, "..");
-const rounds = 3;
+const rounds = 2;
 
 export async function run(): Promise<void> {
   const { values } = parseArgs({
@@ -30,8 +30,11 @@ export async function run(): Promise<void> {
     strict: false,
   });
   const megabytes = Number(values.mb);
-  const work = mkdtempSync(join(tmpdir(), "svc-bench-backup-"));
-  const cluster = await openCluster({ directory: join(platform, ".svc"), name: "bench-backup" });
+  // In memory where that is possible, and without flushes: what the sides do is compared, and not the disk, to which others
+  // write as well.
+  const work = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "svc-bench-backup-"));
+  const settings = { fsync: "off" };
+  const cluster = await openCluster({ directory: join(platform, ".svc"), name: "bench-backup", settings });
   const admin = new pg.Client({ connectionString: cluster.urls.admin });
   await admin.connect();
   try {
@@ -52,47 +55,41 @@ export async function run(): Promise<void> {
 
       const backup = join(work, kind);
       const copy = join(work, `${kind}-copy`);
-      const taken = await alternate(
-        [
-          async () => {
-            rmSync(backup, { recursive: true, force: true });
-            await takeBackup({ adminUrl: url, driver: disk, folder: backup, version: "0" });
-          },
-          async () => {
-            rmSync(copy, { recursive: true, force: true });
-            if (kind === "rows") execFileSync(join(folder, "pg_dump"), ["-Fc", `--file=${copy}`, url]);
-            else execFileSync("cp", ["-a", bytes, copy]);
-            flush(copy);
-          },
-        ],
-        rounds,
-      );
+      const taken = await alternate([
+        async () => {
+          rmSync(backup, { recursive: true, force: true });
+          await takeBackup({ adminUrl: url, driver: disk, folder: backup, version: "0" });
+        },
+        async () => {
+          rmSync(copy, { recursive: true, force: true });
+          if (kind === "rows") execFileSync(join(folder, "pg_dump"), ["-Fc", `--file=${copy}`, url]);
+          else execFileSync("cp", ["-a", bytes, copy]);
+          flush(copy);
+        },
+      ]);
       print(`backup of ${megabytes} MB of ${kind}`, megabytes, taken, kind === "rows" ? "pg_dump" : "cp");
 
       const { manifest } = await checkBackup(backup);
       const back = join(work, `${kind}-back`);
-      const restored = await alternate(
-        [
-          async () => {
-            rmSync(back, { recursive: true, force: true });
-            const adminUrl = await anew("bench_restored");
-            await restoreBackup({ folder: backup, manifest, adminUrl, platform, driver: new DiskDriver(back) });
-          },
-          async () => {
-            rmSync(back, { recursive: true, force: true });
-            const target = await anew("bench_restored");
-            // As whoever restores by hand would: rows are nothing without their statistics.
-            if (kind === "rows") {
-              execFileSync(join(folder, "pg_restore"), ["--single-transaction", `--dbname=${target}`, copy]);
-              execFileSync(join(folder, "psql"), ["--quiet", "--command=analyze", target]);
-            } else {
-              execFileSync("cp", ["-a", bytes, back]);
-              flush(back);
-            }
-          },
-        ],
-        rounds,
-      );
+      const restored = await alternate([
+        async () => {
+          rmSync(back, { recursive: true, force: true });
+          const adminUrl = await anew("bench_restored");
+          await restoreBackup({ folder: backup, manifest, adminUrl, platform, driver: new DiskDriver(back) });
+        },
+        async () => {
+          rmSync(back, { recursive: true, force: true });
+          const target = await anew("bench_restored");
+          // As whoever restores by hand would: rows are nothing without their statistics.
+          if (kind === "rows") {
+            execFileSync(join(folder, "pg_restore"), ["--single-transaction", `--dbname=${target}`, copy]);
+            execFileSync(join(folder, "psql"), ["--quiet", "--command=analyze", target]);
+          } else {
+            execFileSync("cp", ["-a", bytes, back]);
+            flush(back);
+          }
+        },
+      ]);
       print(`restore of ${megabytes} MB of ${kind}`, megabytes, restored, kind === "rows" ? "pg_restore" : "cp");
     }
   } finally {
@@ -107,9 +104,41 @@ export async function run(): Promise<void> {
 /** What a backup that outlives a power cut has to do; no more, for others on this machine write as well. */
 const flush = (path: string) => execFileSync("find", [path, "-exec", "sync", "{}", "+"]);
 
-function print(title: string, megabytes: number, [ours = 0, theirs = 0]: number[], peer: string): void {
-  const rate = (milliseconds: number) => `${(megabytes / (milliseconds / 1000)).toFixed(0)} MB/s`;
-  console.info(`${title}: ${rate(ours)}, ${peer} ${rate(theirs)}: ${(theirs / ours).toFixed(2)}x`);
+interface Cost {
+  /** In seconds. */
+  wall: number;
+  /** In seconds, of this process and the programs that it started; not the server's. */
+  cpu: number;
+}
+
+/** Sides take turns; the first round is not counted. @returns the median of each */
+async function alternate(sides: (() => Promise<void>)[]): Promise<Cost[]> {
+  const costs = sides.map((): Cost[] => []);
+  for (let round = 0; round <= rounds; round++) {
+    for (const [at, side] of sides.entries()) {
+      const [start, before] = [performance.now(), cpuSeconds()];
+      await side();
+      if (round > 0) costs[at]?.push({ wall: (performance.now() - start) / 1000, cpu: cpuSeconds() - before });
+    }
+  }
+  return costs.map((all) => ({ wall: median(all.map(({ wall }) => wall)), cpu: median(all.map(({ cpu }) => cpu)) }));
+}
+
+/** Children count once they have ended. Linux tells in hundredths. */
+function cpuSeconds(): number {
+  if (!existsSync("/proc/self/stat")) return Number.NaN;
+  const fields = readFileSync("/proc/self/stat", "utf8").split(") ")[1]?.split(" ") ?? [];
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100;
+}
+
+function print(title: string, megabytes: number, costs: Cost[], peer: string): void {
+  const [ours, theirs] = costs as [Cost, Cost];
+  const rate = ({ wall }: Cost) => `${(megabytes / wall).toFixed(0)} MB/s`;
+  const cpu = (cost: Cost) => `${((cost.cpu * 1000) / megabytes).toFixed(1)} ms`;
+  console.info(
+    `${title}: ${rate(ours)}, ${peer} ${rate(theirs)}: ${(theirs.wall / ours.wall).toFixed(2)}x;` +
+      ` CPU for a MB ${cpu(ours)}, ${peer} ${cpu(theirs)}`,
+  );
 }
 
 /** Rows of a kilobyte, which compress by half. */

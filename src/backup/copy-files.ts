@@ -4,7 +4,7 @@
  * Next hop: `sql/storage/next_storage_objects.sql`, `sql/backup/next_upload_parts.sql`.
  */
 import { createHash } from "node:crypto";
-import { open } from "node:fs/promises";
+import { mkdir, open, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type pg from "pg";
 import { DiskDriver } from "../storage/drivers/disk.ts";
@@ -26,6 +26,9 @@ export interface CopyOptions {
 
 /** Rows that are read in one statement. */
 const batch = 500;
+
+/** In bytes: what is read at once. A stream costs more than it saves there. */
+const small = 1024 * 1024;
 
 /** At once: what one waits for the disk, another one hashes. */
 const parallel = 8;
@@ -78,11 +81,25 @@ async function* filesOf(client: pg.Client): AsyncGenerator<Wanted[]> {
   }
 }
 
-async function copy({ key, sha256 }: Wanted, from: StorageDriver, to: DiskDriver): Promise<BackedUpFile> {
-  const bytes = await from.read(key);
-  if (!bytes) return { key, size: 0, sha256, damage: "missing" };
-  const put = await putBytes(to, key, bytes, { durable: false });
+async function copy({ key, size, sha256 }: Wanted, from: StorageDriver, to: DiskDriver): Promise<BackedUpFile> {
+  const put = await (size <= small ? copyWhole(key, from, to) : copyStream(key, from, to));
+  if (!put) return { key, size: 0, sha256, damage: "missing" };
   return { key, ...put, ...(put.sha256 !== sha256 && { damage: "other bytes" as const }) };
+}
+
+async function copyStream(key: string, from: StorageDriver, to: DiskDriver): Promise<Checked | null> {
+  const bytes = await from.read(key);
+  return bytes && putBytes(to, key, bytes, { durable: false });
+}
+
+/** Straight to its place: the backup's folder gets its name when all of it is there, so no file needs a passing one. */
+async function copyWhole(key: string, from: StorageDriver, to: DiskDriver): Promise<Checked | null> {
+  const bytes = await from.readWhole(key);
+  if (!bytes) return null;
+  const path = to.pathOf(key);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, bytes, { mode: 0o600, flag: "wx" });
+  return { size: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") };
 }
 
 /**

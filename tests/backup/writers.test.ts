@@ -35,18 +35,19 @@ const sweep = () => sweepStorage({ driver: disk, pool, log: createLog("silent") 
 /** The disk, with a pause before the first byte is read: the snapshot is taken then, and nothing copied. */
 function pausing(meanwhile: () => Promise<void>): DiskDriver {
   let paused: Promise<void> | undefined;
+  const once = () => {
+    paused ??= meanwhile();
+    return paused;
+  };
   return Object.assign(Object.create(disk) as DiskDriver, {
-    read: async (key: string) => {
-      paused ??= meanwhile();
-      await paused;
-      return disk.read(key);
-    },
+    read: (key: string) => once().then(() => disk.read(key)),
+    readWhole: (key: string) => once().then(() => disk.readWhole(key)),
   });
 }
 
 describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("while the service goes on", () => {
   test("files that are deleted and swept during the copy are in the backup, and gone after it", async () => {
-    const ids = [await stored(svc, ann, file("one")), await stored(svc, ann, file("two"))];
+    const ids = [await stored(svc, ann, file("one")), await stored(svc, ann, file("two".repeat(500_000)))];
     const upload = await begun(svc, ann, 20);
     expect((await patch(svc, ann, upload, 0, "half of it")).status).toBe(204);
     const during = async () => {
