@@ -65,7 +65,7 @@ async function freshDatabase(adminUrl: string): Promise<{ admin: pg.Client; clie
   const client = new pg.Client({ connectionString: url.href });
   client.on("error", () => {});
   await client.connect();
-  await client.query("set search_path = public, extensions; set hnsw.ef_search = 200");
+  await client.query("set search_path = public, extensions; set hnsw.ef_search = 300");
   return { admin, client };
 }
 

@@ -3224,7 +3224,7 @@ AS $function$
 begin
   begin
     -- A walk that keeps no more rows than are wanted misses many of the nearest.
-    execute format('set local hnsw.ef_search = %s', least(greatest(200, 2 * (page_size + skipped)), 1000));
+    execute format('set local hnsw.ef_search = %s', least(greatest(300, 2 * (page_size + skipped)), 1000));
     set local hnsw.iterative_scan = 'strict_order';
   exception when invalid_name or undefined_object then
     null;
