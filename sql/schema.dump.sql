@@ -3302,7 +3302,7 @@ begin
   returning id into transcription;
   perform graphile_worker.add_job(
     identifier => 'transcribe', max_attempts => 5,
-    payload => json_build_object('id', transcription, 'trace', svc_private.current_trace()));
+    payload => json_strip_nulls(json_build_object('id', transcription, 'trace', svc_private.current_trace())));
   return transcription;
 end
 $function$
@@ -6083,7 +6083,7 @@ AS $function$
 begin
   perform graphile_worker.add_job(
     identifier => 'workflow',
-    payload => json_build_object('runId', wake_run.run_id, 'trace', svc_private.current_trace()),
+    payload => json_strip_nulls(json_build_object('runId', wake_run.run_id, 'trace', svc_private.current_trace())),
     run_at => due,
     max_attempts => 1000,
     job_key => 'workflow:' || wake_run.run_id

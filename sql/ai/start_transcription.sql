@@ -29,7 +29,7 @@ begin
   returning id into transcription;
   perform graphile_worker.add_job(
     identifier => 'transcribe', max_attempts => 5,
-    payload => json_build_object('id', transcription, 'trace', svc_private.current_trace()));
+    payload => json_strip_nulls(json_build_object('id', transcription, 'trace', svc_private.current_trace())));
   return transcription;
 end
 $$;

@@ -11,7 +11,7 @@ as $$
 begin
   perform graphile_worker.add_job(
     identifier => 'workflow',
-    payload => json_build_object('runId', wake_run.run_id, 'trace', svc_private.current_trace()),
+    payload => json_strip_nulls(json_build_object('runId', wake_run.run_id, 'trace', svc_private.current_trace())),
     run_at => due,
     max_attempts => 1000,
     job_key => 'workflow:' || wake_run.run_id

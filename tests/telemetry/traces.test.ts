@@ -140,7 +140,8 @@ test("a generated mutation is heard in its own trace, in one statement", async (
 test("a workflow's stretches and steps stay in the trace of the call that started it", async () => {
   const { traceId } = await call("traces.start", undefined);
   const last = await inTrace(traceId, "step last");
-  expect(way(last)).toEqual(["step last", "process traces.run", "process traces.run", "POST traces.start"]);
+  // One stretch or two, as the sleep is over or not when the first one ends.
+  expect([...new Set(way(last))]).toEqual(["step last", "process traces.run", "POST traces.start"]);
   expect(way(await inTrace(traceId, "step count"))).toEqual(["step count", "process traces.run", "POST traces.start"]);
 });
 
