@@ -56,6 +56,16 @@ describe("without a file", () => {
       webDir: null,
       webHeaders: {},
       openapi: { document: true, reference: true },
+      graphql: {
+        enabled: true,
+        introspection: true,
+        ruru: true,
+        maxDepth: 12,
+        maxFields: 400,
+        maxAliases: 30,
+        maxCost: 5000,
+        statementTimeoutMs: 5000,
+      },
       trustProxy: false,
       limits: {
         jsonBytes: 1_048_576,
