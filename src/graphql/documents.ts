@@ -13,7 +13,7 @@ import {
   parse,
   specifiedRules,
   validate,
-} from "postgraphile/graphql";
+} from "grafast/graphql";
 import type { EffectiveConfig } from "../define/config.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import { invalidDocument } from "./errors.ts";

@@ -62,7 +62,10 @@ async function show(request: IncomingMessage, response: ServerResponse, { settin
   if (!settings.ruru || !isRead) {
     throw new SvcError("NOT_FOUND", undefined, { hint: "Send operations by POST to /api/graphql." });
   }
-  const { serveRuru } = await import("./ruru.ts");
+  // It is large, and of no use in production: whoever wants the page installs it.
+  const { serveRuru } = await import("./ruru.ts").catch((cause) => {
+    throw new SvcError("NOT_FOUND", "Ruru is not installed.", { hint: "npm install --save-dev ruru", cause });
+  });
   return serveRuru(request, response);
 }
 

@@ -3,9 +3,10 @@
  * needed: PostGraphile takes a second to load and to read the catalog, which a service without GraphQL never spends.
  * Next hop: `documents.ts` for what may be asked, `preset.ts` for the schema, `src/context/invoke.ts` for the transaction.
  */
-import { makeSchema } from "postgraphile";
-import { execute } from "postgraphile/grafast";
-import type { ExecutionResult, GraphQLError, GraphQLSchema } from "postgraphile/graphql";
+
+import { execute } from "grafast";
+import type { ExecutionResult, GraphQLError, GraphQLSchema } from "grafast/graphql";
+import { makeSchema } from "graphile-build";
 import type { Caller } from "../context/create-context.ts";
 import { inTransaction, invokeWithin, type Runtime } from "../context/invoke.ts";
 import type { Api } from "../define/api.ts";

@@ -3,8 +3,8 @@
  * Nobody's SQL, and no text that PostGraphile wrote about itself, leaves the process.
  * Next hop: `src/errors/codes.ts` for the codes, `src/postgres/errors.ts` for the database's own.
  */
-import { isSafeError } from "postgraphile/grafast";
-import { GraphQLError } from "postgraphile/graphql";
+import { isSafeError } from "grafast";
+import { GraphQLError } from "grafast/graphql";
 import { SvcError } from "../errors/svc-error.ts";
 
 /** An error that happened while a field was answered: its place stays, its words are those of a `SvcError`. */

@@ -17,7 +17,7 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
   valueFromASTUntyped,
-} from "postgraphile/graphql";
+} from "grafast/graphql";
 import { SvcError } from "../errors/svc-error.ts";
 
 export interface DocumentSize {

@@ -1,8 +1,9 @@
 /** The plugins of PostGraphile that are used, less those that write to tables, call functions or look tables up by nodes. */
+
+import { makePgService } from "@dataplan/pg/adaptors/pg";
+import { defaultPreset as buildPreset } from "graphile-build";
+import { defaultPreset as pgPreset } from "graphile-build-pg";
 import type pg from "pg";
-import { makePgService } from "postgraphile/adaptors/pg";
-import { defaultPreset as buildPreset } from "postgraphile/graphile-build";
-import { defaultPreset as pgPreset } from "postgraphile/graphile-build-pg";
 import type { Exposed } from "./exposed.ts";
 import { tablesPlugin } from "./tables-plugin.ts";
 import { writesPlugin } from "./writes-plugin.ts";

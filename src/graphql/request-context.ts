@@ -1,5 +1,5 @@
 /** What the plans of one request read: who asks, and the one connection that they ask with. */
-import type { WithPgClient } from "postgraphile/@dataplan/pg";
+import type { WithPgClient } from "@dataplan/pg";
 import type { Session } from "../auth/session.ts";
 
 export interface RequestContext {

@@ -3,7 +3,7 @@
  * and in what it leaves behind.
  * Next hop: `src/postgres/transaction.ts`.
  */
-import type { PgClient } from "postgraphile/@dataplan/pg";
+import type { PgClient } from "@dataplan/pg";
 import { SvcError } from "../errors/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 

@@ -4,11 +4,12 @@
  * a session where one is needed, pages of the same size in the same order.
  * Next hop: `preset.ts` lists the plugins, PostGraphile writes the SQL, the policies of the tables decide about the rows.
  */
-import type {} from "postgraphile";
-import { type PgCodec, type PgResourceOptions, type PgSelectStep, TYPES } from "postgraphile/@dataplan/pg";
-import { type ConnectionStep, context, type FieldArgs, lambda, type Step } from "postgraphile/grafast";
-import type { ValueNode } from "postgraphile/graphql";
-import { sql } from "postgraphile/pg-sql2";
+
+import { type PgCodec, type PgResourceOptions, type PgSelectStep, TYPES } from "@dataplan/pg";
+import { type ConnectionStep, context, type FieldArgs, lambda, type Step } from "grafast";
+import type { ValueNode } from "grafast/graphql";
+import type {} from "graphile-build-pg"; // its names in GraphileConfig
+import { sql } from "pg-sql2";
 import { SvcError } from "../errors/svc-error.ts";
 import { type Exposed, type ExposedTable, keyOf } from "./exposed.ts";
 import { enumValueName, listName, rowName, typeName } from "./names.ts";

@@ -3,9 +3,9 @@
  * its checks and hooks and its SQL function, and then reads the row back for whoever asked.
  * Next hop: `engine.ts` gives `write`, which calls `invokeWithin` of `src/context/invoke.ts`.
  */
-import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
-import { context, type FieldArgs, lambda, type Step, sideEffect } from "postgraphile/grafast";
-import type { GraphQLFieldConfigArgumentMap, GraphQLInputType, GraphQLOutputType } from "postgraphile/graphql";
+import type { PgCodecWithAttributes, PgResource } from "@dataplan/pg";
+import { context, type FieldArgs, lambda, type Step, sideEffect } from "grafast";
+import type { GraphQLFieldConfigArgumentMap, GraphQLInputType, GraphQLOutputType } from "grafast/graphql";
 import { type Exposed, type ExposedTable, keyOf } from "./exposed.ts";
 import { typeName } from "./names.ts";
 import type { RequestContext } from "./request-context.ts";

@@ -119,7 +119,7 @@ test("takes one operation, as JSON, by POST", async () => {
 });
 
 test("the schema is what it was; a change of it is seen here", async () => {
-  const { buildClientSchema, getIntrospectionQuery, printSchema } = await import("postgraphile/graphql");
+  const { buildClientSchema, getIntrospectionQuery, printSchema } = await import("grafast/graphql");
   const { data, errors } = await ask(null, getIntrospectionQuery({ descriptions: false }));
   expect(errors).toEqual([]);
   await expect(`${printSchema(buildClientSchema(data))}\n`).toMatchFileSnapshot("schema.txt");
@@ -146,5 +146,5 @@ test("in production it is off, and where it is turned on, it tells nobody its sc
 
 test("what a service without GraphQL loads has nothing of PostGraphile in it", async () => {
   const endpoint = await readFile(join(import.meta.dirname, "../../src/graphql/endpoint.ts"), "utf8");
-  expect(endpoint).not.toMatch(/^import (?!type).*(postgraphile|engine|ruru)/m);
+  expect(endpoint).not.toMatch(/^import (?!type).*(graphile|grafast|dataplan|engine|ruru)/m);
 });
