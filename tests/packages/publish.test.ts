@@ -75,7 +75,7 @@ beforeAll(async () => {
   expect([pack, enter]).toEqual(["npm run pack", "cd ../my-app"]);
   const command = init?.replace(".svc/packages", packages()) ?? "";
   await run("sh", ["-c", command], join(folder, "empty"));
-}, 300_000);
+}, 600_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe("the packages", () => {

@@ -21,6 +21,12 @@ declare module "vitest" {
 
 export const root = resolve(import.meta.dirname, "../..");
 
+/** Those of @svc/testing, which leaves them on a server that is not its own. */
+async function dropTemplatesOfApplications(admin: string): Promise<void> {
+  const [found] = await execute(admin, "select datname from pg_database where datname ~ '^svc_template_[0-9a-f]{16}$'");
+  for (const { datname } of found?.rows ?? []) await execute(admin, `drop database if exists ${datname}`);
+}
+
 export async function setup(project: TestProject) {
   // Workers inherit it, and find the same template.
   process.env.SVC_TEST_RUN = String(process.pid);
@@ -54,6 +60,7 @@ export async function setup(project: TestProject) {
   project.provide("vector", cluster.vector);
   return async () => {
     await execute(admin, `drop database ${templateName()} with (force)`);
+    await dropTemplatesOfApplications(admin);
     await cluster.stop();
   };
 }
