@@ -4,7 +4,7 @@
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Browser, type BrowserContext, chromium } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chromiumPath } from "../browser/desk-app.ts";
 import type { Database } from "../support/database.ts";
@@ -41,6 +41,11 @@ export function followTutorial({ app, db, env }: Options): void {
     await page.getByText(`Signed in as ${person}@example.com.`).waitFor();
     return page;
   };
+  const addNote = async (page: Page, text: string) => {
+    await page.getByLabel("New note").fill(text);
+    await page.getByRole("button", { name: "Add" }).click();
+    await page.getByText(text).waitFor();
+  };
 
   beforeAll(async () => {
     sections = await readTutorial();
@@ -58,10 +63,9 @@ export function followTutorial({ app, db, env }: Options): void {
     expect(last).toEqual({ kind: "run", command: "npm run dev" });
     await newcomer.take(last);
     const page = await signUp("ann", context);
-    await page.getByLabel("New note").fill("milk");
-    await page.getByRole("button", { name: "Add" }).click();
-    await page.getByText("milk").waitFor();
+    await addNote(page, "milk");
     const other = await signUp("bob", await browser.newContext());
+    await addNote(other, "bread");
     expect(await other.getByText("milk").count()).toBe(0);
     const [, line = ""] = /`(\(t\) => .*?)`/.exec(section("The line that says so").text) ?? [];
     expect(await readFile(join(app(), "backend/schema.ts"), "utf8")).toContain(line);
