@@ -7,7 +7,7 @@ import type { Api } from "../define/api.ts";
 import { type JsonSchema, jsonSchemaOf, takesNothing } from "../define/json-schema.ts";
 import type { ProcedureDefinition } from "../define/procedure.ts";
 import { type CallSchemas, crudSchemas } from "./crud.ts";
-import { answers, anyone, errors, json, type Part, security } from "./parts.ts";
+import { answers, anyone, errors, json, type Part, security, text } from "./parts.ts";
 import type { Schemas } from "./schemas.ts";
 
 /** Everything that a call may end with, beside its answer. */
@@ -28,6 +28,15 @@ export function callPaths(api: Api["~svc"], schemas: Schemas): Record<string, Pa
   // Last: who reads this wants the procedures themselves.
   return { ...paths, "/api/query": anyCall("query", open), "/api/mutation": anyCall("mutation", open) };
 }
+
+/** How far the caller has seen, where standbys answer queries (docs/adr/0012-standbys-answer-those-who-say-what-they-have-seen.md). */
+const position: Part = {
+  name: "svc-position",
+  in: "header",
+  schema: text(),
+  description: "Where standbys answer: the position of the caller's last answer, `new` at first.",
+};
+const positionSaid: Part = { "svc-position": { description: "Where standbys answer.", schema: text() } };
 
 function declared({ name, input, output }: ProcedureDefinition, schemas: Schemas): CallSchemas {
   const args = input && jsonSchemaOf(input, "input");
@@ -55,12 +64,13 @@ function operation(
     tags: [name.includes(".") ? name.slice(0, name.indexOf(".")) : "procedures"],
     ...(summary && { summary }),
     security: security(anonymous),
+    parameters: [position],
     requestBody: {
       required: true,
       content: isUpload ? { "multipart/form-data": { schema: multipartSchema(body) } } : json(body),
     },
     responses: {
-      200: answers("What the procedure returns.", json(answerSchema(result, kind === "query"))),
+      200: answers("What the procedure returns.", json(answerSchema(result, kind === "query")), positionSaid),
       ...callErrors(),
     },
   };
@@ -128,6 +138,7 @@ function anyCall(kind: "query" | "mutation", open: readonly ProcedureDefinition[
       tags: ["calls by name"],
       summary: `Call any ${kind} by its name`,
       security: anyone,
+      parameters: [position],
       requestBody: {
         required: true,
         content: {
@@ -136,7 +147,7 @@ function anyCall(kind: "query" | "mutation", open: readonly ProcedureDefinition[
         },
       },
       responses: {
-        200: answers("What the procedure returns.", json(answerSchema({}, kind === "query"))),
+        200: answers("What the procedure returns.", json(answerSchema({}, kind === "query")), positionSaid),
         ...callErrors(),
       },
     },
