@@ -57,7 +57,9 @@ beforeAll(async () => {
 
 const callers = () => fc.constantFrom(null, ...users);
 
-test("any page of any table, for any caller, holds the rows of the generated list, in its order, and its total", async () => {
+test("any page of any table, for any caller, holds the rows of the generated list, in its order, and its total", {
+  timeout: 3_600_000,
+}, async () => {
   const page = fc.record({
     name: fc.constantFrom(...names),
     caller: callers(),
@@ -93,7 +95,7 @@ test("any page of any table, for any caller, holds the rows of the generated lis
   );
 });
 
-test("conditions and orders are the filters and orders of the list", async () => {
+test("conditions and orders are the filters and orders of the list", { timeout: 3_600_000 }, async () => {
   const asked = fc.record({
     caller: callers(),
     published: fc.boolean(),
