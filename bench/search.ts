@@ -4,7 +4,7 @@
  * `search/passages.ts` makes the passages, `sql/search/search_hybrid.sql` answers.
  *
  * Run: `npm run bench -- search [--chunks 1000000] [--rounds 60]`. (Default: 20,000 passages, 36 rounds for each band.)
- * A million takes about half an hour to be indexed on two cores, and 6 GB until the database is dropped again.
+ * A million takes an hour or more on two cores, most of it HNSW, and some 6 GB until the database is dropped again.
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
