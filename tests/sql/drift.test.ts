@@ -95,10 +95,23 @@ const planted: [sql: string, ...told: string[]][] = [
   ["alter role svc_request inherit", "differs role svc_request itself"],
 ];
 
+/** Roles belong to the server: a test file that migrates at this moment writes them too, and one of the two fails. */
+async function plant(): Promise<void> {
+  for (;;) {
+    await admin.query("begin");
+    try {
+      for (const [sql] of planted) await admin.query(sql.replace("{database}", db.name));
+      return;
+    } catch (error) {
+      await admin.query("rollback");
+      if (!/tuple concurrently updated/.test(String(error))) throw error;
+    }
+  }
+}
+
 test("every change by hand is told, and nothing else", async () => {
-  await admin.query("begin");
+  await plant();
   try {
-    for (const [sql] of planted) await admin.query(sql.replace("{database}", db.name));
     const differences = compareFacts(expected, await readFacts(admin));
     const told = differences.map(({ state, object, kind, part }) => [state, object, kind, part].join(" ").trim());
     expect(told.toSorted()).toEqual(planted.flatMap(([, ...names]) => names).toSorted());
