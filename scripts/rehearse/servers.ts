@@ -4,7 +4,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type pg from "pg";
 import { readPostmaster } from "../../src/postgres/cluster/postmaster.ts";
 import { type Cluster, openCluster, provision } from "../../src/postgres/cluster.ts";
@@ -74,7 +74,7 @@ export async function startServers(directory: string): Promise<Servers> {
     async stop() {
       await standby.stop();
       await primary.stop();
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(dirname(folder), { recursive: true, force: true }); // made for this directory alone
     },
   };
 }

@@ -1,8 +1,8 @@
 // If this file fails, svc cannot be set up or does not work where nobody is a superuser, as with the managed hosts. It needs a
 // server of its own, whose logins nobody has made yet, and runs with `npm run chaos`.
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -32,13 +32,14 @@ let urls: Record<"request" | "auth" | "system" | "admin" | "replication", string
 const startWorker = workers({ get urls() { return urls; } } as unknown as Database, api); // biome-ignore format: one line
 
 describe.skipIf(!process.env.CHAOS_ROUNDS)("a host whose administrator is no superuser", () => {
+  let directory: string;
   let cluster: Cluster;
   let superuser: pg.Client;
   let manager: pg.Client;
   let target: Parameters<typeof migrate>[0];
 
   beforeAll(async () => {
-    const directory = await mkdtemp(join(tmpdir(), "svc-managed-"));
+    directory = await mkdtemp(join(tmpdir(), "svc-managed-"));
     cluster = await openCluster({ directory, name: "managed", env: {}, settings: { fsync: "off" } });
     superuser = new pg.Client({ connectionString: cluster.urls.admin });
     await superuser.connect();
@@ -65,6 +66,8 @@ describe.skipIf(!process.env.CHAOS_ROUNDS)("a host whose administrator is no sup
   afterAll(async () => {
     await Promise.all([superuser?.end(), manager?.end()]);
     await cluster?.stop();
+    if (cluster?.directory) await rm(dirname(cluster.directory), { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   });
 
   test("migrates, and again without a change", { timeout: 120_000 }, async () => {
