@@ -73,6 +73,8 @@ async function show(request: IncomingMessage, response: ServerResponse, { settin
 function engineLoader(options: GraphqlOptions): () => Promise<{ engine: Engine }> {
   let loading: Promise<{ engine: Engine }> | undefined;
   return () => {
+    // PostGraphile's checks of its plugins, which it would otherwise print advice about, are for their authors.
+    process.env.GRAPHILE_ENV ??= "production";
     loading ??= import("./engine.ts")
       .then(async ({ createEngine }) => ({ engine: await createEngine(options) }))
       .catch((cause) => {
