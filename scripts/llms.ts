@@ -26,7 +26,9 @@ export function llmsText(): string {
 /** Of the first paragraph below the title; links become their words. */
 function firstSentence(page: string): string {
   const paragraph = page.split(/\n\n+/).find((part) => !/^(#|\||!|```|- |\d\.|<)/.test(part)) ?? "";
-  const text = paragraph.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, "$1").replaceAll(/\s+|\*\*/g, (mark) => (mark === "**" ? "" : " "));
+  const text = paragraph
+    .replaceAll(/\[([^\]]+)\]\([^)]*\)/g, "$1")
+    .replaceAll(/\s+|\*\*/g, (mark) => (mark === "**" ? "" : " "));
   return /^.*?[.:](?= [A-Z`]|$)/.exec(text)?.[0].replace(/:$/, ".") ?? text;
 }
 

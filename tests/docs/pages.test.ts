@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { llmsText } from "../../scripts/llms.ts";
 import { root } from "../support/global-setup.ts";
 
 const docs = join(root, "docs");
@@ -49,4 +50,8 @@ test("the map in README.md has every folder of the repository, and no other", ()
   const parents = ["src", "client", "examples"];
   const there = [...folders(".").filter((name) => !parents.includes(name)), ...parents.flatMap(folders)];
   expect(named.toSorted()).toEqual(there.toSorted());
+});
+
+test("llms.txt is what the pages say: run `node scripts/llms.ts`", () => {
+  expect(readFileSync(join(root, "llms.txt"), "utf8")).toBe(llmsText());
 });
