@@ -15,8 +15,6 @@ setting statement_timeout: 60s
 
 -- role svc_replicator: login replication
 
--- role svc_report_5b86b0f0: nologin
-
 -- role svc_request: login noinherit
 member of svc_anonymous
 member of svc_authenticated

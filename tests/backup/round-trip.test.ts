@@ -21,8 +21,8 @@ const svc = service(db, api, { storage: { driver: "disk", dir } });
 const backups = backupsFolder();
 const folder = join(backups, "first");
 const files = join(backups, "bytes");
-/** Of the application, beside svc's own. */
-const role = `svc_report_${randomBytes(4).toString("hex")}`;
+/** Of the application. Not with svc's prefix: tests of the platform's own roles run beside this one. */
+const role = `report_${randomBytes(4).toString("hex")}`;
 let app: string;
 let ann: User;
 let id: string;
