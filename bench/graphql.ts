@@ -32,7 +32,7 @@ const cases = [
 ];
 
 export async function run(): Promise<void> {
-  const setting = await createSetting({ GRAPHILE_ENV: "production" });
+  const setting = await createSetting();
   const peer = join(import.meta.dirname, "peers/postgraphile.ts");
   const postgraphile = await contestant([peer, setting.cluster.urls.request], { NODE_ENV: "production" });
   try {

@@ -31,8 +31,7 @@ export interface Setting {
   close(): Promise<void>;
 }
 
-/** @param env of the service, beside this process's own */
-export async function createSetting(env: Record<string, string> = {}): Promise<Setting> {
+export async function createSetting(): Promise<Setting> {
   const copy = join(app, ".svc/lists");
   const directory = join(copy, ".svc");
   const clean = () => {
@@ -46,7 +45,7 @@ export async function createSetting(env: Record<string, string> = {}): Promise<S
   }
 
   const cluster = await openCluster({ directory, report: console.info });
-  const svc = await contestant([svcCommand, "start", "--cwd", copy], { PORT: "0", ...env });
+  const svc = await contestant([svcCommand, "start", "--cwd", copy], { PORT: "0" });
   const admin = new pg.Client({ connectionString: cluster.urls.admin });
   await admin.connect();
   return {
