@@ -1,7 +1,8 @@
 /**
  * The privileges that the declared policies need, and the statements from one set of privileges to another. A policy
  * says which rows; a grant lets PostgreSQL ask it at all. Ids, owners and creation times are never written by an update,
- * so the column lists leave them out: generated CRUD (`crud-sql.ts`) writes no others.
+ * so its column list leaves them out: generated CRUD (`crud-sql.ts`) writes no others. An insert may name every column:
+ * Drizzle's does, with DEFAULT for those that it was not given, and PostgreSQL wants the privilege for these too.
  */
 import type { PgTable } from "drizzle-orm/pg-core";
 import { describeColumns } from "../define/columns.ts";
@@ -30,7 +31,7 @@ export function tableGrants(declared: PgTable, table: Table): Record<string, Pri
   const writable = described.filter((column) => !column.managed);
   const names = (columns: typeof described) => (columns.length > 0 ? columns : named("id")).map(({ name }) => name);
   const columns = {
-    insert: names([...named("userId"), ...writable]),
+    insert: described.map(({ name }) => name),
     update: names([...writable, ...named("updatedAt")]),
   };
 

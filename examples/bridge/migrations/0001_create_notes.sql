@@ -25,6 +25,6 @@ create policy delete_owner on public.notes for delete to svc_authenticated
 
 -- Grants come last: half applied must mean denied. Policies decide about rows, these let them be asked.
 grant select, delete on public.notes to svc_authenticated;
-grant insert (user_id, text) on public.notes to svc_authenticated;
+grant insert (id, user_id, text, created_at) on public.notes to svc_authenticated;
 grant update (text) on public.notes to svc_authenticated;
 grant usage on sequence public.notes_id_seq to svc_authenticated;
