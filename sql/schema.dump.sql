@@ -70,16 +70,13 @@ grant select, usage to svc_system on sequences
 grant delete, insert, select, update to svc_system on tables
 grant usage to svc_system on types
 
--- PostgreSQL's own pg_logical_emit_message(boolean,text,bytea)
+-- PostgreSQL's own pg_logical_emit_message
 callers: svc_owner
 
--- PostgreSQL's own pg_logical_emit_message(boolean,text,text)
+-- PostgreSQL's own pg_notify
 callers: svc_owner
 
--- PostgreSQL's own pg_notify(text,text)
-callers: svc_owner
-
--- PostgreSQL's own set_config(text,text,boolean)
+-- PostgreSQL's own set_config
 callers: svc_request
 
 -- sequence svc.ai_ledger_id_seq: owner svc_owner
@@ -3855,15 +3852,19 @@ begin
     return query select format('queue at revision %s', max(m.id)) from graphile_worker.migrations m;
   end if;
   return query
-    with fact as (
-      select f.*, row_number() over (partition by f.object order by array_position(
-               '{itself,range,definition,column,constraint,index,trigger,statistics,policy,member of,setting,grant,execute,usage,comment}',
-               f.kind), f.place, f.part) as n
+    with described as (
+      -- How many arguments PostgreSQL's own functions take differs between its versions.
+      select distinct regexp_replace(f.object, '^(PostgreSQL''s own \w+)\(.*', '\1') as object, f.kind, f.part, f.definition, f.place
         from svc_private.list_facts() f
        where f.kind not in ('query', 'version')
          and (f.object ~ '^(role|database|publication|default privileges|PostgreSQL)'
               or f.object ~ '^\S+ (svc|svc_private|svc_crud|auth|graphile_worker|extensions|public)$'
               or f.object ~ '^(materialized )?\S+ (svc|svc_private|auth)\.')
+    ), fact as (
+      select f.*, row_number() over (partition by f.object order by array_position(
+               '{itself,range,definition,column,constraint,index,trigger,statistics,policy,member of,setting,grant,execute,usage,comment}',
+               f.kind), f.place, f.part) as n
+        from described f
     )
     select line
       from fact f
@@ -5531,7 +5532,7 @@ AS $function$
     - 1)::smallint
 $function$
 execute: svc_system
-comment: The class of a posting: 0 to 255.
+comment: The class of a posting: 0 to 255. lint:allow function_without_search_path: inlined, which a setting prevents; calls built-in functions alone.
 
 -- function svc_private.search_columns(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_columns(target integer)
@@ -5661,7 +5662,7 @@ AS $function$
   select pg_catalog.hashtextextended(term, group_id) & (-1::bigint << 24) | (fields << 8) | class
 $function$
 execute: svc_system
-comment: The key of a posting in the index over documents.
+comment: The key of a posting in the index over documents. lint:allow function_without_search_path: inlined, which a setting prevents; calls built-in functions alone.
 
 -- function svc_private.search_pair(bigint[],bigint[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_pair(one bigint[], other bigint[])
@@ -5672,7 +5673,7 @@ AS $function$
   select format('d.keys && %L::bigint[] and d.keys && %L::bigint[]', one, other)
 $function$
 execute: svc_system
-comment: Documents that are in both of two lists, as SQL.
+comment: Documents that are in both of two lists, as SQL. lint:allow function_without_search_path: inlined, which a setting prevents; calls built-in functions alone.
 
 -- function svc_private.search_reach(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_reach(class integer)
@@ -5685,7 +5686,7 @@ AS $function$
          (select '{0,2,3,4,6,8,11,16,23,32,45,64,91,128,181,256,362,512,724,1024,1448,2048,2896,4096,5793,8192,11585,16384,32768,65536,131072,262144,1000000000}'::integer[] as bounds) as l
 $function$
 execute: svc_system
-comment: The smallest and the greatest frequency of a class, its shortest length, and a length that it does not reach.
+comment: The smallest and the greatest frequency of a class, its shortest length, and a length that it does not reach. lint:allow function_without_search_path: inlined, which a setting prevents; calls built-in functions alone.
 
 -- function svc_private.search_tail(integer[],double precision[],bigint[],double precision,double precision): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_tail(term_of integer[], addends double precision[], counts bigint[], documents double precision, step double precision)

@@ -16,15 +16,19 @@ begin
     return query select format('queue at revision %s', max(m.id)) from graphile_worker.migrations m;
   end if;
   return query
-    with fact as (
-      select f.*, row_number() over (partition by f.object order by array_position(
-               '{itself,range,definition,column,constraint,index,trigger,statistics,policy,member of,setting,grant,execute,usage,comment}',
-               f.kind), f.place, f.part) as n
+    with described as (
+      -- How many arguments PostgreSQL's own functions take differs between its versions.
+      select distinct regexp_replace(f.object, '^(PostgreSQL''s own \w+)\(.*', '\1') as object, f.kind, f.part, f.definition, f.place
         from svc_private.list_facts() f
        where f.kind not in ('query', 'version')
          and (f.object ~ '^(role|database|publication|default privileges|PostgreSQL)'
               or f.object ~ '^\S+ (svc|svc_private|svc_crud|auth|graphile_worker|extensions|public)$'
               or f.object ~ '^(materialized )?\S+ (svc|svc_private|auth)\.')
+    ), fact as (
+      select f.*, row_number() over (partition by f.object order by array_position(
+               '{itself,range,definition,column,constraint,index,trigger,statistics,policy,member of,setting,grant,execute,usage,comment}',
+               f.kind), f.place, f.part) as n
+        from described f
     )
     select line
       from fact f

@@ -6,6 +6,7 @@
 import type { Logger } from "pino";
 import type { AuthDefinition, AuthMail } from "../define/auth.ts";
 import { SvcError } from "../errors/svc-error.ts";
+import { AsItIs } from "../service/redact.ts";
 
 export type MailKind = "verification" | "password reset";
 
@@ -99,10 +100,10 @@ export class Mails {
     return this.#given(kind) ?? (this.#options.production ? undefined : this.#printer(kind));
   }
 
-  /** On one's own machine the link is the point. */
+  /** On one's own machine the link is the point, token and all. */
   #printer(kind: MailKind): Mailer {
     return ({ email, url }) =>
-      this.#options.log.info({ mail: kind, email, url }, "no mailer is set up; this is the mail");
+      this.#options.log.info({ mail: kind, email, url: new AsItIs(url) }, "no mailer is set up; this is the mail");
   }
 }
 

@@ -7,6 +7,14 @@ import { mask } from "./mask.ts";
 
 export const censor = "[redacted]";
 
+/** A text that is logged as it is, whatever it looks like: what has a secret in it on purpose. */
+export class AsItIs {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 /** Part of a name, in any case: newPassword, set-cookie, X-Api-Key. */
 const secretName = /passw|passphrase|secret|token|authorization|cookie|credential|jwt|api[-_]?key|private[-_]?key/i;
 
@@ -27,6 +35,7 @@ export function redact(value: unknown): unknown {
     if (typeof value === "string") return mask(value);
     if (typeof value !== "object" || value === null) return value;
     if (value instanceof Date) return value;
+    if (value instanceof AsItIs) return value.text;
     if (value instanceof Error) return describeError(value);
     if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
     if (depth >= maxDepth || --left < 0) return "[too much]";

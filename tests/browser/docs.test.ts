@@ -54,7 +54,7 @@ if (!chromiumPath) {
 
     await ask(page, "How many characters does a password have?");
     await docs
-      .getByText(/a password/i)
+      .getByText(/password/i)
       .first()
       .waitFor();
     // A question states nothing: passages, best first, and no verdict.

@@ -138,14 +138,17 @@ describe("on the generated tables", () => {
     expect((await mutate("guestbook.remove", { id })).status).toBe(200);
   });
 
-  test("nobody writes an id, an owner or a time of creation, even past the generated functions", async () => {
+  test("nobody changes an id or an owner, or makes rows of others, even past the generated functions", async () => {
     const client = await db.connect("request");
     const denied = "permission denied";
     await client.query("set role svc_authenticated");
     await expect(client.query("update tasks set user_id = 'bob'")).rejects.toThrow(denied);
     await expect(client.query("update tasks set id = 7")).rejects.toThrow(denied);
-    await expect(client.query("insert into tasks (id, user_id, title) values (1, 'a', 'b')")).rejects.toThrow(denied);
-    await expect(client.query("insert into tasks (user_id, created_at) values ('a', now())")).rejects.toThrow(denied);
+    // An insert may name every column, as that of Drizzle does; whose row it is the policy says.
+    const inserted = client.query(
+      "insert into tasks (id, user_id, title, created_at) values (default, 'a', 'b', default)",
+    );
+    await expect(inserted).rejects.toThrow("row-level security");
   });
 
   test("the additional user field is there, with its default", async () => {

@@ -102,7 +102,8 @@ describe("the packages", () => {
   test.each(["core", "client", "react", "testing"])(
     "@svc/%s is as npm and its tools expect a package",
     async (name) => {
-      const output = await run("npx", ["--yes", "publint@0.3", join(packages(), name), "--strict"], folder);
+      const command = ["--yes", "publint@0.3", join(packages(), name), "--strict"];
+      const output = await run("npx", command, folder, { ...env, NO_COLOR: "1" });
       // That the starter has a test is what it thinks strange.
       const strange = output.split("\n").filter((line) => /^\d+\. /.test(line) && !line.includes(startersTest));
       expect(strange).toEqual([]);
