@@ -181,7 +181,10 @@ describe("a request", () => {
   });
 });
 
-test("of twenty who bring one link at the same moment one succeeds, and only that one hashes; 500 times", async () => {
+// `npm run chaos` takes five hundred.
+const links = process.env.CHAOS_ROUNDS ? 500 : 100;
+
+test("of twenty who bring one link at the same moment one succeeds, and only that one hashes", async () => {
   let hashed = 0;
   const counting = await startAuthServer(db, {
     definition: {
@@ -199,7 +202,7 @@ test("of twenty who bring one link at the same moment one succeeds, and only tha
       }),
     },
   });
-  const people = Array.from({ length: 500 }, (_, n) => `person-${n}@example.com`);
+  const people = Array.from({ length: links }, (_, n) => `person-${n}@example.com`);
   await db.sql(
     `insert into auth."user" (id, name, email) select md5(email), 'Somebody', email from unnest($1::text[]) email`,
     [people],
@@ -221,9 +224,9 @@ test("of twenty who bring one link at the same moment one succeeds, and only tha
     const [account] = await db.sql("select password from auth.account where user_id = md5($1)", [people[n]]);
     expect(account?.password).toMatch(new RegExp(`:horse of ${winner} and ${n}$`));
   }
-  expect(hashed).toBe(500);
+  expect(hashed).toBe(links);
   await counting.close();
-}, 240_000); // five hundred real hashes
+}, 240_000);
 
 test("no password, token, link or address of all that is in a log line", () => {
   const secrets = [ann.password, another, "a changed horse", "a third horse"];
