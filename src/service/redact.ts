@@ -2,18 +2,11 @@
  * Takes secrets out of what the application logs, by the names they stand under, at any depth, and where the name says
  * nothing by their shape (`mask.ts`).
  */
+import { AsItIs } from "../telemetry/as-it-is.ts";
 import { describeError } from "./describe-error.ts";
 import { mask } from "./mask.ts";
 
 export const censor = "[redacted]";
-
-/** A text that is logged as it is, whatever it looks like: what has a secret in it on purpose. */
-export class AsItIs {
-  readonly text: string;
-  constructor(text: string) {
-    this.text = text;
-  }
-}
 
 /** Part of a name, in any case: newPassword, set-cookie, X-Api-Key. */
 const secretName = /passw|passphrase|secret|token|authorization|cookie|credential|jwt|api[-_]?key|private[-_]?key/i;

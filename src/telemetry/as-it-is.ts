@@ -1,0 +1,7 @@
+/** A text that is logged as it is, whatever it looks like: what has a secret in it on purpose. */
+export class AsItIs {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
