@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
-const limits = { testTimeout: 30_000, hookTimeout: 60_000 };
+// What is waited for comes, also on a busy machine: `expect.poll` would give up after a second.
+const limits = { testTimeout: 30_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000, interval: 20 } } };
 const installed = (path: string) => join(import.meta.dirname, path);
 
 export default defineConfig({

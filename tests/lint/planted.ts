@@ -53,8 +53,9 @@ export const planted: Planted[] = [
   },
   {
     rule: "bypassing_role",
-    plant: "create role lint_above bypassrls; grant lint_above to svc_authenticated",
-    undo: "drop role lint_above",
+    // A role is the whole server's: other test files that look at roles never see it.
+    plant: "begin; create role lint_above bypassrls; grant lint_above to svc_authenticated",
+    undo: "rollback",
   },
   {
     rule: "definer_function_exposed_to_anyone",

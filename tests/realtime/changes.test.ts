@@ -130,7 +130,9 @@ describe("a transaction", () => {
 describe("a lost connection", () => {
   test("is made anew, and what came after is told", async () => {
     const before = lives;
-    await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'walsender'");
+    await admin.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'walsender' and datname = current_database()",
+    );
     await expect.poll(() => lives, { timeout: 20_000 }).toBe(before + 1);
     await admin.query(note("ann", "seven"));
     expect((await told()).flat()).toContain("list:notes:ann");
