@@ -9,6 +9,7 @@ import { dirname, join, relative, sep } from "node:path";
 import { defineCommand } from "citty";
 import type { EffectiveConfig } from "../define/config.ts";
 import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
+import { nextSignal } from "./signal.ts";
 
 export const dev = defineCommand({
   meta: { name: "dev", description: "Serve, and follow every change." },
@@ -52,10 +53,7 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
       schedule();
     },
   );
-  await new Promise((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, resolve);
-    beside?.once("exit", resolve);
-  });
+  await Promise.race([nextSignal(), new Promise((resolve) => beside?.once("exit", resolve))]);
   stopWatching();
   if (beside?.pid && beside.exitCode === null) process.kill(-beside.pid);
   await turns;

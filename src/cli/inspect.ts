@@ -8,6 +8,7 @@ import pg from "pg";
 import type { EffectiveConfig } from "../define/config.ts";
 import { DefinitionError } from "../define/definition-error.ts";
 import { openDatabase, readConfig } from "./command.ts";
+import { stopSignals } from "./signal.ts";
 
 export const limitArgument = {
   limit: { type: "string", description: "Rows at most. (Default: 50)", default: "50" },
@@ -69,7 +70,7 @@ export interface Followed {
 export async function follow(look: () => Promise<Followed[]>, gone?: (id: string) => string): Promise<void> {
   const known = new Map<string, string>();
   const stop = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+  for (const signal of stopSignals) process.once(signal, () => stop.abort());
   for (let first = true; !stop.signal.aborted; first = false) {
     const rows = await look();
     for (const { id, state, line } of rows.toReversed()) {

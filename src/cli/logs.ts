@@ -13,6 +13,7 @@ import { milliseconds } from "../workflows/duration.ts";
 import { run } from "./command.ts";
 import { oneOf } from "./inspect.ts";
 import { type Filter, follow, linesOf, parseLine, wanted } from "./log-lines.ts";
+import { stopSignals } from "./signal.ts";
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 
@@ -67,7 +68,7 @@ async function source(file: string | undefined, following: boolean): Promise<Asy
   if (!(await stat(file).catch(() => null))?.isFile()) throw new DefinitionError(`There is no file ${file}.`);
   if (!following) return linesOf(createReadStream(file));
   const stop = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+  for (const signal of stopSignals) process.once(signal, () => stop.abort());
   return follow(file, stop.signal);
 }
 

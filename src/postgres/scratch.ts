@@ -32,7 +32,7 @@ export async function withScratchDatabase<T>(adminUrl: string, work: (url: strin
   }
 }
 
-const signals = ["SIGINT", "SIGTERM"] as const;
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 function explainRefusal(error: unknown): never {
   if ((error as pg.DatabaseError).code !== "42501") throw error;

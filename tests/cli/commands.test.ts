@@ -3,7 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type Command, svc as start } from "../support/cli.ts";
+import { type Command, inTerminal, svc as start } from "../support/cli.ts";
 import { Collector } from "../support/collector.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
@@ -99,6 +99,20 @@ describe("svc", () => {
     const span = collector.spans.find(({ name }) => name === "GET /api/hello/:name");
     collector.close();
     expect(command.output()).toContain(`"trace_id":"${span?.traceId}"`);
+  });
+
+  test.runIf(process.platform === "linux")("start ends in order when its terminal is closed", async () => {
+    const collector = new Collector();
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: await collector.listen(), OTEL_BSP_SCHEDULE_DELAY: "600000" };
+    const command = inTerminal(db, folder, ["start"], env);
+    running.push(command.child);
+    const url = await ready(command);
+    expect(await hello(url)).toEqual({ hello: "you" });
+    // The terminal is gone with what held it: nobody reads what is printed from here on.
+    command.child.kill("SIGKILL");
+    await collector.find(({ name }) => name === "GET /api/hello/:name"); // sent at the end only
+    collector.close();
+    await expect.poll(() => fetch(url).catch(() => "ended")).toBe("ended");
   });
 
   test("start refuses generated SQL of another definition, and --allow-drift serves it", async () => {

@@ -7,6 +7,7 @@ import { BackupError } from "../../backup/error.ts";
 import { megabytes, takeBackup } from "../../backup/take.ts";
 import { createDriver } from "../../storage/storage.ts";
 import { cwdArgument, openDatabase, readConfig, run, say } from "../command.ts";
+import { stopSignals } from "../signal.ts";
 import { version } from "../version.ts";
 
 export const dbBackup = defineCommand({
@@ -23,7 +24,7 @@ export const dbBackup = defineCommand({
       const config = await readConfig(args.cwd);
       const cluster = await openDatabase(config);
       const stop = new AbortController();
-      for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      for (const signal of stopSignals) {
         process.once(signal, () => stop.abort(new BackupError("Interrupted. There is no backup.")));
       }
       try {
