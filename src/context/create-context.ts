@@ -27,6 +27,8 @@ export interface ContextServices {
   isPublicQuery: IsPublic;
   /** Of queries, whether data may be sent to all who watch them. */
   takesData: IsPublic;
+  /** Of all queries: what ctx.realtime may speak of. */
+  queryNames: readonly string[];
   internals: InternalNames;
   /** By the names of their exports. */
   searchTables: ReadonlyMap<string, SearchTable>;

@@ -3,15 +3,21 @@
  * handler need not wait for it, and is lost with everything else when the call fails.
  * Next hop: `sql/realtime/emit_message.sql`.
  */
+import { byNearness } from "../define/nearest.ts";
 import { SvcError } from "../errors/svc-error.ts";
+import { encodeParts } from "../http/wire.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 
-/** The `realtime` of a context. Keys are `tasks.openCount`, or with arguments `tasks.get::{"id":7}`. */
+/**
+ * The `realtime` of a context. Keys are `tasks.openCount`, or with arguments `tasks.get::{"id":7}`; whatever else a key
+ * names is an INTERNAL error.
+ */
 export interface ContextRealtime {
   /** Subscribers ask again, each under their own identity. @throws SvcError QUERY_WROTE in a query */
   invalidate(queryKey: string, args?: object): void;
   /**
-   * Runs a query that anyone may call and sends everybody its result; of another query subscribers ask again.
+   * Runs a query that anyone may call and sends everybody its result; of another query subscribers ask again, as do those
+   * who watch it with other arguments when none are given.
    *
    * @throws SvcError QUERY_WROTE in a query
    */
@@ -33,6 +39,7 @@ export type IsPublic = (name: string) => boolean;
 interface Queries {
   isPublicQuery: IsPublic;
   takesData: IsPublic;
+  queryNames: readonly string[];
 }
 
 /** Collects what a call has to say. */
@@ -47,24 +54,25 @@ export class CallRealtime implements ContextRealtime {
   }
 
   invalidate(queryKey: string, args?: object): void {
-    this.#say({ invalidate: keyOf(queryKey, args) });
+    this.#say({ invalidate: this.#keyOf("invalidate", queryKey, args) });
   }
 
   refresh(queryKey: string, args?: object): void {
-    const key = keyOf(queryKey, args);
+    const key = this.#keyOf("refresh", queryKey, args);
     this.#say(this.#queries.isPublicQuery(nameOf(key)) ? { refresh: key } : { invalidate: key });
   }
 
   emit(queryKey: string, data: unknown): void {
-    if (!this.#queries.takesData(nameOf(queryKey))) {
-      throw new SvcError("INTERNAL", undefined, {
-        cause: new Error(
-          `ctx.realtime.emit: "${queryKey}" is no query that anyone may call. Its subscribers would all see the data: ` +
-            "use invalidate, and each asks for what they may see.",
-        ),
-      });
+    const key = this.#keyOf("emit", queryKey);
+    if (!this.#queries.takesData(nameOf(key))) {
+      throw mistake(
+        `emit: "${key}" is no query that anyone may call. Its subscribers would all see the data: ` +
+          "use invalidate, and each asks for what they may see.",
+      );
     }
-    this.#say({ emit: queryKey, data });
+    const { json, meta } = encodeParts(data);
+    // What JSON lacks goes as an answer would: a Date is one for whoever watches, too.
+    this.#say(meta.length > 0 ? { emit: key, result: { json, meta } } : { emit: key, data: json });
   }
 
   /** Sends what was said, unless everything has been undone. Called once, just before COMMIT. */
@@ -73,6 +81,17 @@ export class CallRealtime implements ContextRealtime {
     for (const message of this.#messages.splice(0)) {
       await transaction.query({ name: "svc_emit_message", text: "select svc.emit_message($1)" }, [message]);
     }
+  }
+
+  /** Nobody can watch what is no query: a mistyped name would be lost in silence. */
+  #keyOf(call: string, queryKey: string, args?: object): string {
+    const key = keyOf(String(queryKey), args);
+    const { queryNames } = this.#queries;
+    if (queryNames.includes(nameOf(key))) return key;
+    const near = byNearness(nameOf(key), queryNames).slice(0, 3);
+    const advice =
+      near.length > 0 ? `Did you mean ${near.map((one) => `"${one}"`).join(", ")}?` : "There is none at all.";
+    throw mistake(`${call}: "${nameOf(key)}" is no query that is registered in defineApi. ${advice}`);
   }
 
   #say(message: object): void {
@@ -87,13 +106,25 @@ export class CallRealtime implements ContextRealtime {
 
 const nameOf = (key: string) => key.split("::", 1)[0] ?? key;
 
-/** As clients make it (client/sdk/src/key.ts): members sorted, and nothing where there are no arguments. */
-export function keyOf(queryKey: string, args: object | undefined): string {
-  if (args === undefined || Object.keys(args).length === 0) return queryKey;
-  return `${queryKey}::${JSON.stringify(args, sortMembers)}`;
+/**
+ * As clients make it (client/sdk/src/key.ts): members sorted, what JSON lacks encoded, nothing where there are no arguments.
+ */
+export function keyOf(queryKey: string, args: unknown): string {
+  const { json, meta } = encodeParts(args);
+  if (args === undefined || isEmpty(json)) return queryKey;
+  return `${queryKey}::${JSON.stringify(meta.length > 0 ? { json, meta: inOrder(meta) } : json, sortMembers)}`;
 }
+
+const isEmpty = (json: unknown) => typeof json === "object" && json !== null && Object.keys(json).length === 0;
+
+/** What is inside first, since it is restored first; else by text. */
+const inOrder = (meta: readonly (readonly unknown[])[]) =>
+  meta.toSorted((a, b) => b.length - a.length || (String(a) < String(b) ? -1 : 1));
 
 function sortMembers(_key: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
+
+/** The author's, not the caller's: the caller learns nothing of it. */
+const mistake = (text: string) => new SvcError("INTERNAL", undefined, { cause: new Error(`ctx.realtime.${text}`) });

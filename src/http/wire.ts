@@ -68,6 +68,13 @@ export function encodeResult(result: unknown): string {
   return JSON.stringify(meta.length > 0 ? { json, meta } : { json });
 }
 
+/** A value as JSON, and beside it what JSON lacks. @throws TypeError for a value that holds a file */
+export function encodeParts(value: unknown): { json: unknown; meta: readonly (readonly unknown[])[] } {
+  const [json, meta, , blobs] = serializer.serialize(value);
+  if (blobs.length > 0) throw new TypeError("A file cannot be sent here. Store it, and send its id.");
+  return { json, meta };
+}
+
 /** The same for a result that PostgreSQL already wrote as JSON. */
 export const encodeJsonText = (json: string) => `{"json":${json}}`;
 

@@ -102,12 +102,19 @@ export class Hub implements Omit<EventSink, "end"> {
         heard.set(subscriber, others ? new Set([...others, ...theirs]) : theirs);
       }
     }
+    // A result is of one set of arguments: whoever watches the query with others asks again.
+    for (const query of refresh) {
+      for (const [subscriber, theirs] of this.#topics.get(`key:${query}`) ?? []) {
+        const others = [...theirs].filter(({ key }) => key !== query);
+        if (others.length > 0) heard.set(subscriber, new Set([...(heard.get(subscriber) ?? []), ...others]));
+      }
+    }
     const made: Frames = new Map();
     for (const [subscriber, theirs] of heard) {
       for (const frame of invalidations(theirs, xid, made)) this.#send(subscriber, frame);
     }
     for (const [query, value] of data) {
-      this.#tell(query, JSON.stringify({ type: "query:updated", query, data: value, xid }));
+      this.#tell(query, JSON.stringify({ type: "query:updated", query, ...value, xid }));
     }
     for (const query of refresh) void this.#refresh(query, xid);
   }

@@ -13,8 +13,8 @@ export interface TransactionEvents {
   /** The transaction's 64-bit id, in decimal. */
   xid: string;
   topics: ReadonlySet<string>;
-  /** What ctx.realtime.emit sent, by key. */
-  data: ReadonlyMap<string, unknown>;
+  /** What ctx.realtime.emit sent, by key: plain JSON as `data`, else encoded as an answer. */
+  data: ReadonlyMap<string, { data?: unknown; result?: unknown }>;
   /** Keys of queries that ctx.realtime.refresh wants run again. */
   refresh: ReadonlySet<string>;
   /** The traceparent of the call that made it, when that was traced. */
@@ -48,7 +48,7 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
   }
   let xid = 0n;
   let topics = new Set<string>();
-  let data = new Map<string, unknown>();
+  let data = new Map<string, { data?: unknown; result?: unknown }>();
   let refresh = new Set<string>();
   let ended: Ended[] = [];
   let trace: string | undefined;
@@ -83,11 +83,11 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
       for (const relation of relations) for (const crud of cruds(relation)) topics.add(`all:${crud.prefix}`);
     },
     said(text) {
-      const { invalidate, refresh: key, emit, data: sent, workflow, user } = parse(text, log);
+      const { invalidate, refresh: key, emit, data: sent, result, workflow, user } = parse(text, log);
       if (typeof workflow === "string") topics.add(`run:${workflow}:${user}`).add(`runs:${user}`);
       if (typeof key === "string") refresh.add(key);
       if (typeof invalidate === "string") topics.add(`key:${invalidate}`);
-      if (typeof emit === "string") data.set(emit, sent);
+      if (typeof emit === "string") data.set(emit, result === undefined ? { data: sent } : { result });
     },
     traced(traceparent) {
       trace = traceparent;
@@ -117,6 +117,7 @@ interface Said {
   refresh?: unknown;
   emit?: unknown;
   data?: unknown;
+  result?: unknown;
   /** A run of this user's changed (sql/workflows/announce_run.sql). */
   workflow?: unknown;
   user?: unknown;

@@ -7,6 +7,7 @@ import { createAiServices } from "../ai/services.ts";
 import { requestDatabases, systemDatabase } from "../context/database.ts";
 import type { Runtime } from "../context/invoke.ts";
 import type { EffectiveConfig } from "../define/config.ts";
+import type { ProcedureKind } from "../define/procedure.ts";
 import { searchTables } from "../define/searchable.ts";
 import { SpareChild } from "../documents/spare.ts";
 import type { Pools } from "../postgres/pools.ts";
@@ -23,7 +24,9 @@ export function createRuntime(
   log: Logger,
 ): Runtime {
   const { procedures } = app.api["~svc"];
-  const internal = [...procedures.values()].filter(({ kind }) => kind === "internal").map(({ name }) => name);
+  const named = (kind: ProcedureKind) =>
+    [...procedures.values()].filter((procedure) => procedure.kind === kind).map(({ name }) => name);
+  const internal = named("internal");
   const known = new Set(internal);
   return {
     log,
@@ -38,6 +41,7 @@ export function createRuntime(
     systemDatabase: systemDatabase(pools.system, app.schema),
     isPublicQuery: (name) => isPublicQuery(procedures.get(name)),
     takesData: (name) => isPublicQuery(procedures.get(name)) || isGrantedList(name, app.api["~svc"].crud),
+    queryNames: named("query"),
     searchTables: searchTables(app.schema),
     workflows: app.api["~svc"].workflows,
     internals: { has: (name) => known.has(name), list: () => internal },

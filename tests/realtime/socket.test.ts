@@ -2,6 +2,8 @@
 import { once } from "node:events";
 import { connect as connectTcp } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { operationKey } from "../../client/sdk/src/key.ts";
 import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
 import { v } from "../../src/define/v.ts";
 import { connectionLimits } from "../../src/realtime/connection.ts";
@@ -17,6 +19,14 @@ const board = query
   .allowAnonymous()
   .handler(() => ({ count }));
 const secret = query.name("test.secret").handler(() => 1);
+const since = query
+  .name("test.since")
+  .allowAnonymous()
+  .input(z.object({ from: z.date(), id: z.bigint() }))
+  .handler(() => count);
+/** The same arguments in another order: one key. */
+const [from, id] = [new Date(0), 7n];
+const sinceKey = operationKey({ kind: "query", name: "test.since" }, { from, id });
 const tell = mutation
   .name("test.tell")
   .input(v.object({ how: v.string(), fail: v.optional(v.boolean()) }))
@@ -26,12 +36,16 @@ const tell = mutation
     if (input.how === "refresh") context.realtime.refresh("test.board");
     if (input.how === "refresh secret") context.realtime.refresh("test.secret");
     if (input.how === "emit") context.realtime.emit("test.board", { count: 99 });
+    if (input.how === "invalidate since") context.realtime.invalidate("test.since", { id, from });
+    if (input.how === "refresh since") context.realtime.refresh("test.since");
+    if (input.how === "emit since") context.realtime.emit(sinceKey, { at: from, id });
+    if (input.how === "misspelt") context.realtime.invalidate("test.bord");
     if (input.how === "emit secret") context.realtime.emit("test.secret", 2);
     if (input.fail) throw new Error("changed my mind");
   });
 const speakingQuery = query.name("test.speaking").handler(({ context }) => context.realtime.invalidate("test.board"));
 
-const running = service(db, apiWith({ procedures: { board, secret, tell, speakingQuery } }));
+const running = service(db, apiWith({ procedures: { board, secret, since, tell, speakingQuery } }));
 
 const open: Socket[] = [];
 afterEach(() => {
@@ -122,6 +136,31 @@ describe("ctx.realtime", () => {
     await visitor.wait({ type: "query:updated", query: "test.board", result: { json: { count } } });
     await running.mutate(ann, "test.tell", { how: "emit" });
     await visitor.wait({ type: "query:updated", query: "test.board", data: { count: 99 } });
+  });
+
+  test("arguments and data that JSON does not have reach those who watch with the same arguments", async () => {
+    const ann = await running.signUp("ann");
+    const visitor = await connect(null);
+    await visitor.subscribe(sinceKey);
+    await running.mutate(ann, "test.tell", { how: "invalidate since" });
+    await visitor.wait({ type: "invalidate", queries: [sinceKey] });
+    await running.mutate(ann, "test.tell", { how: "emit since" });
+    const result = { json: { at: from.toISOString(), id: "7" }, meta: expect.arrayContaining([[1, "at"]]) };
+    expect(await visitor.wait({ type: "query:updated", query: sinceKey })).toMatchObject({ result });
+  });
+
+  test("refresh makes those ask again who watch with arguments that it does not name", async () => {
+    const visitor = await connect(null);
+    await visitor.subscribe(sinceKey);
+    await running.mutate(await running.signUp("ann"), "test.tell", { how: "refresh since" });
+    await visitor.wait({ type: "invalidate", queries: [sinceKey] });
+  });
+
+  test("a name that is no query's is a mistake, and the log says which may have been meant", async () => {
+    const { status, body } = await running.mutate(await running.signUp("ann"), "test.tell", { how: "misspelt" });
+    expect([status, body.code]).toEqual([500, "INTERNAL"]);
+    const said = () => running.logged.find((line) => line.includes(body.requestId) && line.includes("test.bord"));
+    await expect.poll(said).toContain('Did you mean \\"test.board\\"');
   });
 
   test("a mutation that fails tells nothing", async () => {

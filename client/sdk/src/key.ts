@@ -6,8 +6,12 @@ import { encode } from "./wire.ts";
 export function operationKey(operation: Operation, args?: unknown): string {
   const { json, meta } = encode(args);
   if (json === undefined || isEmpty(json)) return operation.name;
-  return `${operation.name}::${stable(meta.length > 0 ? { json, meta } : json)}`;
+  return `${operation.name}::${stable(meta.length > 0 ? { json, meta: inOrder(meta) } : json)}`;
 }
+
+/** What is inside first, since it is restored first; else by text. As the service does (src/context/realtime.ts). */
+const inOrder = (meta: readonly (string | number)[][]) =>
+  [...meta].sort((a, b) => b.length - a.length || (String(a) < String(b) ? -1 : 1));
 
 const isEmpty = (json: unknown) => typeof json === "object" && json !== null && Object.keys(json).length === 0;
 
