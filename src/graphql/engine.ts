@@ -12,9 +12,10 @@ import { inTransaction, invokeWithin, type Runtime } from "../context/invoke.ts"
 import type { Api } from "../define/api.ts";
 import type { EffectiveConfig } from "../define/config.ts";
 import { SvcError } from "../errors/svc-error.ts";
-import type { CrudStatement } from "../postgres/statement.ts";
+import { isTransient } from "../postgres/errors.ts";
+import { type CrudStatement, maxRetries } from "../postgres/statement.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import { Documents } from "./documents.ts";
+import { Documents, type Found } from "./documents.ts";
 import { describeErrors, toGraphqlError } from "./errors.ts";
 import { exposedTables } from "./exposed.ts";
 import { costOf } from "./limits.ts";
@@ -45,6 +46,12 @@ export interface EngineOptions {
   settings: EffectiveConfig["graphql"];
 }
 
+/** One time that a request is carried out. */
+interface Attempt {
+  /** Whether what it fails with goes to the caller, and it is not carried out again. */
+  isOnly: boolean;
+}
+
 /** Reads the catalog and builds the schema. @throws whatever keeps it from being built */
 export async function createEngine(options: EngineOptions): Promise<Engine & { schema: GraphQLSchema }> {
   const { api, runtime, settings } = options;
@@ -58,15 +65,13 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
     },
   };
 
-  const engine: Engine = async ({ query, operationName, variables }, caller) => {
-    const { document, operation } = documents.find(query, operationName);
-    const cost = costOf(schema, document, operation, variables);
-    if (cost > settings.maxCost) throw documents.tooCostly(cost);
-
+  /** @param attempt told whether code of the application has run, which must not run twice */
+  const carryOut = async ({ document, operation }: Found, asked: GraphqlRequest, caller: Caller, attempt: Attempt) => {
+    const { operationName, variables } = asked;
     const access = operation.operation === "mutation" ? "write" : "read";
     let failure: unknown;
     let hasFailed = false;
-    const answer = await inTransaction(limited, caller, access, async (transaction, context) => {
+    const body = await inTransaction(limited, caller, access, async (transaction, context) => {
       const client = clientOf(transaction, limited.limits.statementTimeoutMs);
       const contextValue: RequestContext = {
         session: caller.session,
@@ -78,6 +83,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
           const procedure = api["~svc"].procedures.get(name);
           if (!procedure?.statement) throw new SvcError("NOT_FOUND");
           const generated = procedure as typeof procedure & { statement: CrudStatement };
+          if (generated.statement.before) attempt.isOnly = true;
           try {
             return JSON.parse(await invokeWithin(transaction, context, generated, input)).id;
           } catch (error) {
@@ -96,12 +102,29 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
         outputDataAsString: true,
       })) as ExecutionResult;
       const errors = result.errors?.map((error) => explained(error, transaction)) ?? [];
+      const transient = errors.find(({ originalError }) => isTransient(originalError));
+      if (transient && !attempt.isOnly) throw transient.originalError;
       failure = worst(errors);
       if (errors.length > 0) await transaction.rollback();
       // A request is one transaction: where a field of it failed, nothing has been written, and nothing says otherwise.
       return encode(errors.length > 0 && access === "write" ? null : result.data, errors, caller);
     });
-    return { status: 200, body: answer, ...(failure !== undefined && { failure }) };
+    return { status: 200, body, ...(failure !== undefined && { failure }) };
+  };
+
+  const engine: Engine = async (asked, caller) => {
+    const found = documents.find(asked.query, asked.operationName);
+    const cost = costOf(schema, found.document, found.operation, asked.variables);
+    if (cost > settings.maxCost) throw documents.tooCostly(cost);
+    for (let retries = 0; ; retries++) {
+      const attempt = { isOnly: retries === maxRetries };
+      try {
+        return await carryOut(found, asked, caller, attempt);
+      } catch (error) {
+        // One that failed at COMMIT comes here as well: nothing of it has happened.
+        if (attempt.isOnly || !isTransient(error)) throw error;
+      }
+    }
   };
   return Object.assign(engine, { schema });
 }

@@ -49,7 +49,7 @@ export function callText(name: string, argumentCount: number, withSnapshot = fal
 const texts = new Map<string, string>();
 
 /** Attempts after a deadlock or serialization failure. The statement is its own transaction, so nothing is repeated. */
-const maxRetries = 2;
+export const maxRetries = 2;
 
 /**
  * Calls a generated function as the given identity.

@@ -64,6 +64,45 @@ test("hooks run as they do by name, inside the request's transaction", async () 
   expect(change.data.updateHooked.body).toBe("edited");
 });
 
+/**
+ * Two requests, each of which holds a row that the other one wants next.
+ *
+ * @param middle a field of both, which waits for what the statement `held` locks until both are there
+ * @returns both answers' errors
+ */
+async function deadlock(middle: string, held: string): Promise<string[][]> {
+  const create = (alias: string) => `${alias}: createNote(input: { title: "${alias} of ${middle.length}" }) { id }`;
+  const { data } = await ask(ann, `mutation { ${create("a")} ${create("b")} }`);
+  const change = (alias: string) => `${alias}: updateNote(id: ${data[alias].id}, patch: { done: true }) { done }`;
+  const holder = await db.connect("admin");
+  await holder.query("begin");
+  await holder.query(held);
+  const answers = [
+    ask(ann, `mutation { ${change("a")} ${middle} ${change("b")} }`),
+    ask(ann, `mutation { ${change("b")} ${middle} ${change("a")} }`),
+  ];
+  await expect
+    .poll(() => db.sql("select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"))
+    .toHaveLength(2);
+  await holder.query("commit");
+  return (await Promise.all(answers)).map(({ errors }) => errors.map(({ extensions }) => extensions.code));
+}
+
+test("of two requests that wait for each other, the one that PostgreSQL ends is carried out again", async () => {
+  const { data } = await ask(ann, 'mutation { createNote(input: { title: "both" }) { id } }');
+  const { id } = data.createNote;
+  const held = `select from notes where id = ${id} for update`;
+  expect(await deadlock(`updateNote(id: ${id}, patch: { done: true }) { id }`, held)).toEqual([[], []]);
+});
+
+test("but not one in which a hook has run", async () => {
+  const { data } = await ask(ann, 'mutation { createHooked(input: { title: "both" }) { id } }');
+  const { id } = data.createHooked;
+  const held = `select from articles where id = '${id}' for update`;
+  const errors = await deadlock(`updateHooked(id: "${id}", patch: {}) { id }`, held);
+  expect(errors.map((codes) => codes.includes("CONFLICT")).sort()).toEqual([false, true]);
+});
+
 test("every kind of value is taken and given back", async () => {
   const input = {
     anInteger: -5,
