@@ -12,7 +12,7 @@ export const codegenCommand = defineCommand({
     run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
       const first = await writeAuthSchema(config); // the application may import it
-      const changed = [...first, ...(await codegen(config, await loadApp(config)))];
-      say(changed.length === 0 ? "Everything is up to date." : changed.map((file) => `wrote ${file}`).join("\n"));
+      const done = [...first.map((file) => `wrote ${file}`), ...(await codegen(config, await loadApp(config)))];
+      say(done.length === 0 ? "Everything is up to date." : done.join("\n"));
     }),
 });

@@ -18,7 +18,7 @@ export const prepareCommand = defineCommand({
       const config = await readConfig(cwd);
       for (const file of await writeAuthSchema(config)) say(`wrote ${file}`); // the application may import it
       const app = await loadApp(config);
-      for (const file of await codegen(config, app)) say(`wrote ${file}`);
+      for (const line of await codegen(config, app)) say(line);
       for (const file of await generateMigration(config, { renames: [], drops: [], careful: true })) {
         say(`wrote ${file}`);
       }

@@ -12,7 +12,7 @@ import { crudFile } from "./crud-sql.ts";
 import { realtimeFile } from "./realtime-sql.ts";
 import { searchFile } from "./search-sql.ts";
 
-/** @returns the files that changed, relative to the application */
+/** @returns what was done: "wrote FILE" or "removed FILE", relative to the application */
 export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<string[]> {
   const crudFolder = join(config.cwd, "sql", "crud");
   const { clientOutDir } = config.codegen;
@@ -23,19 +23,20 @@ export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<
     [join(config.rootDir, "generated", "ai.ts"), aiModule()],
     [join(clientOutDir, "api.ts"), clientApi(app.api, clientOutDir, join(config.rootDir, "index.ts"))],
   ]);
-  const changed: string[] = [];
+  const done: string[] = [];
+  const note = (verb: string, path: string) => done.push(`${verb} ${relative(config.cwd, path)}`);
   for (const [path, text] of files) {
     if ((await readFile(path, "utf8").catch(() => null)) === text) continue;
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text);
-    changed.push(path);
+    note("wrote", path);
   }
   // That folder is generated as a whole; a resource that is gone takes its file along.
   const present: string[] = await readdir(crudFolder).catch(() => []);
   for (const path of present.filter((name) => name.endsWith(".sql")).map((name) => join(crudFolder, name))) {
     if (files.has(path)) continue;
     await rm(path);
-    changed.push(path);
+    note("removed", path);
   }
-  return changed.map((path) => relative(config.cwd, path));
+  return done;
 }

@@ -145,6 +145,6 @@ function refuseOpen(turnovers: readonly Turnover[], drops: readonly string[]): v
   });
   if (questions.length === 0) return;
   throw new DefinitionError(`Renamed, or dropped and made anew? Nothing was written.\n  ${questions.join("\n  ")}`, {
-    hint: "Run the command again with what is true: --rename keeps the data, --drop deletes it.",
+    hint: "Say what is true to `npx svc migrate generate`: --rename keeps the data, --drop deletes it.",
   });
 }

@@ -37,7 +37,7 @@ function refuseRawSql(): never {
   throw new SvcError("INTERNAL", undefined, {
     cause: new Error(
       "ctx.db does not run raw SQL. Use the query builder (sql`…` fragments inside it are fine), put the statement " +
-        "into a function in sql/, or use ctx.unsafeDb for audited administration.",
+        "into a function in sql/ and call it by db.select({ … }).from(sql`…`), or use ctx.unsafeDb for audited administration.",
     ),
   });
 }

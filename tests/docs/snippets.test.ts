@@ -16,9 +16,11 @@ import { testServer } from "../support/test-server.ts";
 import { snippets } from "./markdown.ts";
 
 const everywhere = await snippets();
-// Those of the README, and those of the tutorial, make one application together: readme.test.ts and
-// tests/packages/publish.test.ts run them.
-const all = everywhere.filter(({ place }) => !/^(README\.md|docs\/tutorial\/)/.test(place));
+// Those of the README, of the tutorial, and of the shop make one application each: readme.test.ts,
+// tests/packages/publish.test.ts and staff-and-customers.test.ts run them.
+const all = everywhere.filter(
+  ({ place }) => !/^(README\.md|docs\/tutorial\/|docs\/how-to\/staff-and-customers\.md)/.test(place),
+);
 const of = (language: string) => all.filter((snippet) => snippet.language === language);
 
 const db = database("template1");
