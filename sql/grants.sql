@@ -12,17 +12,29 @@ grant execute on function pg_catalog.set_config(text, text, boolean) to svc_requ
 revoke update on pg_catalog.pg_settings from public;
 
 -- Messages in the write-ahead log and notifications are how processes tell each other what happened. A request must
--- not be able to forge one. Argument lists differ between server versions, hence the loop.
+-- not be able to forge one.
+--
+-- What outlasts a transaction is the next caller's on the same connection, or everybody's. A lock of the session would
+-- stay and stop whoever waits for it, and setseed() make random() foretell; the locks of a transaction remain. Large
+-- objects know no row-level security: all users are the same role to them, and what one keeps there all read and fill.
+--
+-- Argument lists differ between server versions, hence the loop.
 do $$
 declare
   door record;
 begin
   for door in
-    select p.oid::regprocedure as signature from pg_catalog.pg_proc p
-     where p.pronamespace = 'pg_catalog'::regnamespace and p.proname in ('pg_logical_emit_message', 'pg_notify')
+    select p.oid::regprocedure as signature, w.callers
+      from (values
+        ('{pg_logical_emit_message,pg_notify}'::text[], 'svc_owner'),
+        ('{pg_advisory_lock,pg_advisory_lock_shared,pg_try_advisory_lock,pg_try_advisory_lock_shared,setseed}',
+          'svc_owner, svc_system'),
+        ('{lo_creat,lo_create,lo_from_bytea,lo_get,lo_open,lo_put,lo_unlink}', 'svc_owner, svc_system')
+      ) as w (names, callers)
+      join pg_catalog.pg_proc p on p.pronamespace = 'pg_catalog'::regnamespace and p.proname = any (w.names)
   loop
     execute format('revoke execute on function %s from public', door.signature);
-    execute format('grant execute on function %s to svc_owner', door.signature);
+    execute format('grant execute on function %s to %s', door.signature, door.callers);
   end loop;
 end
 $$;

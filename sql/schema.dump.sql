@@ -70,14 +70,50 @@ grant select, usage to svc_system on sequences
 grant delete, insert, select, update to svc_system on tables
 grant usage to svc_system on types
 
+-- PostgreSQL's own lo_creat
+callers: svc_owner, svc_system
+
+-- PostgreSQL's own lo_create
+callers: svc_owner, svc_system
+
+-- PostgreSQL's own lo_from_bytea
+callers: svc_owner, svc_system
+
+-- PostgreSQL's own lo_get
+callers: svc_owner, svc_system
+
+-- PostgreSQL's own lo_open
+callers: svc_owner, svc_system
+
+-- PostgreSQL's own lo_put
+callers: svc_owner, svc_system
+
+-- PostgreSQL's own lo_unlink
+callers: svc_owner, svc_system
+
+-- PostgreSQL's own pg_advisory_lock
+callers: svc_owner, svc_system
+
+-- PostgreSQL's own pg_advisory_lock_shared
+callers: svc_owner, svc_system
+
 -- PostgreSQL's own pg_logical_emit_message
 callers: svc_owner
 
 -- PostgreSQL's own pg_notify
 callers: svc_owner
 
+-- PostgreSQL's own pg_try_advisory_lock
+callers: svc_owner, svc_system
+
+-- PostgreSQL's own pg_try_advisory_lock_shared
+callers: svc_owner, svc_system
+
 -- PostgreSQL's own set_config
 callers: svc_request
+
+-- PostgreSQL's own setseed
+callers: svc_owner, svc_system
 
 -- sequence svc.ai_ledger_id_seq: owner svc_owner
 range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.ai_ledger.id
@@ -1928,7 +1964,7 @@ begin
   perform pg_catalog.pg_logical_emit_message(true, 'svc', message::text);
 end
 $function$
-execute: svc_anonymous, svc_authenticated, svc_system
+execute: svc_request, svc_system
 comment: Sends a message to subscribers when the transaction commits. At most 65536 bytes; refused in read-only transactions.
 
 -- function svc.enqueue_job(text,json,interval,timestamp with time zone,text): owner svc_owner
@@ -1963,8 +1999,9 @@ AS $function$
 declare
   plan json;
 begin
-  execute format('explain (format json) select from %s as t where %s', target, coalesce(condition, 'true')) into plan;
-  return (plan -> 0 -> 'Plan' ->> 'Plan Rows')::bigint;
+  for plan in execute format('explain (format json) select from %s as t where %s', target, coalesce(condition, 'true')) loop
+    return (plan -> 0 -> 'Plan' ->> 'Plan Rows')::bigint;
+  end loop;
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system

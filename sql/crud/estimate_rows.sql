@@ -1,7 +1,8 @@
 -- How many rows the planner expects, policies included: from the table's statistics, at the same cost for any size. Off by
 -- as much as the statistics are, and never a secret: it counts nothing. For svc.count_rows().
 --
--- Volatile only because PostgreSQL runs EXPLAIN in no other function.
+-- Volatile only because PostgreSQL runs EXPLAIN in no other function. A volatile function may also SET, the identity for
+-- one, and EXECUTE takes several statements. A loop over the result opens a cursor, which takes one that gives rows.
 
 create or replace function svc.estimate_rows(target text, condition text)
 returns bigint
@@ -12,8 +13,9 @@ as $$
 declare
   plan json;
 begin
-  execute format('explain (format json) select from %s as t where %s', target, coalesce(condition, 'true')) into plan;
-  return (plan -> 0 -> 'Plan' ->> 'Plan Rows')::bigint;
+  for plan in execute format('explain (format json) select from %s as t where %s', target, coalesce(condition, 'true')) loop
+    return (plan -> 0 -> 'Plan' ->> 'Plan Rows')::bigint;
+  end loop;
 end
 $$;
 

@@ -5,6 +5,9 @@
 -- SECURITY DEFINER, since no request may call pg_logical_emit_message() itself (sql/grants.sql): it could speak for
 -- somebody else's reader. Here the prefix is fixed and the size capped. A query cannot speak: its transaction is read
 -- only, and what it says would be said again whenever it is repeated.
+--
+-- Executable by the requests' login alone, never by its roles: see svc.enqueue_job. What is said reaches the screens of
+-- others, and which of them may be told is decided before it comes here.
 
 create or replace function svc.emit_message(message jsonb)
 returns void
@@ -25,7 +28,8 @@ begin
 end
 $$;
 
-grant execute on function svc.emit_message(jsonb) to svc_anonymous, svc_authenticated;
+grant execute on function svc.emit_message(jsonb) to svc_request;
+revoke execute on function svc.emit_message(jsonb) from svc_anonymous, svc_authenticated;  -- they had it once
 
 comment on function svc.emit_message(jsonb) is
   'Sends a message to subscribers when the transaction commits. At most 65536 bytes; refused in read-only transactions.';

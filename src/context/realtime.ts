@@ -79,7 +79,7 @@ export class CallRealtime implements ContextRealtime {
   async flush(transaction: RequestTransaction): Promise<void> {
     if (transaction.isOver) return;
     for (const message of this.#messages.splice(0)) {
-      await transaction.query({ name: "svc_emit_message", text: "select svc.emit_message($1)" }, [message]);
+      await transaction.asLogin({ name: "svc_emit_message", text: "select svc.emit_message($1)" }, [message]);
     }
   }
 

@@ -1,0 +1,106 @@
+// If this file fails, SQL that an application interpolated can change who a request is by way of a function that runs text,
+// or leave something behind on a connection, or in the database, that is another user's next. As in impersonation.test.ts
+// PostgreSQL alone has to refuse: the requests' own login, a transaction as Ann.
+import type pg from "pg";
+import { beforeAll, describe, expect, inject, test } from "vitest";
+import { database } from "../support/database.ts";
+
+const db = database();
+
+async function entered(role = "svc_authenticated"): Promise<pg.Client> {
+  const client = await db.connect("request");
+  await client.query("begin");
+  await client.query("select set_config('svc.user_id', 'ann', true), set_config('role', $1, true)", [role]);
+  return client;
+}
+
+const run = (client: pg.Client, text: string) => client.query({ text, queryMode: "extended" } as pg.QueryConfig);
+
+beforeAll(async () => {
+  await db.sql(
+    `insert into auth."user" (id, name, email) values ('ann', 'Ann', 'ann@x.test'), ('bob', 'Bob', 'bob@x.test')`,
+  );
+  await db.sql("insert into notes (user_id, title) values ('bob', 'private')");
+});
+
+describe("a platform function that runs text takes one statement, and none that sets", () => {
+  const become = "set local svc.user_id = ''bob''";
+  const attempts = [
+    `select svc.estimate_rows('public.notes; ${become}; explain (format json) select from public.notes', null)`,
+    `select svc.estimate_rows('public.notes', 'true; ${become}; explain (format json) select from public.notes as t')`,
+    `select svc.count_rows('public.notes; ${become}; explain (format json) select from public.notes', null, 'estimated')`,
+    `select svc.count_rows('public.notes; ${become}; select 1 from public.notes', null, 'exact')`,
+    `select svc.estimate_rows('public.notes; set local role none; explain (format json) select from public.notes', null)`,
+  ];
+  test.for(attempts)("%s", async (text) => {
+    const client = await entered();
+    await expect(run(client, text)).rejects.toThrow(/cannot open multi-query plan as cursor|SET is not allowed/);
+  });
+
+  test.skipIf(inject("vector") === null)("nor does the search by vectors", async () => {
+    const client = await entered();
+    const text = "select * from svc.search_vector($1, 'title', '[1]', $2, '[]', 1, 0)";
+    const vectors = "(select 'x' as id, '[1]'::vector as title) as t";
+    const table = `${vectors}; set local svc.user_id = 'bob'; select '', 0::float8 from (select '[1]'::vector as title)`;
+    const values = [
+      { table, id: "id", always: "private" },
+      { corpus: "default", visibility: "private" },
+    ];
+    await expect(client.query(text, values)).rejects.toThrow("SET query does not return tuples");
+  });
+
+  test("an estimate is still one", async () => {
+    const client = await entered();
+    const { rows } = await run(client, "select svc.estimate_rows('public.notes', 'true') >= 1 as is_one");
+    expect(rows).toEqual([{ is_one: true }]);
+  });
+
+  test("every function that requests may call and that may SET runs what gives rows alone", async () => {
+    const rows = await db.sql<{ name: string; source: string }>(
+      `select p.oid::regprocedure::text as name, p.prosrc as source
+         from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+        where n.nspname in ('svc', 'svc_private', 'svc_crud', 'auth') and p.provolatile = 'v' and p.prosrc ~* '\\mexecute\\M'
+          and (has_function_privilege('svc_anonymous', p.oid, 'execute')
+               or has_function_privilege('svc_authenticated', p.oid, 'execute'))`,
+    );
+    expect(rows.map(({ name }) => name.split("(")[0]).sort()).toEqual(["svc.estimate_rows", "svc.search_vector"]);
+    for (const { source } of rows) {
+      // What sets a parameter puts a number in. A cursor, and RETURN QUERY, take nothing but what gives rows.
+      const free = source.replace(/^\s*--.*$/gm, "").replace(/execute format\('set local hnsw/g, "");
+      expect(free.match(/(?<!\b(?:in|query) )\bexecute\b/gi)).toBeNull();
+    }
+  });
+});
+
+describe("nothing stays behind", () => {
+  const attempts = [
+    "select pg_advisory_lock(7265021846114)",
+    "select pg_advisory_lock_shared(726502187, 0)",
+    "select pg_try_advisory_lock(726502186, hashtext('worker'))",
+    "select pg_try_advisory_lock_shared(1)",
+    "select setseed(0.5)",
+    "select lo_create(0)",
+    "select lo_creat(-1)",
+    "select lo_from_bytea(0, 'for all to read')",
+    "select lo_get(1)",
+    "select lo_put(1, 0, 'x')",
+    "select lo_open(1, 262144)",
+    "select lo_unlink(1)",
+  ];
+  test.for(attempts)("%s", async (text) => {
+    for (const role of ["svc_authenticated", "svc_anonymous"]) {
+      await expect(run(await entered(role), text)).rejects.toThrow(/permission denied for function/);
+    }
+  });
+
+  test("a lock that ends with the transaction is still to be had", async () => {
+    await expect(run(await entered(), "select pg_advisory_xact_lock(42)")).resolves.toBeTruthy();
+  });
+});
+
+test("nobody but the service says anything to subscribers", async () => {
+  const text = `select svc.emit_message('{"emit": "guestbook.list", "data": []}')`;
+  for (const role of ["svc_authenticated", "svc_anonymous"]) {
+    await expect(run(await entered(role), text)).rejects.toThrow("permission denied for function emit_message");
+  }
+});
