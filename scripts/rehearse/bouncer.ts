@@ -13,15 +13,19 @@ import { freePort } from "../../src/postgres/cluster/port.ts";
 
 const settings = resolve(import.meta.dirname, "../../deploy/pgbouncer.ini");
 
-/** Statements prepared by name go through from here on. */
-const oldest = [1, 21] as const;
+/** From which version on statements prepared by name go through, and from which the log does too, in session mode. */
+export const olderMisses = { statements: [1, 21], log: [1, 23] } as const;
 
 /**
  * The program: SVC_PGBOUNCER, or the one on the PATH.
  *
+ * @param oldest the first version that would do. (Default: the one that lets prepared statements through)
  * @returns its path, or why there is none that would do
  */
-export function findBouncer(env = process.env): { program: string; version: string } | { problem: string } {
+export function findBouncer(
+  oldest: readonly [number, number] = olderMisses.statements,
+  env = process.env,
+): { program: string; version: string } | { problem: string } {
   const program = env.SVC_PGBOUNCER || "pgbouncer";
   let said: string;
   try {

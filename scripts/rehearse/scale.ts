@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { freePort } from "../../src/postgres/cluster/port.ts";
-import { Bouncer, findBouncer } from "./bouncer.ts";
+import { Bouncer, findBouncer, olderMisses } from "./bouncer.ts";
 import { Forwarder } from "./forwarder.ts";
 import { Load } from "./load.ts";
 import { processes } from "./processes.ts";
@@ -33,9 +33,9 @@ const seconds = Number(values.seconds);
 const host = "127.0.0.1";
 const say = (line: string) => process.stderr.write(`${line}\n`);
 
-const found = findBouncer();
+const found = findBouncer(olderMisses.log); // each API process reads it through here
 if ("problem" in found) {
-  say(`The rehearsal needs PgBouncer 1.21 or newer: ${found.problem}.`);
+  say(`The rehearsal needs PgBouncer 1.23 or newer: ${found.problem}.`);
   process.exit(1);
 }
 const directory = mkdtempSync(join(tmpdir(), "svc-rehearsal-"));

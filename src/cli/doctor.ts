@@ -9,6 +9,7 @@ import { describeConfig } from "../define/describe-config.ts";
 import { refuseDrift } from "../postgres/fingerprints.ts";
 import { pendingMigrations } from "../postgres/migrate.ts";
 import { createPools } from "../postgres/pools.ts";
+import { refuseUsed } from "../postgres/scratch.ts";
 import { type LoadedApp, loadApp } from "../service/load-app.ts";
 import { createLog } from "../service/log.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run } from "./command.ts";
@@ -54,6 +55,8 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
       );
     }
     report.note("ok", "migrations/ and sql/ are applied");
+    const scratch = config.database?.scratch;
+    if (scratch) await report.check("the database of DATABASE_SCRATCH_URL is empty", () => refuseUsed(scratch));
     if (!app) return;
     const pools = createPools(cluster.urls, { ...config.pool, ...config.limits }, createLog("silent"));
     try {

@@ -33,6 +33,7 @@ export const environmentSchema = z.object({
   DATABASE_AUTH_URL: databaseUrl.optional(),
   DATABASE_ADMIN_URL: databaseUrl.optional(),
   DATABASE_REPLICATION_URL: databaseUrl.optional(),
+  DATABASE_SCRATCH_URL: databaseUrl.optional(),
   DATABASE_REPLICA_URLS: z.string().default("").transform(entries).pipe(z.array(databaseUrl)),
   AUTHLIB_URL: z.string().optional(),
   AUTHLIB_SECRET: z

@@ -182,7 +182,11 @@ export type EffectiveConfig = Frozen<
     /** null without DATABASE_URL: the embedded cluster. A purpose without a URL of its own has that of requests. */
     database:
       | null
-      | (Record<"url" | "system" | "queue" | "auth" | "admin" | "replication", string> & { replicas: string[] });
+      | (Record<"url" | "system" | "queue" | "auth" | "admin" | "replication", string> & {
+          replicas: string[];
+          /** For `svc db drift`. */
+          scratch: string | null;
+        });
     auth: {
       /** The service's own public origin, AUTHLIB_URL. When null: http://localhost and the port that was bound. */
       url: string | null;

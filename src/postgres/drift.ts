@@ -32,7 +32,10 @@ export interface Difference {
   remedy: string;
 }
 
-type Files = Required<Pick<MigrateOptions, "adminUrl" | "platform" | "application">>;
+type Files = Required<Pick<MigrateOptions, "adminUrl" | "platform" | "application">> & {
+  /** DATABASE_SCRATCH_URL; null where an empty database is made on the same server. */
+  scratchUrl: string | null;
+};
 
 /**
  * Changes nothing in the database, and nothing that outlives the call on its server.
@@ -46,7 +49,7 @@ export async function findDrift(files: Files): Promise<Difference[]> {
 
 /** What the files describe. @param files their `adminUrl` names the server on which an empty database is made */
 export async function describeFiles(files: Files): Promise<Fact[]> {
-  const facts = await withScratchDatabase(files.adminUrl, (adminUrl) =>
+  const facts = await withScratchDatabase(files.adminUrl, files.scratchUrl, (adminUrl) =>
     rehearseMigration({ ...files, adminUrl }, readFacts),
   );
   return withoutMemberships(facts, files.platform);

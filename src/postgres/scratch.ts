@@ -6,13 +6,19 @@ import { DefinitionError } from "../define/definition-error.ts";
 /**
  * Makes an empty database on the same server, and drops it when `work` ends or the process is told to stop.
  *
- * @param adminUrl an administrator's address; DATABASE_SCRATCH_URL names an empty database to use instead
- * @throws DefinitionError when the administrator may not create databases
+ * @param adminUrl an administrator's address
+ * @param given    an empty database to use instead; `work` leaves nothing in it
+ * @throws DefinitionError when the administrator may not create databases, or the given one is not empty
  */
-export async function withScratchDatabase<T>(adminUrl: string, work: (url: string) => Promise<T>): Promise<T> {
-  const given = process.env.DATABASE_SCRATCH_URL;
-  if (given) return work(given);
-
+export async function withScratchDatabase<T>(
+  adminUrl: string,
+  given: string | null,
+  work: (url: string) => Promise<T>,
+): Promise<T> {
+  if (given !== null) {
+    await refuseUsed(given);
+    return work(given);
+  }
   const admin = new pg.Client({ connectionString: adminUrl, application_name: "svc scratch database" });
   await admin.connect();
   const name = `svc_scratch_${process.pid}_${randomBytes(4).toString("hex")}`;
@@ -33,6 +39,24 @@ export async function withScratchDatabase<T>(adminUrl: string, work: (url: strin
 }
 
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** What is in it already would be taken for what the files describe. @throws DefinitionError when there is something */
+export async function refuseUsed(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, application_name: "svc scratch database" });
+  await client.connect();
+  try {
+    const { rows } = await client.query(
+      `select nspname from pg_namespace where nspname !~ '^pg_' and nspname not in ('information_schema', 'public')
+       union all select relname from pg_class where relnamespace = to_regnamespace('public') limit 1`,
+    );
+    if (rows.length === 0) return;
+    throw new DefinitionError("The database that DATABASE_SCRATCH_URL names is not empty.", {
+      hint: "Make one for this alone: create database svc_scratch template template0.",
+    });
+  } finally {
+    await client.end();
+  }
+}
 
 function explainRefusal(error: unknown): never {
   if ((error as pg.DatabaseError).code !== "42501") throw error;

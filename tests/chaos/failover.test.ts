@@ -4,10 +4,10 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { findBouncer } from "../../scripts/rehearse/bouncer.ts";
+import { findBouncer, olderMisses } from "../../scripts/rehearse/bouncer.ts";
 import { root } from "../support/global-setup.ts";
 
-const found = findBouncer();
+const found = findBouncer(olderMisses.log);
 const missing = !process.env.CHAOS_ROUNDS || "problem" in found;
 const why = "problem" in found ? ` [skipped: ${found.problem}]` : "";
 

@@ -223,7 +223,7 @@ describe("the environment", () => {
   it("lets DATABASE_URL alone serve everything, and each purpose have its own", async () => {
     const purposes = ["url", "system", "queue", "auth", "admin", "replication"];
     const alone = Object.fromEntries(purposes.map((purpose) => [purpose, database]));
-    expect((await load("{}", { DATABASE_URL: database })).database).toEqual({ ...alone, replicas: [] });
+    expect((await load("{}", { DATABASE_URL: database })).database).toEqual({ ...alone, replicas: [], scratch: null });
     const env = {
       DATABASE_URL: database,
       DATABASE_SYSTEM_URL: "postgresql://a/1",
@@ -231,6 +231,7 @@ describe("the environment", () => {
       DATABASE_ADMIN_URL: "postgres://a/3",
       DATABASE_REPLICATION_URL: "postgres://a/4",
       DATABASE_REPLICA_URLS: "postgres://a/5, postgres://a/6",
+      DATABASE_SCRATCH_URL: "postgres://a/7",
     };
     expect((await load("{}", env)).database).toEqual({
       url: database,
@@ -240,6 +241,7 @@ describe("the environment", () => {
       admin: "postgres://a/3",
       replication: "postgres://a/4",
       replicas: ["postgres://a/5", "postgres://a/6"],
+      scratch: "postgres://a/7",
     });
   });
 
@@ -284,6 +286,7 @@ describe("the environment", () => {
       { DATABASE_URL: database, DATABASE_REPLICA_URLS: `${database},hunter2` },
       "environment: DATABASE_REPLICA_URLS[1]:",
     ],
+    [{ DATABASE_SCRATCH_URL: database }, "environment: DATABASE_URL: is missing"],
     [{ DATABASE_SYSTEM_URL: database }, "environment: DATABASE_URL: is missing"],
     [{ AUTHLIB_URL: "https://app.example.com/" }, "environment: AUTHLIB_URL: has a path or a trailing slash"],
     [{ AUTHLIB_SECRET: `${secret},hunter2` }, "environment: AUTHLIB_SECRET[1]: must be secrets of at least 32"],

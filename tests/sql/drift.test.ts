@@ -3,11 +3,13 @@ import { join } from "node:path";
 import type pg from "pg";
 import { beforeAll, expect, test } from "vitest";
 import { compareFacts, describeFiles, type Fact, readFacts } from "../../src/postgres/drift.ts";
+import { refuseUsed } from "../../src/postgres/scratch.ts";
 import { fixture, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
 const db = database();
+const scratch = database("template0");
 let expected: Fact[];
 let admin: pg.Client;
 
@@ -15,7 +17,8 @@ beforeAll(async () => {
   // Of what the template was given, privileges on the database itself are not cloned.
   await db.sql(`grant create on database ${db.name} to svc_owner`);
   const files = { adminUrl: db.url("admin"), platform: root, application: join(root, "tests/fixture") };
-  expected = await describeFiles(files);
+  // As on a host where nobody may create a database; the command, below, makes its own.
+  expected = await describeFiles({ ...files, scratchUrl: scratch.url("admin") });
   admin = await db.connect("admin");
 });
 
@@ -108,6 +111,11 @@ async function plant(): Promise<void> {
     }
   }
 }
+
+test("a database that DATABASE_SCRATCH_URL names must be empty, and is so again", async () => {
+  await expect(refuseUsed(db.url("admin"))).rejects.toThrow("is not empty");
+  await expect(refuseUsed(scratch.url("admin"))).resolves.toBeUndefined();
+});
 
 test("every change by hand is told, and nothing else", async () => {
   await plant();

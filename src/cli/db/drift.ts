@@ -30,7 +30,7 @@ export const dbDrift = defineCommand({
       try {
         const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
         await refuseUnapplied(target);
-        const differences = await findDrift(target);
+        const differences = await findDrift({ ...target, scratchUrl: config.database?.scratch ?? null });
         process.stdout.write(
           args.json ? `${JSON.stringify(differences, null, 2)}\n` : differences.map(describe).join("\n"),
         );
