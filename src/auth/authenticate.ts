@@ -40,7 +40,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
  */
 export function requirePageOfOurs(origins: OriginPolicy, origin: string | undefined, access: "read" | "write"): void {
   const isAbsent = origin === undefined && access === "read";
-  if (!isAbsent && !origins.allows(origin)) throw foreignOrigin();
+  if (!isAbsent && !origins.allows(origin)) throw foreignOrigin(origin);
 }
 
 /** The live session of a session token as the client holds it, or null. A JWT is none. */

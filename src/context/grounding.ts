@@ -7,7 +7,7 @@ import { type ClaimInput, type GroundedClaim, groundClaim } from "../rag/answer.
 import { findEvidence } from "../rag/evidence.ts";
 import { type Language, languageOf } from "../rag/languages.ts";
 import { sourceIdsOf } from "../rag/passages.ts";
-import { type RagScope, refusal, resolveScope } from "../rag/scope.ts";
+import { partsOf, type RagScope, refusal, resolveScope } from "../rag/scope.ts";
 import { requireLength, unitVector } from "../rag/vectors.ts";
 
 export interface GroundingInput {
@@ -72,7 +72,7 @@ export interface ContextGrounding {
 export function contextGrounding(transaction: RequestTransaction, userId: string | null): ContextGrounding {
   return {
     async answer(input) {
-      const { question, claims, mode, sourceIds } = input;
+      const { question, claims, mode, sourceIds } = partsOf(input);
       const scope = resolveScope(input.scope, userId);
       if (mode !== "qa") throw refusal("mode", "qa");
       refuseText("question", question, 2_000);

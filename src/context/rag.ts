@@ -12,7 +12,7 @@ import { bodyOf, checkPlace } from "../rag/document-input.ts";
 import { ingestWorkflow } from "../rag/ingest-workflow.ts";
 import type { Language } from "../rag/languages.ts";
 import { findPassages, type Passage, type PassagesInput } from "../rag/passages.ts";
-import { type RagScope, refusal, resolveScope } from "../rag/scope.ts";
+import { partsOf, type RagScope, refusal, resolveScope } from "../rag/scope.ts";
 import { storeDocument } from "../rag/store-document.ts";
 import { embedChunks } from "../rag/vectors.ts";
 import type { Context } from "./types.ts";
@@ -129,7 +129,7 @@ export interface ContextRag extends RagDocuments {
 export function contextRag(transaction: RequestTransaction, userId: string | null, system = false): RagDocuments {
   return {
     async ingest(input) {
-      const { title, sourceUri, storageId = null } = input;
+      const { title, sourceUri, storageId = null } = partsOf(input);
       const { scope, language } = checkPlace(input, { userId, system });
       const [format, body] = bodyOf(input);
       if (storageId !== null && !isUuid(storageId)) throw refusal("storageId", "the id of a stored file");
@@ -165,7 +165,8 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
       if (!rows[0].removed) throw new SvcError("NOT_FOUND");
     },
 
-    async list({ scope, limit = 50, offset = 0 }) {
+    async list(input) {
+      const { scope, limit = 50, offset = 0 } = partsOf(input);
       const { corpus, visibility, owner } = resolveScope(scope, userId);
       const { rows } = await transaction.query(
         { name: "svc_list_sources", text: "select svc.list_sources($1, $2, $3, $4, $5) as sources" },
@@ -193,7 +194,8 @@ const clamp = (value: unknown, least: number, most: number) =>
 /** `ingestFile` of a call. */
 export const ingestFile =
   (context: Pick<Context, "storage" | "workflows">, userId: string | null): ContextRag["ingestFile"] =>
-  async ({ title, scope, sourceUri, language, ...file }) => {
+  async (input) => {
+    const { title, scope, sourceUri, language, ...file } = partsOf(input);
     const { name } = userId === null ? { name: "-" } : await context.storage.getMeta(file.storageId);
     const document = { title: title ?? name, scope, sourceUri, language };
     checkPlace(document, { userId, system: false });

@@ -118,8 +118,12 @@ export class CallScheduler implements ContextScheduler {
   }
 }
 
+/** As JavaScript reads other texts, "5" is a day in May 2001, and null is 1970: both would run at once. */
+const isTime = (at: unknown) =>
+  at instanceof Date || typeof at === "number" || (typeof at === "string" && /^[+-]?\d{4,6}-\d\d/.test(at));
+
 function timeOf(at: Date | number | string): string {
-  const time = new Date(at);
+  const time = new Date(isTime(at) ? at : Number.NaN);
   if (Number.isNaN(time.getTime()) || time.getTime() - Date.now() > maxDelay) {
     throw mistake(`runAt: ${at} is no time within ten years. Pass a Date, epoch milliseconds or an ISO 8601 text.`);
   }

@@ -19,7 +19,7 @@ import {
   type WorkflowRun,
   type WorkflowTimeline,
 } from "../workflows/records.ts";
-import type { WorkflowStatus } from "../workflows/status.ts";
+import { type WorkflowStatus, workflowStatuses } from "../workflows/status.ts";
 import type { Unawaited } from "./unawaited.ts";
 
 export interface StartOptions {
@@ -48,7 +48,7 @@ export interface ContextWorkflows {
   start<Args>(workflow: Workflow<Args> | string, args?: Args, options?: StartOptions): Promise<{ id: string }>;
   /** A run with its steps and events. @throws SvcError NOT_FOUND */
   get(id: string): Promise<WorkflowTimeline>;
-  /** Runs, newest first. */
+  /** Runs, newest first. @throws SvcError BAD_REQUEST for a status or cursor that is none */
   list(options?: ListOptions): Promise<{ items: WorkflowRun[]; nextCursor: string | null }>;
   /** Sends an event; kept until a wait takes it. @throws SvcError NOT_FOUND, CONFLICT when the run has ended */
   signal(id: string, event: string, payload?: unknown): Promise<void>;
@@ -114,6 +114,13 @@ export class CallWorkflows implements ContextWorkflows {
   }
 
   async list({ status, name, limit = 20, cursor }: ListOptions = {}) {
+    // One that there is not would find nothing, for ever.
+    if (status !== undefined && !workflowStatuses.includes(status)) {
+      throw wrong("status", `one of ${workflowStatuses.join(", ")}`);
+    }
+    if (cursor !== undefined && !isUuid(String(cursor).split("|")[1] ?? "")) {
+      throw wrong("cursor", "the nextCursor of a page");
+    }
     const most = Math.min(Math.max(Math.trunc(Number(limit)) || 1, 1), 100);
     const { rows } = await this.#options.transaction.query(
       { name: "svc_list_workflows", text: "select svc.list_workflows($1, $2, $3, $4) as it" },
@@ -191,6 +198,11 @@ function encoded(what: string, value: unknown): string {
   } catch (error) {
     throw new SvcError("BAD_REQUEST", (error as Error).message);
   }
+}
+
+function wrong(path: string, expected: string): SvcError {
+  const message = `must be ${expected}`;
+  return new SvcError("BAD_REQUEST", `"${path}" ${message}.`, { issues: [{ path: [path], message }] });
 }
 
 const unknown = () => new SvcError("NOT_FOUND", "There is no such run, or it is not yours.");

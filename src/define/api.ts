@@ -74,16 +74,22 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
   const crud: CrudDefinition[] = [];
   const paths = new Map<string, readonly string[]>();
 
-  for (const [key, value] of Object.entries<unknown>({ ...bags.crud, ...bags.procedures })) {
+  // Registered in both, it is one; another one under the same key is another.
+  const legacy = Object.entries<unknown>(bags.crud ?? {}).filter(([key, value]) => bags.procedures?.[key] !== value);
+  const entries = [
+    ...legacy.map(([key, value]) => ({ key, value, isLegacy: true })),
+    ...Object.entries<unknown>(bags.procedures ?? {}).map(([key, value]) => ({ key, value, isLegacy: false })),
+  ];
+  for (const { key, value, isLegacy } of entries) {
     if (isCrud(value)) {
       refuseTwin(crud, value["~crud"].prefix);
       crud.push(value["~crud"]);
     }
-    const entries: [string[], unknown][] = isFolder(value)
+    const items: [string[], unknown][] = isFolder(value)
       ? Object.entries(value).map(([inner, item]) => [[key, inner], item])
       : [[[key], value]];
 
-    for (const [keys, item] of entries) {
+    for (const [keys, item] of items) {
       const path = keys.join(".");
       const definition = finishedProcedure(path, item);
       if (procedures.has(definition.name)) {
@@ -92,7 +98,7 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
         });
       }
       procedures.set(definition.name, definition);
-      if (bags.procedures && key in bags.procedures) paths.set(definition.name, keys);
+      if (!isLegacy) paths.set(definition.name, keys);
     }
   }
   const crons = collectCrons(bags.crons ?? {});

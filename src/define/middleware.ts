@@ -8,6 +8,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Context } from "../context/types.ts";
 import { type Issue, SvcError } from "../errors/svc-error.ts";
+import { isJson } from "../http/body.ts";
 import type { SvcRequest } from "../http/request.ts";
 import type { Layer } from "./compose.ts";
 
@@ -78,11 +79,20 @@ export function inputLayer(schema: StandardSchemaV1): Layer<Call, unknown> {
     const checked = await validate(schema, call.input);
     if (!checked.issues) return next({ input: checked.value });
 
-    const refusal = new SvcError("VALIDATION_FAILED", undefined, { issues: checked.issues });
+    const hint = call.input === undefined && call.request ? unreadBody(call.request) : undefined;
+    const refusal = new SvcError("VALIDATION_FAILED", undefined, { issues: checked.issues, ...(hint && { hint }) });
     call.outcome.refusal = refusal;
     const { message: error, code } = refusal;
     return { status: 400, headers: {}, body: { error, code, issues: checked.issues } } satisfies InputRefusal;
   };
+}
+
+/** What curl sends as a form, and other bodies that are not JSON by what they say, are left to the raw readers. */
+function unreadBody({ headers }: SvcRequest): string | undefined {
+  const type = headers["content-type"];
+  return type === undefined || isJson(type.split(";", 1)[0]?.trim().toLowerCase() ?? "")
+    ? undefined
+    : "The body was not read, since its content-type is not JSON. Send content-type: application/json.";
 }
 
 /** Runs a Standard Schema and gives its value, or issues with plain paths. */

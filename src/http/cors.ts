@@ -38,7 +38,7 @@ export function createCors(policy: OriginPolicy, log?: Logger): Cors {
       announce(origin);
       if (isPreflight) {
         exchange.operation = "preflight";
-        sendError(response, foreignOrigin());
+        sendError(response, foreignOrigin(origin));
       }
     }
     return isPreflight;

@@ -64,8 +64,21 @@ function startsAt(target: string, origin: string): boolean {
   return target.startsWith(origin) && /^([/?#]|$)/.test(target.slice(origin.length));
 }
 
-/** The answer to an origin that is not on the list. The origin itself is not repeated: it may be anything. */
-export const foreignOrigin = () =>
+/**
+ * The answer to an origin that is not on the list. The origin itself is not repeated: it may be anything.
+ *
+ * @param origin the header as it came
+ */
+export const foreignOrigin = (origin: string | undefined) => (origin === undefined ? noOrigin() : unlistedOrigin());
+
+const noOrigin = () =>
+  new SvcError("FORBIDDEN", "With a cookie, this needs the header Origin.", {
+    hint:
+      "Browsers send it by themselves. A program sends the origin of the page that it acts for, " +
+      "or signs in at /api/auth/sign-in and sends Authorization: Bearer.",
+  });
+
+const unlistedOrigin = () =>
   new SvcError("FORBIDDEN", "This origin may not do this.", {
     hint:
       "List it under frontendOrigins in svc.config.ts, spelled as the browser sends it in Origin. " +

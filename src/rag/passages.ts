@@ -7,7 +7,7 @@ import type { RequestTransaction } from "../postgres/transaction.ts";
 import type { FoundEvidence } from "./answer.ts";
 import { findEvidence } from "./evidence.ts";
 import { type Language, languageOf } from "./languages.ts";
-import { type RagScope, refusal, resolveScope } from "./scope.ts";
+import { partsOf, type RagScope, refusal, resolveScope } from "./scope.ts";
 
 export interface PassagesInput {
   /** Words, a question or a statement, 1 to 2,000 characters. */
@@ -40,8 +40,9 @@ export interface Passage {
 export async function findPassages(
   transaction: RequestTransaction,
   userId: string | null,
-  { query, scope, sourceIds, language, limit = 10 }: PassagesInput,
+  input: PassagesInput,
 ): Promise<Passage[]> {
+  const { query, scope, sourceIds, language, limit = 10 } = partsOf(input);
   const resolved = resolveScope(scope, userId);
   if (typeof query !== "string" || query.trim() === "" || query.length > 2_000) {
     throw refusal("query", "a text of 1 to 2,000 characters");

@@ -53,6 +53,12 @@ export function resolveScope(scope: unknown, userId: string | null): ResolvedSco
   };
 }
 
+/** What a call got, if it is an object with parts. @throws SvcError BAD_REQUEST */
+export function partsOf<Input>(input: Input): Input {
+  if (typeof input === "object" && input !== null) return input;
+  throw refusal("input", "an object with a scope");
+}
+
 /** A 400 that names the part and what it takes. */
 export const refusal = (path: string, expected: string) =>
   new SvcError("BAD_REQUEST", `"${path}" must be ${expected}.`, {

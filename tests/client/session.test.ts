@@ -114,6 +114,9 @@ describe("a page that is reloaded", () => {
 
   test("with storage in memory is signed out", async () => {
     await connect().auth.signUp(...person());
+    await createAuthClient(running.url, { strategy: { kind: "token", sessionTokenStorage: "memory" } }).signUp(
+      ...person(),
+    );
     expect(connect().auth.getState().isAuthenticated).toBe(false);
     expect(localStorage.getItem("svc.session")).toBeNull();
   });

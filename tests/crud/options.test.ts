@@ -1,6 +1,6 @@
 // If this file fails, an option of createCrud does something else than its documentation says.
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { defineApi } from "../../src/index.ts";
+import { createSvcProcedureBuilders, defineApi } from "../../src/index.ts";
 import { crud } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
 import { service, type User } from "../support/service.ts";
@@ -201,4 +201,22 @@ test("the legacy crud bag registers its procedures and warns", async () => {
   expect([...api["~svc"].procedures.keys()]).toContain("notes.list");
   expect(api["~svc"].crud).toHaveLength(1);
   expect(await warned).toMatchObject({ code: "SVC_CRUD_BAG" });
+});
+
+test("the legacy crud bag and procedures may share a key, and what stands in both is one", () => {
+  const count = createSvcProcedureBuilders()
+    .query.name("notes.count")
+    .handler(() => 1);
+  const api = defineApi({
+    crud: { notes: crud.notes, posts: crud.posts },
+    procedures: { notes: { count }, posts: crud.posts },
+  });
+  const { procedures, paths } = api["~svc"];
+  for (const name of ["notes.list", "notes.count", "posts.list"]) expect([...procedures.keys()]).toContain(name);
+  expect([paths.has("notes.list"), paths.get("notes.count"), paths.has("posts.list")]).toEqual([
+    false,
+    ["notes", "count"],
+    true,
+  ]);
+  expect(api["~svc"].crud).toHaveLength(2);
 });

@@ -62,6 +62,11 @@ const bodies: Record<string, () => { status?: number; headers?: Record<string, s
 };
 const routes = {
   ...byVerb,
+  checkedBody: httpRoute.post
+    .path("/api/checked-body")
+    .allowAnonymous()
+    .input(v.object({ n: v.number() }))
+    .handler(({ input }) => ({ body: input })),
   ...Object.fromEntries(
     Object.entries(bodies).map(([key, make]) => [
       `body${key}`,
@@ -247,6 +252,16 @@ describe("a request body", () => {
     ["too much JSON", "text", `"${"x".repeat(1024 * 1024)}"`, json, 413, "PAYLOAD_TOO_LARGE"],
   ])("of %s is refused", async ([, reader, body, headers, status, code]) => {
     expect(await post(reader, body, headers)).toMatchObject({ status, body: { code } });
+  });
+  test("that is not said to be JSON says so, where the input lacks it", async () => {
+    const [asForm, asJson] = [{ "content-type": "application/x-www-form-urlencoded" }, json].map((headers) =>
+      svc.fetch("/api/checked-body", { method: "POST", body: '{"n":1}', headers }),
+    );
+    expect((await asForm)?.body).toMatchObject({
+      code: "VALIDATION_FAILED",
+      hint: expect.stringContaining("content-type"),
+    });
+    expect((await asJson)?.body).toEqual({ n: 1 });
   });
   test("that is not JSON says so", async () => {
     expect((await post("text", "{", json)).body.error).toBe("Invalid JSON body");

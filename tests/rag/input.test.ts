@@ -82,6 +82,17 @@ describe("questions that are refused with 400", () => {
     expect([status, body.error]).toEqual([400, expect.any(String)]);
   });
 
+  test.for(["docs.answer", "docs.search", "docs.list", "docs.remove", "docs.ingest"])(
+    "%s of nothing at all",
+    async (name) => {
+      const call = name.startsWith("docs.remove") || name === "docs.ingest" ? running.mutate : running.query;
+      for (const nothing of [null, undefined, "text"]) {
+        const { status, body } = await call.call(running, ann, name, nothing);
+        expect([status, body.error]).toEqual([name === "docs.remove" ? 404 : 400, expect.any(String)]);
+      }
+    },
+  );
+
   test("the limits themselves are accepted", async () => {
     const claims = Array(20).fill({ ...claim, requiredTerms: Array(20).fill("blue") });
     const { body } = await running.query(ann, "docs.answer", { ...question, claims });

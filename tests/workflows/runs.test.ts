@@ -204,6 +204,10 @@ test("a run of another user answers as one that does not exist", async () => {
   expect(foreign).toEqual(plain(await Promise.all(calls(crypto.randomUUID()))));
   expect((await app.query(bob, "workflows.list")).body.json.items).toEqual([]);
   expect((await app.query(ann, "workflows.list", { limit: 1 })).body.json.items).toHaveLength(1);
+  for (const wrong of [{ status: "waiting" }, { cursor: "2" }]) {
+    const { status, body } = await app.query(ann, "workflows.list", wrong);
+    expect([status, body.issues[0].path]).toEqual([400, Object.keys(wrong)]);
+  }
   expect((await get(id)).derivedStatus).toBe("waiting");
 });
 

@@ -81,7 +81,7 @@ export async function setSession(parts: AuthParts, response: Response, token: st
  * @throws SvcError FORBIDDEN for other origins, and without the header
  */
 export function requireKnownOrigin({ origins }: Pick<AuthParts, "origins">, request: Request): void {
-  if (!origins.allows(request.headers.origin)) throw foreignOrigin();
+  if (!origins.allows(request.headers.origin)) throw foreignOrigin(request.headers.origin);
 }
 
 /** @throws SvcError UNAUTHORIZED for a JWT, which can neither be refreshed nor signed out by itself */

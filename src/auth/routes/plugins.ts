@@ -58,7 +58,7 @@ function rethrow(cause: unknown): never {
 function requireOurPage({ origins }: AuthParts, { method, headers }: Request): void {
   const mayBeAbsent = reading.has(method) || !hasCookies(headers.cookie);
   if (headers.origin === undefined && mayBeAbsent) return;
-  if (!origins.allows(headers.origin)) throw foreignOrigin();
+  if (!origins.allows(headers.origin)) throw foreignOrigin(headers.origin);
 }
 
 /** In the header or in the cookie. What is not signed here is none; a header may be a plugin's own business. */

@@ -14,8 +14,8 @@ import { type TokenEndpoints, tokenStrategy } from "./token-strategy.ts";
 
 export interface AuthClientOptions {
   /** `token`: a JWT in memory, for a frontend on another origin. `cookie`: for the same origin. (Default: token) */
-  strategy?: { kind: "token" | "cookie" };
-  /** Token mode: where the session token stays; with `memory` a reload signs out. (Default: "local") */
+  strategy?: { kind: "token"; sessionTokenStorage?: "local" | "memory" } | { kind: "cookie" };
+  /** Token mode: where the session token stays; with `memory` a reload signs out. In `strategy` too. (Default: "local") */
   sessionTokenStorage?: "local" | "memory";
   /** Token mode: a session that is open already, as for a test or a script. `restore()` fetches whose it is. */
   sessionToken?: string;
@@ -88,7 +88,8 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
 
   const state = new StateStore();
   const social = `${transport.baseUrl}/sign-in/social/redirect`;
-  const persisted = options.sessionTokenStorage !== "memory";
+  const inStrategy = options.strategy?.kind === "token" ? options.strategy.sessionTokenStorage : undefined;
+  const persisted = (options.sessionTokenStorage ?? inStrategy) !== "memory";
   const flow = new Flow(localStorageOrMemory());
   const storage = persisted ? localStorageOrMemory() : memoryStorage();
   if (options.sessionToken !== undefined) storage.setItem(sessionKey, options.sessionToken);
