@@ -1,6 +1,7 @@
 /** Names and literals in the SQL that `svc migrate generate` writes: quoted only where PostgreSQL needs it. */
 
 // Words that cannot be a column's name without quotes. https://www.postgresql.org/docs/current/sql-keywords-appendix.html
+// The last line is PL/pgSQL's own: behind the dot of a record it takes them for keywords, as in `input.begin`.
 const reserved = new Set(
   (
     "all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate collation " +
@@ -9,7 +10,8 @@ const reserved = new Set(
     "foreign freeze from full grant group having ilike in initially inner intersect into is isnull join lateral " +
     "leading left like limit localtime localtimestamp natural not notnull null offset on only or order outer overlaps " +
     "placing primary references returning right select session_user similar some symmetric system_user table " +
-    "tablesample then to trailing true union unique user using variadic verbose when where window with"
+    "tablesample then to trailing true union unique user using variadic verbose when where window with " +
+    "begin by declare execute foreach if loop strict while"
   ).split(" "),
 );
 

@@ -48,6 +48,7 @@ const identifier = (name: string) => `"${name.replaceAll('"', '""')}"`;
 const names = [
   'we"ird"; drop table notes; --', "it's", "$$", "$body1$", "%I %L %s %1$s", "back\\slash\\'", "Mixed Case", "new\nline; --", 'U&"\\0022"',
   "😀", "x".repeat(63), "item", "t", "page", "data", "changes", "input", "result", "args", "row_id", "sort_key", "n", "condition",
+  "begin", "by", "declare", "execute", "foreach", "if", "loop", "strict", "while",
   "constructor", "__proto__", "toString", "order", "user", "select", "left", "between", "authorization", "default", "table", "null",
 ];
 const hostileColumns = () => ({
