@@ -5,6 +5,7 @@
  */
 import type { BetterAuthOptions } from "better-auth";
 import type { AuthDefinition } from "../define/auth.ts";
+import { DefinitionError } from "../define/definition-error.ts";
 import { checkPluginTables, inSnakeCase, pluginsInSnakeCase } from "./plugin-names.ts";
 import { secondFactorRules } from "./second-factor.ts";
 import { type AdditionalFields, libraryFields } from "./user-fields.ts";
@@ -14,6 +15,8 @@ export type Surroundings = Pick<
   BetterAuthOptions,
   "database" | "secrets" | "baseURL" | "trustedOrigins" | "basePath" | "telemetry" | "logger"
 >;
+
+type GenerateId = NonNullable<NonNullable<BetterAuthOptions["advanced"]>["database"]>["generateId"];
 
 const days = 24 * 60 * 60;
 
@@ -107,12 +110,22 @@ function fixedAdvanced(
     trustedProxyHeaders: false,
     database: {
       ...wanted.database,
+      generateId: makerOfIds(wanted.database?.generateId),
       // The check looks at tables through the search path, which a shared login does not have.
       validateSchema: false,
       // User and accounts in one statement. A second one would be sent only for an address that exists: a clock's work.
       joins: true,
     },
   };
+}
+
+/** The tables have ids of text without a default. The library would leave UUIDs and numbers for the database to make. */
+function makerOfIds(wanted: GenerateId): GenerateId {
+  if (wanted === undefined || typeof wanted === "function") return wanted;
+  if (wanted === "uuid") return () => crypto.randomUUID();
+  throw new DefinitionError(`defineAuth: betterAuth sets generateId to ${JSON.stringify(wanted)}.`, {
+    hint: 'Ids are made before rows are written: leave it out, or give "uuid" or a function.',
+  });
 }
 
 /** Its names for the columns of `migrations/0002_create_auth.sql`. */

@@ -6,7 +6,6 @@
 import { ingestWorkflow } from "../rag/ingest-workflow.ts";
 import { type WorkflowProcedures, workflowProcedures } from "../workflows/procedures.ts";
 import { type Cron, type CronDefinition, collectCrons } from "./cron.ts";
-import { isCrud } from "./crud.ts";
 import type { CrudDefinition } from "./crud-definition.ts";
 import { DefinitionError } from "./definition-error.ts";
 import { type HttpRoute, HttpRouteBuilder, type RouteDefinition } from "./http-route.ts";
@@ -71,36 +70,24 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
     });
   }
   const procedures = new Map<string, ProcedureDefinition>();
-  const crud: CrudDefinition[] = [];
   const paths = new Map<string, readonly string[]>();
 
-  // Registered in both, it is one; another one under the same key is another.
-  const legacy = Object.entries<unknown>(bags.crud ?? {}).filter(([key, value]) => bags.procedures?.[key] !== value);
-  const entries = [
-    ...legacy.map(([key, value]) => ({ key, value, isLegacy: true })),
-    ...Object.entries<unknown>(bags.procedures ?? {}).map(([key, value]) => ({ key, value, isLegacy: false })),
-  ];
-  for (const { key, value, isLegacy } of entries) {
-    if (isCrud(value)) {
-      refuseTwin(crud, value["~crud"].prefix);
-      crud.push(value["~crud"]);
-    }
-    const items: [string[], unknown][] = isFolder(value)
-      ? Object.entries(value).map(([inner, item]) => [[key, inner], item])
-      : [[[key], value]];
-
-    for (const [keys, item] of items) {
-      const path = keys.join(".");
+  for (const bag of ["crud", "procedures"] as const) {
+    for (const [keys, item] of Object.entries<unknown>(bags[bag] ?? {}).flatMap(entriesOf)) {
+      const path = `${bag}.${keys.join(".")}`;
       const definition = finishedProcedure(path, item);
-      if (procedures.has(definition.name)) {
-        throw new DefinitionError(`Two procedures are named "${definition.name}"; the second is procedures.${path}.`, {
+      const known = procedures.get(definition.name);
+      // The same one in the legacy bag and under procedures is on its way from there to here.
+      if (known && (known !== definition || paths.has(definition.name))) {
+        throw new DefinitionError(`Two procedures are named "${definition.name}"; the second is ${path}.`, {
           hint: "Give one of them another .name(), or its createCrud() another { prefix }.",
         });
       }
       procedures.set(definition.name, definition);
-      if (!isLegacy) paths.set(definition.name, keys);
+      if (bag === "procedures") paths.set(definition.name, keys);
     }
   }
+  const crud = collectCrud(procedures.values());
   const crons = collectCrons(bags.crons ?? {});
   registerHandlers(crons, procedures);
   const workflows = collectWorkflows({ ...bags.workflows, "the built-in rag.ingest": ingestWorkflow });
@@ -155,15 +142,30 @@ function registerHandlers(crons: readonly CronDefinition[], procedures: Map<stri
   }
 }
 
+/** The resources of what is registered, each with the operations that are, whether it was registered whole or in parts. */
+function collectCrud(procedures: Iterable<ProcedureDefinition>): CrudDefinition[] {
+  const registered = new Map<CrudDefinition, string[]>();
+  for (const { crud, name } of procedures) {
+    if (!crud) continue;
+    refuseTwin([...registered.keys()], crud);
+    registered.set(crud, [...(registered.get(crud) ?? []), name]);
+  }
+  return [...registered].map(([crud, names]) => ({
+    ...crud,
+    methods: crud.methods.filter((method) => names.includes(`${crud.prefix}.${method}`)),
+  }));
+}
+
 /** PostgreSQL folds the names of the generated functions to lower case. */
-function refuseTwin(crud: readonly CrudDefinition[], prefix: string): void {
-  const twin = crud.find((other) => other.prefix.toLowerCase() === prefix.toLowerCase() && other.prefix !== prefix);
+function refuseTwin(others: readonly CrudDefinition[], crud: CrudDefinition): void {
+  const { prefix } = crud;
+  const twin = others.find((other) => other.prefix.toLowerCase() === prefix.toLowerCase() && other !== crud);
   if (!twin) return;
   throw new DefinitionError(
-    `The prefixes "${twin.prefix}" and "${prefix}" of createCrud differ in the case of letters alone.`,
-    {
-      hint: "Their SQL functions would share their names. Give one of them another { prefix }.",
-    },
+    twin.prefix === prefix
+      ? `Two createCrud have the prefix "${prefix}".`
+      : `The prefixes "${twin.prefix}" and "${prefix}" of createCrud differ in the case of letters alone.`,
+    { hint: "Their SQL functions would share their names. Give one of them another { prefix }." },
   );
 }
 
@@ -198,15 +200,24 @@ function collectRoutes(bag: Record<string, HttpRoute>): RouteDefinition[] {
   });
 }
 
+/** What stands under a key, by its keys: a procedure, or the procedures of a folder. */
+const entriesOf = ([key, value]: [string, unknown]): [string[], unknown][] =>
+  isFolder(value) ? Object.entries(value).map(([inner, item]) => [[key, inner], item]) : [[[key], value]];
+
 function finishedProcedure(path: string, value: unknown): ProcedureDefinition {
   if (isProcedure(value)) return value["~svc"].procedure;
   if (value instanceof ProcedureBuilder) {
     const { name } = value["~state"];
-    throw new DefinitionError(`procedures.${path}${name ? ` ("${name}")` : ""} is not finished.`, {
+    throw new DefinitionError(`${path}${name ? ` ("${name}")` : ""} is not finished.`, {
       hint: "End it with .handler(…).",
     });
   }
-  throw new DefinitionError(`procedures.${path} is not a procedure.`, {
+  if (isFolder(value)) {
+    throw new DefinitionError(`${path} is a folder inside a folder.`, {
+      hint: "Procedures are nested one level deep. The keys only register: the names decide what clients call.",
+    });
+  }
+  throw new DefinitionError(`${path} is not a procedure.`, {
     hint: "Make it with procedure.query, procedure.mutation, procedure.internal or createCrud.",
   });
 }

@@ -3,7 +3,7 @@
  * Next hop: `crud-options.ts` checks the options and `crud-input.ts` what comes in, `src/codegen/crud-sql.ts` writes the
  * functions, `src/postgres/statement.ts` calls them.
  */
-import { getTableName } from "drizzle-orm";
+import { getTableColumns, getTableName } from "drizzle-orm";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 import type { Schema } from "../context/types.ts";
 import type { CrudStatement } from "../postgres/statement.ts";
@@ -51,7 +51,7 @@ export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilder
   };
 }
 
-/** Whether a value of the `procedures` bag came from `createCrud`. */
+/** Whether a value is what `createCrud` returned. */
 export const isCrud = (value: unknown): value is { "~crud": CrudDefinition } =>
   typeof value === "object" && value !== null && "~crud" in value;
 
@@ -60,6 +60,7 @@ function describeCrud(table: PgTable, options: CrudOptions): CrudDefinition {
   const { schema = "public", policies } = getTableConfig(table);
   const columns = describeColumns(table);
   const id = findId(name, columns);
+  if ((options.methods ?? crudOperations).includes("create")) checkNewId(name, id, table);
   if (policies.length === 0) {
     throw new DefinitionError(`createCrud: table "${name}" declares no policy, so it would deny everybody.`, {
       hint:
@@ -128,6 +129,17 @@ function findId(table: string, columns: ColumnDescription[]): ColumnDescription 
   return id;
 }
 
+/** Callers cannot choose ids, so something has to. A UUID does where a text or UUID has no default. */
+function checkNewId(name: string, id: ColumnDescription, table: PgTable): void {
+  if (id.defaultSql !== null || id.generate || getTableColumns(table).id?.generated) return;
+  if (!["uuid", "text", "varchar"].includes(id.type)) {
+    throw new DefinitionError(`createCrud: the id of table "${name}" has no default, so create could make no row.`, {
+      hint: "Give it one, as serial() and .$defaultFn(…) do, or leave create out of { methods }.",
+    });
+  }
+  id.generate = () => crypto.randomUUID();
+}
+
 function visibleColumns(columns: ColumnDescription[], { columns: choice }: CrudOptions): ReadonlySet<string> {
   const all = columns.map(({ property }) => property);
   if (!choice) return new Set(all);
@@ -153,5 +165,6 @@ function toProcedure(crud: CrudDefinition, operation: CrudOperation, options: Cr
       values: crudValues(crud, operation),
       ...(hook && { before: hook }),
     },
+    crud,
   };
 }

@@ -6,6 +6,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Context, Schema } from "../context/types.ts";
 import type { CrudStatement } from "../postgres/statement.ts";
 import { compose, type Layer } from "./compose.ts";
+import type { CrudDefinition } from "./crud-definition.ts";
 import { DefinitionError } from "./definition-error.ts";
 import { type BuilderState, type Call, inputLayer, type Middleware, middlewareLayer } from "./middleware.ts";
 
@@ -34,6 +35,8 @@ export interface ProcedureDefinition {
   runAs?: "system";
   /** Generated CRUD: the one statement that answers the call, instead of `run`. */
   statement?: CrudStatement;
+  /** Generated CRUD: the resource that it is an operation of. */
+  crud?: CrudDefinition;
 }
 
 /** A finished procedure, to be registered under `procedures` of `defineApi`. */
@@ -60,7 +63,7 @@ type With<T extends BuilderTypes, Change> = Omit<T, keyof Change> & Change exten
   ? R
   : never;
 
-type State = Omit<ProcedureDefinition, "run" | "statement"> & BuilderState;
+type State = Omit<ProcedureDefinition, "run" | "statement" | "crud"> & BuilderState;
 
 /**
  * Collects a procedure step by step; each call returns a new builder.

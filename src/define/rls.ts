@@ -31,7 +31,7 @@ export const readsOwn = (policy: PgPolicy, owner: AnyPgColumn) => owners.set(pol
 /**
  * Rows belong to the user in `userIdColumn`: only the owner may create, change and remove them.
  *
- * @param userIdColumn     text or uuid; compared with the caller's id
+ * @param userIdColumn     text, or uuid where ids of users are UUIDs; compared with the caller's id
  * @param options.read     `"public"` lets everybody read. (Default: only the owner reads)
  * @example
  * export const notes = pgTable("notes", { … }, (t) => ownerRls(t.userId));
@@ -140,6 +140,6 @@ function cast(column: AnyPgColumn, helper: string): string {
   if (column.columnType === "PgUUID") return "::uuid";
   if (["PgText", "PgVarchar", "PgChar"].includes(column.columnType)) return "";
   throw new DefinitionError(`${helper}: column "${column.name}" cannot hold the id of a user.`, {
-    hint: 'Make it text("user_id") or uuid("user_id").',
+    hint: 'Make it text("user_id"); or uuid("user_id") where the betterAuth hook makes ids UUIDs.',
   });
 }

@@ -107,6 +107,18 @@ describe("the betterAuth hook", () => {
     expect(await server.caller(body.token)).toMatchObject({ user: body.user });
     await hooked.close();
   });
+
+  test("makes ids UUIDs, for columns and rows of that type; leaves none to the database", async () => {
+    const withIds = (generateId: "uuid" | "serial"): AuthDefinition => ({
+      betterAuth: (options) => ({ ...options, advanced: { ...options.advanced, database: { generateId } } }),
+    });
+    const hooked = await startAuthServer(db, { definition: withIds("uuid") });
+    const { body } = await hooked.signUp({ ...ann, email: "uuid@example.com" });
+    expect(body.user.id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect(await hooked.caller(body.sessionToken)).toMatchObject({ user: body.user });
+    await hooked.close();
+    await expect(startAuthServer(db, { definition: withIds("serial") })).rejects.toThrow(DefinitionError);
+  });
 });
 
 // what is declared, and what the error must name

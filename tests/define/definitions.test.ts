@@ -121,8 +121,29 @@ const mistakes: [what: string, make: () => unknown, message: string, hint: strin
   [
     "procedures nested too deep",
     () => api({ procedures: { a: { b: { c: ask("x.y") } } } }),
-    "procedures.a.b is not a procedure.",
-    makeOne,
+    "procedures.a.b is a folder inside a folder.",
+    "Procedures are nested one level deep. The keys only register: the names decide what clients call.",
+  ],
+  [
+    "parts of two createCruds of one prefix",
+    () => api({ procedures: { list: createCrud(notes).list, get: createCrud(notes, { columns: { pick: [] } }).get } }),
+    'Two createCrud have the prefix "notes".',
+    "Their SQL functions would share their names. Give one of them another { prefix }.",
+  ],
+  [
+    "one createCrud twice",
+    () => {
+      const crud = createCrud(notes);
+      return api({ procedures: { notes: crud, list: crud.list } });
+    },
+    'Two procedures are named "notes.list"; the second is procedures.list.',
+    "Give one of them another .name(), or its createCrud() another { prefix }.",
+  ],
+  [
+    "an id that nothing makes",
+    () => createCrud(pgTable("seats", { id: integer("id").primaryKey() }, open)),
+    'createCrud: the id of table "seats" has no default, so create could make no row.',
+    "Give it one, as serial() and .$defaultFn(…) do, or leave create out of { methods }.",
   ],
   [
     "a procedure for a route",
@@ -274,6 +295,20 @@ describe("what is no mistake", () => {
     expect(ownNames(defineApi(bags))).toHaveLength(10);
     expect(defineApi(bags)["~svc"].crud.map(({ prefix }) => prefix)).toEqual(["notes", "mine"]);
     expect(defineApi({})["~svc"]).toMatchObject({ routes: [], crud: [] });
+  });
+  test("what createCrud returns, registered in parts, beside other procedures, or in both bags", () => {
+    const crud = createCrud(notes);
+    const methods = (bags: object) => api(bags)["~svc"].crud.map(({ prefix, methods }) => [prefix, ...methods]);
+    const all = ["notes", "list", "get", "create", "update", "remove"];
+    expect(methods({ procedures: { notes: { ...crud, count: ask("notes.count") } } })).toEqual([all]);
+    expect(methods({ procedures: { get: crud.get, x: { list: crud.list } } })).toEqual([["notes", "list", "get"]]);
+    expect(methods({ crud: { notes: crud }, procedures: { notes: crud } })).toEqual([all]);
+    const beside = api({ crud: { notes: crud }, procedures: { notes: { count: ask("notes.count") } } });
+    expect(ownNames(beside)).toEqual([...all.slice(1).map((method) => `notes.${method}`), "notes.count"]);
+  });
+  test("an id that nothing makes, of a resource that creates nothing", () => {
+    const seats = pgTable("seats", { id: integer("id").primaryKey() }, open);
+    expect(createCrud(seats, { methods: ["list", "get"] })).toHaveProperty("list");
   });
   test("a table without userId, createdAt and updatedAt", () => {
     expect(createCrud(pgTable("t", { id: serial("id").primaryKey(), a: text("a") }, open))).toHaveProperty("create");
