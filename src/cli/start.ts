@@ -14,6 +14,7 @@ import { cwdArgument, isPart, openDatabase, platformRoot, readConfig, run, say }
 import { refusePending } from "./pending.ts";
 import { readSecrets } from "./read-secrets.ts";
 import { nextSignal } from "./signal.ts";
+import { outliveUnawaited } from "./unawaited.ts";
 
 export const start = defineCommand({
   meta: { name: "start", description: "Serve the application." },
@@ -43,6 +44,7 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean): Pro
     const secrets = await readSecrets(config);
     tracing = await openTracing(config.otel);
     const log = createLog(config.logLevel, process.stdout.isTTY ? prettyLog(process.stdout) : undefined, !!tracing);
+    outliveUnawaited(log);
     const jobMetrics = withWorker || !config.database ? new JobMetrics() : undefined;
     const shared = { app, config, urls: cluster.urls, secrets, log, tracing };
     const service = await startService({ ...shared, allowDrift, jobMetrics });

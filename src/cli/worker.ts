@@ -15,6 +15,7 @@ import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from ".
 import { refusePending } from "./pending.ts";
 import { readSecrets } from "./read-secrets.ts";
 import { nextSignal } from "./signal.ts";
+import { outliveUnawaited } from "./unawaited.ts";
 import { serveWorkerMetrics } from "./worker-metrics.ts";
 
 export const workerCommand = defineCommand({
@@ -62,6 +63,7 @@ async function work({ cwd, "metrics-port": port, ...args }: WorkArguments): Prom
     const secrets = await readSecrets(config);
     tracing = await openTracing(config.otel);
     const log = createLog(config.logLevel, process.stdout.isTTY ? prettyLog(process.stdout) : undefined, !!tracing);
+    outliveUnawaited(log);
     const worker = startWorker({
       app,
       config,

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { Logger } from "pino";
 import { SvcError } from "../errors/svc-error.ts";
+import { databaseReason } from "../service/describe-error.ts";
 import { type Tracing, traceFields } from "../telemetry/span.ts";
 import { type Exchange, exchangeOf, startExchange } from "./exchange.ts";
 import type { Metrics } from "./metrics.ts";
@@ -54,8 +55,10 @@ export function observer(
       // GraphQL answers 200 to what failed in part.
       if (status >= 500 || (error instanceof SvcError && error.status >= 500))
         lines.error({ ...line, err: error instanceof SvcError ? (error.cause ?? error) : error }, "failed");
-      else if (error instanceof SvcError) lines.info({ ...line, code: error.code }, "refused");
-      else lines.info(line, "done");
+      else if (error instanceof SvcError) {
+        const reason = databaseReason(error.cause);
+        lines.info({ ...line, code: error.code, ...(reason && { reason }) }, "refused");
+      } else lines.info(line, "done");
     });
     return exchange;
   };

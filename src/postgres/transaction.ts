@@ -83,7 +83,9 @@ export class RequestTransaction {
       const { client } = await this.#lease;
       return await client.query(extended(config), values).catch((error) => {
         // A connection that the server closed said why in an event of its own, before this statement found it closed.
-        throw sqlState(error) === undefined ? (connectionError(client) ?? error) : error;
+        const reason = sqlState(error) === undefined ? (connectionError(client) ?? error) : error;
+        this.#failure ??= reason; // at once: a COMMIT that was sent behind it may be answered already
+        throw reason;
       });
     } catch (error) {
       this.#failure ??= error;
@@ -154,8 +156,12 @@ export class RequestTransaction {
     const command = await leaving.catch((error) => {
       throw databaseError(connectionError(lease.client) ?? error, this.#identity);
     });
-    // PostgreSQL answers COMMIT with ROLLBACK, and no error, when the transaction had already failed.
-    if (command !== "COMMIT") throw new SvcError("CONFLICT", "The changes could not be saved.");
+    // PostgreSQL answers COMMIT with ROLLBACK, and no error, when the transaction had already failed: by a statement that
+    // was under way still, because the handler had not awaited it.
+    if (command === "COMMIT") return;
+    throw this.#failure
+      ? databaseError(this.#failure, this.#identity)
+      : new SvcError("CONFLICT", "The changes could not be saved.");
   }
 
   /** Undoes everything, unless `commit` came first. Never throws: the reason for it is more interesting. */

@@ -17,6 +17,18 @@ export function describeError(error: unknown): object {
   };
 }
 
+/**
+ * Why the database refused, in a line: `42501 new row violates row-level security policy for table "tasks"`.
+ *
+ * @returns undefined when it was not the database
+ */
+export function databaseReason(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (!("severity" in error)) return databaseReason(error.cause);
+  const { code, message, routine } = describeDatabaseError(error) as Record<string, string | undefined>;
+  return [code, message ?? routine].filter(Boolean).join(" ");
+}
+
 /** Data exceptions, and syntax errors: of casts, of text search queries. Their messages repeat what they were given. */
 const quotesValues = /^(22|42601)/;
 

@@ -82,6 +82,7 @@ describe("svc", () => {
     await writeFile(join(folder, "sql/crud/gone.sql"), "select 1;");
     const command = svc(["codegen"], { DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" });
     expect((await command.ended).code, command.output()).toBe(0);
+    expect(command.output()).toMatch(/wrote sql\/crud\/tasks\.sql\n.*removed sql\/crud\/gone\.sql/s);
     expect(await readFile(file, "utf8")).toBe(generated);
     await expect(readFile(join(folder, "sql/crud/gone.sql"))).rejects.toThrow("ENOENT");
   });
@@ -139,8 +140,13 @@ describe("svc", () => {
     expect(command.output()).toContain("DATABASE_URL is not set.");
   });
 
-  test("start on a port that is taken says so", async () => {
-    const url = await ready(svc(["start"]));
+  test("start on a port that is taken says so, and a promise that nobody awaits ends nobody's calls", async () => {
+    const forgets = 'process.on("SIGUSR2",()=>void(Promise.reject(new(Error)("forgotten"))))';
+    const first = svc(["start"], { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(forgets)}` });
+    const url = await ready(first);
+    first.child.kill("SIGUSR2");
+    await expect.poll(first.output, { timeout: 10_000 }).toMatch(/"message":"forgotten".*an await is missing/);
+    expect(await hello(url)).toEqual({ hello: "you" });
     const second = svc(["start"], { PORT: new URL(url).port });
     expect((await second.ended).code).toBe(1);
     expect(second.output()).toMatch(/Port \d+ is taken/);

@@ -75,6 +75,9 @@ const procedures = {
     await statements.unique(context.db as Db).catch(() => {});
     return "all is well";
   }),
+  forgets: mutation("forgets").handler(async ({ context }) => {
+    void statements.unique(context.db as Db).catch(() => {});
+  }),
   nested: mutation("nested").handler(async ({ context }) => {
     await context.db.transaction((inner) => statements.unique(inner as Db)).catch(() => {});
     await put({ code: "after the savepoint" })(context.db as Db);
@@ -199,6 +202,15 @@ describe("a statement that really fails", () => {
   test("fails the call even when the handler swallows it", async () => {
     await expectError(await svc.mutate(null, "db.swallow"), "CONFLICT", sqlStates["23505"]?.message);
     expect(await rows()).toEqual(unchanged);
+  });
+  test("that the handler did not await fails the call by its own reason", async () => {
+    const line = await expectError(await svc.mutate(null, "db.forgets"), "CONFLICT", sqlStates["23505"]?.message);
+    expect(line.reason).toBe('23505 duplicate key value violates unique constraint "things_code_key"');
+    expect(await rows()).toEqual(unchanged);
+  });
+  test("by a policy is told to the author, in the log", async () => {
+    const line = await expectError(await svc.mutate(await svc.signUp("ann"), "db.run", "policy"), "FORBIDDEN");
+    expect(line.reason).toBe('42501 new row violates row-level security policy for table "notes"');
   });
   test("inside a savepoint is the handler's to swallow", async () => {
     expect((await svc.mutate(null, "db.nested")).status).toBe(200);
