@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./tests/support/sequencer.ts";
 
 // What is waited for comes, also on a busy machine: `expect.poll` would give up after a second.
 const limits = { testTimeout: 30_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000, interval: 20 } } };
@@ -10,6 +11,7 @@ export default defineConfig({
     globalSetup: ["tests/support/global-setup.ts"],
     // Two cores are shared with PostgreSQL: more workers only queue there.
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     // .ci/run adds up the counts.
     reporters: process.env.CI ? ["default", ["json", { outputFile: ".svc/test-results.json" }]] : ["default"],
     projects: [

@@ -66,7 +66,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     standbys.length > 0
       ? new Replicas(standbys, pools.request, { ...config.pool, ...config.limits, traced }, log)
       : undefined;
-  const server = createServer();
+  const server = createServer({ keepAliveTimeout: idleMs });
   const inFlight = trackResponses(server);
   let answer: RequestListener = refuseForNow;
   server.on("request", (request, response) => answer(request, response));
@@ -183,6 +183,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     throw error;
   }
 }
+
+/**
+ * In milliseconds: how long a connection without a request is kept. Longer than proxies keep theirs, a minute as a rule: who
+ * closes first must be who sends the requests, or one of them meets a connection that is just being closed.
+ */
+const idleMs = 75_000;
 
 /** The port is open a moment before everything behind it is. */
 const refuseForNow: RequestListener = (_request, response) => {

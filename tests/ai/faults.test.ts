@@ -120,7 +120,7 @@ describe("a provider that is silent", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     try {
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-      await expect(patientFetch(50)(url)).rejects.toMatchObject({
+      await expect(patientFetch(300)(url)).rejects.toMatchObject({
         code: "PROVIDER_FAILED",
         hint: "it did not answer in time, after 3 attempts.",
       });
@@ -134,11 +134,11 @@ describe("a provider that is silent", () => {
   test("in the middle of a stream is not cut off by the time of an attempt, which was for its beginning", async () => {
     const server = createServer((_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" }).write("data: one\n\n");
-      setTimeout(() => response.end("data: two\n\n"), 700);
+      setTimeout(() => response.end("data: two\n\n"), 1_200);
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     try {
-      const response = await patientFetch(500)(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+      const response = await patientFetch(1_000)(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
       expect(await response.text()).toBe("data: one\n\ndata: two\n\n");
     } finally {
       server.close();

@@ -97,7 +97,7 @@ describe("a canary password", () => {
       seen.push(answer.text);
     }
 
-    expect(server.log.join("")).toContain(broken.body.requestId);
+    await expect.poll(() => server.log.join("")).toContain(broken.body.requestId);
     for (const value of secrets) {
       expect(server.log.filter((line) => line.includes(value))).toEqual([]);
       expect(seen.filter((text) => text.includes(value))).toEqual([]);

@@ -172,10 +172,12 @@ describe("a link", () => {
     expect(await isVerified()).toBe(false);
   });
 
-  test("opened twenty times at the same moment works once, for each of 500", { timeout: 120_000 }, async () => {
+  // `npm run chaos` takes five hundred.
+  const many = process.env.CHAOS_ROUNDS ? 500 : 100;
+  test(`opened twenty times at the same moment works once, for each of ${many}`, { timeout: 240_000 }, async () => {
     const { user } = (await server.signUp()).body;
     await mail();
-    for (let n = 0; n < 500; n++) {
+    for (let n = 0; n < many; n++) {
       const token = await server.auth.once.add("verify-email", { userId: user.id, email: ann.email }, 60);
       const link = `${origin}/api/auth/verify-email?token=${token}`;
       const ends = await Promise.all(Array.from({ length: 20 }, () => landed(link)));

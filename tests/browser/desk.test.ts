@@ -75,7 +75,7 @@ if (!chromiumPath) {
       await page.keyboard.press("Enter");
       await page.keyboard.press("Enter");
       await soon(() => titles(page)).toEqual(["First"]);
-      expect(await focused()).toBe("First");
+      await soon(focused).toBe("First");
     });
 
     test("is told what was wrong, and keeps what was typed", async () => {
@@ -101,7 +101,7 @@ if (!chromiumPath) {
 
       // A task of Eve's own proves that her window follows changes while it shows none of Ada's.
       await add(other, "Only for Eve");
-      expect(await titles(other)).toEqual(["Only for Eve"]);
+      await soon(() => titles(other)).toEqual(["Only for Eve"]);
       expect(seen.join()).not.toContain("Only for Ada");
       expect(await titles(first)).toEqual(["Only for Ada"]);
     });
@@ -201,8 +201,8 @@ if (!chromiumPath) {
     test("going to another section says so: the title, and the focus on its heading", async () => {
       const page = await app.page();
       await goTo(page, "Board");
-      expect(await page.title()).toBe("Board · Desk");
-      expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Board");
+      await soon(() => page.title()).toBe("Board · Desk");
+      await soon(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Board");
       await page.goBack();
       await soon(() => page.title()).toBe("Tasks · Desk");
     });

@@ -85,7 +85,8 @@ describe("svc worker", () => {
       /no internal procedure/.test((await jobs(db)).find((job) => job.id === id)?.last_error ?? ""),
     );
     const [, metrics = ""] = /Metrics: (\S+)/.exec(worker.output()) ?? [];
-    expect(await (await fetch(metrics)).text()).toMatch(/svc_job_duration_seconds_count\{.*outcome="failed"\} 1/);
+    const told = async () => (await fetch(metrics)).text();
+    await expect.poll(told).toMatch(/svc_job_duration_seconds_count\{.*outcome="failed"\} [1-9]/);
     worker.child.kill("SIGHUP"); // as a closed terminal does; `svc start` gets the others
     expect((await worker.ended).code).toBe(0);
     expect(worker.output()).toMatch(/SIGHUP: finishing the jobs that run/);

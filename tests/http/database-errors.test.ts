@@ -113,7 +113,7 @@ const procedures = {
 
 const db = database();
 const svc = service(db, apiWith({ procedures }));
-const hasty = service(db, apiWith({ procedures }), { limits: { statementTimeoutMs: 300, idleInTransactionMs: 300 } });
+const hasty = service(db, apiWith({ procedures }), { limits: { statementTimeoutMs: 800, idleInTransactionMs: 800 } });
 
 beforeAll(async () => {
   await db.sql(`
@@ -280,7 +280,7 @@ describe("time and connections", () => {
   const killWaiting = async () => {
     const killed =
       "select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-    await expect.poll(() => db.sql(killed), { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(() => db.sql(killed), { timeout: 20_000 }).toHaveLength(1);
   };
 
   test("generated CRUD: a read is tried again, a write is a 503 and not repeated", async () => {

@@ -69,7 +69,8 @@ const api = apiWith({
 });
 
 const db = database();
-const svc = service(db, api, { pool: { request: 2, waitMs: 300 } });
+const svc = service(db, api);
+const busy = service(db, api, { pool: { request: 2, waitMs: 1_000 } });
 /** For the services that a test stops. */
 const other = database();
 
@@ -175,14 +176,15 @@ describe("/metrics", () => {
 });
 
 test("calls that find no free connection in time are 503 with Retry-After, and served again afterwards", async () => {
-  const holding = [svc.mutate(null, "life.waits"), svc.mutate(null, "life.waits")];
+  const before = (await busy.query(null, "life.reads")).body.json;
+  const holding = [busy.mutate(null, "life.waits"), busy.mutate(null, "life.waits")];
   const inUse = /svc_pool_connections{pool="request",state="idle"} 0/;
-  await expect.poll(async () => (await svc.fetch("/metrics")).body).toMatch(inUse);
+  await expect.poll(async () => (await busy.fetch("/metrics")).body).toMatch(inUse);
   for (const answer of await Promise.all([
-    svc.query(null, "guestbook.list"),
-    svc.mutate(null, "guestbook.create", message),
-    svc.query(null, "life.reads"),
-    svc.mutate(null, "life.waits"),
+    busy.query(null, "guestbook.list"),
+    busy.mutate(null, "guestbook.create", message),
+    busy.query(null, "life.reads"),
+    busy.mutate(null, "life.waits"),
   ])) {
     expect(answer).toMatchObject({
       status: 503,
@@ -190,11 +192,11 @@ test("calls that find no free connection in time are 503 with Retry-After, and s
     });
     expect(answer.headers.get("retry-after")).toBe("1");
   }
-  expect((await svc.fetch("/readyz")).status).toBe(503);
+  expect((await busy.fetch("/readyz")).status).toBe(503);
   doors.open();
   for (const answer of await Promise.all(holding)) expect(answer.status).toBe(200);
-  expect((await svc.query(null, "life.reads")).body).toEqual({ json: 2 });
-  expect((await svc.fetch("/readyz")).status).toBe(200);
+  expect((await busy.query(null, "life.reads")).body).toEqual({ json: before + 2 });
+  expect((await busy.fetch("/readyz")).status).toBe(200);
 });
 
 describe("a stop", () => {
@@ -244,6 +246,13 @@ describe("a stop", () => {
     expect((await inFlight).status).toBe(200);
     await stopping;
     agent.destroy();
+  });
+
+  test("is what closes an idle connection: by itself it is kept for longer than proxies keep theirs", async () => {
+    const { socket, text } = await open(svc.url);
+    socket.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
+    await expect.poll(text).toMatch(/^keep-alive: timeout=75\r$/im);
+    socket.destroy();
   });
 
   test("asked for twice is one stop", async () => {

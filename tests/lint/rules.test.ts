@@ -29,6 +29,7 @@ test("the platform's own schema has no finding", async () => {
 
 describe("a planted violation is found, and is gone with it", () => {
   let before: Finding[];
+  const found: string[] = [];
   beforeAll(async () => {
     await db.sql(
       "create schema lab authorization svc_owner; grant usage on schema lab to svc_anonymous, svc_authenticated",
@@ -43,11 +44,16 @@ describe("a planted violation is found, and is gone with it", () => {
       .filter((line) => !told(before).includes(line))
       .map((line) => JSON.parse(line) as Finding);
     await db.sql(undo);
+    found.push(rule);
     expect(news.map((finding) => finding.rule)).toContain(rule);
     for (const { severity, remedy, problem } of news) {
       expect(["error", "warning", "info"]).toContain(severity);
       expect([remedy, problem]).toEqual([expect.stringMatching(/\w{3}/), expect.stringMatching(/\w{3}/)]);
     }
+  });
+
+  test("and nothing of it stays", async () => {
+    expect(found).toHaveLength(planted.length);
     expect(await lint()).toEqual(before);
   });
 });

@@ -95,7 +95,7 @@ describe.skipIf(missing)(`behind PgBouncer${missing}`, () => {
       replication: via(bouncer, "replication", "session"),
     };
     running = new TestService({ urls: through } as unknown as Database, api, {
-      limits: { statementTimeoutMs: 300 },
+      limits: { statementTimeoutMs: 1500 },
       pool: { request: 12, auth: 6, system: 6 },
     });
     await running.start();

@@ -74,7 +74,11 @@ describe.skipIf(missing)(`standbys for queries${missing}`, () => {
   const list = (position?: string) => call("query", "notes.list", {}, position);
   const create = (title: string) => call("mutation", "notes.create", { title });
   /** What the standby has, it keeps from now on. */
-  const pause = () => admin.query("select pg_wal_replay_pause()");
+  const pause = async () => {
+    await admin.query("select pg_wal_replay_pause()"); // asks for it
+    const isPaused = "select pg_get_wal_replay_pause_state() = 'paused' as it";
+    await until(async () => (await admin.query(isPaused)).rows[0].it);
+  };
   const resume = () => admin.query("select pg_wal_replay_resume()");
   /** Until a call with this position is answered by the standby, which says no position. */
   const levelWith = (position: string | null) => until(async () => (await list(position ?? "")).position === null);

@@ -80,7 +80,9 @@ test("of two callers with one document at once one has vectors made, and the oth
   const callers = [1, 2].map(() => running.mutate(ann, "docs.ingestWithGate", input));
   // One makes vectors, and the other stands at the lock; without it there would be two who make them.
   await until(async () => {
-    const waiting = await db.sql("select from pg_locks where locktype = 'advisory' and not granted");
+    const waiting = await db.sql(
+      "select from pg_locks l join pg_database d on d.oid = l.database where datname = current_database() and locktype = 'advisory' and not granted",
+    );
     return gate.asked === 2 || (gate.asked === 1 && waiting.length === 1);
   });
   gate.open();

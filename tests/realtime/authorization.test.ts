@@ -56,9 +56,7 @@ class Watcher {
   async heard(): Promise<bigint[]> {
     const key = `guestbook.get::{"id":${randomInt(1e9)}}`;
     this.socket.send({ type: "subscribe", query: key });
-    await expect
-      .poll(() => this.socket.closed || this.socket.frames.some(({ query }) => query === key), { timeout: 20_000 })
-      .toBeTruthy();
+    await expect.poll(() => this.socket.closed || this.socket.frames.some(({ query }) => query === key)).toBeTruthy();
     return this.socket.frames.filter((frame) => frame.xid).map((frame) => BigInt(frame.xid));
   }
 }
@@ -140,5 +138,5 @@ test("a session that ends while its socket is being opened leaves none behind", 
   const { body } = await running.fetch("/api/realtime/ticket", { method: "POST", headers: bearer(user) });
   const socket = new Socket(`${running.url.replace("http", "ws")}/ws?ticket=${body.ticket}`);
   await db.sql("delete from auth.session where user_id = $1", [user.id]);
-  await expect.poll(() => socket.websocket.readyState, { timeout: 10_000 }).toBe(socket.websocket.CLOSED);
+  await expect.poll(() => socket.websocket.readyState).toBe(socket.websocket.CLOSED);
 });

@@ -45,7 +45,7 @@ async function told(): Promise<string[][]> {
   const marker = `marker${++markers}`;
   await admin.query("select svc.emit_message($1)", [JSON.stringify({ invalidate: marker })]);
   const isOver = () => heard.some(({ topics }) => topics.has(`key:${marker}`));
-  await expect.poll(isOver, { timeout: 10_000 }).toBe(true);
+  await expect.poll(isOver).toBe(true);
   return heard.map(({ topics }) => [...topics].sort()).filter(([first]) => !first?.startsWith("key:marker"));
 }
 const note = (user: string, title: string) =>
@@ -133,7 +133,7 @@ describe("a lost connection", () => {
     await admin.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'walsender' and datname = current_database()",
     );
-    await expect.poll(() => lives, { timeout: 20_000 }).toBe(before + 1);
+    await expect.poll(() => lives).toBeGreaterThan(before);
     await admin.query(note("ann", "seven"));
     expect((await told()).flat()).toContain("list:notes:ann");
   });

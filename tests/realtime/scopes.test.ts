@@ -221,9 +221,15 @@ describe("a grant", () => {
     const socket = await connect(ann);
     const grant = { query: "team_boards.list", subscriptionKey: "team_boards.list#x", topics: ["key:guestbook.list"] };
     const sign = (ms: number) => new Grants([secret]).sign({ ...grant, user: ann.id, expiresAt: Date.now() + ms });
-    socket.send({ type: "subscribeQuery", token: sign(1000) });
-    await socket.wait({ type: "query:subscribed", subscriptionKey: grant.subscriptionKey });
     const { query, subscriptionKey } = grant;
+    // As briefly as this machine lets it be used at all.
+    const isTaken = ({ type }: { type: string }) => type === "query:subscribed" || type === "error";
+    for (let ms = 500, type = ""; type !== "query:subscribed"; ms *= 2) {
+      socket.frames.length = 0;
+      socket.send({ type: "subscribeQuery", token: sign(ms) });
+      await expect.poll(() => socket.frames.some(isTaken)).toBe(true);
+      type = socket.frames.find(isTaken).type;
+    }
     await socket.wait({ type: "revoked", query, subscriptionKey, reason: "expired" });
     await db.sql(`select svc.emit_message('{"invalidate":"guestbook.list"}')`);
     expect(await heard(socket)).toEqual([]);

@@ -26,6 +26,8 @@ const own = "https://api.example.com";
 const email = "canary@example.com";
 
 const db = database();
+/** Not with svc's prefix: tests of the platform's own roles run beside this one. */
+const login = `canary_${randomBytes(6).toString("hex")}`;
 let service: Service;
 const lines: string[] = [];
 /** Everything that went out: status line's address, headers but the cookie that a browser is meant to have, body. */
@@ -89,10 +91,10 @@ beforeAll(async () => {
   // A login whose password is a canary, for the whole service.
   await execute(
     db.url("admin"),
-    `create role ${db.name}_login login in role svc_auth, svc_request password '${planted.databasePassword}'`,
+    `create role ${login} login in role svc_auth, svc_request password '${planted.databasePassword}'`,
   );
   const auth = new URL(db.url("auth"));
-  auth.username = `${db.name}_login`;
+  auth.username = login;
   auth.password = planted.databasePassword ?? "";
   service = await startService({
     app: { api, auth: defineAuth({ oauth: { allowedReturnModes: ["token", "cookie"] } }), schema },
@@ -101,7 +103,6 @@ beforeAll(async () => {
       port: 0,
       logLevel: "trace",
       auth: { url: own, secrets: [], google },
-      pool: { ...base.pool, waitMs: 500 },
     },
     urls: { ...db.urls, auth: auth.href },
     secrets: [planted.secret ?? ""],
@@ -110,7 +111,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await service?.stop();
-  await execute(db.url("admin"), `drop role if exists ${db.name}_login`).catch(() => {});
+  await execute(db.url("admin"), `drop role if exists ${login}`).catch(() => {});
 });
 
 /** Every POST that exists, and what a caller may hold when it goes wrong. */
@@ -207,11 +208,11 @@ test("no secret is in any answer, header, address or log line, whatever goes wro
   await db.sql('alter table auth."user" add constraint no_more check (false) not valid');
   expect((await call("POST", "/api/auth/sign-up", { email: "b@example.com", password, name: "B" })).status).toBe(500);
   await db.sql('alter table auth."user" drop constraint no_more');
-  await execute(db.url("admin"), `alter role ${db.name}_login nologin`);
-  await db.sql(`select pg_terminate_backend(pid) from pg_stat_activity where usename = '${db.name}_login'`);
+  await execute(db.url("admin"), `alter role ${login} nologin`);
+  await db.sql(`select pg_terminate_backend(pid) from pg_stat_activity where usename = '${login}'`);
   expect((await call("POST", "/api/auth/sign-in", { email, password })).status).toBeGreaterThanOrEqual(500);
   expect((await call("GET", "/api/auth/me", undefined, { cookie })).status).toBeGreaterThanOrEqual(500);
-  await execute(db.url("admin"), `alter role ${db.name}_login login`);
+  await execute(db.url("admin"), `alter role ${login} login`);
   expect((await call("GET", "/api/auth/me", undefined, { cookie })).status).toBe(200);
 
   await service.stop();

@@ -15,7 +15,7 @@ beforeEach(() => db.sql("delete from auth.attempt"));
 
 const nobody = "bob@example.com"; // as long as Ann's
 /** An answer without the work of a hash is seen within a few; the more there are, the smaller the difference that shows. */
-const samples = process.env.FUZZ_RUNS ? 500 : 100;
+const samples = process.env.FUZZ_RUNS ? 500 : 50;
 /** Of three measurements one has to be below. Beyond it a difference is no chance any more: 1 in 100,000. */
 const significant = 4.5;
 

@@ -195,7 +195,7 @@ describe("bytes that are not as the row says", () => {
     socket.write(request(`/api/storage/${id}`) + request("/healthz"));
     const answers = (await text(socket)).match(/^HTTP\/1.1 \d+/gm);
     expect(answers).toEqual(["HTTP/1.1 200"]);
-    expect(svc.logged.join("")).toContain("The store has 1000 bytes where the row says 200000.");
+    await expect.poll(() => svc.logged.join("")).toContain("The store has 1000 bytes where the row says 200000.");
   });
 });
 

@@ -133,7 +133,7 @@ export async function startAuthServer(db: Database, options: AuthServerOptions =
   app.use("/api/auth", auth.router);
   app.get("/caller", async (request, response) => void response.json(await auth.authenticate(request.headers)));
   app.use(notFound, renderError);
-  const server = createServer(app).listen(0);
+  const server = createServer({ keepAliveTimeout: 75_000 }, app).listen(0); // as the service's
   const close = async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));

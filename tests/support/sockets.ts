@@ -25,7 +25,7 @@ export class Socket {
   static async open(service: TestService, user: User | null): Promise<Socket> {
     const ticket = user ? `?ticket=${await ticketFor(service, user)}` : "";
     const socket = new Socket(`${service.url.replace("http", "ws")}/ws${ticket}`);
-    await socket.wait({ type: "status", flow: "live" }, 20_000);
+    await socket.wait({ type: "status", flow: "live" });
     return socket;
   }
 
@@ -34,7 +34,7 @@ export class Socket {
   }
 
   /** Waits for a frame with these members; it and those before it are taken away. */
-  async wait(members: object, timeout = 10_000): Promise<Frame> {
+  async wait(members: object, timeout = 20_000): Promise<Frame> {
     const late = AbortSignal.timeout(timeout);
     for (;;) {
       const found = this.frames.findIndex((frame) => matches(frame, members));

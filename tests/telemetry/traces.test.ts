@@ -185,9 +185,9 @@ test("spans say which service they are of, and go where the variables say", asyn
 
 test("a log line says of which trace it is", async () => {
   const { traceId } = await call("traces.write", { title: "x" });
-  const lines = running.logged.map((line) => JSON.parse(line)).filter(({ trace_id }) => trace_id === traceId);
-  expect(lines.map(({ msg }) => msg)).toEqual(expect.arrayContaining(["written", "done"]));
-  expect(lines.find(({ msg }) => msg === "done").userId).toBe(ann.id);
+  const lines = () => running.logged.map((line) => JSON.parse(line)).filter(({ trace_id }) => trace_id === traceId);
+  await expect.poll(() => lines().map(({ msg }) => msg)).toEqual(expect.arrayContaining(["written", "done"]));
+  expect(lines().find(({ msg }) => msg === "done").userId).toBe(ann.id);
 });
 
 test("a header that is no traceparent begins a trace of its own", async () => {

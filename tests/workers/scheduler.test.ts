@@ -203,7 +203,9 @@ describe("ctx.scheduler", () => {
       const { status, body } = await app.mutate(ann, "jobs.run", { name, args: {} });
       expect([status, body.code]).toEqual([500, "INTERNAL"]);
     }
-    expect(app.logged.join("")).toMatch(/\\"jobs\.notes\\" is no internal procedure .* Did you mean \\"jobs\.note\\"/);
+    await expect
+      .poll(() => app.logged.join(""))
+      .toMatch(/\\"jobs\.notes\\" is no internal procedure .* Did you mean \\"jobs\.note\\"/);
   });
 
   test("is refused in queries", async () => {
