@@ -24,11 +24,14 @@ export interface ChatOptions extends CallOptions {
   system?: string;
   /** The conversation so far; the last message is the user's. Content is text, or parts of text and images. */
   messages: { role: "user" | "assistant"; content: string | ContentPart[] }[];
-  /** The most that it may answer, in tokens. (Default: 1024) */
+  /** The most that it may answer, in tokens, up to a million. (Default: 1024) */
   maxTokens?: number;
   /** 0 to 2. (Default: the provider's) */
   temperature?: number;
 }
+
+/** Of `maxTokens`. */
+const mostTokens = 1_000_000;
 
 /** What every answer says about what it took. */
 export interface Billing {
@@ -65,6 +68,7 @@ export function createAi(): Ai {
       const model = given ?? call.services.config.chatModel;
       const chat = able(call, model, "chat");
       const messages = checkMessages(options.messages);
+      checkNumbers({ maxTokens, temperature: options.temperature });
       const estimate = { inputTokens: tokensOfMessages(options.system, messages), outputTokens: maxTokens };
       return paid(call, { operation: "chat", model, estimate }, async (reservation) => {
         const { text, usage } = await chat({ ...options, messages, model, maxTokens, signal: signalFor(call, signal) });
@@ -77,6 +81,7 @@ export function createAi(): Ai {
       const model = given ?? call.services.config.chatModel;
       const stream = able(call, model, "stream");
       const messages = checkMessages(options.messages);
+      checkNumbers({ maxTokens, temperature: options.temperature });
       const estimate = { inputTokens: tokensOfMessages(options.system, messages), outputTokens: maxTokens };
       return streamed(call, { operation: "stream", model, estimate }, (left) =>
         stream({ ...options, messages, model, maxTokens, signal: AbortSignal.any([left, signalFor(call, signal)]) }),
@@ -107,6 +112,10 @@ export function createAi(): Ai {
       if (!Array.isArray(documents) || documents.some((document) => typeof document !== "string")) {
         throw wrong("ai.rerank takes documents as a list of texts.");
       }
+      if (typeof query !== "string" || query.trim() === "") throw wrong("ai.rerank takes a query that is not empty.");
+      if (topK !== undefined && !(Number.isInteger(topK) && topK >= 1)) {
+        throw wrong("topK must be a whole number from 1.");
+      }
       if (documents.length === 0) return [];
       const model = given ?? call.services.config.rerankModel;
       const rerank = able(call, model, "rerank");
@@ -127,6 +136,8 @@ export function createAi(): Ai {
         const model = given ?? call.services.config.visionModel;
         const extract = able(call, model, "extractText");
         const bytes = await bytesOf(image);
+        if (!/^image\/[a-z0-9.+-]+$/i.test(String(mediaType)))
+          throw wrong('mediaType must be one such as "image/png".');
         const estimate = { inputTokens: 2000, outputTokens: 4096 };
         return paid(call, { operation: "vision.extractText", model, estimate }, async (reservation) => {
           const { text, usage } = await extract(model, bytes, mediaType, signalFor(call, signal));
@@ -163,6 +174,16 @@ function checkMessages(messages: unknown): Message[] {
   if (Array.isArray(messages) && messages.length > 0 && messages.every((one) => isMessage(Object(one))))
     return messages;
   throw wrong('messages must be a list of { role: "user" | "assistant", content }, with at least one of them.');
+}
+
+/** Whatever they are, they may have come from the caller: a negative one would be a reservation of less than nothing. */
+function checkNumbers({ maxTokens, temperature = 0 }: { maxTokens: unknown; temperature?: unknown }): void {
+  if (!Number.isInteger(maxTokens) || Number(maxTokens) < 1 || Number(maxTokens) > mostTokens) {
+    throw wrong(`maxTokens must be a whole number from 1 to ${mostTokens}.`);
+  }
+  if (typeof temperature !== "number" || !(temperature >= 0 && temperature <= 2)) {
+    throw wrong("temperature must be a number from 0 to 2.");
+  }
 }
 
 async function bytesOf(image: Uint8Array | ArrayBuffer | Blob): Promise<Uint8Array> {

@@ -40,11 +40,13 @@ export async function convertStored(
   identity: Identity,
   input: ConvertStoredInput,
 ): Promise<KeptConversion> {
-  const { provider = "auto", mode, maxServiceCredits: cap } = input;
+  const { provider = "auto", mode, paidFallback = false, maxServiceCredits: cap } = input;
   if (!known.includes(provider)) throw new SvcError("BAD_REQUEST", `provider must be one of ${known.join(", ")}.`);
   if (mode !== undefined && mode !== "force-ocr" && mode !== "force-external") {
     throw new SvcError("BAD_REQUEST", "mode must be force-ocr or force-external.");
   }
+  // "false" would be leave to pay.
+  if (typeof paidFallback !== "boolean") throw new SvcError("BAD_REQUEST", "paidFallback must be true or false.");
   if (cap !== undefined && !(typeof cap === "number" && cap >= 0)) {
     throw new SvcError("BAD_REQUEST", "maxServiceCredits must be a number from 0.");
   }

@@ -24,6 +24,20 @@ const procedures = {
     .input(ask)
     .handler(({ input }) => ai.chat({ system: "Be brief.", messages: messages(input.text) })),
   badChat: procedure.query.name("ai.badChat").handler(() => ai.chat({ messages: [] })),
+  any: procedure.query
+    .name("ai.any")
+    .input(v.object({ call: v.string(), options: v.any() }))
+    .handler(async ({ input: { call, options } }) => {
+      if (call === "stream") for await (const _ of ai.stream({ messages: messages("x"), ...options })) return "a piece";
+      if (call === "chat") return ai.chat({ messages: messages("x"), ...options });
+      if (call === "rerank") return ai.rerank({ query: "long", documents: ["a", "long"], ...options });
+      return ai.vision.extractText({
+        image: Buffer.from("x"),
+        mediaType: "image/png",
+        model: "gpt-vision",
+        ...options,
+      });
+    }),
   collect: procedure.query
     .name("ai.collect")
     .input(ask)
@@ -128,6 +142,25 @@ describe("chat", () => {
   test("without messages is refused before anything is called", async () => {
     expect((await svc.query(ann, "ai.badChat")).status).toBe(400);
     expect(provider.asked).toEqual([]);
+  });
+
+  test("and its neighbours refuse numbers and texts that are none before anything is reserved or called", async () => {
+    // A reservation of less than nothing would make room for what others spend at the same time.
+    const wrong: [string, object][] = [
+      ["chat", { maxTokens: -1_000_000 }],
+      ["chat", { maxTokens: null }],
+      ["chat", { maxTokens: 3e9 }],
+      ["chat", { temperature: "hot" }],
+      ["stream", { maxTokens: 0.5 }],
+      ["rerank", { topK: -1 }],
+      ["rerank", { query: 7 }],
+      ["extractText", { mediaType: "text/html" }],
+    ];
+    for (const [call, options] of wrong) {
+      const { status, body } = await svc.query(ann, "ai.any", { call, options });
+      expect([status, body.error]).toEqual([400, expect.stringContaining(Object.keys(options)[0] ?? "")]);
+    }
+    expect([provider.asked, await ledger(ann)]).toEqual([[], []]);
   });
 });
 

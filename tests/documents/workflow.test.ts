@@ -7,14 +7,15 @@ import { apiWith, service, type User } from "../support/service.ts";
 import { until, workers } from "../support/worker.ts";
 
 const convert = workflow("test.convert", {
-  args: { storageId: v.string() },
-  handler: async (wf, { storageId }) => {
+  args: { storageId: v.string(), more: v.any() },
+  handler: async (wf, { storageId, more }) => {
     const { markdown, kind } = await wf.services.document.convert({
       storageId,
       filename: "table.txt",
       mimeType: "text/csv",
       corpus: "c",
       visibility: "private",
+      ...more,
     });
     return { markdown, kind };
   },
@@ -24,7 +25,7 @@ const store = procedure.mutation
   .handler(({ context }) => context.storage.storeBuffer(Buffer.from("a,b\n1,2\n"), "table.csv", "text/csv"));
 const start = procedure.mutation
   .name("files.start")
-  .input(v.object({ storageId: v.string() }))
+  .input(v.object({ storageId: v.string(), more: v.any() }))
   .handler(({ context, input }) => context.workflows.start("test.convert", input));
 const has = procedure.query.name("files.has").handler(({ context }) => "document" in context || "services" in context);
 
@@ -42,8 +43,8 @@ beforeAll(async () => {
   await startWorker();
 });
 
-async function runOf(user: User) {
-  const { id } = (await app.mutate(user, "files.start", { storageId })).body.json;
+async function runOf(user: User, more?: object) {
+  const { id } = (await app.mutate(user, "files.start", { storageId, more })).body.json;
   const get = async () => (await app.query(user, "workflows.get", { id })).body.json;
   await until(async () => ["completed", "failed"].includes((await get()).status));
   return get();
@@ -57,6 +58,16 @@ test("a run converts what its user stored, as a step of its own", async () => {
 
 test("a run cannot convert what another user stored", async () => {
   expect(await runOf(bob)).toMatchObject({ status: "failed", error: { code: "NOT_FOUND" } });
+});
+
+test.for([
+  { provider: "parser_c" },
+  { mode: "force" },
+  { paidFallback: "false" }, // as a form sends it: it would be leave to pay
+  { maxServiceCredits: "5" },
+])("options that are none are refused: %j", async (more) => {
+  const error = { code: "BAD_REQUEST", message: expect.stringContaining(Object.keys(more)[0] ?? "") };
+  expect(await runOf(ann, more)).toMatchObject({ status: "failed", error });
 });
 
 test("outside workflows there is no conversion", async () => {
