@@ -2483,8 +2483,8 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Sentences of a scope that cover the words of claims, best first; weights are counted inside the scope.
 
--- function svc.find_matches(text,text[],text,text,text,integer,boolean): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.find_matches(target text, fields text[], query text, corpus text, visibility text, wanted integer, prefix boolean DEFAULT false)
+-- function svc.find_matches(text,text[],text,text,text,integer,boolean,text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_matches(target text, fields text[], query text, corpus text, visibility text, wanted integer, prefix boolean DEFAULT false, among text[] DEFAULT NULL::text[])
  RETURNS TABLE(row_id text, score double precision)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
@@ -2499,6 +2499,7 @@ declare
   k1 constant double precision := 0.9;
   b constant double precision := 0.4;
   most_terms constant integer := 256;  -- of a query; the rarest count
+  most_looks constant integer := 500000; -- at terms of documents; about
   most_endings constant integer := 32; -- of a prefix; the commonest count
   caller constant text := (select svc.current_user_id());
   indexed svc_private.search_tables;
@@ -2520,6 +2521,8 @@ declare
   tail double precision[];
   likely double precision := 2 * wanted::double precision;  -- so many documents shall reach the score that is tried
   tried double precision := 0;
+  most double precision;  -- documents that may be opened
+  cover record;
   lows bigint[];   -- no key of a term is below, none above
   highs bigint[];
   scoring text;
@@ -2628,27 +2631,32 @@ begin
       from unnest(places) as place
   );
   ranking := format(') order by s.score desc, d.row_id limit %s) as s', coalesce(wanted::text, 'all'));
+
+  if among is not null then
+    execute scoring || format('d.table_id = %s and d.row_id = any ($6)', indexed.id) || ranking
+      into row_ids, scores using lows, highs, terms, weights, searched, among;
+    return query select * from unnest(row_ids, scores);
+    return;
+  end if;
+
   if (select sum(n) from unnest(counts) as n) > likely then
     step := (select sum(top) from (select max(u.top) as top from unnest(term_of, tops) as u (number, top) group by u.number) as t) / 64;
     tail := svc_private.search_tail(term_of, addends, counts, documents, step);
     tried := step * coalesce((select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely), 0);
     if cardinality(terms) > 3 then
       -- Words of a question stand together more often than by chance. What adds most tells how high scores really are.
-      execute scoring || format('d.keys && %L::bigint[]', array(
-        select c.key
-          from (
-            select u.key, sum(u.n) over (order by u.top desc, u.key) - u.n as before from unnest(keys, tops, counts) as u (key, top, n)
-          ) as c
-         where c.before < 2 * likely
-      )) || ranking
+      execute scoring || svc_private.search_first(tops, counts, keys, 2 * likely) || ranking
         into row_ids, scores using lows, highs, terms, weights, searched;
       tried := greatest(tried, scores[wanted]);
     end if;
   end if;
+  most := greatest(most_looks / cardinality(terms), 4 * wanted);
   loop
-    execute scoring || svc_private.search_cover(term_of, tops, counts, keys, tried) || ranking
+    select * into cover from svc_private.search_cover(term_of, tops, counts, keys, tried, documents);
+    execute scoring
+      || case when cover.likely > most then svc_private.search_most(term_of, counts, keys, documents, most) else cover.condition end || ranking
       into row_ids, scores using lows, highs, terms, weights, searched;
-    exit when tried = 0 or scores[wanted] >= tried;
+    exit when tried = 0 or scores[wanted] >= tried or cover.likely > most;
     likely := likely * 8;
     tried := coalesce(scores[wanted], step * (
       select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely and place * step < tried
@@ -3104,7 +3112,10 @@ CREATE OR REPLACE FUNCTION svc.search_keyword(target jsonb, fields text[], query
 AS $function$
 #variable_conflict use_column
 declare
+  condition constant text := svc.search_condition(target, scope, filters);
+  most_rows constant integer := 100000;  -- that are scored because they are admitted
   wanted integer := page_size + skipped;
+  among text[];
   found integer;
   ids text[];
   scores double precision[];
@@ -3112,17 +3123,27 @@ begin
   loop
     execute format($sql$
       with match as materialized (
-        select m.row_id, m.score, row_number() over () as place from svc.find_matches($1, $2, $3, $4, $5, $6, $7) as m
+        select m.row_id, m.score, row_number() over () as place from svc.find_matches($1, $2, $3, $4, $5, $6, $7, $8) as m
       )
       select (select count(*) from match), array_agg(m.row_id order by m.place), array_agg(m.score order by m.place)
         from match m join %s as t on t.%I = m.row_id::%s
        where %s
-    $sql$, target ->> 'table', target ->> 'id', target ->> 'idType', svc.search_condition(target, scope, filters))
+    $sql$, target ->> 'table', target ->> 'id', target ->> 'idType', condition)
     into found, ids, scores
-    using target ->> 'table', fields, query, scope ->> 'corpus', scope ->> 'visibility', wanted, prefix;
+    using target ->> 'table', fields, query, scope ->> 'corpus', scope ->> 'visibility', wanted, prefix, among;
 
-    exit when wanted is null or found < wanted or cardinality(ids) >= page_size + skipped;
-    wanted := case when wanted < 5000 then wanted * 8 + 100 end;
+    exit when wanted is null or found < wanted or among is not null or cardinality(ids) >= page_size + skipped;
+    if wanted < 1000 then
+      wanted := wanted * 8 + 100;
+    else
+      execute format('select coalesce(array_agg(id), ''{}'') from (select t.%I::text as id from %s as t where %s limit %s) as admitted',
+        target ->> 'id', target ->> 'table', condition, most_rows + 1) into among;
+      wanted := page_size + skipped;
+      if cardinality(among) > most_rows then
+        among := null;
+        wanted := null;
+      end if;
+    end if;
   end loop;
 
   return query
@@ -3255,22 +3276,39 @@ CREATE OR REPLACE FUNCTION svc.search_vector(target jsonb, vector_field text, ve
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
 AS $function$
+declare
+  wanted constant integer := page_size + skipped;
+  condition constant text := svc.search_condition(target, scope, filters);
+  nearness text;
+  ids text[];
+  distances double precision[];
 begin
   begin
     -- A walk that keeps no more rows than are wanted misses many of the nearest.
-    execute format('set local hnsw.ef_search = %s', least(greatest(300, 2 * (page_size + skipped)), 1000));
+    execute format('set local hnsw.ef_search = %s', least(greatest(300, 2 * wanted), 1000));
     set local hnsw.iterative_scan = 'strict_order';
   exception when invalid_name or undefined_object then
     null;
   end;
-  return query execute format($sql$
-    select t.%1$I::text, 1 - (t.%2$I <=> %3$L)
-      from %4$s as t
-     where %5$s and t.%2$I is not null
-     order by t.%2$I <=> %3$L
-     limit %6$s offset %7$s
-  $sql$, target ->> 'id', vector_field, vector, target ->> 'table', svc.search_condition(target, scope, filters),
-    page_size, skipped);
+  -- No index serves the sum.
+  foreach nearness in array array['t.%2$I <=> %3$L', '(t.%2$I <=> %3$L) + 0'] loop
+    execute format($sql$
+      select array_agg(id), array_agg(distance)
+        from (
+          select t.%1$I::text as id, t.%2$I <=> %3$L as distance
+            from %4$s as t
+           where %5$s and t.%2$I is not null
+           order by $sql$ || nearness || $sql$
+           limit %6$s
+        ) as nearest
+    $sql$, target ->> 'id', vector_field, vector, target ->> 'table', condition, wanted)
+    into ids, distances;
+    exit when cardinality(ids) = wanted;
+  end loop;
+
+  return query
+    select n.id, 1 - n.distance from unnest(ids, distances) with ordinality as n (id, distance, place)
+     order by n.place offset skipped limit page_size;
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
@@ -5591,26 +5629,29 @@ $function$
 execute: svc_system
 comment: What indexing selects from a searchable table.
 
--- function svc_private.search_cover(integer[],double precision[],bigint[],bigint[],double precision): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.search_cover(term_of integer[], tops double precision[], counts bigint[], keys bigint[], bar double precision)
- RETURNS text
+-- function svc_private.search_cover(integer[],double precision[],bigint[],bigint[],double precision,double precision): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_cover(term_of integer[], tops double precision[], counts bigint[], keys bigint[], bar double precision, documents double precision)
+ RETURNS TABLE(condition text, likely double precision)
  LANGUAGE plpgsql
  IMMUTABLE
  SET search_path TO ''
 AS $function$
 declare
-  few constant integer := 100;        -- so short a list is read whole
+  few constant integer := 100;         -- so short a list is read whole
   most_terms constant integer := 128;  -- of a longer query, no lists are intersected: there are too many pairs
   terms constant integer := term_of[cardinality(term_of)];
   first integer[] := array_fill(0, array[terms + 1]);   -- where the classes of a term begin
   rest double precision[] := array_fill(0.0::double precision, array[terms + 1]);  -- what a term and those after it add
-  alone bigint[] := '{}';
-  leaders bigint[];           -- classes that need another term, while they need the same
   missing double precision;
-  partner integer;            -- the last term that is not left out
-  final integer;              -- its last class that is not
-  known_final integer;
-  arms text[] := '{}';
+  partner integer;  -- the last term that is not left out
+  final integer;    -- its last class that is not
+  -- Parts of the condition: a posting of the classes from one to another, and one of those from a third to a fourth,
+  -- which are null where the first alone will do.
+  ones integer[] := '{}';
+  one_ends integer[] := '{}';
+  others integer[] := '{}';
+  other_ends integer[] := '{}';
+  part integer := 0;
 begin
   first[terms + 1] := cardinality(term_of) + 1;
   for class in reverse cardinality(term_of) .. 1 loop
@@ -5622,20 +5663,21 @@ begin
 
   for number in 1 .. terms loop
     exit when rest[number] < bar;
-    leaders := '{}';
-    known_final := null;
+    final := 0;
     if terms > most_terms
        or (select sum(n) from unnest(counts[first[number] : first[number + 1] - 1]) as n) <= few then
-      alone := alone || keys[first[number] : first[number + 1] - 1];
+      part := part + 1;
+      ones[part] := first[number];
+      one_ends[part] := first[number + 1] - 1;
+      others[part] := null;
+      other_ends[part] := null;
       continue;
     end if;
     for class in first[number] .. first[number + 1] - 1 loop
       exit when tops[class] + rest[number + 1] < bar;
       if tops[class] >= bar then
-        alone := alone || keys[class];
-        continue;
-      end if;
-      if known_final is null or terms <= 12 then
+        final := null;
+      elsif coalesce(final, 0) = 0 or terms <= 12 then
         missing := bar - tops[class];
         partner := terms;
         while partner > number + 1 and tops[first[partner]] < missing loop
@@ -5647,25 +5689,34 @@ begin
           final := final - 1;
         end loop;
       end if;
-      if final is distinct from known_final and leaders <> '{}' then
-        arms := arms || svc_private.search_pair(leaders, keys[first[number + 1] : known_final]);
-        leaders := '{}';
+      if class > first[number] and final is not distinct from other_ends[part] then
+        one_ends[part] := class;
+      else
+        part := part + 1;
+        ones[part] := class;
+        one_ends[part] := class;
+        others[part] := case when final is not null then first[number + 1] end;
+        other_ends[part] := final;
       end if;
-      known_final := final;
-      leaders := leaders || keys[class];
     end loop;
-    if leaders <> '{}' then
-      arms := arms || svc_private.search_pair(leaders, keys[first[number + 1] : known_final]);
-    end if;
   end loop;
-  if alone <> '{}' then
-    arms := arms || format('d.keys && %L::bigint[]', alone);
-  end if;
-  return array_to_string(arms, ' or ');
+
+  return query
+  with parts as (
+    select keys[p.one : p.one_end] as one, keys[p.other : p.other_end] as other,
+           least((select sum(n) from unnest(counts[p.one : p.one_end]) as n) / documents, 1)
+             * case when p.other is null then 1 else 1 - exp(-(select sum(n) from unnest(counts[p.other : p.other_end]) as n) / documents) end as share
+      from unnest(ones, one_ends, others, other_ends) as p (one, one_end, other, other_end)
+  )
+  select concat_ws(' or ',
+           (select format('d.keys && %L::bigint[]', array_agg(k)) from parts p cross join lateral unnest(p.one) as k where p.other is null),
+           string_agg(format('d.keys && %L::bigint[] and d.keys && %L::bigint[]', p.one, p.other), ' or ') filter (where p.other is not null)),
+         documents * (1 - exp(sum(ln(greatest(1 - p.share, 1e-9)))))
+    from parts p;
 end
 $function$
 execute: svc_system
-comment: What every document that reaches a score fulfils, as SQL over the index of keys.
+comment: What every document that reaches a score fulfils, as SQL over the index of keys, and how many are likely to.
 
 -- function svc_private.search_endings(integer,text,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_endings(searched integer, query text, most integer)
@@ -5690,6 +5741,22 @@ $function$
 execute: svc_system
 comment: Terms of a group that begin with the last word of a query, the commonest first.
 
+-- function svc_private.search_first(double precision[],bigint[],bigint[],double precision): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_first(tops double precision[], counts bigint[], keys bigint[], wanted double precision)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select format('d.keys && %L::bigint[]', array_agg(c.key))
+    from (
+      select u.key, sum(u.n) over (order by u.top desc, u.key) - u.n as before from unnest(keys, tops, counts) as u (key, top, n)
+    ) as c
+   where c.before < wanted
+$function$
+execute: svc_system
+comment: Documents with the postings that add most to a score, as SQL over the index of keys.
+
 -- function svc_private.search_key(integer,text,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_key(group_id integer, term text, fields integer, class integer)
  RETURNS bigint
@@ -5701,16 +5768,41 @@ $function$
 execute: svc_system
 comment: The key of a posting in the index over documents. lint:allow function_without_search_path: inlined, which a setting prevents; calls built-in functions alone.
 
--- function svc_private.search_pair(bigint[],bigint[]): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.search_pair(one bigint[], other bigint[])
+-- function svc_private.search_most(integer[],bigint[],bigint[],double precision,double precision): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_most(term_of integer[], counts bigint[], keys bigint[], documents double precision, wanted double precision)
  RETURNS text
- LANGUAGE sql
+ LANGUAGE plpgsql
  IMMUTABLE
+ SET search_path TO ''
 AS $function$
-  select format('d.keys && %L::bigint[] and d.keys && %L::bigint[]', one, other)
+declare
+  most_terms constant integer := 40;
+  absent constant double precision[] := array(  -- of each term, the share of documents that lack it
+    select greatest(1 - sum(n) / documents, 1e-9) from unnest(term_of, counts) as u (number, n)
+     where number <= most_terms group by number order by number
+  );
+  groups integer := 1;
+begin
+  while groups < cardinality(absent) and wanted < documents * (
+    select exp(sum(ln(1 - lacking)))
+      from (
+        select exp(sum(ln(share))) as lacking from unnest(absent) with ordinality as u (share, number) group by number % groups
+      ) as dealt
+  ) loop
+    groups := groups + 1;
+  end loop;
+
+  return (
+    select string_agg(format('d.keys && %L::bigint[]', dealt.keys), ' and ')
+      from (
+        select array_agg(key) as keys from unnest(term_of, keys) as u (number, key)
+         where number <= most_terms group by number % groups
+      ) as dealt
+  );
+end
 $function$
 execute: svc_system
-comment: Documents that are in both of two lists, as SQL. lint:allow function_without_search_path: inlined, which a setting prevents; calls built-in functions alone.
+comment: Documents with the most terms of a query, about so many as may be opened, as SQL over the index of keys.
 
 -- function svc_private.search_reach(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_reach(class integer)

@@ -12,6 +12,9 @@
 -- found by the index over keys (svc_private.search_cover) and scored. If as many as are wanted do reach it, no document
 -- that was not looked at can be among the best; if not, a lower score is tried.
 --
+-- How many documents are opened has a bound, lest a query of many common words opens all of them. Where more are likely
+-- to reach the score, those are opened that have the postings which add most, and the best of these are the answer.
+--
 -- Whatever the tables' statistics say, there is one plan: documents are found by their keys. Sequential scans are off,
 -- and `group_id + 0` keeps the index over groups out of it.
 
@@ -22,7 +25,8 @@ create or replace function svc.find_matches(
   corpus text,
   visibility text,
   wanted integer,     -- null: all that match
-  prefix boolean default false  -- the last word also finds what begins with it
+  prefix boolean default false, -- the last word also finds what begins with it
+  among text[] default null     -- only rows with these keys
 )
 returns table (row_id text, score double precision)
 language plpgsql
@@ -39,6 +43,7 @@ declare
   k1 constant double precision := 0.9;
   b constant double precision := 0.4;
   most_terms constant integer := 256;  -- of a query; the rarest count
+  most_looks constant integer := 500000; -- at terms of documents; about
   most_endings constant integer := 32; -- of a prefix; the commonest count
   caller constant text := (select svc.current_user_id());
   indexed svc_private.search_tables;
@@ -60,6 +65,8 @@ declare
   tail double precision[];
   likely double precision := 2 * wanted::double precision;  -- so many documents shall reach the score that is tried
   tried double precision := 0;
+  most double precision;  -- documents that may be opened
+  cover record;
   lows bigint[];   -- no key of a term is below, none above
   highs bigint[];
   scoring text;
@@ -168,27 +175,32 @@ begin
       from unnest(places) as place
   );
   ranking := format(') order by s.score desc, d.row_id limit %s) as s', coalesce(wanted::text, 'all'));
+
+  if among is not null then
+    execute scoring || format('d.table_id = %s and d.row_id = any ($6)', indexed.id) || ranking
+      into row_ids, scores using lows, highs, terms, weights, searched, among;
+    return query select * from unnest(row_ids, scores);
+    return;
+  end if;
+
   if (select sum(n) from unnest(counts) as n) > likely then
     step := (select sum(top) from (select max(u.top) as top from unnest(term_of, tops) as u (number, top) group by u.number) as t) / 64;
     tail := svc_private.search_tail(term_of, addends, counts, documents, step);
     tried := step * coalesce((select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely), 0);
     if cardinality(terms) > 3 then
       -- Words of a question stand together more often than by chance. What adds most tells how high scores really are.
-      execute scoring || format('d.keys && %L::bigint[]', array(
-        select c.key
-          from (
-            select u.key, sum(u.n) over (order by u.top desc, u.key) - u.n as before from unnest(keys, tops, counts) as u (key, top, n)
-          ) as c
-         where c.before < 2 * likely
-      )) || ranking
+      execute scoring || svc_private.search_first(tops, counts, keys, 2 * likely) || ranking
         into row_ids, scores using lows, highs, terms, weights, searched;
       tried := greatest(tried, scores[wanted]);
     end if;
   end if;
+  most := greatest(most_looks / cardinality(terms), 4 * wanted);
   loop
-    execute scoring || svc_private.search_cover(term_of, tops, counts, keys, tried) || ranking
+    select * into cover from svc_private.search_cover(term_of, tops, counts, keys, tried, documents);
+    execute scoring
+      || case when cover.likely > most then svc_private.search_most(term_of, counts, keys, documents, most) else cover.condition end || ranking
       into row_ids, scores using lows, highs, terms, weights, searched;
-    exit when tried = 0 or scores[wanted] >= tried;
+    exit when tried = 0 or scores[wanted] >= tried or cover.likely > most;
     likely := likely * 8;
     tried := coalesce(scores[wanted], step * (
       select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely and place * step < tried
@@ -198,7 +210,7 @@ begin
 end
 $$;
 
-comment on function svc.find_matches(text, text[], text, text, text, integer, boolean) is
+comment on function svc.find_matches(text, text[], text, text, text, integer, boolean, text[]) is
   'Keys of the rows of a corpus and visibility that match a query, with their BM25 scores, best first.';
 
-grant execute on function svc.find_matches(text, text[], text, text, text, integer, boolean) to svc_anonymous, svc_authenticated, svc_system;
+grant execute on function svc.find_matches(text, text[], text, text, text, integer, boolean, text[]) to svc_anonymous, svc_authenticated, svc_system;

@@ -6,32 +6,38 @@
 -- stands in the document. If not, the terms after it have to add what is missing: those that even together add less
 -- than that are left out, and the document must have a posting of those that remain. GIN intersects such lists without
 -- opening a document. A term whose class and all terms after it add too little is nobody's first term.
+--
+-- How many documents that is follows from the counts, as if words stood in documents independently of each other.
 
 create or replace function svc_private.search_cover(
   term_of integer[],          -- of each class of postings, the number of its term, in order
   tops double precision[],    -- what none of its postings adds more than
   counts bigint[],            -- how many postings it has
   keys bigint[],              -- its svc_private.search_key()
-  bar double precision  
+  bar double precision,
+  documents double precision  -- of the group
 )
-returns text
+returns table (condition text, likely double precision)  -- how many documents are likely to fulfil it
 language plpgsql
 immutable
 set search_path = ''
 as $$
 declare
-  few constant integer := 100;        -- so short a list is read whole
+  few constant integer := 100;         -- so short a list is read whole
   most_terms constant integer := 128;  -- of a longer query, no lists are intersected: there are too many pairs
   terms constant integer := term_of[cardinality(term_of)];
   first integer[] := array_fill(0, array[terms + 1]);   -- where the classes of a term begin
   rest double precision[] := array_fill(0.0::double precision, array[terms + 1]);  -- what a term and those after it add
-  alone bigint[] := '{}';
-  leaders bigint[];           -- classes that need another term, while they need the same
   missing double precision;
-  partner integer;            -- the last term that is not left out
-  final integer;              -- its last class that is not
-  known_final integer;
-  arms text[] := '{}';
+  partner integer;  -- the last term that is not left out
+  final integer;    -- its last class that is not
+  -- Parts of the condition: a posting of the classes from one to another, and one of those from a third to a fourth,
+  -- which are null where the first alone will do.
+  ones integer[] := '{}';
+  one_ends integer[] := '{}';
+  others integer[] := '{}';
+  other_ends integer[] := '{}';
+  part integer := 0;
 begin
   first[terms + 1] := cardinality(term_of) + 1;
   for class in reverse cardinality(term_of) .. 1 loop
@@ -43,20 +49,21 @@ begin
 
   for number in 1 .. terms loop
     exit when rest[number] < bar;
-    leaders := '{}';
-    known_final := null;
+    final := 0;
     if terms > most_terms
        or (select sum(n) from unnest(counts[first[number] : first[number + 1] - 1]) as n) <= few then
-      alone := alone || keys[first[number] : first[number + 1] - 1];
+      part := part + 1;
+      ones[part] := first[number];
+      one_ends[part] := first[number + 1] - 1;
+      others[part] := null;
+      other_ends[part] := null;
       continue;
     end if;
     for class in first[number] .. first[number + 1] - 1 loop
       exit when tops[class] + rest[number + 1] < bar;
       if tops[class] >= bar then
-        alone := alone || keys[class];
-        continue;
-      end if;
-      if known_final is null or terms <= 12 then
+        final := null;
+      elsif coalesce(final, 0) = 0 or terms <= 12 then
         missing := bar - tops[class];
         partner := terms;
         while partner > number + 1 and tops[first[partner]] < missing loop
@@ -68,23 +75,32 @@ begin
           final := final - 1;
         end loop;
       end if;
-      if final is distinct from known_final and leaders <> '{}' then
-        arms := arms || svc_private.search_pair(leaders, keys[first[number + 1] : known_final]);
-        leaders := '{}';
+      if class > first[number] and final is not distinct from other_ends[part] then
+        one_ends[part] := class;
+      else
+        part := part + 1;
+        ones[part] := class;
+        one_ends[part] := class;
+        others[part] := case when final is not null then first[number + 1] end;
+        other_ends[part] := final;
       end if;
-      known_final := final;
-      leaders := leaders || keys[class];
     end loop;
-    if leaders <> '{}' then
-      arms := arms || svc_private.search_pair(leaders, keys[first[number + 1] : known_final]);
-    end if;
   end loop;
-  if alone <> '{}' then
-    arms := arms || format('d.keys && %L::bigint[]', alone);
-  end if;
-  return array_to_string(arms, ' or ');
+
+  return query
+  with parts as (
+    select keys[p.one : p.one_end] as one, keys[p.other : p.other_end] as other,
+           least((select sum(n) from unnest(counts[p.one : p.one_end]) as n) / documents, 1)
+             * case when p.other is null then 1 else 1 - exp(-(select sum(n) from unnest(counts[p.other : p.other_end]) as n) / documents) end as share
+      from unnest(ones, one_ends, others, other_ends) as p (one, one_end, other, other_end)
+  )
+  select concat_ws(' or ',
+           (select format('d.keys && %L::bigint[]', array_agg(k)) from parts p cross join lateral unnest(p.one) as k where p.other is null),
+           string_agg(format('d.keys && %L::bigint[] and d.keys && %L::bigint[]', p.one, p.other), ' or ') filter (where p.other is not null)),
+         documents * (1 - exp(sum(ln(greatest(1 - p.share, 1e-9)))))
+    from parts p;
 end
 $$;
 
-comment on function svc_private.search_cover(integer[], double precision[], bigint[], bigint[], double precision) is
-  'What every document that reaches a score fulfils, as SQL over the index of keys.';
+comment on function svc_private.search_cover(integer[], double precision[], bigint[], bigint[], double precision, double precision) is
+  'What every document that reaches a score fulfils, as SQL over the index of keys, and how many are likely to.';

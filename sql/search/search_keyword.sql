@@ -1,7 +1,8 @@
 -- Keyword search: ctx.search (src/context/search.ts), and a leg of svc.search_hybrid().
 --
 -- Invoker's rights: a match counts when the caller's policies show its row, and when the filters admit it. How many of
--- the best matches that leaves is known afterwards only, so more of them are asked for until the page is full.
+-- the best matches that leaves is known afterwards only, so more of them are asked for until the page is full. If
+-- policies and filters leave out nearly all, it is the other way round: the rows that they admit are scored.
 
 create or replace function svc.search_keyword(
   target jsonb,       -- {table, id, idType, corpus, visibility, owner}: names, from the table's declaration
@@ -20,7 +21,10 @@ set search_path = pg_catalog, public, extensions, pg_temp
 as $$
 #variable_conflict use_column
 declare
+  condition constant text := svc.search_condition(target, scope, filters);
+  most_rows constant integer := 100000;  -- that are scored because they are admitted
   wanted integer := page_size + skipped;
+  among text[];
   found integer;
   ids text[];
   scores double precision[];
@@ -28,17 +32,27 @@ begin
   loop
     execute format($sql$
       with match as materialized (
-        select m.row_id, m.score, row_number() over () as place from svc.find_matches($1, $2, $3, $4, $5, $6, $7) as m
+        select m.row_id, m.score, row_number() over () as place from svc.find_matches($1, $2, $3, $4, $5, $6, $7, $8) as m
       )
       select (select count(*) from match), array_agg(m.row_id order by m.place), array_agg(m.score order by m.place)
         from match m join %s as t on t.%I = m.row_id::%s
        where %s
-    $sql$, target ->> 'table', target ->> 'id', target ->> 'idType', svc.search_condition(target, scope, filters))
+    $sql$, target ->> 'table', target ->> 'id', target ->> 'idType', condition)
     into found, ids, scores
-    using target ->> 'table', fields, query, scope ->> 'corpus', scope ->> 'visibility', wanted, prefix;
+    using target ->> 'table', fields, query, scope ->> 'corpus', scope ->> 'visibility', wanted, prefix, among;
 
-    exit when wanted is null or found < wanted or cardinality(ids) >= page_size + skipped;
-    wanted := case when wanted < 5000 then wanted * 8 + 100 end;
+    exit when wanted is null or found < wanted or among is not null or cardinality(ids) >= page_size + skipped;
+    if wanted < 1000 then
+      wanted := wanted * 8 + 100;
+    else
+      execute format('select coalesce(array_agg(id), ''{}'') from (select t.%I::text as id from %s as t where %s limit %s) as admitted',
+        target ->> 'id', target ->> 'table', condition, most_rows + 1) into among;
+      wanted := page_size + skipped;
+      if cardinality(among) > most_rows then
+        among := null;
+        wanted := null;
+      end if;
+    end if;
   end loop;
 
   return query

@@ -2,7 +2,8 @@
 -- similarity, -1 to 1.
 --
 -- Invoker's rights. The index knows nothing of scopes, filters and policies: pgvector walks on (iterative scan) until
--- enough of what it finds passes them. pgvector 0.8 is needed for that; an older one may give fewer rows than there are.
+-- enough of what it finds passes them. It gives up after some 20,000 rows (hnsw.max_scan_tuples), and before version 0.8
+-- at once: where the page is not full, the rows that pass are compared one by one, without the index.
 --
 -- Volatile only because it sets those two parameters, until the transaction ends. They cannot stand in the function's
 -- own SET clauses: a session in which pgvector has not been loaded yet refuses to store them there.
@@ -21,22 +22,39 @@ language plpgsql
 volatile
 set search_path = pg_catalog, public, extensions, pg_temp
 as $$
+declare
+  wanted constant integer := page_size + skipped;
+  condition constant text := svc.search_condition(target, scope, filters);
+  nearness text;
+  ids text[];
+  distances double precision[];
 begin
   begin
     -- A walk that keeps no more rows than are wanted misses many of the nearest.
-    execute format('set local hnsw.ef_search = %s', least(greatest(300, 2 * (page_size + skipped)), 1000));
+    execute format('set local hnsw.ef_search = %s', least(greatest(300, 2 * wanted), 1000));
     set local hnsw.iterative_scan = 'strict_order';
   exception when invalid_name or undefined_object then
     null;
   end;
-  return query execute format($sql$
-    select t.%1$I::text, 1 - (t.%2$I <=> %3$L)
-      from %4$s as t
-     where %5$s and t.%2$I is not null
-     order by t.%2$I <=> %3$L
-     limit %6$s offset %7$s
-  $sql$, target ->> 'id', vector_field, vector, target ->> 'table', svc.search_condition(target, scope, filters),
-    page_size, skipped);
+  -- No index serves the sum.
+  foreach nearness in array array['t.%2$I <=> %3$L', '(t.%2$I <=> %3$L) + 0'] loop
+    execute format($sql$
+      select array_agg(id), array_agg(distance)
+        from (
+          select t.%1$I::text as id, t.%2$I <=> %3$L as distance
+            from %4$s as t
+           where %5$s and t.%2$I is not null
+           order by $sql$ || nearness || $sql$
+           limit %6$s
+        ) as nearest
+    $sql$, target ->> 'id', vector_field, vector, target ->> 'table', condition, wanted)
+    into ids, distances;
+    exit when cardinality(ids) = wanted;
+  end loop;
+
+  return query
+    select n.id, 1 - n.distance from unnest(ids, distances) with ordinality as n (id, distance, place)
+     order by n.place offset skipped limit page_size;
 end
 $$;
 

@@ -117,4 +117,24 @@ test("the best ten are the first ten of all, although most matches are never loo
     const scores = (rows: { score: number }[]) => rows.map(({ score }) => score.toFixed(9));
     for (const wanted of [1, 10, 50]) expect(scores(await find(query, wanted))).toEqual(scores(all.slice(0, wanted)));
   }
+
+  // Of 4,000 pages that match, filters admit a few, none of which is among the first thousands.
+  const last = (await find("w1 page filler", null)).slice(-12).map(({ row_id }) => row_id);
+  const admitted = JSON.stringify([
+    { column: { name: "id", kind: "uuid", type: "uuid", castType: "uuid" }, op: "in", value: last },
+  ]);
+  const target = {
+    table: '"public"."pages"',
+    id: "id",
+    idType: "uuid",
+    corpus: "corpus",
+    visibility: "visibility",
+    owner: "user_id",
+  };
+  const page = (skipped: number) =>
+    db.sql<{ id: string }>(
+      `select id from svc.search_keyword($1, '{title,body}', 'w1 page filler', '{"corpus":"default","visibility":"public"}', $2, 10, $3)`,
+      [JSON.stringify(target), admitted, skipped],
+    );
+  expect([...(await page(0)), ...(await page(10))].map(({ id }) => id)).toEqual(last);
 });

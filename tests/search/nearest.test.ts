@@ -1,0 +1,43 @@
+// If this file fails, somebody whose rows are few among many finds none by their vectors, although they are there.
+import { describe, expect, inject, test } from "vitest";
+import { database } from "../support/database.ts";
+
+const db = database();
+
+describe.skipIf(!inject("vector"))("vector search", () => {
+  test("finds all rows that pass, also where the index's walk ends before it meets them", async () => {
+    await db.sql(`
+      create table marks (id integer primary key, corpus text, at extensions.vector(2));
+      insert into marks select n, 'many', array[1, n / 3000.0]::extensions.vector from generate_series(1, 3000) as n;
+      insert into marks select 3000 + n, 'few', array[-1, n]::extensions.vector from generate_series(1, 5) as n;
+      create index on marks using hnsw (at extensions.vector_cosine_ops);`);
+    const client = await db.connect("admin");
+    await client.query("begin; set local hnsw.max_scan_tuples = 400; set local hnsw.iterative_scan = 'strict_order'");
+    // So that the planner takes the index.
+    await client.query(
+      "set local enable_seqscan = off; set local enable_sort = off; set local search_path = public, extensions",
+    );
+    const walk = await client.query("select id from marks where corpus = 'few' order by at <=> '[1,0]' limit 3");
+    expect(walk.rows).toEqual([]);
+
+    const find = async (corpus: string, pageSize: number, skipped: number) => {
+      const target = {
+        table: "public.marks",
+        id: "id",
+        idType: "integer",
+        corpus: "corpus",
+        visibility: null,
+        owner: null,
+      };
+      const { rows } = await client.query<{ id: string }>(
+        "select id from svc.search_vector($1, 'at', '[1,0]', $2, '[]', $3, $4)",
+        [JSON.stringify({ ...target, always: "public" }), { corpus, visibility: "public" }, pageSize, skipped],
+      );
+      return rows.map(({ id }) => id);
+    };
+    expect(await find("few", 10, 0)).toEqual(["3005", "3004", "3003", "3002", "3001"]);
+    expect(await find("few", 2, 1)).toEqual(["3004", "3003"]);
+    expect(await find("many", 3, 1)).toEqual(["2", "3", "4"]);
+    await client.query("rollback");
+  });
+});
