@@ -18,11 +18,21 @@ export function mediaType(request: IncomingMessage): string {
 /** JSON by its own type, by a `+json` suffix, or by default where no type is given. */
 export const isJson = (type: string) => type === "" || type === "application/json" || type.endsWith("+json");
 
+/** In bytes: what is larger is counted, together with all others that are. */
+const large = 1_048_576;
+
+/** So many bodies of the largest size that is allowed may be held at once. */
+const maxLarge = 4;
+
+/** In bytes: the large bodies that this process holds, as its memory is the process's. */
+let held = 0;
+
 /**
- * Reads the whole body.
+ * Reads the whole body. It counts as held until the answer has been sent.
  *
  * @param limit in bytes
- * @throws SvcError PAYLOAD_TOO_LARGE as soon as the limit is passed; BAD_REQUEST when the client goes away
+ * @throws SvcError PAYLOAD_TOO_LARGE as soon as the limit is passed; UNAVAILABLE when large bodies of others fill the
+ *   memory that there is for them, whoever sends them and however slowly; BAD_REQUEST when the client goes away
  */
 export function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
   const tooLarge = () =>
@@ -34,15 +44,29 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
     }
     const chunks: Buffer[] = [];
     let size = 0;
+    let counted = 0;
+    const count = (bytes: number) => {
+      held += bytes - counted;
+      counted = bytes;
+    };
+    let isWanted = true;
+    // What still comes is thrown away, so that the answer can be read.
+    const refuse = (error: SvcError) => {
+      isWanted = false;
+      chunks.length = 0;
+      count(0);
+      reject(error);
+    };
     request.on("data", (chunk: Buffer) => {
+      if (!isWanted) return;
       size += chunk.length;
-      if (size <= limit) chunks.push(chunk);
-      else {
-        // What still comes is thrown away, so that the answer can be read.
-        chunks.length = 0;
-        reject(tooLarge());
-      }
+      if (size > large) count(size);
+      if (size > limit) refuse(tooLarge());
+      else if (counted > 0 && held > maxLarge * limit)
+        refuse(new SvcError("UNAVAILABLE", undefined, { retryAfter: 5 }));
+      else chunks.push(chunk);
     });
+    request.on("close", () => count(0)); // with the answer, or with the connection
     request.on("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     request.on("error", (cause) => reject(new SvcError("BAD_REQUEST", "The request was cut short.", { cause })));
     request.on("aborted", () => reject(new SvcError("BAD_REQUEST", "The request was cut short.")));
@@ -58,14 +82,5 @@ export function parseJson(body: Buffer): unknown {
     return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   } catch (cause) {
     throw new SvcError("INVALID_JSON", undefined, { cause });
-  }
-}
-
-/** @throws SvcError BAD_REQUEST when the body does not follow its own boundary */
-export async function parseForm(body: Buffer, contentType: string): Promise<FormData> {
-  try {
-    return await new Response(body as BodyInit, { headers: { "content-type": contentType } }).formData();
-  } catch (cause) {
-    throw new SvcError("BAD_REQUEST", "The multipart body is malformed.", { cause });
   }
 }

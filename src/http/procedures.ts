@@ -10,10 +10,19 @@ import type { ProcedureDefinition, ProcedureKind } from "../define/procedure.ts"
 import { SvcError } from "../errors/svc-error.ts";
 import type { Replicas } from "../postgres/replicas.ts";
 import type { CrudStatement } from "../postgres/statement.ts";
-import { type BodyLimits, isJson, mediaType, parseForm, parseJson, readBody } from "./body.ts";
+import { type BodyLimits, isJson, mediaType, parseJson, readBody } from "./body.ts";
 import { exchangeOf, sendJson } from "./exchange.ts";
+import { parseForm } from "./form.ts";
 import { positionOf, readSomewhere } from "./replica-reads.ts";
-import { decodeCall, decodeForm, encodeJsonText, encodeResult, type ProcedureCall, withSnapshot } from "./wire.ts";
+import {
+  decodeCall,
+  decodeForm,
+  encodeJsonText,
+  encodeResult,
+  type ProcedureCall,
+  wireLimits,
+  withSnapshot,
+} from "./wire.ts";
 
 export interface ProcedureTransport {
   procedures: ReadonlyMap<string, ProcedureDefinition>;
@@ -102,7 +111,7 @@ async function readCall(
   if (isJson(type)) return decodeCall(parseJson(await readBody(request, limits.jsonBytes)), named);
   if (type === "multipart/form-data" && kind === "mutation") {
     const body = await readBody(request, limits.multipartBytes);
-    return decodeForm(await parseForm(body, request.headers["content-type"] ?? ""), named);
+    return decodeForm(await parseForm(body, request.headers["content-type"] ?? "", wireLimits.parts), named);
   }
   throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, {
     hint: kind === "mutation" ? "Send application/json, or multipart/form-data with files." : "Send application/json.",

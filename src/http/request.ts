@@ -1,7 +1,8 @@
 /** The request as route handlers and middleware see it. */
 import type { Request } from "express";
 import { SvcError } from "../errors/svc-error.ts";
-import { type BodyLimits, isJson, mediaType, parseForm, parseJson, readBody } from "./body.ts";
+import { type BodyLimits, isJson, mediaType, parseJson, readBody } from "./body.ts";
+import { parseForm } from "./form.ts";
 
 export interface SvcRequest<Params = Record<string, string>> {
   /** Upper case. */
@@ -16,7 +17,7 @@ export interface SvcRequest<Params = Record<string, string>> {
   readonly headers: Record<string, string>;
   /** The parsed JSON body. @throws SvcError INVALID_JSON */
   json(): Promise<unknown>;
-  /** Fields and files of a form. @throws SvcError UNSUPPORTED_MEDIA_TYPE, BAD_REQUEST */
+  /** Fields and files of a form, 1,000 at most. @throws SvcError UNSUPPORTED_MEDIA_TYPE, BAD_REQUEST, PAYLOAD_TOO_LARGE */
   formData(): Promise<FormData>;
   arrayBuffer(): Promise<ArrayBuffer>;
   text(): Promise<string>;
@@ -28,7 +29,9 @@ const queryText = (url: string) => (url.includes("?") ? url.slice(url.indexOf("?
 /** Wraps an Express request. The body is read at most once, whichever readers are used, and how often. */
 export function toSvcRequest(request: Request, limits: BodyLimits): SvcRequest {
   const type = mediaType(request);
-  const limit = isJson(type) || type.startsWith("text/") ? limits.jsonBytes : limits.multipartBytes;
+  // Fields of a urlencoded form cost many times their bytes.
+  const isText = isJson(type) || type.startsWith("text/") || type === "application/x-www-form-urlencoded";
+  const limit = isText ? limits.jsonBytes : limits.multipartBytes;
   let body: Promise<Buffer> | undefined;
   const bytes = () => {
     body ??= readBody(request, limit);

@@ -17,7 +17,7 @@ export interface ProcedureCall {
 }
 
 /** Limits that keep one small body from costing much. `docs/reference/limits.md` lists them. */
-export const wireLimits = { files: 16, meta: 2048, depth: 64 } as const;
+export const wireLimits = { files: 16, parts: 64, meta: 2048, depth: 64 } as const;
 
 /** oRPC's codes of rich types, 0 (bigint) to 7 (map). */
 const metaCodes = 8;

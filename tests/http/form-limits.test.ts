@@ -1,0 +1,95 @@
+// If this file fails, anybody can stop the service with a form: one of a million parts, which nothing else runs beside, or
+// large ones that are never sent to their end, which fill the memory.
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { describe, expect, test } from "vitest";
+import { createSvcHttpRouteBuilders } from "../../src/index.ts";
+import { procedure } from "../fixture/backend/index.ts";
+import type * as schema from "../fixture/backend/schema.ts";
+import { database } from "../support/database.ts";
+import { apiWith, service } from "../support/service.ts";
+
+const mebibyte = 1024 * 1024;
+const limits = { multipartBytes: 2 * mebibyte };
+const procedures = {
+  receive: procedure.mutation
+    .name("form.receive")
+    .allowAnonymous()
+    .handler(() => {}),
+};
+const httpRoutes = {
+  form: createSvcHttpRouteBuilders<typeof schema>()
+    .post.path("/api/form")
+    .allowAnonymous()
+    .handler(async ({ request }) => ({ body: { fields: [...(await request.formData()).keys()].length } })),
+};
+const db = database();
+const svc = service(db, apiWith({ procedures, httpRoutes }), { limits } as never);
+
+const part = (name: string, value = "", more = "") =>
+  `--b\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
+const data = part("data", '{"json":{"name":"form.receive"}}');
+const send = (path: string, body: string, type = "multipart/form-data; boundary=b") =>
+  svc.fetch(path, { method: "POST", body, headers: { "content-type": type } });
+
+describe("parts of a form", () => {
+  const tiny = (amount: number) => part("x", "", '; filename="x"').repeat(amount);
+
+  test("of a call are 64 at most", async () => {
+    expect((await send("/api/mutation", `${data}${part("x").repeat(63)}--b--\r\n`)).status).toBe(200);
+    for (const amount of [64, 20_000]) {
+      const { status, body } = await send("/api/mutation", `${data}${tiny(amount)}--b--\r\n`);
+      expect({ status, error: body.error }).toEqual({ status: 413, error: "A form has at most 64 parts." });
+    }
+  });
+
+  test("of a route are 1,000 at most", async () => {
+    expect((await send("/api/form", `${tiny(1000)}--b--\r\n`)).body).toEqual({ fields: 1000 });
+    expect((await send("/api/form", `${tiny(1001)}--b--\r\n`)).status).toBe(413);
+  });
+
+  test("are counted by the boundary that the parser uses", async () => {
+    for (const type of [
+      'multipart/form-data; a=";boundary=c"; boundary=b',
+      'multipart/form-data; boundary="b"; boundary=c',
+      "multipart/form-data; BOUNDARY=b",
+    ]) {
+      const { status } = await send("/api/mutation", `${data}${tiny(20_000)}--b--\r\n`, type);
+      expect([400, 413]).toContain(status);
+    }
+    expect((await send("/api/mutation", `${data}--b--\r\n`, 'multipart/form-data; boundary="b"')).status).toBe(200);
+  });
+
+  test("have no endless headers", async () => {
+    const endless = `--b\r\n${"a: b\r\n".repeat(100_000)}content-disposition: form-data; name="x"\r\n\r\n\r\n--b--\r\n`;
+    expect((await send("/api/mutation", `${data}${endless}`)).status).toBe(413);
+  });
+
+  test("a urlencoded form is as large as other text at most", async () => {
+    const type = "application/x-www-form-urlencoded";
+    expect((await send("/api/form", "a&".repeat(1000), type)).body).toEqual({ fields: 1000 });
+    expect((await send("/api/form", "a&".repeat(mebibyte), type)).status).toBe(413);
+  });
+});
+
+test("large bodies that never end leave room for small ones, and for large ones once they are gone", async () => {
+  const { hostname, port } = new URL(svc.url);
+  const large = `${data}${part("0", "x".repeat(1.5 * mebibyte), '; filename="x"')}--b--\r\n`;
+  const upload = () => send("/api/mutation", large);
+  const slow: Socket[] = [];
+  for (let n = 0; n < 5; n++) {
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => {});
+    slow.push(socket);
+    const head = "POST /api/mutation HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\n";
+    socket.write(`${head}content-length: ${2 * mebibyte}\r\n\r\n${"x".repeat(2 * mebibyte - 1)}`);
+  }
+  await expect.poll(async () => (await upload()).status).toBe(503);
+  expect((await upload()).headers.get("retry-after")).toBe("5");
+  expect((await svc.mutate(null, "form.receive")).status).toBe(200);
+
+  for (const socket of slow) socket.destroy();
+  await Promise.all(slow.map((socket) => socket.closed || once(socket, "close")));
+  await expect.poll(async () => (await upload()).status).toBe(200);
+  for (let n = 0; n < 12; n++) expect((await upload()).status).toBe(200); // what has been answered does not count
+});
