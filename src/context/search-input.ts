@@ -70,6 +70,19 @@ export function checkNumber(path: string, value: unknown, fallback: number, leas
   throw refusal(path, `a whole number from ${least} to ${most}`);
 }
 
+/** A mistyped name, such as `filter`, must not find what it was to leave out. */
+export function checkNames(path: string, given: unknown, known: readonly string[]): void {
+  if (given === undefined) return;
+  if (typeof given !== "object" || given === null || Array.isArray(given)) throw refusal(path, "an object");
+  const stranger = Object.entries(given).find(([name, value]) => value !== undefined && !known.includes(name))?.[0];
+  if (stranger === undefined) return;
+  const [nearest] = byNearness(stranger, known);
+  throw new SvcError("BAD_REQUEST", `"${path}" has no "${stranger}". Did you mean "${nearest}"?`, {
+    hint: `Known: ${known.join(", ")}.`,
+    issues: [{ path: [path, stranger], message: "is not known" }],
+  });
+}
+
 /** Off unless given. */
 export function checkSwitch(path: string, value: unknown): boolean {
   if (value === undefined) return false;

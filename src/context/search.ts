@@ -10,6 +10,7 @@ import { type RagScope, refusal, resolveScope } from "../rag/scope.ts";
 import {
   checkFields,
   checkFilters,
+  checkNames,
   checkNumber,
   checkQuery,
   checkScope,
@@ -119,6 +120,7 @@ export function contextSearch(
 ): ContextSearch {
   async function run(mode: SearchResult["meta"]["mode"], table: unknown, options: unknown, query?: unknown) {
     const searched = searchTable(tables, table);
+    checkNames("options", options, optionNames);
     const given = (options ?? {}) as Partial<HybridSearchOptions>;
     const scope = checkScope(searched, resolveScope(given.scope, userId));
     const limit = checkNumber("limit", given.limit, 10, 1, 100);
@@ -192,10 +194,15 @@ const targetOf = ({ name, id, corpus, visibility, owner, always, language }: Sea
   language,
 });
 
+/** The same for all three: one object may serve them, and hold the words too. */
+const optionNames = "query scope limit offset filters fields prefix snippets vector vectorField tuning".split(" ");
+
 function tuningOf(tuning: unknown, wanted: number) {
+  checkNames("tuning", tuning, ["keywordCandidateLimit", "vectorCandidateLimit", "fusion"]);
   const { keywordCandidateLimit, vectorCandidateLimit, fusion } = (tuning ?? {}) as NonNullable<
     HybridSearchOptions["tuning"]
   >;
+  checkNames("tuning.fusion", fusion, ["mode", "k", "weights"]);
   const { mode = "convex", k, weights } = fusion ?? {};
   if (mode !== "rrf" && mode !== "convex") throw refusal("tuning.fusion.mode", "rrf or convex");
   const enough = Math.min(Math.max(100, wanted), 1_000);

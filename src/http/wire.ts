@@ -84,6 +84,10 @@ export const withSnapshot = (body: string, snapshot: string | null) =>
 
 type Path = (string | number)[];
 
+const encodingHint =
+  "Every path in maps and meta has to lead to a member of json: maps to a null in the place of part 0, 1, …, meta to a " +
+  "value in the form of its code. docs/reference/procedures.md has both.";
+
 function asCall(body: unknown, named?: string): ProcedureCall {
   const name = named ?? (isObject(body) ? body.name : undefined);
   if (isObject(body) && typeof name === "string") return { name, args: body.args, watch: body.watch === true };
@@ -109,7 +113,7 @@ function parseData(data: FormDataEntryValue | null): { json?: unknown; meta?: un
     // Falls through to the one explanation.
   }
   throw new SvcError("BAD_REQUEST", "The multipart body needs a part `data` with JSON.", {
-    hint: 'data = {"json": {"name": …, "args": …}, "meta": [], "maps": [["args", "file"]]}; files as parts 0, 1, …',
+    hint: 'data = {"json": {"name": …, "args": {"file": null}}, "meta": [], "maps": [["args", "file"]]}; files as parts 0, 1, …',
   });
 }
 
@@ -142,7 +146,7 @@ function deserialize(
   try {
     return serializer.deserialize(json, meta as never, maps as never, file as never);
   } catch (cause) {
-    throw new SvcError("BAD_REQUEST", "The encoding of the arguments cannot be read.", { cause });
+    throw new SvcError("BAD_REQUEST", "The encoding of the arguments cannot be read.", { cause, hint: encodingHint });
   }
 }
 
