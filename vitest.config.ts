@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./tests/support/sequencer.ts";
 
-// What is waited for comes, also on a busy machine: `expect.poll` would give up after a second.
-const limits = { testTimeout: 30_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000, interval: 20 } } };
+// What is waited for comes, also on a busy machine: these end what never would. `expect.poll` would give up after a second.
+const limits = { testTimeout: 60_000, hookTimeout: 120_000, expect: { poll: { timeout: 30_000, interval: 20 } } };
 const installed = (path: string) => join(import.meta.dirname, path);
 
 export default defineConfig({

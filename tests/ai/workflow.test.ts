@@ -36,7 +36,7 @@ test("a step asks a model and stores what it says as the user who started the ru
   const ann = await svc.signUp("ann");
   const { body } = await svc.mutate(ann, "test.startSpeak");
   const run = async () => (await svc.query(ann, "workflows.get", { id: body.json.id })).body.json;
-  await expect.poll(async () => (await run()).status, { timeout: 20_000 }).toBe("completed");
+  await expect.poll(async () => (await run()).status).toBe("completed");
   const admin = await db.connect("admin");
   const objects = await admin.query("select user_id, name from svc.storage_objects");
   expect(objects.rows).toEqual([{ user_id: ann.id, name: "speech.mp3" }]);

@@ -75,7 +75,7 @@ describe("additional user fields", () => {
     const { body } = await server.post("/sign-in", ann);
     await db.sql(`update auth."user" set role = 'editor' where id = $1`, [body.user.id]);
     expect(await userOf(body.sessionToken)).toMatchObject({ role: "editor" });
-    await expect.poll(() => userOf(body.token), { timeout: 10_000 }).toBeUndefined();
+    await expect.poll(() => userOf(body.token)).toBeUndefined();
     const { token } = (await server.post("/token", undefined, { bearer: body.sessionToken })).body;
     expect(await userOf(token)).toMatchObject({ role: "editor" });
   });

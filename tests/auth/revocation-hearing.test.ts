@@ -27,7 +27,7 @@ const stop = async () => {
 };
 afterEach(stop);
 
-const eventually = { timeout: 20_000, interval: 20 };
+const eventually = { timeout: 30_000 };
 const signIn = async () => (await server.post("/sign-in", { ...ann })).body as { token: string; sessionToken: string };
 const bare = (sessionToken: string) => sessionToken.split(".")[0];
 const end = (sessionToken: string) => db.sql("delete from auth.session where token = $1", [bare(sessionToken)]);

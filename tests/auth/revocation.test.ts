@@ -38,7 +38,7 @@ const header = (token: string) => ({ authorization: `Bearer ${token}` });
 const statusThere = async (token: string) => (await there.get("/me", { bearer: token })).status;
 const statusInChild = async (token: string) =>
   (await fetch(`${childUrl}/api/auth/me`, { headers: header(token) })).status;
-const eventually = { timeout: 20_000, interval: 20 };
+const eventually = { timeout: 30_000 };
 
 /** Until the servers of this process answer from memory, without a promise, and the child knows the token. */
 async function believed(token: string, ...others: AuthServer[]): Promise<void> {

@@ -23,7 +23,7 @@ const version = async () => {
 /** What has been told so far: notices come in the order of the commits. */
 async function notices(): Promise<unknown[]> {
   await db.sql("notify svc_auth, 'end'");
-  await expect.poll(() => heard.at(-1), { timeout: 10_000, interval: 5 }).toBe("end");
+  await expect.poll(() => heard.at(-1), { interval: 5 }).toBe("end");
   return heard.slice(0, -1).map((payload) => JSON.parse(String(payload)));
 }
 const sessions = (count: number, left: string) =>

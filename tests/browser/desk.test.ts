@@ -20,7 +20,7 @@ if (!chromiumPath) {
 } else {
   const db = database("template1");
   const app = deskApp(db);
-  const soon = <T>(read: () => T) => expect.poll(read, { timeout: 20_000 });
+  const soon = <T>(read: () => T) => expect.poll(read);
 
   describe("one person", () => {
     test("signs up, adds, ticks, searches, filters and turns pages", async () => {

@@ -9,7 +9,7 @@ if (!chromiumPath) {
   const db = database("template1");
   const app = deskApp(db);
   beforeAll(() => app.startWorker());
-  const soon = <T>(read: () => T) => expect.poll(read, { timeout: 20_000 });
+  const soon = <T>(read: () => T) => expect.poll(read);
 
   const person = async (name: string, options = {}) => {
     const page = await app.page(options);

@@ -41,7 +41,7 @@ async function stop(child: ChildProcess): Promise<void> {
 const urls = (command: Command) => [...command.output().matchAll(/Ready: (\S+)/g)].map(([, url]) => url);
 
 async function ready(command: Command, count = 1): Promise<string> {
-  await expect.poll(() => urls(command).length || command.output(), { timeout: 25_000 }).toBe(count);
+  await expect.poll(() => urls(command).length || command.output(), { timeout: 50_000 }).toBe(count);
   return urls(command)[count - 1] ?? "";
 }
 
@@ -145,7 +145,7 @@ describe("svc", () => {
     const first = svc(["start"], { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(forgets)}` });
     const url = await ready(first);
     first.child.kill("SIGUSR2");
-    await expect.poll(first.output, { timeout: 10_000 }).toMatch(/"message":"forgotten".*an await is missing/);
+    await expect.poll(first.output).toMatch(/"message":"forgotten".*an await is missing/);
     expect(await hello(url)).toEqual({ hello: "you" });
     const second = svc(["start"], { PORT: new URL(url).port });
     expect((await second.ended).code).toBe(1);
@@ -164,7 +164,7 @@ describe("svc", () => {
     expect(await hello(changed)).toEqual({ hi: "you" });
 
     await writeFile(file, good.replace('.path("/api/hello/:name")', '.path("hello")'));
-    await expect.poll(command.output, { timeout: 25_000 }).toContain('"hello" cannot be the path of a route.');
+    await expect.poll(command.output, { timeout: 50_000 }).toContain('"hello" cannot be the path of a route.');
     expect(await hello(changed)).toEqual({ hi: "you" });
     await writeFile(file, good);
   }, 90_000);

@@ -1,10 +1,11 @@
 /** The SDK on a bad network: a call ends in a right result or in a typed error. It never hangs, and never acts twice. */
-import fc from "fast-check";
+
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createAuthClient, createSvcClient, type SvcClient, SvcError } from "../../client/sdk/src/index.ts";
 import { api } from "../fixture/web/svc/api.ts";
 import { database } from "../support/database.ts";
 import { type Fault, FlakyProxy } from "../support/flaky-proxy.ts";
+import { fc } from "../support/properties.ts";
 import { service } from "../support/service.ts";
 
 const db = database();

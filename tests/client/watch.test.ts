@@ -49,8 +49,7 @@ function watchTitles(client: SvcClient<typeof api>) {
 }
 const insert = (user: string, title: string) =>
   db.sql("insert into notes (user_id, title) values ($1, $2) returning id", [user, title]);
-const live = (client: SvcClient<typeof api>) =>
-  expect.poll(() => client.realtime.getStatus(), { timeout: 20_000 }).toBe("live");
+const live = (client: SvcClient<typeof api>) => expect.poll(() => client.realtime.getStatus()).toBe("live");
 
 test("gives the result now, and after every change, whoever made it", async () => {
   const { client, user } = await signedUp();
@@ -94,7 +93,7 @@ test("asks no more once it is stopped", async () => {
   const first = watchTitles(client);
   await live(client);
   first.stop();
-  await expect.poll(() => client.realtime.getStatus(), { timeout: 10_000 }).toBe("idle");
+  await expect.poll(() => client.realtime.getStatus()).toBe("idle");
   const before = asked.length;
   await insert(user.id, "unseen");
   expect(asked.length).toBe(before);
@@ -125,7 +124,7 @@ describe("a connection that is lost", () => {
       await expect.poll(() => client.realtime.getStatus()).not.toBe("live");
       await insert(user.id, "while offline");
       proxy.fault = () => ({ kind: "none" });
-      await expect.poll(() => state.titles, { timeout: 20_000 }).toEqual(["while offline"]);
+      await expect.poll(() => state.titles).toEqual(["while offline"]);
       await live(client);
     } finally {
       await proxy.stop();
@@ -140,7 +139,7 @@ describe("a connection that is lost", () => {
       "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'walsender' and datname = current_database()",
     );
     await insert(user.id, "in the gap");
-    await expect.poll(() => state.titles, { timeout: 20_000 }).toEqual(["in the gap"]);
+    await expect.poll(() => state.titles).toEqual(["in the gap"]);
   });
 });
 
@@ -161,7 +160,7 @@ test("an answer that failed, all tries of it, is asked for again: no other event
   await insert(user.id, "told once");
   await expect.poll(() => state.errors.length).toBeGreaterThan(0);
   broken = false;
-  await expect.poll(() => state.titles, { timeout: 20_000 }).toEqual(["told once"]);
+  await expect.poll(() => state.titles).toEqual(["told once"]);
   expect(client.realtime.getStatus()).toBe("live");
 });
 
@@ -187,7 +186,7 @@ describe("who watches", () => {
     const { state } = watchTitles(ann.client);
     await expect.poll(() => state.titles).toEqual(["hers"]);
     await ann.auth.signIn(bob.email, "correct horse");
-    await expect.poll(() => state.titles, { timeout: 20_000 }).toEqual(["his"]);
+    await expect.poll(() => state.titles).toEqual(["his"]);
     await live(ann.client);
     await insert(bob.user.id, "his too");
     await expect.poll(() => state.titles).toEqual(["his", "his too"]);
@@ -205,7 +204,7 @@ describe("who watches", () => {
     await left;
     await live(client);
     await insert(user.id, "after");
-    await expect.poll(() => state.titles, { timeout: 20_000 }).toEqual(["after"]);
+    await expect.poll(() => state.titles).toEqual(["after"]);
   });
 
   test("nobody is told so", async () => {

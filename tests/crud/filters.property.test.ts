@@ -1,9 +1,10 @@
 // If this file fails, some filter that a caller can send is answered with an error, with the wrong rows, or with rows
 // that a piece of SQL in it asked for.
-import fc from "fast-check";
+
 import { describe, expect, test } from "vitest";
 import { toFilterJson } from "../../src/define/crud-filters.ts";
 import { database } from "../support/database.ts";
+import { fc } from "../support/properties.ts";
 import { columns, filterTable, rows } from "./filter-table.ts";
 import { matching } from "./reference-filter.ts";
 

@@ -11,7 +11,6 @@ import {
   text,
   timestamp,
 } from "drizzle-orm/pg-core";
-import fc from "fast-check";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { crudFile } from "../../src/codegen/crud-sql.ts";
 import { describeColumns } from "../../src/define/columns.ts";
@@ -20,6 +19,7 @@ import { createCrudFactory, DefinitionError, openRls, ownerRls } from "../../src
 import { procedure } from "../fixture/backend/index.ts";
 import { articles, flags } from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
+import { fc } from "../support/properties.ts";
 import { type Answer, apiWith, service, type User } from "../support/service.ts";
 
 const runs = Math.min(Number(process.env.FUZZ_RUNS ?? 300), 20_000);

@@ -1,7 +1,8 @@
 /** Reading by GraphQL: to the last row what the generated list gives the same caller, whichever way the query goes. */
-import fc from "fast-check";
+
 import { beforeAll, expect, test } from "vitest";
 import { database } from "../support/database.ts";
+import { fc } from "../support/properties.ts";
 import { service, type User } from "../support/service.ts";
 import { asker } from "./support.ts";
 

@@ -51,9 +51,7 @@ const statements = {
 
 /** Ends the handler's pause when its connection is gone. */
 const gone = async (pid: number) => {
-  await expect
-    .poll(() => db.sql("select from pg_stat_activity where pid = $1", [pid]), { timeout: 20_000 })
-    .toEqual([]);
+  await expect.poll(() => db.sql("select from pg_stat_activity where pid = $1", [pid])).toEqual([]);
 };
 const pidOf = async (db: Db) =>
   (await db.select({ pid: sql<number>`pg_backend_pid()` }).from(things).limit(1))[0]?.pid ?? 0;
@@ -280,7 +278,7 @@ describe("time and connections", () => {
   const killWaiting = async () => {
     const killed =
       "select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-    await expect.poll(() => db.sql(killed), { timeout: 20_000 }).toHaveLength(1);
+    await expect.poll(() => db.sql(killed)).toHaveLength(1);
   };
 
   test("generated CRUD: a read is tried again, a write is a 503 and not repeated", async () => {

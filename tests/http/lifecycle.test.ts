@@ -276,5 +276,5 @@ describe("a stop", () => {
     await running.stop();
     expect(await inFlight).toBeInstanceOf(Error);
     await expect.poll(connections).toEqual([]);
-  }, 10_000);
+  });
 });

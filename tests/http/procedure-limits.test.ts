@@ -1,8 +1,9 @@
 // If this file fails, a small or malformed call costs the service more than a refusal.
-import fc from "fast-check";
+
 import { afterEach, describe, expect, test } from "vitest";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
+import { fc } from "../support/properties.ts";
 import { type Answer, apiWith, service } from "../support/service.ts";
 
 let calls = 0;

@@ -1,9 +1,10 @@
 // If this file fails, a request that somebody can make of the API's own description ends in a 5xx, in an answer that the
 // description does not have, or in one that tells what is nobody's business.
-import fc from "fast-check";
+
 import { beforeAll, expect, test } from "vitest";
 import type { OpenApiDocument } from "../../src/openapi/document.ts";
 import { database } from "../support/database.ts";
+import { fc } from "../support/properties.ts";
 import { bearer, service, type User } from "../support/service.ts";
 import { api } from "./application.ts";
 import { schemaChecks } from "./checks.ts";

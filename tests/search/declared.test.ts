@@ -3,7 +3,6 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createSvcProcedureBuilders, defineApi, searchable, v } from "@svc/core";
 import { getTableConfig, integer, pgTable, serial, text } from "drizzle-orm/pg-core";
-import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { searchFile } from "../../src/codegen/search-sql.ts";
 import { ownerColumn } from "../../src/define/rls.ts";
@@ -11,6 +10,7 @@ import { migrate } from "../../src/postgres/migrate.ts";
 import { leavePlatform, migrationsOf } from "../codegen/evolution.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
+import { fc } from "../support/properties.ts";
 import { TestService, type User } from "../support/service.ts";
 import { placeOf, type Row, tables } from "./declared.ts";
 

@@ -1,7 +1,8 @@
 // If this file fails, somebody's strange query takes a search down instead of finding something or being refused.
-import fc from "fast-check";
+
 import { beforeAll, expect, test } from "vitest";
 import { database } from "../support/database.ts";
+import { fc } from "../support/properties.ts";
 import { service, type User } from "../support/service.ts";
 import { addPages, api } from "./application.ts";
 

@@ -1,7 +1,8 @@
 // If this file fails, the index has drifted from its table: rows are missed, or scored by numbers that are not so.
-import fc from "fast-check";
+
 import { expect, test } from "vitest";
 import { database } from "../support/database.ts";
+import { fc } from "../support/properties.ts";
 import { addPages } from "./application.ts";
 import { bm25 } from "./bm25.ts";
 

@@ -1,7 +1,8 @@
 // If this file fails, a snippet shows text that was not written, or marks what nobody asked for.
-import fc from "fast-check";
+
 import { expect, test } from "vitest";
 import { database } from "../support/database.ts";
+import { fc } from "../support/properties.ts";
 
 const db = database();
 type Parts = { text: string; match: boolean }[];

@@ -1,7 +1,8 @@
 // If this file fails, a search shows, counts or hints at rows that its caller may not read.
-import fc from "fast-check";
+
 import { beforeAll, expect, inject, test } from "vitest";
 import { database } from "../support/database.ts";
+import { fc } from "../support/properties.ts";
 import { addPages, type Page } from "./application.ts";
 import { bm25 } from "./bm25.ts";
 
@@ -10,7 +11,7 @@ const owners = Array.from({ length: 100 }, (_, number) => `owner-${number}`);
 const visibilities = ["private", "shared", "public"] as const;
 const corpora = ["a", "b"];
 const words = ["boat", "house", "harbour", "fee", "crane", "secret"];
-const runs = Number(process.env.FUZZ_RUNS ?? 0) > 0 ? 20_000 : 600;
+const runs = Number(process.env.FUZZ_RUNS ?? 0) > 0 ? 20_000 : 200;
 let rows: (Page & { id: string })[];
 
 interface Found {

@@ -90,7 +90,7 @@ describe("migrate", () => {
     const ended = new Promise((resolve) => child.once("exit", resolve));
     const busy =
       "select 1 from pg_stat_activity where datname = current_database() and query like '%pg_sleep(60)%' and application_name = 'svc migrate'";
-    await expect.poll(() => rows(adminUrl, busy), { timeout: 20_000 }).toHaveLength(1);
+    await expect.poll(() => rows(adminUrl, busy)).toHaveLength(1);
     child.kill("SIGKILL");
     await ended;
     await execute(

@@ -94,7 +94,7 @@ describe("the processes", () => {
     const env = { NODE_ENV: "production", AUTHLIB_URL: "https://app.example.com", DATABASE_ADMIN_URL: "" };
     const command = svc(db, fixture, [name], env);
     await expect
-      .poll(() => ready.test(command.output()) || command.child.exitCode !== null, { timeout: 25_000 })
+      .poll(() => ready.test(command.output()) || command.child.exitCode !== null, { timeout: 50_000 })
       .toBe(true);
     command.child.kill("SIGTERM");
     expect(await command.ended).toMatchObject({ code: 0, error: expect.stringMatching(ready) });

@@ -1,11 +1,12 @@
 // If this file fails, a mutation that fails leaves a row, a job or a message behind, or one that succeeds lacks one.
-import fc from "fast-check";
+
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { SvcError } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
+import { fc } from "../support/properties.ts";
 import { apiWith, service } from "../support/service.ts";
 import { jobs } from "../support/worker.ts";
 

@@ -222,7 +222,7 @@ describe("a worker that has lost its own lock, as all do at once in a failover",
 describe("a worker whose connections are cut, again and again", () => {
   test("does every job once, and its process lives on", { timeout: 120_000 }, async () => {
     await worker({ rescueEveryMs: 50, graceAfterRestartMs: 200 });
-    const total = 200;
+    const total = 100;
     for (let index = 0; index < total; index++) {
       gate(`cut ${index}`)?.resolve();
       await enqueue("crash.wait", `cut ${index}`);
