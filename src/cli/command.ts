@@ -2,7 +2,7 @@
 import { join, resolve } from "node:path";
 import type { EffectiveConfig } from "../define/config.ts";
 import { loadConfig } from "../define/load-config.ts";
-import { type Cluster, openCluster } from "../postgres/cluster.ts";
+import { type Cluster, type OpenOptions, openCluster } from "../postgres/cluster.ts";
 import { explain } from "./explain.ts";
 
 export { platformRoot } from "./platform.ts";
@@ -32,9 +32,12 @@ export const isPart = process.send !== undefined;
 /**
  * The database that DATABASE_URL names, or the application's own cluster.
  *
- * @param options.migrates false where no administrator's login is needed. (Default: true)
+ * @param options.logins which have to work. (Default: "all")
  */
-export async function openDatabase(config: EffectiveConfig, options: { migrates?: boolean } = {}): Promise<Cluster> {
+export async function openDatabase(
+  config: EffectiveConfig,
+  options: Pick<OpenOptions, "logins"> = {},
+): Promise<Cluster> {
   const cluster = await openCluster({ directory: join(config.cwd, ".svc"), report: say, ...options });
   if (!isPart) say(`PostgreSQL ${cluster.serverVersion}: ${cluster.reason}`);
   return cluster;

@@ -23,7 +23,7 @@ export const migrateReset = defineCommand({
       const config = await readConfig(args.cwd);
       refuseElsewhere(config, args.force === true && Boolean(args.database));
       refuseWithoutAnswer(args.yes === true);
-      const cluster = await openDatabase(config);
+      const cluster = await openDatabase(config, { logins: "admin" });
       try {
         const adminUrl = cluster.urls.admin;
         const name = await databaseName(adminUrl);

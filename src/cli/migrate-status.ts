@@ -10,7 +10,7 @@ export const migrateStatus = defineCommand({
   run: ({ args }) =>
     run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
-      const cluster = await openDatabase(config);
+      const cluster = await openDatabase(config, { logins: "admin" });
       try {
         const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
         const files = await migrationStatus(target);

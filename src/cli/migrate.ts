@@ -18,7 +18,7 @@ const apply = defineCommand({
   run: ({ args }) =>
     run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
-      const cluster = await openDatabase(config);
+      const cluster = await openDatabase(config, { logins: "admin" });
       try {
         const target = {
           adminUrl: cluster.urls.admin,

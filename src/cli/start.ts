@@ -34,7 +34,7 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean): Pro
     });
   }
   const app = await loadApp(config);
-  const cluster = await openDatabase(config, { migrates: false });
+  const cluster = await openDatabase(config, { logins: "serving" });
   let tracing: Tracing | undefined;
   try {
     const target = { platform: platformRoot, application: config.cwd };

@@ -55,7 +55,7 @@ async function work({ cwd, "metrics-port": port, ...args }: WorkArguments): Prom
   const metricsPort = readPort(port ?? "0");
   const config = await readConfig(cwd);
   const app = await loadApp(config);
-  const cluster = await openDatabase(config, { migrates: false });
+  const cluster = await openDatabase(config, { logins: "serving" });
   let tracing: Tracing | undefined;
   let told: { url: string; close(): void } | undefined;
   try {

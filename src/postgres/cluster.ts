@@ -6,7 +6,7 @@
 import { mkdirSync } from "node:fs";
 import { type Choice, resolveTree, type Tree } from "./cluster/binaries.ts";
 import { ClusterError } from "./cluster/error.ts";
-import { openExternal } from "./cluster/external.ts";
+import { type Logins, openExternal } from "./cluster/external.ts";
 import { serverUser, treeDirectory } from "./cluster/places.ts";
 import { openPrivate } from "./cluster/private.ts";
 
@@ -66,10 +66,10 @@ export interface OpenOptions extends ProvisionOptions {
   /** Whether the last to leave stops the server, and not the one who started it. (Default: false) */
   shared?: boolean;
   /**
-   * Whether the caller changes the schema. One that only serves needs no DATABASE_ADMIN_URL: the administrator's password
-   * need not be within its reach. (Default: true)
+   * Of a server of the operator's own, which logins have to work. What serves needs no DATABASE_ADMIN_URL: the
+   * administrator's password need not be within its reach. What migrates needs no other. (Default: "all")
    */
-  migrates?: boolean;
+  logins?: Logins;
 }
 
 /**
@@ -83,7 +83,7 @@ export interface OpenOptions extends ProvisionOptions {
  */
 export async function openCluster(options: OpenOptions): Promise<Cluster> {
   const { env = process.env, report = () => {} } = options;
-  if (env.DATABASE_URL) return openExternal(env.DATABASE_URL, env, options.migrates);
+  if (env.DATABASE_URL) return openExternal(env.DATABASE_URL, env, options.logins);
   mkdirSync(options.directory, { recursive: true });
   return openPrivate({
     directory: options.directory,

@@ -103,6 +103,11 @@ describe("the packages", () => {
     expect(client.filter((path) => /\/(sql|migrations)\//.test(path))).toEqual([]);
   });
 
+  // A dependency whose packages for other systems were not all published left a lock file that it refused.
+  test("install to a lock file that `npm ci` takes, as the application's Dockerfile does", async () => {
+    await run("npm", ["ci", "--dry-run", "--ignore-scripts"]);
+  });
+
   test.each(["core", "client", "react", "testing"])(
     "@svc/%s is as npm and its tools expect a package",
     async (name) => {

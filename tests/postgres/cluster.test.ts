@@ -243,6 +243,8 @@ describe("after a crash of the server too", { timeout: 60 * seconds }, () => {
   });
 });
 
+const withPassword = (url: string, password: string) => Object.assign(new URL(url), { password }).href;
+
 describe("DATABASE_URL", { timeout: 60 * seconds }, () => {
   const external = (url: string, more: NodeJS.ProcessEnv = {}) =>
     openCluster({ directory: temporary(), env: { DATABASE_URL: url, ...more } });
@@ -272,9 +274,17 @@ describe("DATABASE_URL", { timeout: 60 * seconds }, () => {
     await expect(external(own.urls.admin)).rejects.toThrow(/wal_level=replica.*alter system set wal_level = logical/);
   });
 
-  test("whose logins may too little names the grant", async ({ skip }) => {
+  test("whose logins may too little names the grant; the administrator's is enough to make the others", async ({
+    skip,
+  }) => {
     const own = await open(temporary());
     if (!own.vector) return skip(own.reason);
+    const env = { DATABASE_URL: withPassword(own.urls.request, "none yet"), DATABASE_ADMIN_URL: own.urls.admin };
+    const cluster = await openCluster({ directory: temporary(), env, logins: "admin" });
+    expect(cluster.urls.admin).toBe(own.urls.admin);
+    await expect(openCluster({ directory: temporary(), env, logins: "serving" })).rejects.toThrow(
+      /DATABASE_URL does not lead.*password.*alter role svc_request password/s,
+    );
     await ask(own.urls.admin, "create extension vector");
     await expect(external(own.urls.auth)).rejects.toThrow(/grant create on database svc to svc_auth/);
     const { admin, request } = own.urls;

@@ -22,7 +22,7 @@ export const dbBackup = defineCommand({
   run: ({ args }) =>
     run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
-      const cluster = await openDatabase(config);
+      const cluster = await openDatabase(config, { logins: "admin" });
       const stop = new AbortController();
       for (const signal of stopSignals) {
         process.once(signal, () => stop.abort(new BackupError("Interrupted. There is no backup.")));

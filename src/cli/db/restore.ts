@@ -37,7 +37,7 @@ export const dbRestore = defineCommand({
         });
       }
       const config = await readConfig(args.cwd);
-      const cluster = await openDatabase(config);
+      const cluster = await openDatabase(config, { logins: "admin" });
       try {
         await restoreBackup({
           folder: args.folder,

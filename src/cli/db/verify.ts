@@ -35,7 +35,7 @@ export const dbVerify = defineCommand({
       }
       say("All files are what they were.");
       if (!args.deep) return;
-      const cluster = await openDatabase(await readConfig(args.cwd));
+      const cluster = await openDatabase(await readConfig(args.cwd), { logins: "admin" });
       try {
         const { admin } = cluster.urls;
         await rehearseRestore({

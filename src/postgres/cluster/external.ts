@@ -17,11 +17,13 @@ export interface ServerFacts {
   mayReplicate: boolean;
 }
 
+/** Whose logins a command needs: those of processes that serve, the administrator's, or both. */
+export type Logins = "all" | "serving" | "admin";
+
 /**
- * @param migrates whether the administrator's login is needed, and has to be one
  * @throws ClusterError for the first thing that is wrong, ending in the fix
  */
-export async function openExternal(url: string, env: NodeJS.ProcessEnv, migrates = true): Promise<Cluster> {
+export async function openExternal(url: string, env: NodeJS.ProcessEnv, logins: Logins = "all"): Promise<Cluster> {
   const urls: DatabaseUrls = {
     request: url,
     system: env.DATABASE_SYSTEM_URL || url,
@@ -41,13 +43,18 @@ export async function openExternal(url: string, env: NodeJS.ProcessEnv, migrates
     replication: env.DATABASE_REPLICATION_URL ? "DATABASE_REPLICATION_URL" : "DATABASE_URL",
   };
   const facts = new Map<string, ServerFacts>();
-  for (const pool of ["request", "system", "queue", "auth", "admin", "replication"] as const) {
+  // The first migration, and a restore, make the others' logins.
+  const pools =
+    logins === "admin"
+      ? (["admin"] as const)
+      : (["request", "system", "queue", "auth", "admin", "replication"] as const);
+  for (const pool of pools) {
     if (!facts.has(names[pool])) facts.set(names[pool], await ask(urls[pool], names[pool]));
   }
   const of = (pool: keyof DatabaseUrls) => facts.get(names[pool]) as ServerFacts;
   checkServer(of("admin"), names.admin);
-  if (migrates) checkAdmin(of("admin"), names.admin);
-  checkReplication(of("replication"), names.replication);
+  if (logins !== "serving") checkAdmin(of("admin"), names.admin);
+  if (logins !== "admin") checkReplication(of("replication"), names.replication);
 
   const { version, vector } = of("admin");
   return {
@@ -114,8 +121,11 @@ async function ask(url: string, name: string): Promise<ServerFacts> {
   } catch (error) {
     throw new ClusterError(
       `${name} does not lead to a database: ${reasonOf(error)}.`,
-      "Check its host, port, database, user and password, and that the server runs; or unset DATABASE_URL and svc runs " +
-        "a server of its own.",
+      (error as { code?: string }).code === "28P01"
+        ? "Is it the right password? The logins that `svc migrate` makes have none, until the administrator gives them one: " +
+            "alter role svc_request password '…'."
+        : "Check its host, port, database, user and password, and that the server runs; or unset DATABASE_URL and svc runs " +
+            "a server of its own.",
       { cause: error },
     );
   }
