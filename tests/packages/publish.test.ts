@@ -23,6 +23,8 @@ let folder: string;
 let app: string;
 const startersTest = "starter/tests/notes.test.ts";
 const packages = () => join(folder, "packages");
+const tools = ["publint@0.3", "@arethetypeswrong/cli@0.18", "typescript@5.9"];
+const tool = (name: string) => join(folder, "tools/node_modules/.bin", name);
 
 /** Without the repository's programs: the Node that this machine has, whatever its age. */
 const env = {
@@ -68,7 +70,12 @@ async function run(command: string, args: string[], cwd = app, environment: Node
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "svc-packages-"));
   app = join(folder, "my-app");
-  await run(process.execPath, [join(root, "scripts/pack.ts"), packages()], root, process.env);
+  await mkdir(join(folder, "tools"));
+  await writeFile(join(folder, "tools/package.json"), "{}");
+  await Promise.all([
+    run(process.execPath, [join(root, "scripts/pack.ts"), packages()], root, process.env),
+    run("npm", ["install", "--silent", ...tools], join(folder, "tools")),
+  ]);
   const archives = (await readdir(packages())).filter((name) => name.endsWith(".tgz"));
   await mkdir(join(folder, "empty"));
   await writeFile(join(folder, "empty/package.json"), "{}");
@@ -111,8 +118,10 @@ describe("the packages", () => {
   test.each(["core", "client", "react", "testing"])(
     "@svc/%s is as npm and its tools expect a package",
     async (name) => {
-      const command = ["--yes", "publint@0.3", join(packages(), name), "--strict"];
-      const output = await run("npx", command, folder, { ...env, NO_COLOR: "1" });
+      const output = await run(tool("publint"), [join(packages(), name), "--strict"], folder, {
+        ...env,
+        NO_COLOR: "1",
+      });
       // That the starter has a test is what it thinks strange.
       const strange = output.split("\n").filter((line) => /^\d+\. /.test(line) && !line.includes(startersTest));
       expect(strange).toEqual([]);
@@ -126,8 +135,8 @@ describe("the packages", () => {
     async (name) => {
       const archive = join(packages(), `svc-${name}-0.1.0.tgz`);
       // It exits with 1 when there is a problem.
-      const args = ["--yes", "@arethetypeswrong/cli@0.18", archive, "--profile", "esm-only", "--format", "ascii"];
-      expect(await run("npx", args, folder)).toContain(`"@svc/${name}"`);
+      const args = [archive, "--profile", "esm-only", "--format", "ascii"];
+      expect(await run(tool("attw"), args, folder)).toContain(`"@svc/${name}"`);
     },
   );
 });
@@ -168,7 +177,7 @@ describe("an application that svc init made", () => {
 
   test("type-checks under TypeScript 7 and 5.9", async () => {
     await run("npm", ["run", "--silent", "typecheck"]);
-    await run("npx", ["--yes", "--package", "typescript@5.9", "tsc", "--noEmit"]);
+    await run(tool("tsc"), ["--noEmit"]);
   });
 
   test("would not, if its page mistook a column", async () => {
@@ -192,7 +201,7 @@ describe("an application that svc init made", () => {
       await writeFile(visitor, visit);
       expect(await run(node(), [visitor, url])).toContain("visited: first, done; removed 1");
     });
-  }, 60_000);
+  }, 120_000);
 }, 120_000);
 
 describe("an application as the documentation shows one, on the packed packages", () => {
@@ -228,7 +237,7 @@ async function serving(cwd: string, environment: NodeJS.ProcessEnv, visitAt: (ur
     let output = "";
     for (const stream of [server.stdout, server.stderr]) stream.on("data", (chunk) => (output += chunk));
     const ready = () => /Ready: (\S+)/.exec(output)?.[1] ?? output;
-    await expect.poll(ready, { timeout: 30_000 }).toMatch(/^http/);
+    await expect.poll(ready, { timeout: 60_000 }).toMatch(/^http/);
     await visitAt(ready());
   } finally {
     process.kill(-(server.pid ?? 0));
