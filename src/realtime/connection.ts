@@ -26,6 +26,8 @@ export const connectionLimits = {
   /** Bytes of a frame from the client. */
   frame: 16 * 1024,
   subscriptions: 1_000,
+  /** Characters of all the keys that are watched. */
+  keys: 256 * 1024,
   /** Frames from the client within ten seconds. */
   frames: 2_000,
   /** Bytes that wait to be sent; whoever reads more slowly is dropped, and asks again when it comes back. */
@@ -147,6 +149,13 @@ export class Connection implements Subscriber {
       if (hub.subscriptionsOf(this) >= connectionLimits.subscriptions) {
         throw new SvcError("RATE_LIMITED", `A connection watches at most ${connectionLimits.subscriptions} queries.`);
       }
+      if (hub.charactersOf(this) >= connectionLimits.keys) {
+        throw new SvcError(
+          "RATE_LIMITED",
+          `A connection's keys have at most ${connectionLimits.keys} characters together.`,
+        );
+      }
+      if (!hub.hasRoom) throw new SvcError("UNAVAILABLE", "Too much is watched here. Try again later.");
       const watched = watch();
       const { key: query, subscriptionKey } = watched;
       hub.subscribe(this, watched);

@@ -2,6 +2,7 @@
  * Who has to hear what: the subscriptions of this process, by topic.
  * Next hop: `socket.ts` holds the connections.
  */
+import { getHeapStatistics } from "node:v8";
 import { textFrame } from "./outbox.ts";
 import type { EventSink, TransactionEvents } from "./transaction-events.ts";
 import type { Watched } from "./watch-rules.ts";
@@ -18,8 +19,14 @@ export type Flow = "live" | "degraded";
 /** Runs a query that anyone may call, as nobody. @returns its result encoded as a body, or null when it fails */
 export type Rerun = (key: string) => Promise<string | null>;
 
+/** In bytes, measured: what a subscription takes beside its key, which stands in topics too. */
+const perSubscription = 1_500;
+const weightOf = ({ key }: Watched) => perSubscription + 2 * key.length;
+
 export class Hub implements Omit<EventSink, "end"> {
   readonly #rerun: Rerun;
+  readonly #room: number;
+  #weight = 0;
   /** Who listens to a topic, and for which of their queries. */
   readonly #topics = new Map<string, Map<Subscriber, Set<Watched>>>();
   readonly #subscribers = new Map<Subscriber, Map<string, Watched>>();
@@ -27,8 +34,15 @@ export class Hub implements Omit<EventSink, "end"> {
   /** Frames with events that were sent so far. */
   deliveries = 0;
 
-  constructor(rerun: Rerun) {
+  /** @param room what all subscriptions may take, in bytes. (Default: a quarter of the heap) */
+  constructor(rerun: Rerun, room = getHeapStatistics().heap_size_limit / 4) {
     this.#rerun = rerun;
+    this.#room = room;
+  }
+
+  /** Whether this process can take another subscription, whoever has those that there are. */
+  get hasRoom(): boolean {
+    return this.#weight < this.#room;
   }
 
   get flow(): Flow {
@@ -52,6 +66,13 @@ export class Hub implements Omit<EventSink, "end"> {
     return this.#subscribers.get(subscriber)?.size ?? 0;
   }
 
+  /** Of the keys that it watches, together. */
+  charactersOf(subscriber: Subscriber): number {
+    let characters = 0;
+    for (const key of this.#subscribers.get(subscriber)?.keys() ?? []) characters += key.length;
+    return characters;
+  }
+
   get subscriptions(): number {
     let count = 0;
     for (const own of this.#subscribers.values()) count += own.size;
@@ -65,6 +86,7 @@ export class Hub implements Omit<EventSink, "end"> {
     const before = own.get(watched.key);
     if (before) this.#forget(subscriber, before); // a grant may say something else than the one before
     own.set(watched.key, watched);
+    this.#weight += weightOf(watched);
     for (const topic of watched.topics) {
       const listeners = this.#topics.get(topic) ?? new Map<Subscriber, Set<Watched>>();
       this.#topics.set(topic, listeners);
@@ -84,6 +106,7 @@ export class Hub implements Omit<EventSink, "end"> {
   }
 
   #forget(subscriber: Subscriber, watched: Watched): void {
+    this.#weight -= weightOf(watched);
     for (const topic of watched.topics) {
       const listeners = this.#topics.get(topic);
       const theirs = listeners?.get(subscriber);
