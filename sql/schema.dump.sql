@@ -600,7 +600,7 @@ constraint workflow_runs_status_check: CHECK ((status = ANY (ARRAY['pending'::te
 constraint workflow_runs_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
 constraint workflow_runs_version_check: CHECK ((version > 0))
 index workflow_runs_active: svc.workflow_runs USING btree (name, status) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]))
-index workflow_runs_idempotency: UNIQUE svc.workflow_runs USING btree (name, idempotency_key, user_id) NULLS NOT DISTINCT WHERE (idempotency_key IS NOT NULL)
+index workflow_runs_key: UNIQUE svc.workflow_runs USING btree (name, idempotency_key, user_id, is_system) NULLS NOT DISTINCT WHERE (idempotency_key IS NOT NULL)
 index workflow_runs_owner: svc.workflow_runs USING btree (user_id, created_at DESC, id DESC)
 index workflow_runs_recent: svc.workflow_runs USING btree (created_at DESC, id DESC)
 policy select_owner: for select to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
@@ -3466,11 +3466,12 @@ begin
       (name, version, args, user_id, is_system, idempotency_key, max_running, max_duration, deadline)
     values (workflow, code_version, run_args, owner, as_system, run_key, most_running, longest,
       clock_timestamp() + longest)
-    on conflict (name, idempotency_key, user_id) where idempotency_key is not null do nothing
+    on conflict (name, idempotency_key, user_id, is_system) where idempotency_key is not null do nothing
     returning id into made;
   if made is null then
     select r.id into strict made from svc.workflow_runs r
-     where r.name = workflow and r.idempotency_key = run_key and r.user_id is not distinct from owner;
+     where r.name = workflow and r.idempotency_key = run_key and r.user_id is not distinct from owner
+       and r.is_system = as_system;
     return made;
   end if;
   perform svc_private.wake_run(made, clock_timestamp());

@@ -1,8 +1,8 @@
 -- Makes a run and its job. Called by svc.start_workflow and svc_private.start_system_workflow, which say on whose behalf:
 -- here nothing is checked, so nobody else may execute it.
 --
--- The same idempotency key of the same user and workflow gives the run that there is. Of two at once, the second waits
--- for the first, and makes the run itself when that rolls back.
+-- The same idempotency key of the same user and workflow gives the run that there is; the system has keys of its own. Of
+-- two at once, the second waits for the first, and makes the run itself when that rolls back.
 create or replace function svc_private.add_run(
   owner text, as_system boolean, workflow text, code_version integer, run_args json, run_key text,
   longest interval, most_running integer
@@ -19,11 +19,12 @@ begin
       (name, version, args, user_id, is_system, idempotency_key, max_running, max_duration, deadline)
     values (workflow, code_version, run_args, owner, as_system, run_key, most_running, longest,
       clock_timestamp() + longest)
-    on conflict (name, idempotency_key, user_id) where idempotency_key is not null do nothing
+    on conflict (name, idempotency_key, user_id, is_system) where idempotency_key is not null do nothing
     returning id into made;
   if made is null then
     select r.id into strict made from svc.workflow_runs r
-     where r.name = workflow and r.idempotency_key = run_key and r.user_id is not distinct from owner;
+     where r.name = workflow and r.idempotency_key = run_key and r.user_id is not distinct from owner
+       and r.is_system = as_system;
     return made;
   end if;
   perform svc_private.wake_run(made, clock_timestamp());
