@@ -171,15 +171,18 @@ export async function invokeStatement(
       );
   if (json !== null) return json;
   if (statement.absent === "null") return "null";
-  throw missingRow(runtime.production ? undefined : explanation(statement, caller));
+  throw missingRow(runtime.production ? undefined : explanation(statement, caller, input));
 }
 
 const missingRow = (hint?: string) =>
   new SvcError("NOT_FOUND", "This row does not exist, or you may not see it.", hint ? { hint } : {});
 
 /** Policies refuse in silence; while developing, this says where to ask why. */
-const explanation = ({ table }: CrudStatement, { session }: Caller) =>
-  `To see why: svc rls explain ${table}${session ? ` --as ${session.user.id}` : ""} --row ID`;
+function explanation({ table }: CrudStatement, { session }: Caller, input: unknown): string {
+  const id = String(Object(input).id);
+  const row = /^\w[\w-]*$/.test(id) ? id : "ID"; // nothing else goes into a command that somebody pastes
+  return `To see why: svc rls explain ${table}${session ? ` --as ${session.user.id}` : ""} --row ${row}`;
+}
 
 /**
  * Runs a generated mutation in a transaction that is open already, for a transport that has several in one request.

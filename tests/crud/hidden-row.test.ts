@@ -16,7 +16,7 @@ test("a row that is hidden says, while developing, where to ask why", async () =
   for (const svc of [developing, serving]) {
     const [ann, bob] = [await svc.signUp("ann"), await svc.signUp("bob")];
     const { body: hers } = await svc.mutate(ann, "notes.create", { title: "hers" });
-    const hint = `To see why: svc rls explain notes --as ${bob.id} --row ID`;
+    const hint = `To see why: svc rls explain notes --as ${bob.id} --row ${hers.json.id}`;
     const { body } = await svc.mutate(bob, "notes.update", { id: hers.json.id, title: "his" });
     expect(body).toEqual(svc === serving ? refused : { ...refused, hint });
   }
