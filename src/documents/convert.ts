@@ -152,7 +152,11 @@ class Conversion {
   refuse(code: Refusal): SvcError {
     const tried = this.#trace.map(({ provider, reason }) => `${provider}: ${reason}`).join(" ");
     if (code === "UNSUPPORTED") return unsupported(`${this.#kind} with this provider`, 'Use provider "auto".');
-    if (code === "UNAVAILABLE") return new SvcError(code, tried || "This provider is not set up here.");
+    if (code === "UNAVAILABLE") {
+      return new SvcError(code, tried || "This provider is not set up here.", {
+        hint: 'Use provider "auto", or have the operator set it up: documents in svc.config.ts.',
+      });
+    }
     if (code === "DOCUMENT_COST_ABOVE_CAP") {
       return new SvcError(code, undefined, { hint: "Raise maxServiceCredits, or part the document." });
     }

@@ -6,6 +6,8 @@ export interface RunError {
   /** A code of procedures' errors, or NON_DETERMINISTIC, UNKNOWN_VERSION. */
   code: string;
   message: string;
+  /** What to do about it. */
+  hint?: string;
   /** The step that failed. */
   step?: string;
 }
@@ -27,6 +29,10 @@ export class StepError extends Error {
 
   get code(): string {
     return this.error.code;
+  }
+
+  get hint(): string | undefined {
+    return this.error.hint;
   }
 }
 
@@ -52,13 +58,13 @@ export const isFinal = (error: unknown) => error instanceof SvcError && final.in
 /** An error that was not meant for callers is told as INTERNAL; its text may hold what nobody should see. */
 export function runError(error: unknown, step?: string): RunError {
   if (error instanceof StepError) return error.error;
-  const { code, message } =
+  const { code, message, hint } =
     error instanceof NonDeterministicError
-      ? { code: "NON_DETERMINISTIC", message: error.message }
+      ? { code: "NON_DETERMINISTIC", message: error.message, hint: undefined }
       : error instanceof SvcError
         ? error
         : new SvcError("INTERNAL");
-  return step === undefined ? { code, message } : { code, message, step };
+  return { code, message, ...(hint !== undefined && { hint }), ...(step !== undefined && { step }) };
 }
 
 /** Everything, for operators. */

@@ -44,7 +44,7 @@ const hopeless = workflow("test.hopeless", {
   handler: async (wf) => {
     await wf.step("before", () => calls.push("before"));
     await wf.step("refused", () => {
-      throw new SvcError("FORBIDDEN", "Not today.");
+      throw new SvcError("FORBIDDEN", "Not today.", { hint: "Ask tomorrow." });
     });
   },
 });
@@ -138,7 +138,8 @@ describe("a run", () => {
     calls.length = 0;
     const id = await begin("test.hopeless");
     const run = await ended(id);
-    expect([run.status, run.error]).toEqual(["failed", { code: "FORBIDDEN", message: "Not today.", step: "refused" }]);
+    const error = { code: "FORBIDDEN", message: "Not today.", hint: "Ask tomorrow.", step: "refused" };
+    expect([run.status, run.error]).toEqual(["failed", error]);
     await app.mutate(ann, "workflows.retry", { id });
     await ended(id);
     expect(calls).toEqual(["before"]);
