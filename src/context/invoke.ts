@@ -11,6 +11,7 @@ import type { ProcedureDefinition } from "../define/procedure.ts";
 import type { SpareChild } from "../documents/spare.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { SvcRequest } from "../http/request.ts";
+import { sqlState } from "../postgres/errors.ts";
 import { identityOf, systemIdentity } from "../postgres/identity.ts";
 import { type CrudStatement, callStatement, callWithin } from "../postgres/statement.ts";
 import { type Access, RequestTransaction, type TransactionLimits } from "../postgres/transaction.ts";
@@ -122,7 +123,8 @@ export async function inTransaction<T>(
     if (error instanceof SvcError) throw error;
     const explained = transaction.explain(error);
     // Express would read a meaning out of some values: an error's `status`, the string "route".
-    throw explained instanceof SvcError ? explained : new SvcError("INTERNAL", undefined, { cause: explained });
+    if (!(explained instanceof SvcError)) throw new SvcError("INTERNAL", undefined, { cause: explained });
+    throw runtime.production ? explained : whereToLook(explained);
   }
 }
 
@@ -168,7 +170,9 @@ export async function invokeStatement(
         statement.values(input),
         procedure.kind === "query",
         watched,
-      );
+      ).catch((error) => {
+        throw runtime.production ? error : whereToLook(error);
+      });
   if (json !== null) return json;
   if (statement.absent === "null") return "null";
   throw missingRow(runtime.production ? undefined : explanation(statement, caller, input));
@@ -182,6 +186,15 @@ function explanation({ table }: CrudStatement, { session }: Caller, input: unkno
   const id = String(Object(input).id);
   const row = /^\w[\w-]*$/.test(id) ? id : "ID"; // nothing else goes into a command that somebody pastes
   return `To see why: svc rls explain ${table}${session ? ` --as ${session.user.id}` : ""} --row ${row}`;
+}
+
+/** A policy or a grant has refused a statement. Which one, only the log may say; while developing, this says so. */
+function whereToLook(error: unknown): unknown {
+  if (!(error instanceof SvcError) || error.code !== "FORBIDDEN" || sqlState(error.cause) !== "42501") return error;
+  return new SvcError("FORBIDDEN", error.message, {
+    hint: "The log says under this requestId which policy or grant refused it; svc policies says who may do what.",
+    cause: error.cause,
+  });
 }
 
 /**

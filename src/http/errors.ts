@@ -57,6 +57,18 @@ export function sendError(response: ServerResponse, thrown: unknown): void {
 export const renderError: ErrorRequestHandler = (thrown, _request, response, _next) => sendError(response, thrown);
 
 /** The end of the list: nobody has answered. */
-export const notFound: RequestHandler = (request, _response, next) => {
-  next(new SvcError("NOT_FOUND", `There is no ${request.method} ${request.path.slice(0, 200)} here.`));
+export const notFound: RequestHandler = ({ method, path }, _response, next) => {
+  const hint = misuse(method, path);
+  next(new SvcError("NOT_FOUND", `There is no ${method} ${path.slice(0, 200)} here.`, hint ? { hint } : {}));
 };
+
+/** What somebody meant who asks a path of ours in a way that it does not answer. */
+function misuse(method: string, path: string): string | undefined {
+  if (path === "/ws" || path === "/api/realtime") {
+    return "This is a WebSocket, and no upgrade was asked for: a proxy in front has to pass Upgrade and Connection on.";
+  }
+  if (!/^\/api\/(query|mutation)(\/|$)/.test(path)) return undefined;
+  return method === "POST"
+    ? "Check the procedure's name, and that queries go to /api/query and mutations to /api/mutation."
+    : "Procedures are called with POST.";
+}

@@ -1,11 +1,34 @@
 // If this file fails, a developer whose policy hides a row is left to guess, or a stranger is told about tables.
 import { expect, test } from "vitest";
+import { procedure } from "../fixture/backend/index.ts";
+import * as schema from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service } from "../support/service.ts";
 
 const db = database();
-const developing = service(db, apiWith());
-const serving = service(db, apiWith(), { production: true } as object);
+const insert = procedure.mutation.name("test.insert").handler(async ({ context }) => {
+  await context.db.insert(schema.notes).values({ title: "x", userId: "somebody else" });
+});
+const api = apiWith({ procedures: { insert } });
+const developing = service(db, api);
+const serving = service(db, api, { production: true } as object);
+
+test("a write that a policy refuses says, while developing, where to look", async () => {
+  for (const svc of [developing, serving]) {
+    const ann = await svc.signUp("ann");
+    const refused = [
+      await svc.mutate(ann, "announcements.create", { message: "x" }),
+      await svc.mutate(ann, "test.insert"),
+    ];
+    for (const { status, body } of refused) {
+      expect([status, body.code, body.hint]).toEqual([
+        403,
+        "FORBIDDEN",
+        svc === serving ? undefined : expect.stringContaining("svc policies"),
+      ]);
+    }
+  }
+});
 
 test("a row that is hidden says, while developing, where to ask why", async () => {
   const refused = {

@@ -110,7 +110,8 @@ const procedures = {
 };
 
 const db = database();
-const svc = service(db, apiWith({ procedures }));
+// In production: hints for developers are in tests/crud/hidden-row.test.ts.
+const svc = service(db, apiWith({ procedures }), { production: true } as object);
 const hasty = service(db, apiWith({ procedures }), { limits: { statementTimeoutMs: 800, idleInTransactionMs: 800 } });
 
 beforeAll(async () => {

@@ -302,3 +302,15 @@ describe("the log", () => {
     for (const value of [...Object.values(secrets), ann.token, ann.sessionToken]) expect(log).not.toContain(value);
   });
 });
+
+test.for([
+  ["GET", "/api/query", "POST"],
+  ["PUT", "/api/mutation/notes.create", "POST"],
+  ["POST", "/api/query/notes.lst", "name"],
+  ["GET", "/ws", "Upgrade"],
+  ["GET", "/api/realtime", "Upgrade"],
+  ["GET", "/nothing", undefined],
+] as const)("%s %s is not found, and says what was meant", async ([method, path, meant]) => {
+  const { status, body } = await svc.fetch(path, { method });
+  expect([status, body.code, body.hint]).toEqual([404, "NOT_FOUND", meant && expect.stringContaining(meant)]);
+});

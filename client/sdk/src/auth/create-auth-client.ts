@@ -43,9 +43,10 @@ export interface AuthClient {
   /** Leaves the page for the provider's. @param options.callbackURL where it comes back to, on a listed origin */
   signInSocial(provider: "google", options?: { callbackURL?: string }): Promise<void>;
   /**
-   * Completes a social sign-in on the callback page.
+   * Completes a social sign-in on the callback page. Called again on the same page, it gives the same end.
    *
    * @param code token mode: the query parameter `code` (Default: that of the page's URL)
+   * @throws SvcError FORBIDDEN when the page says that it failed, or the sign-in was not begun in this browser
    */
   completeSocialSignIn(code?: string): Promise<User>;
   /** Asks the service who is signed in, as after a reload. Resolves to null when nobody is. */
@@ -105,6 +106,25 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
   if (byCookie && typeof document !== "undefined") strategy.restore().catch(() => {});
 
   const here = () => globalThis.location as Location | undefined;
+  let completing: { key: string; end: Promise<User> } | undefined;
+  state.subscribe(() => {
+    if (!state.get().isAuthenticated) completing = undefined;
+  });
+
+  async function complete(code: string | undefined, search: string): Promise<User> {
+    const query = new URLSearchParams(search);
+    if (here() && !byCookie) flow.requireBegun(query);
+    const failure = query.get("error");
+    // Whoever was signed in before is not who has just tried to.
+    if (code === undefined && failure !== null) {
+      const why = /^[a-z_]{1,40}$/.test(failure) ? failure : "provider_error";
+      throw new SvcError("FORBIDDEN", `The sign-in came to nothing: ${why}.`, {
+        hint: "It is the query parameter `error` of the callback URL; the service's reference of authentication explains each.",
+      });
+    }
+    return strategy.completeSocialSignIn(code ?? query.get("code") ?? undefined);
+  }
+
   return {
     signIn: strategy.signIn,
     signUp: strategy.signUp,
@@ -118,11 +138,17 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
       // In cookie mode the service itself binds it to this browser.
       location.assign(strategy.socialUrl(provider, byCookie ? callback.href : flow.begin(callback)));
     },
-    async completeSocialSignIn(code) {
-      const location = here();
-      const query = new URLSearchParams(location?.search);
-      if (location && !byCookie) flow.requireBegun(query);
-      return strategy.completeSocialSignIn(code ?? query.get("code") ?? undefined);
+    completeSocialSignIn(code) {
+      const search = here()?.search ?? "";
+      // React runs effects twice while developing: the code is good for one exchange, and both want its end.
+      const key = `${search} ${code}`;
+      if (completing?.key === key) return completing.end;
+      const end = complete(code, search);
+      completing = { key, end };
+      end.catch(() => {
+        if (completing?.end === end) completing = undefined;
+      });
+      return end;
     },
     getState: state.get,
     subscribe: state.subscribe,
