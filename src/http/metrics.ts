@@ -1,14 +1,16 @@
 /**
  * Prometheus metrics of this process, served at `/metrics`. Their labels have few values: names of operations, pools and
  * states, never an id, a path or a user. docs/reference/metrics.md lists them; a test compares.
- * Next hop: `metrics-database.ts` and `metrics-realtime.ts`; `metrics-access.ts` for who may read them.
+ * Next hop: `metrics-database.ts`, `metrics-realtime.ts`, `metrics-standbys.ts`; `metrics-access.ts` for who may read them.
  */
 import type pg from "pg";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { Replicas } from "../postgres/replicas.ts";
 import type { RealtimeState } from "../realtime/create-realtime.ts";
 import type { JobMetrics } from "../telemetry/job-metrics.ts";
 import { addDatabaseMetrics } from "./metrics-database.ts";
 import { addRealtimeMetrics } from "./metrics-realtime.ts";
+import { addStandbyMetrics } from "./metrics-standbys.ts";
 
 export interface Metrics {
   registry: Registry;
@@ -22,11 +24,13 @@ export interface Metrics {
  * @param pools    by name; their connections are counted when somebody asks
  * @param realtime likewise. (Default: no such metrics)
  * @param jobs     of a worker in this process. (Default: none)
+ * @param replicas the standbys that queries are sent to. (Default: none)
  */
 export function createMetrics(
   pools: Record<string, pg.Pool>,
   realtime?: () => RealtimeState,
   jobs?: JobMetrics,
+  replicas?: Replicas,
 ): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -57,6 +61,7 @@ export function createMetrics(
   addPools(registry, pools);
   if (pools.system) addDatabaseMetrics(registry, pools.system);
   if (realtime) addRealtimeMetrics(registry, realtime);
+  addStandbyMetrics(registry, replicas);
   jobs?.addTo(registry);
   return {
     registry,

@@ -34,9 +34,12 @@ export async function readSomewhere(
   const standby = position === null ? null : replicas.choose(position, user);
   if (standby) {
     try {
-      return { body: await answer({ ...runtime, requestPool: standby }) };
+      const body = await answer({ ...runtime, requestPool: standby.pool });
+      standby.reads.answered++;
+      return { body };
     } catch (error) {
       if (!isStandbysOwn(error)) throw error;
+      standby.reads.failed++;
     }
   }
   const body = await answer(runtime);

@@ -10,8 +10,6 @@ import { createPool, type OnePool, type PoolSettings } from "./pools.ts";
 
 /** In milliseconds: between two looks at how far the standbys are. */
 const lookEvery = 100;
-/** In milliseconds: a standby that was last known to be level with the primary longer ago is not asked. */
-const stalest = 5_000;
 
 const ownPosition = { name: "svc_position", text: "select pg_current_wal_insert_lsn()::text as position" };
 // A standby that was promoted replays no more; what it has is its own.
@@ -20,27 +18,42 @@ const replayed = {
   text: "select case when pg_is_in_recovery() then pg_last_wal_replay_lsn()::text end as position",
 };
 
-interface Standby extends OnePool {
+export interface Standby extends OnePool {
+  /** As in DATABASE_REPLICA_URLS, from 1. */
+  readonly number: number;
   /** What it is known to have replayed. It never goes back, so what was true a moment ago still is. */
   replayed: bigint;
-  /** When the primary was where this standby is now, by `performance.now()`. */
+  /** When the primary was where this standby is now, by `performance.now()`; -Infinity before that is known. */
   levelAt: number;
   lost: boolean;
+  /** Queries that were sent to it: those that it answered, and those that the primary answered then. */
+  reads: { answered: number; failed: number };
 }
 
 export class Replicas {
-  readonly #standbys: Standby[];
+  readonly standbys: readonly Standby[];
+  /** Queries with a position that were not sent to any standby, because none had come so far or all were too old. */
+  behind = 0;
+  readonly #stalest: number;
+  /** Where the primary was, oldest first. One that replays a second late is level with the place of a second ago. */
+  #places: { position: bigint; at: number }[] = [];
   readonly #primary: pg.Pool;
   readonly #log: Logger;
   readonly #stopping = new AbortController();
   readonly #looking: Promise<void>;
 
-  /** @param urls one for each standby, as the requests' login */
-  constructor(urls: readonly string[], primary: pg.Pool, settings: PoolSettings, log: Logger) {
+  /**
+   * @param urls    one for each standby, as the requests' login
+   * @param stalest how old answers may be, in milliseconds. (Default: 5,000)
+   */
+  constructor(urls: readonly string[], primary: pg.Pool, settings: PoolSettings, log: Logger, stalest = 5_000) {
     this.#primary = primary;
     this.#log = log;
-    this.#standbys = urls.map((url) => ({
+    this.#stalest = stalest;
+    this.standbys = urls.map((url, index) => ({
       ...createPool("request", url, settings, log),
+      number: index + 1,
+      reads: { answered: 0, failed: 0 },
       replayed: -1n,
       levelAt: Number.NEGATIVE_INFINITY,
       lost: false,
@@ -55,10 +68,12 @@ export class Replicas {
    * @param key      whose calls stay with the same standby while it keeps up
    * @returns null when there is none: then the primary is asked
    */
-  choose(position: bigint, key: string): pg.Pool | null {
-    const oldest = performance.now() - stalest;
-    const fit = this.#standbys.filter(({ replayed, levelAt }) => replayed >= position && levelAt >= oldest);
-    return fit[hash(key) % fit.length]?.pool ?? null;
+  choose(position: bigint, key: string): Standby | null {
+    const oldest = performance.now() - this.#stalest;
+    const fit = this.standbys.filter(({ replayed, levelAt }) => replayed >= position && levelAt >= oldest);
+    const standby = fit[hash(key) % fit.length];
+    if (!standby) this.behind++;
+    return standby ?? null;
   }
 
   /** Where the primary is now: whoever has replayed this has everything that was committed before. */
@@ -70,26 +85,29 @@ export class Replicas {
   async close(): Promise<void> {
     this.#stopping.abort();
     await this.#looking;
-    await Promise.all(this.#standbys.map((standby) => standby.close()));
+    await Promise.all(this.standbys.map((standby) => standby.close()));
   }
 
   async #look(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       const at = performance.now();
-      const primary = await this.position().then(readPosition, () => null);
-      await Promise.all(this.#standbys.map((standby) => this.#lookAt(standby, primary, at)));
+      const position = await this.position().then(readPosition, () => null);
+      const kept = this.#places.filter((place) => place.at >= at - this.#stalest);
+      this.#places = position === null ? kept : [...kept, { position, at }];
+      await Promise.all(this.standbys.map((standby) => this.#lookAt(standby)));
       await sleep(lookEvery, undefined, { signal, ref: false }).catch(() => {});
     }
   }
 
-  async #lookAt(standby: Standby, primary: bigint | null, at: number): Promise<void> {
+  async #lookAt(standby: Standby): Promise<void> {
     try {
       const { rows } = await standby.pool.query<{ position: string | null }>(replayed);
       const position = readPosition(rows[0]?.position ?? undefined);
       if (position === null) throw new Error("it is no standby");
       standby.replayed = position;
-      if (primary !== null && position >= primary) standby.levelAt = at;
+      const place = this.#places.findLast((place) => place.position <= position);
+      if (place) standby.levelAt = place.at;
       if (standby.lost) this.#log.info("a standby answers again");
       standby.lost = false;
     } catch (error) {

@@ -138,6 +138,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         { request: pools.request, system: pools.system, auth: pools.auth },
         realtime.state,
         options.jobMetrics,
+        replicas,
       ),
       metricsAccess: { token: config.metricsToken, open: !config.production },
       tracing,

@@ -3,12 +3,14 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type pg from "pg";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { createAuthClient, createSvcClient, mutation, query } from "../../client/sdk/src/index.ts";
 import { canMakeStandby, type Standby, startStandby } from "../../scripts/rehearse/standby.ts";
 import { examineReplicas } from "../../src/cli/doctor-connections.ts";
 import { provision } from "../../src/postgres/cluster.ts";
+import { Replicas } from "../../src/postgres/replicas.ts";
+import { createLog } from "../../src/service/log.ts";
 import type { crud } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
@@ -134,6 +136,98 @@ describe.skipIf(missing)(`standbys for queries${missing}`, () => {
     }
   });
 
+  const settings = {
+    request: 2,
+    system: 1,
+    auth: 1,
+    waitMs: 5_000,
+    statementTimeoutMs: 5_000,
+    idleInTransactionMs: 5_000,
+  };
+  /** Standbys as another process sees them. Calls back with a way to ask for one that suits somebody who has seen nothing. */
+  async function withReplicas(stalest: number, use: (choose: () => unknown, replicas: Replicas) => Promise<void>) {
+    const primary = new pg.Pool({ connectionString: db.url("request") });
+    const url = Object.assign(new URL(db.url("request")), { port: String(standby.port) });
+    const replicas = new Replicas([url.href], primary, settings, createLog("silent"), stalest);
+    try {
+      await use(() => replicas.choose(0n, "ann"), replicas);
+    } finally {
+      await replicas.close();
+      await primary.end();
+    }
+  }
+
+  test("one that stands still longer than the limit answers nobody, and everybody again when it has caught up", async () => {
+    await withReplicas(1_000, async (choose, replicas) => {
+      await until(() => choose() !== null);
+      await pause();
+      try {
+        await create("unseen");
+        await until(() => choose() === null);
+        expect(replicas.behind).toBeGreaterThan(0);
+      } finally {
+        await resume();
+      }
+      await until(() => choose() !== null);
+    });
+  });
+
+  test("one that is always a little behind answers, though it is never level with the primary", async () => {
+    const delay = async (setting: string) => {
+      await admin.query(`alter system set recovery_min_apply_delay = '${setting}'`);
+      await admin.query("select pg_reload_conf()");
+    };
+    let isOver = false;
+    const writing = (async () => {
+      while (!isOver) await db.sql("insert into guestbook (message) values ('on and on')");
+    })();
+    try {
+      const isBehind = async () => {
+        const { rows } = await admin.query("select now() - pg_last_xact_replay_timestamp() > '450 ms' as it");
+        return rows[0].it;
+      };
+      await until(async () => !(await isBehind())); // what is written arrives
+      await delay("500ms");
+      await until(isBehind);
+      await withReplicas(60_000, (choose) => until(() => choose() !== null));
+    } finally {
+      isOver = true;
+      await writing;
+      await delay("0");
+    }
+  });
+
+  test.runIf(process.env.CHAOS_ROUNDS)("the limit is five seconds", async () => {
+    const { position } = await create("before");
+    await levelWith(position);
+    await pause();
+    const paused = performance.now();
+    try {
+      await create("after");
+      await until(async () => (await list(position as string)).position !== null);
+      expect((performance.now() - paused) / 1000).toBeGreaterThan(4.8);
+      expect((performance.now() - paused) / 1000).toBeLessThan(6);
+    } finally {
+      await resume();
+    }
+  });
+
+  test("metrics tell how far behind it is, what it answered, and what came back to the primary", async () => {
+    const { position } = await create("counted");
+    await levelWith(position);
+    await pause();
+    try {
+      await list((await create("ahead")).position as string);
+      const { body } = await running.fetch("/metrics");
+      expect(body).toMatch(/^svc_standby_up\{standby="1"\} 1$/m);
+      expect(body).toMatch(/^svc_standby_lag_seconds\{standby="1"\} \d/m);
+      expect(body).toMatch(/^svc_standby_reads_total\{standby="1",outcome="answered"\} [1-9]/m);
+      expect(body).toMatch(/^svc_standby_reads_behind_total [1-9]/m);
+    } finally {
+      await resume();
+    }
+  });
+
   test("without it the primary answers, and svc doctor says why", async () => {
     const { position } = await create("third");
     await levelWith(position);
@@ -146,6 +240,7 @@ describe.skipIf(missing)(`standbys for queries${missing}`, () => {
     ]);
     await standby.stop();
     expect(await examineReplicas([url.href])).toMatchObject([{ text: expect.stringContaining("does not answer") }]);
+    await expect.poll(async () => (await running.fetch("/metrics")).body).toMatch(/^svc_standby_up\{standby="1"\} 0$/m);
     const { json } = await list(position as string);
     expect(json.data.map(({ title }: { title: string }) => title)).toContain("third");
   });
