@@ -47,12 +47,15 @@ test("jobs run when they are told to, and time passes when it is told to", async
   const ann = await app.asUser();
   const { id } = await ann.mutate(api.tasks.create, { title: "Later" });
   await ann.mutate(api.tasks.remind, { id, minutes: 30 });
+  const priority = async () => (await ann.query(api.tasks.get, { id }))?.priority;
   expect(await app.flushJobs()).toEqual({ ran: 0, failures: [] });
+  // Not by the number of jobs: where this is run at three in the morning the nightly cron's time has come as well.
   await app.passTime("29 minutes");
-  expect((await app.flushJobs()).ran).toBe(0);
+  await app.flushJobs();
+  expect(await priority()).toBe(0);
   await app.passTime(60_000);
-  expect((await app.flushJobs()).ran).toBe(1);
-  expect((await ann.query(api.tasks.get, { id }))?.priority).toBe(1);
+  expect((await app.flushJobs()).ran).toBeGreaterThan(0);
+  expect(await priority()).toBe(1);
 });
 
 test("a workflow waits for days that pass at once", async () => {
