@@ -128,8 +128,8 @@ export function workflow<A extends WorkflowArgs, R>(
   const refuse = (what: string, hint: string): never => {
     throw new DefinitionError(`The workflow "${name}" ${what}.`, { hint });
   };
-  if (typeof name !== "string" || !/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/.test(name) || name.length > 128) {
-    refuse("cannot be called so", 'Use words of letters, digits and _ joined by dots, such as "expense.approve".');
+  if (typeof name !== "string" || !/^[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*$/.test(name) || name.length > 128) {
+    refuse("cannot be called so", 'Use words of letters, digits, _ and - joined by dots, such as "expense.approve".');
   }
   if (typeof options?.handler !== "function")
     refuse("has no handler", "Pass { args, handler: async (wf, args) => … }.");

@@ -169,6 +169,12 @@ class Replay implements WorkflowContext {
   }
 
   async parallel<const B extends readonly (() => unknown)[]>(branches: B): Promise<never> {
+    // What is a promise has begun on this strand, in an order that no replay could repeat.
+    if (!Array.isArray(branches) || branches.some((branch) => typeof branch !== "function")) {
+      throw new TypeError(
+        "wf.parallel takes a list of functions, as in wf.parallel([() => wf.step(…), () => wf.step(…)]).",
+      );
+    }
     const { position } = this.#meet("parallel", "");
     if (branches.length === 0) return [] as never;
     let left = branches.length;

@@ -7,6 +7,7 @@ import { procedure } from "../fixture/backend/index.ts";
 
 const handler = () => 1;
 const fine = workflow("test.fine", { handler });
+test("names may have hyphens", () => expect(workflow("expense-approval.second-step", { handler })).toBeTruthy());
 
 describe("workflow() refuses", () => {
   test.for([

@@ -40,6 +40,9 @@ const racing = workflow("replay.racing", {
   args: { timeout: v.number() },
   handler: async (wf, { timeout }) => ((await wf.waitForEvent("go", timeout)) === null ? "time" : "event"),
 });
+const promising = workflow("replay.with-promises", {
+  handler: (wf) => wf.parallel([wf.step("begun", () => 1)] as never),
+});
 const versioned = workflow("replay.versioned", { version: 2, handler: () => 2 });
 
 const start = procedure.mutation
@@ -48,7 +51,7 @@ const start = procedure.mutation
   .handler(({ context, input }) => context.workflows.start(input.name, input.args));
 
 const db = database();
-const api = apiWith({ procedures: { start }, workflows: { changing, crashing, racing, versioned } });
+const api = apiWith({ procedures: { start }, workflows: { changing, crashing, promising, racing, versioned } });
 const startWorker = workers(db, api);
 const app = service(db, api);
 let ann: User;
@@ -91,6 +94,13 @@ describe("a handler that was changed under its runs", () => {
     await app.mutate(ann, "workflows.retry", { id });
     expect((await ended(id)).error.code).toBe("UNKNOWN_VERSION");
   });
+});
+
+test("branches that have begun already fail the run, and its detail says what to write", async () => {
+  const { id, status } = await ended(await begin("replay.with-promises"));
+  expect(status).toBe("failed");
+  const [run] = await db.sql("select error_detail from svc.workflow_runs where id = $1", [id]);
+  expect(run?.error_detail).toContain("wf.parallel takes a list of functions");
 });
 
 test("a replay after every checkpoint does no step again, in a row or in parallel", async () => {
