@@ -1990,6 +1990,29 @@ $function$
 execute: svc_request
 comment: Enqueues a call of an internal procedure as the current user, at a time or after a delay; returns the job's id.
 
+-- function svc.estimate_matches(text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.estimate_matches(target text, visible text, condition text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+AS $function$
+declare
+  looked bigint;
+  matching bigint;
+begin
+  for looked, matching in execute format(
+    'select count(*), count(*) filter (where matches) from (select %s as matches from %s as t where %s limit 1000) as looked',
+    condition, target, coalesce(visible, 'true')
+  ) loop
+    return case when looked < 1000 then matching
+      else round(greatest(svc.estimate_rows(target, visible), looked)::numeric * matching / looked) end;
+  end loop;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: About how many of the rows that the caller may see match a condition: the share among the first 1,000, of the planner's number.
+
 -- function svc.estimate_rows(text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.estimate_rows(target text, condition text)
  RETURNS bigint
@@ -2701,10 +2724,10 @@ declare
   nullable constant boolean := not (sort_column ->> 'notNull')::boolean;
   direction constant text := case when ascending then 'asc' else 'desc' end;
 
-  condition constant text := concat_ws(' and ',
-    resource ->> 'visible',
+  asked constant text := nullif(concat_ws(' and ',
     svc.filter_sql(resource -> 'filters', args -> 'filters'),
-    svc.search_sql(resource -> 'search', args ->> 'search'));
+    svc.search_sql(resource -> 'search', args ->> 'search')), '');
+  condition constant text := concat_ws(' and ', resource ->> 'visible', asked);
   -- What a cursor is bound to, besides the place it marks.
   list_name constant text := md5(concat_ws(chr(31), resource ->> 'name', order_by, direction, args ->> 'filters',
     args ->> 'search', coalesce((select svc.current_user_id()), '')));
@@ -2745,8 +2768,11 @@ begin
 
   total := case
     -- A page with nothing behind it shows the total, unless it lies behind the end itself.
-    when resource ->> 'count' = 'exact' and start = 'true' and found_rows <= page_size
+    when resource ->> 'count' <> 'none' and start = 'true' and found_rows <= page_size
       and (found_rows > 0 or skipped = 0) then skipped + found_rows
+    -- No fewer than are shown.
+    when resource ->> 'count' = 'estimated' and asked is not null then
+      greatest(svc.estimate_matches(resource ->> 'table', resource ->> 'visible', asked), skipped + found_rows)
     else svc.count_rows(resource ->> 'table', nullif(condition, ''), resource ->> 'count')
   end;
 

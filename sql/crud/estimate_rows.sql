@@ -1,5 +1,6 @@
 -- How many rows the planner expects, policies included: from the table's statistics, at the same cost for any size. Off by
--- as much as the statistics are, and never a secret: it counts nothing. For svc.count_rows().
+-- as much as the statistics are. They are of everybody's rows: a condition that a caller chose does not belong in here
+-- (svc.estimate_matches). For svc.count_rows() and generated lists.
 --
 -- Volatile only because PostgreSQL runs EXPLAIN in no other function. A volatile function may also SET, the identity for
 -- one, and EXECUTE takes several statements. A loop over the result opens a cursor, which takes one that gives rows.

@@ -30,10 +30,10 @@ declare
   nullable constant boolean := not (sort_column ->> 'notNull')::boolean;
   direction constant text := case when ascending then 'asc' else 'desc' end;
 
-  condition constant text := concat_ws(' and ',
-    resource ->> 'visible',
+  asked constant text := nullif(concat_ws(' and ',
     svc.filter_sql(resource -> 'filters', args -> 'filters'),
-    svc.search_sql(resource -> 'search', args ->> 'search'));
+    svc.search_sql(resource -> 'search', args ->> 'search')), '');
+  condition constant text := concat_ws(' and ', resource ->> 'visible', asked);
   -- What a cursor is bound to, besides the place it marks.
   list_name constant text := md5(concat_ws(chr(31), resource ->> 'name', order_by, direction, args ->> 'filters',
     args ->> 'search', coalesce((select svc.current_user_id()), '')));
@@ -74,8 +74,11 @@ begin
 
   total := case
     -- A page with nothing behind it shows the total, unless it lies behind the end itself.
-    when resource ->> 'count' = 'exact' and start = 'true' and found_rows <= page_size
+    when resource ->> 'count' <> 'none' and start = 'true' and found_rows <= page_size
       and (found_rows > 0 or skipped = 0) then skipped + found_rows
+    -- No fewer than are shown.
+    when resource ->> 'count' = 'estimated' and asked is not null then
+      greatest(svc.estimate_matches(resource ->> 'table', resource ->> 'visible', asked), skipped + found_rows)
     else svc.count_rows(resource ->> 'table', nullif(condition, ''), resource ->> 'count')
   end;
 
