@@ -1092,6 +1092,17 @@ column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
 comment: Internal schemas, with the queue, that requests may use.
 
+-- view svc_private.lint_reference_past_policy: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text collate "C"
+column problem: text collate "C"
+column remedy: text collate "C"
+grant delete, insert, select, update to svc_system
+comment: Foreign keys by which callers can refer to rows that they do not see.
+
 -- view svc_private.lint_reg_type_column: owner svc_owner
 column severity: text
 column catalog: regclass

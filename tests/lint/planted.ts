@@ -177,6 +177,11 @@ export const planted: Planted[] = [
     plant: "grant usage on schema graphile_worker to svc_authenticated",
     undo: "revoke usage on schema graphile_worker from svc_authenticated",
   },
+  {
+    rule: "reference_past_policy",
+    plant: table("parent bigint references lab.t (id)", `create index on lab.t (parent); ${grantAll} ${ownPolicy}`),
+    undo: dropTable,
+  },
   { rule: "reg_type_column", plant: table("f regproc"), undo: dropTable },
   { rule: "request_role_owns", plant: table(plain, "alter table lab.t owner to svc_authenticated;"), undo: dropTable },
   { rule: "rls_disabled", plant: "create table lab.t (id bigint primary key)", undo: dropTable },

@@ -31,6 +31,26 @@ test("a field that is not declared is refused", async () => {
   await expect(app.asUser({ rle: "admin" })).rejects.toThrow('auth.ts declares no field "rle" of users. Known: none.');
 });
 
+test("a file is attached by its owner alone, who owns the task as well", async () => {
+  const [ann, bob] = await Promise.all([app.asUser(), app.asUser()]);
+  const [hers, his] = await Promise.all([ann, bob].map((user) => user.mutate(api.tasks.create, { title: "Plants" })));
+  const stored = (owner: string) =>
+    app.sql<{ id: string }>(
+      `insert into svc.storage_objects (id, user_id, name, size, type, visibility, sha256)
+       values (gen_random_uuid(), '${owner}', 'x', 1, 'text/plain', 'public', repeat('0', 64)) returning id`,
+    );
+  const [[file], [own]] = await Promise.all([stored(ann.user.id), stored(bob.user.id)]);
+  const attach = (id: string | undefined, task: number | undefined) =>
+    app.sql(`do $$ begin
+      perform set_config('svc.user_id', '${bob.user.id}', true);
+      set local role svc_authenticated;
+      insert into public.attachments (id, task_id, user_id) values ('${id}', ${task}, '${bob.user.id}');
+    end $$`);
+  await expect(attach(file?.id, his?.id)).rejects.toThrow("row-level security");
+  await expect(attach(own?.id, hers?.id)).rejects.toThrow("row-level security");
+  await attach(own?.id, his?.id);
+});
+
 test("a visitor signs up with a password, and the mail stays in the box", async () => {
   const visitor = app.anonymous();
   await visitor.auth.signUp("Vic@example.com", "correct horse", "Vic");

@@ -1,0 +1,37 @@
+-- PostgreSQL checks a foreign key as the owner of the tables, past every policy. Where callers write the key themselves, one
+-- may name a row that is hidden from them: they learn that it exists, hang their own below somebody else's, and may keep it
+-- from being deleted. The policy of the referring table has to look whether the caller sees what is referred to.
+--
+-- A key of several columns is left out, since it can hold the owner; so is one to auth, where the key is the owner.
+
+create or replace view svc_private.lint_reference_past_policy as
+select distinct on (k.oid)
+       'warning' as severity, 'pg_catalog.pg_constraint'::regclass as catalog, k.oid as object, 0 as part,
+       format('%I on %s', k.conname, r.name) as name,
+       format('lets %s refer to rows of %s that are hidden from them', role.name, f.name) as problem,
+       format('Add to the condition of %s: exists (select from %s as seen where seen.%I = %s.%I). Its own policies apply there.',
+              p.policy, f.name, g.attname, r.relation, a.attname) as remedy
+  from pg_catalog.pg_constraint k
+  join svc_private.relations r on r.oid = k.conrelid
+  join svc_private.relations f on f.oid = k.confrelid and f.has_rls and f.schema <> 'auth'
+  join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+  join pg_catalog.pg_attribute g on g.attrelid = k.confrelid and g.attnum = k.confkey[1]
+ cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
+  join svc_private.policy_texts p on p.relid = r.oid and p.permissive and (p.for_everybody or role.name = any (p.roles))
+ where k.contype = 'f' and cardinality(k.conkey) = 1
+   and case p.command when 'insert' then has_column_privilege(role.name, r.oid, a.attnum, 'insert')
+                      when 'update' then has_column_privilege(role.name, r.oid, a.attnum, 'update')
+                      when 'all' then has_column_privilege(role.name, r.oid, a.attnum, 'insert, update') end
+   and not exists (
+     -- The condition itself, or one that restricts it, names the column: it says which rows may be referred to.
+     select from svc_private.policy_texts c
+      where c.relid = r.oid and (c.oid = p.oid or not c.permissive and c.command in (p.command, 'all'))
+        and coalesce(c.check_text, c.using_text) ~
+            ('(^|[^[:alnum:]_"])' || regexp_replace(quote_ident(a.attname), '([$^.|?*+(){}\[\]\\])', '\\\1', 'g') || '($|[^[:alnum:]_"])'))
+   and not exists (
+     select from svc_private.policy_texts s
+      where s.relid = f.oid and s.permissive and s.command in ('select', 'all') and s.using_text = 'true'
+        and (s.for_everybody or role.name = any (s.roles)))
+ order by k.oid, role.name, p.policy;
+
+comment on view svc_private.lint_reference_past_policy is 'Foreign keys by which callers can refer to rows that they do not see.';
