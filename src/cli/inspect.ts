@@ -20,7 +20,7 @@ export async function withSystem(
   work: (pool: pg.Pool, config: EffectiveConfig) => Promise<void>,
 ): Promise<void> {
   const config = await readConfig(cwd);
-  const cluster = await openDatabase(config);
+  const cluster = await openDatabase(config, { logins: "serving" });
   const pool = new pg.Pool({ connectionString: cluster.urls.system, application_name: "svc command", max: 2 });
   try {
     await work(pool, config);

@@ -85,7 +85,7 @@ export const searchCommand = defineCommand({
 });
 
 async function withClient(cwd: string, use: (client: pg.Client) => Promise<void>): Promise<void> {
-  const cluster = await openDatabase(await readConfig(cwd));
+  const cluster = await openDatabase(await readConfig(cwd), { logins: "serving" });
   const client = new pg.Client({ connectionString: cluster.urls.system, application_name: "svc search" });
   try {
     await client.connect();

@@ -125,6 +125,7 @@ class Migration {
 
     const { rows } = await this.#client.query("select svc_private.secure_tables()::text as name");
     for (const { name } of rows) {
+      if (name === "graphile_worker.migrations") continue; // the library secures its other tables itself
       this.#options.report?.(
         `secured ${name}: it had no row-level security, and denies everybody until it has a policy`,
       );

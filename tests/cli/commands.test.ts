@@ -60,6 +60,7 @@ describe("svc", () => {
     const first = svc(["migrate"]);
     expect((await first.ended).code, first.output()).toBe(0);
     expect(first.output()).toContain("application/migrations/0001_create_desk.sql");
+    expect(first.output()).not.toContain("secured"); // no table came without row-level security
     const second = svc(["migrate"]);
     expect((await second.ended).code).toBe(0);
     expect(second.output()).toContain("Nothing to do.");

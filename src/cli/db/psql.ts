@@ -24,7 +24,7 @@ export const dbPsql = defineCommand({
   },
   run: ({ args, rawArgs }) =>
     run(args.cwd, async () => {
-      const cluster = await openDatabase(await readConfig(args.cwd));
+      const cluster = await openDatabase(await readConfig(args.cwd), { logins: "serving" });
       try {
         const { url, settings, who } = await identify(cluster.urls, args.as);
         if (!args.write) settings.push("default_transaction_read_only=on");

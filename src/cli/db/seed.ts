@@ -30,9 +30,9 @@ export const dbSeed = defineCommand({
       const file = args.file ? resolve(config.cwd, args.file) : join(config.rootDir, "seed.ts");
       const seed = await loadSeed(file);
       const app = await loadApp(config);
-      const cluster = await openDatabase(config);
+      const cluster = await openDatabase(config, { logins: "serving" });
       try {
-        await refusePending({ adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd });
+        await refusePending({ adminUrl: cluster.urls.system, platform: platformRoot, application: config.cwd });
         const secrets = await readSecrets(config);
         await runSeed(seed, { app, config, urls: cluster.urls, secrets, log: createLog("warn", process.stderr) });
         say(`Seeded by ${file}.`);

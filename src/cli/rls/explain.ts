@@ -22,7 +22,7 @@ export const rlsExplain = defineCommand({
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
-      const cluster = await openDatabase(await readConfig(args.cwd));
+      const cluster = await openDatabase(await readConfig(args.cwd), { logins: "serving" });
       const [system, request] = [cluster.urls.system, cluster.urls.request].map(
         (connectionString) => new pg.Pool({ connectionString, max: 1, application_name: "svc rls explain" }),
       ) as [pg.Pool, pg.Pool];

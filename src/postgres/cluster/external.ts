@@ -100,8 +100,8 @@ function checkAdmin(facts: ServerFacts, name: string): void {
   if (facts.mayCreate) return;
   throw new ClusterError(
     `The login ${facts.login} of ${name} may not create schemas in the database ${facts.database}.`,
-    `Run \`grant create on database ${facts.database} to ${facts.login}\`, or give migrations a login of their own in ` +
-      "DATABASE_ADMIN_URL.",
+    "Set DATABASE_ADMIN_URL, the administrator's login; or, where one login does everything, run " +
+      `\`grant create on database ${facts.database} to ${facts.login}\`.`,
   );
 }
 
