@@ -28,14 +28,14 @@ async function watching(prefix: string) {
   await witness.subscribe("notes.list");
   return { ann, id: note?.id, row, socket, witness };
 }
-/** What a socket heard of the last change; frames to it are sent before the marker's. */
+/** What a socket has heard since the last frame that was waited for: frames of changes until now come before the marker's. */
 async function heard(socket: Socket) {
-  await socket.subscribe("guestbook.list");
+  socket.send({ type: "subscribe", query: "guestbook.list" });
+  const before = await socket.upTo({ type: "subscribed", query: "guestbook.list" });
   await db.sql(`select svc.emit_message('{"invalidate":"guestbook.list"}')`);
-  const frames = [...socket.frames];
-  await socket.wait({ type: "invalidate", queries: ["guestbook.list"] });
+  const after = await socket.upTo({ type: "invalidate", queries: ["guestbook.list"] });
   socket.send({ type: "unsubscribe", query: "guestbook.list" });
-  return frames.filter(({ queries }) => queries?.[0] !== "guestbook.list");
+  return [...before.slice(0, -1), ...after.slice(0, -1)];
 }
 
 describe("without the option", () => {

@@ -50,20 +50,14 @@ async function watch(socket: Socket, user: User | null, query: string, args: unk
   return body.subscriptionKey;
 }
 
-/** What these sockets have heard up to now, without what they subscribed to. */
-async function heard(...sockets: Socket[]) {
-  for (const socket of sockets) await socket.subscribe("guestbook.list");
+/** What a socket has heard since the last frame that was waited for: frames of changes until now come before the marker's. */
+async function heard(socket: Socket) {
+  socket.send({ type: "subscribe", query: "guestbook.list" });
+  const before = await socket.upTo({ type: "subscribed", query: "guestbook.list" });
   await db.sql("insert into guestbook (message) values ('marker')");
-  const all = [];
-  for (const socket of sockets) {
-    const before = [...socket.frames];
-    const marker = { type: "invalidate", queries: ["guestbook.list"] };
-    await socket.wait(marker);
-    const last = before.findIndex((frame) => JSON.stringify(frame.queries) === JSON.stringify(marker.queries));
-    all.push(last < 0 ? before : before.slice(0, last));
-    socket.send({ type: "unsubscribe", query: "guestbook.list" });
-  }
-  return all.flat();
+  const after = await socket.upTo({ type: "invalidate", queries: ["guestbook.list"] });
+  socket.send({ type: "unsubscribe", query: "guestbook.list" });
+  return [...before.slice(0, -1), ...after.slice(0, -1)];
 }
 const changed = (subscriptionKey: string) => ({
   type: "query:invalidate",

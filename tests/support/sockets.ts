@@ -34,11 +34,16 @@ export class Socket {
   }
 
   /** Waits for a frame with these members; it and those before it are taken away. */
-  async wait(members: object, timeout = 20_000): Promise<Frame> {
-    const late = AbortSignal.timeout(timeout);
+  async wait(members: object): Promise<Frame> {
+    return (await this.upTo(members)).at(-1);
+  }
+
+  /** The same. @returns all that was taken away, the frame that was waited for last */
+  async upTo(members: object): Promise<Frame[]> {
+    const late = AbortSignal.timeout(20_000);
     for (;;) {
       const found = this.frames.findIndex((frame) => matches(frame, members));
-      if (found >= 0) return this.frames.splice(0, found + 1).at(-1);
+      if (found >= 0) return this.frames.splice(0, found + 1);
       await once(this.websocket, "message", { signal: late }).catch(() => {
         throw new Error(`No ${JSON.stringify(members)} among ${JSON.stringify(this.frames)}`);
       });
