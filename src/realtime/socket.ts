@@ -95,10 +95,16 @@ export class SocketEndpoint {
     const { origins, authenticate, redeem } = this.#options;
     this.#options.count(request);
     const url = new URL(request.url ?? "/", origins.own);
-    if (!paths.has(url.pathname)) throw new SvcError("NOT_FOUND");
+    if (!paths.has(url.pathname)) {
+      throw new SvcError("NOT_FOUND", "There is no WebSocket here.", {
+        hint: `Connect to ${[...paths].join(" or ")}.`,
+      });
+    }
     const { origin } = request.headers;
     if (origin !== undefined && !origins.allows(origin)) {
-      throw new SvcError("FORBIDDEN", "This origin may not connect.");
+      throw new SvcError("FORBIDDEN", "This origin may not connect.", {
+        hint: "List it under frontendOrigins in svc.config.ts, spelled as the browser sends it in Origin.",
+      });
     }
     const ticket = url.searchParams.get("ticket");
     if (ticket === null) return authenticate(request.headers); // a cookie, or nobody
@@ -113,10 +119,15 @@ const matching =
   (own: Session): boolean =>
     (user ?? own.user.id) === own.user.id && (session ?? own.id) === own.id;
 
-function refuse(socket: Duplex, { status, message }: SvcError): void {
-  const body = JSON.stringify({ error: message });
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-type: application/json\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
+/** As other errors are told (`src/http/errors.ts`), but for a requestId: no line of the log would have it. */
+function refuse(socket: Duplex, { status, message, code, hint, retryAfter }: SvcError): void {
+  const body = JSON.stringify({ error: message, code, ...(hint && { hint }) });
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    "connection: close",
+    "content-type: application/json; charset=utf-8",
+    `content-length: ${Buffer.byteLength(body)}`,
+    ...(retryAfter === undefined ? [] : [`retry-after: ${retryAfter}`]),
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }

@@ -1,6 +1,7 @@
 /** Realtime as a client meets it: real sockets on a real service; changes by requests and by SQL. */
 import { once } from "node:events";
 import { connect as connectTcp } from "node:net";
+import { text } from "node:stream/consumers";
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { operationKey } from "../../client/sdk/src/key.ts";
@@ -8,7 +9,7 @@ import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
 import { v } from "../../src/define/v.ts";
 import { connectionLimits } from "../../src/realtime/connection.ts";
 import { database } from "../support/database.ts";
-import { apiWith, service, type User } from "../support/service.ts";
+import { apiWith, service, TestService, type User } from "../support/service.ts";
 import { Socket, ticketFor } from "../support/sockets.ts";
 
 const db = database();
@@ -223,6 +224,26 @@ describe("who may connect, and watch what", () => {
       expect(await refusal(new Socket(socketUrl("/ws"), { origin }))).toBe(403);
     },
   );
+
+  test("a refusal is told as other errors are, and when to come back", async () => {
+    const limits = { limits: { requestsPerAddress: 2 } } as object;
+    const busy = new TestService(db, apiWith(), limits);
+    await busy.start();
+    const refused = (origin: string) =>
+      new Promise<[number | undefined, string | undefined, { code: string; hint?: string }]>((resolve) => {
+        const { websocket } = new Socket(`${busy.url.replace("http", "ws")}/ws`, { origin });
+        websocket.on("unexpected-response", async (_request, response) => {
+          resolve([response.statusCode, response.headers["retry-after"], JSON.parse(await text(response))]);
+        });
+      });
+    for (let n = 0; n < 2; n++) {
+      const foreign = { code: "FORBIDDEN", hint: expect.stringContaining("frontendOrigins") };
+      expect(await refused("https://evil.test")).toEqual([403, undefined, expect.objectContaining(foreign)]);
+    }
+    const [status, after, body] = await refused("https://evil.test");
+    expect([status, Number(after) > 0, body.code]).toEqual([429, true, "RATE_LIMITED"]);
+    await busy.stop();
+  });
 
   test("other paths are no sockets", async () => {
     expect(await refusal(new Socket(socketUrl("/api/query")))).toBe(404);
