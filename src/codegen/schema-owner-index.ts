@@ -1,19 +1,22 @@
 /**
- * The index that every table with ownerRls gets: (owner, created_at desc, id desc). It serves the list that generated
- * CRUD shows, newest first, and the comparison in the policies.
+ * The index that every table with ownerRls gets: (owner, created_at desc, id desc), or what the table has of it. It serves
+ * the list that generated CRUD shows, newest first, and the comparison in the policies.
  */
 import { getTableColumns } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { derivedName } from "./schema-names.ts";
 import type { Index, Table } from "./schema-snapshot.ts";
 
-/** Adds the index to the snapshot of a table that has the columns, unless one that begins so is declared. */
+/** Adds the index to the snapshot of a table, unless one that begins so is declared. */
 export function addOwnerIndex(declared: PgTable, table: Table): void {
   const { id, createdAt } = getTableColumns(declared);
   const owner = ownerColumn(table);
-  if (!owner || !id || !createdAt) return;
+  if (!owner) return;
+  // Without a time there is little to sort: any index or key that begins with the owner serves the policies.
+  if ((!createdAt || !id) && isFirst(table, owner)) return;
 
-  const columns = [ascending(owner), descending(createdAt.name), descending(id.name)];
+  const order = [createdAt, id].flatMap((column) => (column ? [descending(column.name)] : []));
+  const columns = [ascending(owner), ...order];
   if (Object.values(table.indexes).some((index) => beginsWith(index, columns))) return;
   const name = derivedName(table.name, null, "owner_newest");
   const plain = { isUnique: false, concurrently: false, method: "btree", with: {} };
@@ -24,6 +27,13 @@ export function addOwnerIndex(declared: PgTable, table: Table): void {
 function ownerColumn(table: Table): string | undefined {
   const check = table.policies.insert_owner?.withCheck ?? "";
   return /^(?:"[^"]+"\.)?"([^"]+)" = \(select svc\.current_user_id\(\)\)/.exec(check)?.[1];
+}
+
+function isFirst(table: Table, column: string): boolean {
+  const keys = [...Object.values(table.compositePrimaryKeys), ...Object.values(table.uniqueConstraints)];
+  const indexes = Object.values(table.indexes).filter(({ where }) => where === undefined);
+  const firsts = [...keys.map(({ columns }) => columns[0]), ...indexes.map(({ columns }) => columns[0]?.expression)];
+  return table.columns[column]?.primaryKey === true || firsts.includes(column);
 }
 
 type Part = Index["columns"][number];

@@ -203,6 +203,12 @@ export const planted: Planted[] = [
     undo: "drop table lab.b, lab.a",
   },
   { rule: "unindexed_policy_column", plant: table(plain, ownPolicy), undo: dropTable },
+  ...["uuid", "varchar(40)"].map((type) => ({
+    rule: "unindexed_policy_column",
+    plant: `create table lab.t (id bigint primary key, owner ${type} not null); alter table lab.t enable row level security;
+      create policy own on lab.t to svc_authenticated using (owner = (select svc.current_user_id())${type === "uuid" ? "::uuid" : ""});`,
+    undo: dropTable,
+  })),
   {
     rule: "unlogged_table",
     plant: "create unlogged table lab.t (id bigint primary key); alter table lab.t enable row level security",
