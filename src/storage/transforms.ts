@@ -21,6 +21,12 @@ const maxWaiting = 100;
 /** In bytes, of transforms kept in memory. */
 const memory = 64 * 1024 * 1024;
 
+/** Of one object: there are billions of parameters, and anybody may ask for a public picture in any of them. */
+const maxKept = 64;
+
+/** Objects of which a process knows how many transforms are kept. */
+const maxKnown = 10_000;
+
 export interface Transforms {
   /**
    * @param webp whether it becomes WebP when no format is asked for
@@ -35,6 +41,7 @@ export function createTransforms(storage: Pick<Storage, "driver" | "log">, finde
   const running = new Map<string, Promise<Image | null>>();
   const slots = new Slots(maxRunning, maxWaiting);
   const recent = new RecentImages(memory);
+  const counts = new Map<string, number>();
 
   async function find(object: StorageObject, options: TransformOptions, webp: boolean, name: string) {
     const key = `${transformPrefix(object.id)}${name}`;
@@ -45,7 +52,7 @@ export function createTransforms(storage: Pick<Storage, "driver" | "log">, finde
     if (object.size > maxSource) throw new UnreadableImage("This file is too large for an image.");
     const image = await slots.run(() => make(object, options, webp));
     if (!image) return null;
-    await keep(key, image);
+    await keep(object.id, key, image);
     // Deleted meanwhile? Whoever deletes removes the row first and its transforms then: one of the two sees the other.
     if (await finder.find(object.id, true)) return image;
     await storage.driver.deleteAll(transformPrefix(object.id));
@@ -68,12 +75,29 @@ export function createTransforms(storage: Pick<Storage, "driver" | "log">, finde
     }
   }
 
+  /** All transforms of an object go when there are too many: those that are in use are soon made again. */
+  async function makeRoom(id: string): Promise<void> {
+    let count = counts.get(id) ?? 0;
+    if (!counts.has(id)) for await (const _ of storage.driver.list(transformPrefix(id))) if (++count >= maxKept) break;
+    if (count >= maxKept) {
+      await storage.driver.deleteAll(transformPrefix(id));
+      count = 0;
+    }
+    counts.delete(id);
+    counts.set(id, count + 1);
+    const [oldest] = counts.keys();
+    if (oldest !== undefined && counts.size > maxKnown) counts.delete(oldest);
+  }
+
   /** What cannot be kept, on a full disk for example, is sent all the same and made again. */
-  async function keep(key: string, image: Image): Promise<void> {
+  async function keep(id: string, key: string, image: Image): Promise<void> {
     const bytes = [pack(image)] as unknown as AsyncIterable<Uint8Array>;
-    await storage.driver.put(key, bytes, { durable: false }).catch((err) => {
+    try {
+      await makeRoom(id);
+      await storage.driver.put(key, bytes, { durable: false });
+    } catch (err) {
       storage.log.warn({ err, key }, "a transform could not be kept");
-    });
+    }
   }
 
   return {

@@ -127,3 +127,16 @@ test("what fails is asked for again by the next", async () => {
   await disk.put(objectKey(object.id), [picture] as unknown as AsyncIterable<Uint8Array>);
   expect(await transforms.get(object, { w: 30 }, false)).not.toBeNull();
 });
+
+test("of one picture 64 transforms are kept at most, whoever asks in which process", async () => {
+  const object = await stored();
+  const make = () => createTransforms({ driver: disk, log: createLog("silent") }, new ObjectFinder(pool));
+  let transforms = make();
+  for (let w = 1; w <= 64; w++) await transforms.get(object, { w }, false);
+  expect(await keptOf(object)).toBe(64);
+  transforms = make();
+  expect(await transforms.get(object, { w: 65 }, false)).not.toBeNull();
+  expect(await keptOf(object)).toBe(1);
+  for (let w = 1; w <= 64; w++) await transforms.get(object, { w, q: 1 }, false);
+  expect(await keptOf(object)).toBe(1);
+});
