@@ -57,6 +57,10 @@ export class Documents {
         hint: "Give operationName the name of one of the document's operations.",
       });
     }
+    // The library would find out while it plans, and print it.
+    if (!this.#schema.getRootType(operation.operation)) {
+      throw new SvcError("VALIDATION_FAILED", `There are no ${operation.operation}s here.`);
+    }
     return { document, operation };
   }
 

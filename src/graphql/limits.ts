@@ -120,10 +120,17 @@ export function costOf(
     if (isPart && field.name === "totalCount") return costOfCount;
     const inner = ofSet(node.selectionSet, getNamedType(field.type));
     const page = field.extensions.svcPage as { byDefault: number; most: number } | undefined;
-    if (page) return pageSize(node, page, values) * (1 + inner);
+    if (page) return pageSize(node, page, values) * (1 + inner) + orderings(node, values);
     return isPart ? inner : inner + (node.selectionSet || type === root ? 1 : 0);
   };
   return ofSet(operation.selectionSet, root);
+}
+
+/** By how much a page is sorted: each is a part of the statement. */
+function orderings({ arguments: args = [] }: FieldNode, variables: Readonly<Record<string, unknown>>): number {
+  const given = args.find(({ name }) => name.value === "orderBy");
+  const value = given && valueFromASTUntyped(given.value, variables);
+  return Array.isArray(value) ? value.length : 0;
 }
 
 /** Rows on the page that a field asks for. */

@@ -52,6 +52,12 @@ const refused: [title: string, query: string, message: RegExp][] = [
     /not clear which operation/,
   ],
   ["nothing", "", /Syntax Error/],
+  ["a subscription", "subscription { notes { nodes { id } } }", /no subscriptions here/],
+  [
+    "thousands of orders",
+    `{ notes(first: 1, orderBy: [${"TITLE_ASC ".repeat(6000)}]) { nodes { id } } }`,
+    /rows; 5000 are allowed/,
+  ],
 ];
 
 test.each(refused)("refuses %s before anything is carried out", async (_title, query, message) => {
@@ -73,6 +79,9 @@ test("sizes that come as variables count as well", async () => {
   expect((await ask(ann, query, { n: 5 })).errors).toEqual([]);
   expect((await ask(ann, query, {})).errors[0].message).toMatch(/rows; 5000 are allowed/);
   expect((await ask(ann, query, { n: 100 })).errors[0].message).toMatch(/rows; 5000 are allowed/);
+  const sorted = "query ($by: [NoteOrderBy!]) { notes(orderBy: $by) { nodes { id } } }";
+  expect((await ask(ann, sorted, { by: ["TITLE_ASC", "ID_DESC"] })).errors).toEqual([]);
+  expect((await ask(ann, sorted, { by: Array(6000).fill("ID_ASC") })).errors[0].message).toMatch(/5000 are allowed/);
   // What the resource cuts to a hundred rows costs a hundred.
   expect((await ask(ann, "{ notes(first: 1000000) { nodes { id } } }")).errors).toEqual([]);
 });
