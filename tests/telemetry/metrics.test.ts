@@ -1,5 +1,6 @@
 // If this file fails, a dashboard or an alert looks at a metric that does not exist, one exists that nobody explains, a number
 // is wrong, or a stranger learns what goes on here.
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -63,6 +64,26 @@ test.for(["deploy/grafana/svc.json", "deploy/prometheus/alerts.yml"])(
     expect(unknown).toEqual([]);
   },
 );
+
+const promtool = (args: string[], input?: string) => spawnSync("promtool", args, { encoding: "utf8", input });
+const noPromtool = promtool(["--version"]).status === 0 ? "" : " [skipped: no promtool]";
+
+test.skipIf(noPromtool)(`Prometheus takes the metrics, and finds nothing to say of ours${noPromtool}`, async () => {
+  for (const text of [await ofService(), await ofWorker()]) {
+    // It ends with 1 when it cannot read them, with 3 when it would rather have other names: prom-client chose some.
+    const { status, stderr } = promtool(["check", "metrics"], text);
+    expect([0, 3]).toContain(status);
+    expect(stderr.split("\n").filter((line) => !/^(nodejs|process)_\w+ /.test(line) && line !== "")).toEqual([]);
+  }
+  // What is none is refused.
+  expect(promtool(["check", "metrics"], "svc_jobs{ 1\n").status).toBe(1);
+});
+
+test.skipIf(noPromtool)(`Prometheus takes the rules of the alerts${noPromtool}`, () => {
+  const { status, stdout, stderr } = promtool(["check", "rules", join(root, "deploy/prometheus/alerts.yml")]);
+  const alerts = file("deploy/prometheus/alerts.yml").match(/- alert:/g);
+  expect([status, stdout + stderr]).toEqual([0, expect.stringContaining(`${alerts?.length} rules found`)]);
+});
 
 test("the dashboard is one that Grafana takes: panels with places, ids and queries of their own", () => {
   const { panels, uid, schemaVersion } = JSON.parse(file("deploy/grafana/svc.json"));
