@@ -19,6 +19,7 @@ export default defineConfig({
         test: {
           name: "svc",
           include: ["tests/**/*.test.ts"],
+          setupFiles: ["tests/support/warnings.ts"],
           typecheck: { enabled: true, include: ["tests/types/**/*.test-d.ts"], tsconfig: "./tsconfig.json" },
           ...limits,
         },

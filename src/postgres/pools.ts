@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "pino";
 import { traceQueries } from "../telemetry/queries.ts";
+import { sendInTurn } from "./in-turn.ts";
 
 export interface PoolUrls {
   request: string;
@@ -94,6 +95,7 @@ export function createPool(
   // An idle connection that breaks (a restart, a failover) is replaced on the next use.
   pool.on("error", (error) => log.warn({ pool: name, reason: error.message }, "idle database connection lost"));
   pool.on("connect", (client) => {
+    if (name !== "request") sendInTurn(client);
     // Without a listener, an error that arrives between two statements of a transaction would end the process.
     // The first one says why; "connection terminated" only follows from it.
     client.on("error", (error) => {

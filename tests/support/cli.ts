@@ -28,14 +28,14 @@ export interface Command {
 export function svc(db: Database, cwd: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Command {
   const end = args.includes("--") ? args.indexOf("--") : args.length;
   const all = [...args.slice(0, end), "--cwd", cwd, ...args.slice(end)];
-  return launch(db, process.execPath, [program, ...all], env);
+  return launch(db, process.execPath, [...program, ...all], env);
 }
 
 /** The same in a terminal of its own, which is closed when the child is killed. On Linux; for arguments without spaces. */
 export const inTerminal = (db: Database, cwd: string, args: readonly string[], env: NodeJS.ProcessEnv): Command =>
-  launch(db, "script", ["-qec", [process.execPath, program, ...args, "--cwd", cwd].join(" "), "/dev/null"], env);
+  launch(db, "script", ["-qec", [process.execPath, ...program, ...args, "--cwd", cwd].join(" "), "/dev/null"], env);
 
-const program = join(root, "src/cli/svc.ts");
+const program = ["--import", join(root, "tests/support/warnings.ts"), join(root, "src/cli/svc.ts")];
 
 function launch(db: Database, file: string, args: readonly string[], env: NodeJS.ProcessEnv): Command {
   const child = spawn(file, args, {

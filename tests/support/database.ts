@@ -56,12 +56,18 @@ export class Database {
     return client;
   }
 
-  /** Runs one statement as the administrator and gives its rows. */
-  async sql<Row extends pg.QueryResultRow = pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]> {
-    this.#admin ??= await this.connect("admin");
-    return (await this.#admin.query<Row>(text, values)).rows;
+  /** Runs one statement as the administrator and gives its rows. Those that are asked for at once wait for each other. */
+  sql<Row extends pg.QueryResultRow = pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]> {
+    const run = async () => {
+      this.#admin ??= await this.connect("admin");
+      return (await this.#admin.query<Row>(text, values)).rows;
+    };
+    const rows = this.#turn.then(run);
+    this.#turn = rows.catch(() => {});
+    return rows;
   }
   #admin: pg.Client | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
 
   /** Every row of a table, whoever it belongs to, to see that nothing moved. */
   snapshot(table: string): Promise<pg.QueryResultRow[]> {
