@@ -52,12 +52,23 @@ export function decodeForm(form: FormData, named?: string): ProcedureCall {
   return asCall(deserialize(json, checkMeta(meta ?? []), checkPaths(maps ?? []), getFile), named);
 }
 
+/** @throws SvcError INTERNAL that says why, where the serializer would only run out of stack */
+function serialize(value: unknown) {
+  try {
+    return serializer.serialize(value);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    const cause = new Error("What is to be sent refers to itself, or is nested too deeply.", { cause: error });
+    throw new SvcError("INTERNAL", undefined, { cause });
+  }
+}
+
 /** `undefined`: 3 is its code among the types that JSON lacks. */
 const nothing = JSON.stringify({ json: null, meta: [[3]] });
 
 /** Encodes a handler's result as the body of the answer. @throws SvcError INTERNAL for a result that holds a file */
 export function encodeResult(result: unknown): string {
-  const [json, meta, , blobs] = serializer.serialize(result);
+  const [json, meta, , blobs] = serialize(result);
   if (blobs.length > 0) {
     throw new SvcError("INTERNAL", undefined, {
       cause: new Error("A procedure returned a file. Return its bytes from a route instead."),
@@ -70,7 +81,7 @@ export function encodeResult(result: unknown): string {
 
 /** A value as JSON, and beside it what JSON lacks. @throws TypeError for a value that holds a file */
 export function encodeParts(value: unknown): { json: unknown; meta: readonly (readonly unknown[])[] } {
-  const [json, meta, , blobs] = serializer.serialize(value);
+  const [json, meta, , blobs] = serialize(value);
   if (blobs.length > 0) throw new TypeError("A file cannot be sent here. Store it, and send its id.");
   return { json, meta };
 }

@@ -27,6 +27,14 @@ const procedures = {
     .name("wire.file")
     .allowAnonymous()
     .handler(() => new File(["x"], "x.txt")),
+  circle: procedure.query
+    .name("wire.circle")
+    .allowAnonymous()
+    .handler((): unknown => {
+      const circle: { self?: unknown } = {};
+      circle.self = circle;
+      return circle;
+    }),
   nothing: procedure.query
     .name("wire.nothing")
     .allowAnonymous()
@@ -149,6 +157,13 @@ describe("arguments", () => {
       expect({ status, issues: body.issues }).toMatchObject({ status: 400, issues: [{ path: ["message"] }] });
     }
   });
+});
+
+test("a result that refers to itself is our fault, and the log says so", async () => {
+  const { status, body } = await svc.query(null, "wire.circle");
+  expect([status, body.code]).toEqual([500, "INTERNAL"]);
+  const line = () => svc.logged.find((text) => text.includes(body.requestId) && text.includes("refers to itself"));
+  await expect.poll(line).toBeDefined();
 });
 
 test("a result of nothing is undefined, and a file as a result is our fault", async () => {
