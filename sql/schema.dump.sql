@@ -3329,7 +3329,7 @@ begin
   end;
   -- No index serves the sum.
   foreach nearness in array array['t.%2$I <=> %3$L', '(t.%2$I <=> %3$L) + 0'] loop
-    execute format($sql$
+    for ids, distances in execute format($sql$
       select array_agg(id), array_agg(distance)
         from (
           select t.%1$I::text as id, t.%2$I <=> %3$L as distance
@@ -3339,7 +3339,9 @@ begin
            limit %6$s
         ) as nearest
     $sql$, target ->> 'id', vector_field, vector, target ->> 'table', condition, wanted)
-    into ids, distances;
+    loop
+      exit;  -- there is one row
+    end loop;
     exit when cardinality(ids) = wanted;
   end loop;
 
@@ -3400,6 +3402,9 @@ begin
   if current_setting('transaction_read_only')::boolean then
     raise exception 'a query cannot enqueue' using errcode = '25006';
   end if;
+  if caller is null and session_user <> 'svc_system' then
+    raise exception 'a transcription belongs to somebody' using errcode = '42501';
+  end if;
   if not exists (
     select from svc.storage_objects o
      where o.id = recording and (o.user_id = caller or o.visibility = 'public' or session_user = 'svc_system')
@@ -3415,7 +3420,7 @@ begin
   return transcription;
 end
 $function$
-execute: svc_authenticated, svc_system
+execute: svc_request, svc_system
 comment: Begins the transcription of a stored recording that the current user may see, and returns its id.
 
 -- function svc.start_workflow(text,integer,json,text,interval,integer): owner svc_owner

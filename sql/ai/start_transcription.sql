@@ -2,7 +2,8 @@
 -- ai.speech.transcribe (src/ai/speech.ts).
 --
 -- SECURITY DEFINER, since the queue answers no request. It acts for the transaction's user alone, and takes only
--- recordings that this user may see.
+-- recordings that this user may see. Executable by the requests' login alone, never by its roles: see svc.enqueue_job. SQL
+-- that was smuggled into a request shall not spend its user's credits.
 
 create or replace function svc.start_transcription(recording uuid, model text)
 returns uuid
@@ -17,6 +18,9 @@ declare
 begin
   if current_setting('transaction_read_only')::boolean then
     raise exception 'a query cannot enqueue' using errcode = '25006';
+  end if;
+  if caller is null and session_user <> 'svc_system' then
+    raise exception 'a transcription belongs to somebody' using errcode = '42501';
   end if;
   if not exists (
     select from svc.storage_objects o
@@ -34,7 +38,8 @@ begin
 end
 $$;
 
-grant execute on function svc.start_transcription(uuid, text) to svc_authenticated, svc_system;
+grant execute on function svc.start_transcription(uuid, text) to svc_request, svc_system;
+revoke execute on function svc.start_transcription(uuid, text) from svc_authenticated;  -- which had it once
 
 comment on function svc.start_transcription(uuid, text) is
   'Begins the transcription of a stored recording that the current user may see, and returns its id.';

@@ -6,7 +6,8 @@
 -- at once: where the page is not full, the rows that pass are compared one by one, without the index.
 --
 -- Volatile only because it sets those two parameters, until the transaction ends. They cannot stand in the function's
--- own SET clauses: a session in which pgvector has not been loaded yet refuses to store them there.
+-- own SET clauses: a session in which pgvector has not been loaded yet refuses to store them there. Hence a loop where
+-- EXECUTE … INTO would do, for the reason of svc.estimate_rows(): what is put together here must not SET anything.
 
 create or replace function svc.search_vector(
   target jsonb,
@@ -38,7 +39,7 @@ begin
   end;
   -- No index serves the sum.
   foreach nearness in array array['t.%2$I <=> %3$L', '(t.%2$I <=> %3$L) + 0'] loop
-    execute format($sql$
+    for ids, distances in execute format($sql$
       select array_agg(id), array_agg(distance)
         from (
           select t.%1$I::text as id, t.%2$I <=> %3$L as distance
@@ -48,7 +49,9 @@ begin
            limit %6$s
         ) as nearest
     $sql$, target ->> 'id', vector_field, vector, target ->> 'table', condition, wanted)
-    into ids, distances;
+    loop
+      exit;  -- there is one row
+    end loop;
     exit when cardinality(ids) = wanted;
   end loop;
 

@@ -46,7 +46,7 @@ export const speech: Speech = {
     if (!call.services.providerOf(model).transcribe) throw new SvcError("AI_NOT_CONFIGURED");
     const { id: recording } = await call.storage.getMeta(storageId);
     const statement = { name: "svc_start_transcription", text: "select svc.start_transcription($1, $2) as id" };
-    const { rows } = await call.transaction.query(statement, [recording, model]);
+    const { rows } = await call.transaction.asLogin(statement, [recording, model]);
     return find(call, rows[0].id);
   },
 

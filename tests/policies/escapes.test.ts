@@ -41,12 +41,13 @@ describe("a platform function that runs text takes one statement, and none that 
     const client = await entered();
     const text = "select * from svc.search_vector($1, 'title', '[1]', $2, '[]', 1, 0)";
     const vectors = "(select 'x' as id, '[1]'::vector as title) as t";
-    const table = `${vectors}; set local svc.user_id = 'bob'; select '', 0::float8 from (select '[1]'::vector as title)`;
+    const ends = `) as nearest; set local svc.user_id = 'bob'; select array['x'], array[0::float8] from (select 1 from`;
+    const table = `${vectors}${ends} (select '[1]'::vector as title)`;
     const values = [
       { table, id: "id", always: "private" },
       { corpus: "default", visibility: "private" },
     ];
-    await expect(client.query(text, values)).rejects.toThrow("SET query does not return tuples");
+    await expect(client.query(text, values)).rejects.toThrow("cannot open multi-query plan as cursor");
   });
 
   test("an estimate is still one", async () => {
@@ -103,4 +104,27 @@ test("nobody but the service says anything to subscribers", async () => {
   for (const role of ["svc_authenticated", "svc_anonymous"]) {
     await expect(run(await entered(role), text)).rejects.toThrow("permission denied for function emit_message");
   }
+});
+
+test("four functions run with their owner's rights where SQL of a request may call them, and change nothing", async () => {
+  const rows = await db.sql<{ name: string; volatile: boolean }>(
+    `select p.oid::regproc::text as name, p.provolatile = 'v' as volatile
+       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname in ('svc', 'svc_private', 'svc_crud', 'auth', 'graphile_worker') and p.prosecdef
+        and (has_function_privilege('svc_anonymous', p.oid, 'execute')
+             or has_function_privilege('svc_authenticated', p.oid, 'execute'))
+      order by 1`,
+  );
+  expect(rows).toEqual(
+    ["find_evidence", "find_matches", "find_public_object", "search_snippet"].map((name) => ({
+      name: `svc.${name}`,
+      volatile: false,
+    })),
+  );
+});
+
+test("nobody who is not signed in begins a transcription, also where the login is asked", async () => {
+  const client = await db.connect("request");
+  const text = "select svc.start_transcription(gen_random_uuid(), 'any')";
+  await expect(client.query(text)).rejects.toMatchObject({ code: "42501" });
 });
