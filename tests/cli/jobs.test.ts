@@ -79,12 +79,11 @@ describe("svc jobs", () => {
 describe("svc worker", () => {
   test("takes jobs and ends in order when it is told to", async () => {
     const worker = run("worker", "--concurrency", "2", "--queues", "procedure", "--metrics-port", "0");
-    await until(() => /Taking jobs, 2 at a time/.test(worker.output()) || worker.child.exitCode !== null);
+    await expect.poll(worker.output).toMatch(/Taking jobs, 2 at a time/);
     const id = await enqueue("no.such.procedure");
     await db.sql("select svc_private.retry_job($1)", [id]);
-    await until(async () =>
-      /no internal procedure/.test((await jobs(db)).find((job) => job.id === id)?.last_error ?? ""),
-    );
+    const error = async () => (await jobs(db)).find((job) => job.id === id)?.last_error;
+    await expect.poll(error).toMatch(/no internal procedure/);
     const [, metrics = ""] = /Metrics: (\S+)/.exec(worker.output()) ?? [];
     const told = async () => (await fetch(metrics)).text();
     await expect.poll(told).toMatch(/svc_job_duration_seconds_count\{.*outcome="failed"\} [1-9]/);
