@@ -3098,6 +3098,26 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: The scope and the filters of a search as SQL over t.
 
+-- function svc.search_cosines(jsonb,text,text,text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.search_cosines(target jsonb, vector_field text, vector text, ids text[])
+ RETURNS TABLE(id text, score double precision)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+AS $function$
+begin
+  if cardinality(ids) > 0 then
+    return query execute format($sql$
+      select t.%1$I::text, 1 - (t.%2$I <=> %3$L)
+        from %4$s as t
+       where t.%1$I = any (%5$L::%6$s[]) and t.%2$I is not null
+    $sql$, target ->> 'id', vector_field, vector, target ->> 'table', ids, target ->> 'idType');
+  end if;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Cosine similarities of those of the given rows that the caller may read.
+
 -- function svc.search_hybrid(jsonb,text[],text,text,text,jsonb,jsonb,jsonb,integer,integer,boolean): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_hybrid(target jsonb, fields text[], query text, vector_field text, vector text, scope jsonb, filters jsonb, tuning jsonb, page_size integer, skipped integer, prefix boolean DEFAULT false)
  RETURNS TABLE(id text, fused double precision, keyword double precision, vector_score double precision)
@@ -3116,11 +3136,26 @@ begin
     select v.id, v.score, row_number() over (order by v.score desc, v.id) as rank,
            coalesce(power((v.score - min(v.score) over ()) / nullif(max(v.score) over () - min(v.score) over (), 0), 2), 1) as share
       from svc.search_vector(target, vector_field, vector, scope, filters, (tuning ->> 'vectorCandidateLimit')::integer, 0) as v
+  ), apart as (
+    -- Ten at most, the worst that the words found: they are read by their keys.
+    select avg(a.score) as score
+      from svc.search_cosines(target, vector_field, vector, array(
+             select k.id from keyword k
+              where tuning ->> 'mode' is distinct from 'rrf' and not exists (select from nearest v where v.id = k.id)
+              order by k.rank desc limit 10)) as a
+  ), trust as (
+    select case when a.score is null then 1
+                else least(1.35, 0.4 * power(greatest(v.best - a.score, 0)
+                       / nullif(greatest(v.worst - a.score, (v.best - v.worst) / 10), 0)
+                       / nullif(k.best / nullif(k.worst, 0), 0), 2)) end as vector
+      from (select max(score) as best, min(score) as worst from keyword) as k
+     cross join (select max(score) as best, min(score) as worst from nearest) as v
+     cross join apart a
   ), emphasis as (
     select coalesce((select (tuning ->> 'keywordWeight')::double precision / power(greatest(sum(k.share), 3), 1.25)
                        from keyword k having count(*) > 0), 0) as keyword,
            coalesce((select (tuning ->> 'vectorWeight')::double precision / power(greatest(sum(v.share), 3), 1.25)
-                       from nearest v having count(*) > 0), 0) as vector
+                       from nearest v having count(*) > 0), 0) * (select t.vector from trust t) as vector
   )
   select id,
          case tuning ->> 'mode'

@@ -6,8 +6,13 @@
 -- convex keeps distances. Each leg's scores are brought to 0 to 1 between its worst and its best candidate and squared, and
 -- divided by the power 1.25 of their sum: what a leg gives to each of many near its best is little, what it gives to a few
 -- that stand out is much. None is taken for surer than one with three that are alike, lest a rare word that hardly matters
--- decide alone. The result is divided by the most there can be: 1 is the best of both.
--- docs/explanation/search.md says what this was measured with, and where it falls short.
+-- decide alone.
+--
+-- Vectors always have a nearest, whether they know anything or not. How far it stands out is counted from the zero of the
+-- leg: 0 for words; for vectors, whose cosines may all lie at 0.8, what they give to texts that only the words found. Best
+-- over worst candidate, so counted, is the leg's contrast. Vectors count 0.4 times the square of their contrast over that
+-- of the words, 1.35 at most; as much as words where there is no such text. The result is divided by the most there can be:
+-- 1 is the best of both. docs/explanation/search.md says what this was measured with, and where it falls short.
 
 create or replace function svc.search_hybrid(
   target jsonb,
@@ -39,11 +44,26 @@ begin
     select v.id, v.score, row_number() over (order by v.score desc, v.id) as rank,
            coalesce(power((v.score - min(v.score) over ()) / nullif(max(v.score) over () - min(v.score) over (), 0), 2), 1) as share
       from svc.search_vector(target, vector_field, vector, scope, filters, (tuning ->> 'vectorCandidateLimit')::integer, 0) as v
+  ), apart as (
+    -- Ten at most, the worst that the words found: they are read by their keys.
+    select avg(a.score) as score
+      from svc.search_cosines(target, vector_field, vector, array(
+             select k.id from keyword k
+              where tuning ->> 'mode' is distinct from 'rrf' and not exists (select from nearest v where v.id = k.id)
+              order by k.rank desc limit 10)) as a
+  ), trust as (
+    select case when a.score is null then 1
+                else least(1.35, 0.4 * power(greatest(v.best - a.score, 0)
+                       / nullif(greatest(v.worst - a.score, (v.best - v.worst) / 10), 0)
+                       / nullif(k.best / nullif(k.worst, 0), 0), 2)) end as vector
+      from (select max(score) as best, min(score) as worst from keyword) as k
+     cross join (select max(score) as best, min(score) as worst from nearest) as v
+     cross join apart a
   ), emphasis as (
     select coalesce((select (tuning ->> 'keywordWeight')::double precision / power(greatest(sum(k.share), 3), 1.25)
                        from keyword k having count(*) > 0), 0) as keyword,
            coalesce((select (tuning ->> 'vectorWeight')::double precision / power(greatest(sum(v.share), 3), 1.25)
-                       from nearest v having count(*) > 0), 0) as vector
+                       from nearest v having count(*) > 0), 0) * (select t.vector from trust t) as vector
   )
   select id,
          case tuning ->> 'mode'

@@ -4,6 +4,8 @@
  * nothing of meaning: a stand-in for a model's vectors, with which the fusion of two unequal legs can be judged.
  */
 
+import { createHash } from "node:crypto";
+
 /** Terms of a text, and how often it has them. */
 export type Counts = ReadonlyMap<string, number>;
 
@@ -38,6 +40,25 @@ export function lsa(texts: readonly Counts[], dimensions: number, passes = 6): (
   return (text) => {
     const weighed = weigh(text);
     const vector = axes.map((axis) => dot(weighed, axis));
+    const length = Math.hypot(...vector) || 1;
+    return vector.map((one) => one / length);
+  };
+}
+
+/**
+ * Hashed words: each term adds to one place, chosen by its hash, and with a sign of its own. Terms that share a place are
+ * the same to it. Nothing of meaning, and much noise; never to be called semantic.
+ *
+ * @returns a function from a text's terms to its vector of length 1; all zero for a text without terms
+ */
+export function hashed(dimensions: number): (text: Counts) => number[] {
+  return (text) => {
+    const vector = new Array<number>(dimensions).fill(0);
+    for (const [term, count] of text) {
+      const hash = createHash("md5").update(term).digest();
+      const place = hash.readUInt32LE(0) % dimensions;
+      vector[place] = (vector[place] ?? 0) + (hash.readUInt8(4) % 2 ? 1 : -1) * (1 + Math.log(count));
+    }
     const length = Math.hypot(...vector) || 1;
     return vector.map((one) => one / length);
   };

@@ -261,6 +261,31 @@ describe.skipIf(!hasVectors)("with vectors", () => {
     expect(await call("hybridSearch", { query: "boat house", vector: [0.2, 1, 0.1], tuning })).toEqual(fused);
   });
 
+  test("vectors count by how far the nearest stand out from texts that only the words found", async () => {
+    const vector = [0.9, 0.5, 0.3];
+    const keyword = await call("search", { query: "boat house" });
+    const all = await call("vectorSearch", { vector });
+    const nearest = all.slice(0, 2);
+    const others = keyword.filter((item: { id: string }) => !nearest.some(({ id }: { id: string }) => id === item.id));
+    const zero =
+      others.reduce((sum: number, { id }: { id: string }) => {
+        return sum + all.find((item: { id: string }) => item.id === id).score;
+      }, 0) / others.length;
+    const [best, worst] = nearest.map(({ score }: { score: number }) => score - zero);
+    const contrast = best / Math.max(worst, (best - worst) / 10) / (keyword[0].score / keyword.at(-1).score);
+    const trust = Math.min(1.35, 0.4 * contrast ** 2);
+    expect(trust).toBeLessThan(0.9);
+
+    // The nearest counts 1 of at least 3 there; whether the words have found it decides what is added.
+    const fused = await call("hybridSearch", { query: "boat house", vector, tuning: { vectorCandidateLimit: 2 } });
+    const share =
+      (keyword.find(({ id }: { id: string }) => id === nearest[0].id)?.score ?? keyword.at(-1).score) -
+      keyword.at(-1).score;
+    const words = (share / (keyword[0].score - keyword.at(-1).score)) ** 2;
+    const score = fused.find(({ id }: { id: string }) => id === nearest[0].id).score;
+    expect(score).toBeCloseTo((words + trust) / (1 + trust), 10);
+  });
+
   test("a weight of zero silences a leg, and a leg that finds nothing says nothing", async () => {
     const nearest = await call("vectorSearch", { vector: [1, 0, 0] });
     const ids = (items: { id: string }[]) => items.map(({ id }) => id);

@@ -1,0 +1,30 @@
+-- Cosine similarities of given rows to a vector, -1 to 1: svc.search_hybrid() asks what vectors make of texts that only the
+-- words found. Invoker's rights; the keys come from svc.search_keyword(), which has looked at scope and filters. A row
+-- without a vector is left out.
+
+create or replace function svc.search_cosines(
+  target jsonb,
+  vector_field text,
+  vector text,        -- as pgvector reads it: [1,2,3]
+  ids text[]
+)
+returns table (id text, score double precision)
+language plpgsql
+stable
+set search_path = pg_catalog, public, extensions, pg_temp
+as $$
+begin
+  if cardinality(ids) > 0 then
+    return query execute format($sql$
+      select t.%1$I::text, 1 - (t.%2$I <=> %3$L)
+        from %4$s as t
+       where t.%1$I = any (%5$L::%6$s[]) and t.%2$I is not null
+    $sql$, target ->> 'id', vector_field, vector, target ->> 'table', ids, target ->> 'idType');
+  end if;
+end
+$$;
+
+comment on function svc.search_cosines(jsonb, text, text, text[]) is
+  'Cosine similarities of those of the given rows that the caller may read.';
+
+grant execute on function svc.search_cosines(jsonb, text, text, text[]) to svc_anonymous, svc_authenticated;
