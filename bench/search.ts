@@ -23,7 +23,7 @@ const target = JSON.stringify({ table, id: "id", idType: "integer", ...names });
 const tuning = JSON.stringify({
   keywordCandidateLimit: 100,
   vectorCandidateLimit: 100,
-  mode: "rrf",
+  mode: "convex",
   k: 60,
   keywordWeight: 1,
   vectorWeight: 1,
@@ -44,6 +44,7 @@ export async function run(): Promise<void> {
     await loadPassages(client, folder, chunks);
     await index(client, chunks);
     await compareAll(client, rounds);
+    await hostile(client);
     await ingest(client);
     await client.end();
     await admin.query("drop database bench_search");
@@ -126,6 +127,32 @@ async function bands(client: pg.Client): Promise<Record<string, string[]>> {
     mixed: times(() => [pick(common), pick(middle), pick(rare)]),
     rare: times(() => [pick(rare), pick(rare)]),
   };
+}
+
+/** Queries of nothing but the commonest words: what no search may exceed by much. */
+async function hostile(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ term: string }>(
+    `select term from svc_private.search_counters where term ~ '^[a-z]{3,}$' group by term order by sum(documents) desc limit 250`,
+  );
+  const commonest = rows.map(({ term }) => term);
+  const random = generator(5);
+  for (const size of [4, 8, 12, 25, 60, 120, 250]) {
+    const taken: number[] = [];
+    for (let round = 0; round < 10; round++) {
+      const pool = commonest.slice(0, size * (round < 5 ? 1 : 3));
+      const query = Array.from({ length: size }, () => pool.splice(Math.floor(random() * pool.length), 1)[0]).join(" ");
+      const begun = performance.now();
+      await client.query("select * from svc.search_keyword($1, '{body}', $2, $3, '[]', 100, 0)", [
+        target,
+        query,
+        scope,
+      ]);
+      taken.push(performance.now() - begun);
+    }
+    console.info(
+      `${size} of the commonest words, best 100: median ${median(taken).toFixed(0)} ms, longest ${Math.max(...taken).toFixed(0)} ms`,
+    );
+  }
 }
 
 async function compareAll(client: pg.Client, rounds: number): Promise<void> {
