@@ -13,7 +13,8 @@
 -- that was not looked at can be among the best; if not, a lower score is tried.
 --
 -- How many documents are opened has a bound, lest a query of many common words opens all of them. Where more are likely
--- to reach the score, those are opened that have the postings which add most, and the best of these are the answer.
+-- to reach the score, those with the most of the terms are opened (svc_private.search_most), and the best of these are the
+-- answer.
 --
 -- Whatever the tables' statistics say, there is one plan: documents are found by their keys. Sequential scans are off,
 -- and `group_id + 0` keeps the index over groups out of it.
@@ -70,7 +71,6 @@ declare
   lows bigint[];   -- no key of a term is below, none above
   highs bigint[];
   scoring text;
-  ranking text;
   row_ids text[];
   scores double precision[];
 begin
@@ -149,13 +149,14 @@ begin
 
   lows := array(select svc_private.search_key(searched, term, 0, 0) from unnest(terms) as term);
   highs := array(select svc_private.search_key(searched, term, 65535, 255) from unnest(terms) as term);
-  -- Names of columns and numbers only; those as floats, since numeric takes many times as long.
+  -- Numbers only; as floats, since numeric takes many times as long. What is left to be filled in: a condition, and how many
+  -- documents may be opened.
   scoring := (
     select format($sql$
       select array_agg(s.row_id order by s.score desc, s.row_id), array_agg(s.score order by s.score desc, s.row_id)
         from (
           select d.row_id, s.score
-            from svc_private.search_documents d
+            from (select * from svc_private.search_documents d where d.group_id + 0 = $5 and (%%s) limit %%s) as d
            cross join lateral (
              -- To append nothing unpacks an array once, where each look at it would do so anew.
              select d.keys || null::bigint[] as keys, d.terms || null::text[] as terms,
@@ -169,15 +170,17 @@ begin
               cross join lateral (select %s as tf offset 0) as f
               where x.keys[p.place] >= q.low and x.terms[p.place] = q.term
            ) as s
-           where d.group_id + 0 = $5 and s.score > 0 and ($sql$,
+           where s.score > 0
+           order by s.score desc, d.row_id limit %s
+        ) as s
+      $sql$,
       k1 * (1 - b), k1 * b / average, string_agg(format('d.lengths[%s]', place), ' + '),
-      string_agg(format('x.frequencies[p.place][%s]', place), ' + '))
+      string_agg(format('x.frequencies[p.place][%s]', place), ' + '), coalesce(wanted::text, 'all'))
       from unnest(places) as place
   );
-  ranking := format(') order by s.score desc, d.row_id limit %s) as s', coalesce(wanted::text, 'all'));
 
   if among is not null then
-    execute scoring || format('d.table_id = %s and d.row_id = any ($6)', indexed.id) || ranking
+    execute format(scoring, format('d.table_id = %s and d.row_id = any ($6)', indexed.id), 'all')
       into row_ids, scores using lows, highs, terms, weights, searched, among;
     return query select * from unnest(row_ids, scores);
     return;
@@ -189,7 +192,7 @@ begin
     tried := step * coalesce((select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely), 0);
     if cardinality(terms) > 3 then
       -- Words of a question stand together more often than by chance. What adds most tells how high scores really are.
-      execute scoring || svc_private.search_first(tops, counts, keys, 2 * likely) || ranking
+      execute format(scoring, svc_private.search_first(tops, counts, keys, 2 * likely), 'all')
         into row_ids, scores using lows, highs, terms, weights, searched;
       tried := greatest(tried, scores[wanted]);
     end if;
@@ -197,10 +200,14 @@ begin
   most := greatest(most_looks / cardinality(terms), 4 * wanted);
   loop
     select * into cover from svc_private.search_cover(term_of, tops, counts, keys, tried, documents);
-    execute scoring
-      || case when cover.likely > most then svc_private.search_most(term_of, counts, keys, documents, most) else cover.condition end || ranking
-      into row_ids, scores using lows, highs, terms, weights, searched;
-    exit when tried = 0 or scores[wanted] >= tried or cover.likely > most;
+    if cover.likely > most then
+      -- Words that keep company may find more than is likely: twice as many are enough.
+      execute format(scoring, svc_private.search_most(term_of, counts, keys, documents, most), ceil(2 * most))
+        into row_ids, scores using lows, highs, terms, weights, searched;
+      exit;
+    end if;
+    execute format(scoring, cover.condition, 'all') into row_ids, scores using lows, highs, terms, weights, searched;
+    exit when tried = 0 or scores[wanted] >= tried;
     likely := likely * 8;
     tried := coalesce(scores[wanted], step * (
       select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely and place * step < tried
