@@ -222,7 +222,10 @@ describe("an application as the documentation shows one, on the packed packages"
         name: "Ann",
         title: "Write docs",
         open: 1,
-        size: 5,
+        isStored: true,
+        found: [1, 1],
+        run: "expense.approve",
+        heard: 2,
         message: "hi",
         hello: "ann",
       });

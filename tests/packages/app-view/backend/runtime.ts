@@ -1,3 +1,4 @@
+// backend/runtime.ts — created once
 import { createCrudFactory, createSvcHttpRouteBuilders, createSvcProcedureBuilders } from "@svc/core";
 import type * as schema from "./schema.ts";
 export const procedure = createSvcProcedureBuilders<typeof schema>();

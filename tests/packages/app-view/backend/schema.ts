@@ -1,4 +1,5 @@
-import { openRls, ownerRls } from "@svc/core";
+// backend/schema.ts
+import { openRls, ownerRls, searchable } from "@svc/core";
 import { boolean, integer, pgTable, serial, text, timestamp, uuid, vector } from "drizzle-orm/pg-core";
 
 export const tasks = pgTable(
@@ -27,8 +28,17 @@ export const articles = pgTable(
     embedding: vector("embedding", { dimensions: 384 }),
     createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
   },
-  (t) => [...ownerRls(t.userId)],
-);
+  (t) => [
+    ...ownerRls(t.userId),
+    ...searchable({
+      fields: [t.title, t.body],
+      language: "english",
+      corpus: t.corpus,
+      visibility: t.visibility,
+      owner: t.userId,
+    }),
+  ],
+); // adds the policies of the scope
 
 export const guestbook = pgTable(
   "guestbook",
@@ -38,4 +48,4 @@ export const guestbook = pgTable(
     createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
   },
   () => openRls({ read: "anyone", write: "anyone" }),
-);
+); // with createCrud(guestbook, { allowAnonymous: true })
