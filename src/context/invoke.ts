@@ -175,17 +175,23 @@ export async function invokeStatement(
       });
   if (json !== null) return json;
   if (statement.absent === "null") return "null";
-  throw missingRow(runtime.production ? undefined : explanation(statement, caller, input));
+  throw missingRow(runtime.production ? undefined : explanation(procedure, caller, input));
 }
 
 const missingRow = (hint?: string) =>
   new SvcError("NOT_FOUND", "This row does not exist, or you may not see it.", hint ? { hint } : {});
 
 /** Policies refuse in silence; while developing, this says where to ask why. */
-function explanation({ table }: CrudStatement, { session }: Caller, input: unknown): string {
+function explanation(
+  { statement: { table }, crud }: ProcedureDefinition & { statement: CrudStatement },
+  { session }: Caller,
+  input: unknown,
+): string {
   const id = String(Object(input).id);
   const row = /^\w[\w-]*$/.test(id) ? id : "ID"; // nothing else goes into a command that somebody pastes
-  return `To see why: svc rls explain ${table}${session ? ` --as ${session.user.id}` : ""} --row ${row}`;
+  const command = `svc rls explain ${table}${session ? ` --as ${session.user.id}` : ""} --row ${row}`;
+  // Policies know nothing of that: the command would say that the row is seen.
+  return `To see why: ${command}${crud?.softDelete ? `. Or it was removed, as ${crud.softDelete.name} then says.` : ""}`;
 }
 
 /** A policy or a grant has refused a statement. Which one, only the log may say; while developing, this says so. */

@@ -44,3 +44,11 @@ test("a row that is hidden says, while developing, where to ask why", async () =
     expect(body).toEqual(svc === serving ? refused : { ...refused, hint });
   }
 });
+
+test("a row that is marked as deleted says so, while developing", async () => {
+  const ann = await developing.signUp("ann");
+  const { body: row } = await developing.mutate(ann, "articles.create", { title: "gone" });
+  await developing.mutate(ann, "articles.remove", { id: row.json.id });
+  const { body } = await developing.mutate(ann, "articles.remove", { id: row.json.id });
+  expect(body.hint).toMatch(new RegExp(`--row ${row.json.id}\\. Or it was removed, as deleted_at then says\\.$`));
+});
