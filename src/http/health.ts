@@ -9,7 +9,7 @@ import { type MetricsAccess, refuseReader } from "./metrics-access.ts";
 export interface Readiness {
   pool: pg.Pool;
   /** How changes arrive. Only told: while they do not, clients poll, and everything else works. */
-  realtime(): RealtimeState["flow"];
+  realtime(): Pick<RealtimeState, "flow" | "lag">;
   /** Whether a stop has begun; balancers then send new requests elsewhere. */
   stopping(): boolean;
 }
@@ -32,7 +32,8 @@ export function healthEndpoints(readiness: Readiness, metrics: Metrics, access: 
       const database = await ping(readiness.pool);
       const ready = database && !readiness.stopping();
       const stopping = readiness.stopping();
-      const checks = { database: database ? "ok" : "unreachable", stopping, realtime: readiness.realtime() };
+      const { flow, lag } = readiness.realtime();
+      const checks = { database: database ? "ok" : "unreachable", stopping, realtime: flow, realtimeLagMs: lag };
       sendJson(response, ready ? 200 : 503, JSON.stringify({ status: ready ? "ready" : "not ready", checks }));
     }),
   );

@@ -144,7 +144,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       tracing,
       readiness: {
         pool: pools.request,
-        realtime: () => realtime.state().flow,
+        realtime: () => realtime.state(),
         stopping: () => stopping !== undefined,
       },
       openapi: config.openapi.document

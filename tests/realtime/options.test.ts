@@ -125,7 +125,10 @@ test("how changes arrive is told to whoever runs the service, and takes nothing 
   expect(await metric("svc_realtime_connections")).toBeGreaterThanOrEqual(1);
   expect(await metric("svc_realtime_subscriptions")).toBeGreaterThanOrEqual(1);
   expect(await metric('svc_realtime_flow{flow="live"}')).toBe(1);
-  expect((await running.fetch("/readyz")).body.checks.realtime).toBe("live");
+  expect((await running.fetch("/readyz")).body.checks).toMatchObject({
+    realtime: "live",
+    realtimeLagMs: expect.any(Number),
+  });
 
   await db.sql(
     "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'walsender' and datname = current_database()",
