@@ -5,6 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { defineCommand } from "citty";
+import { DefinitionError } from "../define/definition-error.ts";
 import { convertDocument } from "../documents/convert.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import { run, say } from "./command.ts";
@@ -18,7 +19,7 @@ export const convertCommand = defineCommand({
   run: ({ args }) =>
     run(".", async () => {
       try {
-        const result = await convertDocument(await readFile(args.file), { filename: basename(args.file) });
+        const result = await convertDocument(await read(args.file), { filename: basename(args.file) });
         process.stdout.write(args.json ? `${JSON.stringify(result, null, 2)}\n` : `${result.markdown}\n`);
         for (const warning of result.warnings) say(warning);
       } catch (error) {
@@ -28,3 +29,9 @@ export const convertCommand = defineCommand({
       }
     }),
 });
+
+async function read(file: string): Promise<Buffer> {
+  return readFile(file).catch((error) => {
+    throw new DefinitionError(`${file} cannot be read: ${error.message}.`);
+  });
+}

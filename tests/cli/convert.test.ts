@@ -13,8 +13,8 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Needs neither database nor configuration, and is run where there is none. */
-async function convert(name: string, bytes: string | Buffer, ...options: string[]) {
-  await writeFile(join(folder, name), bytes);
+async function convert(name: string, bytes: string | Buffer | null, ...options: string[]) {
+  if (bytes !== null) await writeFile(join(folder, name), bytes);
   const child = spawn(process.execPath, [join(root, "src/cli/svc.ts"), "convert", name, ...options], { cwd: folder });
   const read = { out: "", err: "" };
   child.stdout.on("data", (chunk) => (read.out += chunk));
@@ -48,4 +48,10 @@ test("says what to do instead, on standard error, with exit code 1", async () =>
   expect({ code, out }).toEqual({ code: 1, out: "" });
   expect(err).toContain("An image cannot be converted.");
   expect(err).toContain("ai.vision.extractText");
+});
+
+test("a file that is not there is named, without a stack", async () => {
+  const { code, err } = await convert("gone.pdf", null);
+  expect(code).toBe(1);
+  expect(err).toMatch(/^\ngone\.pdf cannot be read: ENOENT[^\n]*\.\n$/);
 });
