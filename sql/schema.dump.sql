@@ -916,6 +916,17 @@ column remedy: text
 grant delete, insert, select, update to svc_system
 comment: Policies for PUBLIC.
 
+-- view svc_private.lint_executed_text: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text
+column problem: text
+column remedy: text
+grant delete, insert, select, update to svc_system
+comment: Volatile functions that requests may call and that run text.
+
 -- view svc_private.lint_exhausted_sequence: owner svc_owner
 column severity: text
 column catalog: regclass
@@ -3392,7 +3403,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: Keys and cosine similarities of the rows that the caller may read and whose vectors are nearest, nearest first.
+comment: Keys and cosine similarities of the rows that the caller may read and whose vectors are nearest, nearest first. lint:allow executed_text: what is put in is a number.
 
 -- function svc.signal_workflow(uuid,text,json): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.signal_workflow(run_id uuid, event text, content json)

@@ -62,6 +62,7 @@ end
 $$;
 
 comment on function svc.search_vector(jsonb, text, text, jsonb, jsonb, integer, integer) is
-  'Keys and cosine similarities of the rows that the caller may read and whose vectors are nearest, nearest first.';
+  'Keys and cosine similarities of the rows that the caller may read and whose vectors are nearest, nearest first. '
+  'lint:allow executed_text: what is put in is a number.';
 
 grant execute on function svc.search_vector(jsonb, text, text, jsonb, jsonb, integer, integer) to svc_anonymous, svc_authenticated;

@@ -88,6 +88,13 @@ export const planted: Planted[] = [
     undo: dropTable,
   },
   {
+    rule: "executed_text",
+    plant: `create function lab.f(name text) returns bigint language plpgsql set search_path = '' as
+      'declare n bigint; begin execute ''select count(*) from '' || name into n; return n; end';
+      revoke execute on function lab.f(text) from public; grant execute on function lab.f(text) to svc_authenticated`,
+    undo: "drop function lab.f(text)",
+  },
+  {
     rule: "exhausted_sequence",
     plant:
       "create table lab.t (id serial primary key); alter table lab.t enable row level security; select setval('lab.t_id_seq', 2000000000)",
