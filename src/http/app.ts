@@ -7,6 +7,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import express, { type Router } from "express";
 import type { Logger } from "pino";
 import type { Api } from "../define/api.ts";
+import { SvcError } from "../errors/svc-error.ts";
 import { isGraphqlPath } from "../graphql/endpoint.ts";
 import { isFilePath } from "../storage/route.ts";
 import { isUploadPath } from "../storage/upload-route.ts";
@@ -86,6 +87,12 @@ export function createApp(options: AppOptions): RequestListener {
       if (!probes.has(pathOf(request.url ?? ""))) options.requests.countAddress(request);
     } catch (error) {
       sendError(response, error);
+      return;
+    }
+    // What is no URL at all no router can take apart; Express would answer with a page of its own.
+    const { url = "" } = request;
+    if (!url.startsWith("/") && url !== "*" && !URL.canParse(url)) {
+      sendError(response, new SvcError("BAD_REQUEST"));
       return;
     }
     const endpoint = endpointOf(request);

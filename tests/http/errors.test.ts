@@ -5,6 +5,7 @@ import { createSvcHttpRouteBuilders, type ErrorCode, errorCodes, SvcError, v } f
 import { procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
+import { rawRequest } from "../support/raw-http.ts";
 import { type Answer, apiWith, service } from "../support/service.ts";
 
 const httpRoute = createSvcHttpRouteBuilders();
@@ -231,6 +232,14 @@ describe("an exception that nobody planned", () => {
     expect((await svc.fetch("/healthz")).status).toBe(200);
   });
 });
+
+test.for(["http://[:::1/api/query", "http://a:99999/ws"])(
+  "a target that is no URL is answered as all else: %s",
+  async (path) => {
+    const { status, body } = await rawRequest(svc.url, { method: "GET", path });
+    expect({ status, code: JSON.parse(body).code }).toEqual({ status: 400, code: "BAD_REQUEST" });
+  },
+);
 
 describe("the request id", () => {
   const idFor = async (given?: string) => {
