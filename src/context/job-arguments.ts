@@ -23,7 +23,8 @@ const secrets: readonly { is: string; pattern: RegExp }[] = [
   { is: "a session token", pattern: /\bauthlib\.session_token=|^[A-Za-z0-9]{32}\.[A-Za-z0-9+/%]{40,}={0,2}$/ },
   { is: "an Authorization header", pattern: /^\s*(Bearer|Basic)\s+[\w.~+/=-]{16,}\s*$/i },
   { is: "a URL with a grant", pattern: /[?&]grant=[\w.~%+/=-]{8,}/ },
-  { is: "a signed URL", pattern: /[?&](X-Amz-Signature|X-Goog-Signature|sig)=[\w%+/=-]{16,}/i },
+  // Uploads and links in mails of ours carry a token.
+  { is: "a signed URL", pattern: /[?&](X-Amz-Signature|X-Goog-Signature|sig|token)=[\w%+/=-]{16,}/i },
   { is: "a database URL", pattern: /\b(postgres(ql)?|mysql|mariadb|mongodb(\+srv)?|rediss?|amqps?):\/\/\S+/i },
   { is: "a URL with a password", pattern: /\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@]+:[^\s/@]+@/i },
   {

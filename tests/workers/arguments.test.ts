@@ -48,6 +48,8 @@ describe("arguments that are refused, with their path", () => {
       "args.url looks like a URL with a grant",
     ],
     ["a signed S3 URL", { url: `https://b.example/x?X-Amz-Signature=${part(64)}` }, "args.url looks like a signed URL"],
+    ["an upload URL", { url: `/api/storage/uploads/1?token=${part(40)}` }, "args.url looks like a signed URL"],
+    ["a reset link", { at: `https://a.example/reset?a=b&token=${part(40)}` }, "args.at looks like a signed URL"],
     ["a database URL", { db: "postgres://me@host/app" }, "args.db looks like a database URL"],
     ["a URL with a password", { db: "https://me:secret@host/" }, "args.db looks like a URL with a password"],
     ["a private key", { pem: "-----BEGIN EC PRIVATE KEY-----" }, "args.pem looks like a private key"],
