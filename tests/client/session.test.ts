@@ -121,6 +121,10 @@ describe("a page that is reloaded", () => {
     expect(localStorage.getItem("svc.session")).toBeNull();
   });
 
+  test.for(["cookie", { kind: "cookies" }, {}])("is not promised a strategy that there is not: %j", (strategy) => {
+    expect(() => createAuthClient(running.url, { strategy: strategy as { kind: "cookie" } })).toThrow(/kind: "cookie"/);
+  });
+
   test("follows what another tab does", async () => {
     const listeners: ((event: { key: string | null }) => void)[] = [];
     vi.stubGlobal("addEventListener", (_type: string, listener: (typeof listeners)[number]) =>

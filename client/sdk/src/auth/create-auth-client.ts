@@ -64,13 +64,17 @@ export interface AuthClient {
  * Makes the client of the authentication endpoints.
  *
  * @param baseUrl the service's origin, for example https://api.example.com; "" is the page's own
+ * @throws TypeError for a strategy that there is not
  * @example
  * const auth = createAuthClient("http://localhost:4000");
  * await auth.signIn("ann@example.com", "correct horse");
  */
 export function createAuthClient(baseUrl: string, options: AuthClientOptions = {}): AuthClient {
   const { authBridge: bridge, timeoutMs = 30_000 } = options;
-  const byCookie = options.strategy?.kind === "cookie";
+  const kind = options.strategy ? options.strategy.kind : "token";
+  // A mistyped one must not leave a session token in the page's storage.
+  if (kind !== "token" && kind !== "cookie") throw new TypeError('strategy is { kind: "token" } or { kind: "cookie" }');
+  const byCookie = kind === "cookie";
   const base = baseUrl.replace(/\/+$/, "");
   const path = bridge ? (bridge.basePath ?? "/api/auth") : "/api/auth";
   const transport: Transport = { baseUrl: (bridge ? "" : base) + path, fetch: fetchOf(options) };
