@@ -27,7 +27,7 @@ const tools = ["publint@0.3", "@arethetypeswrong/cli@0.18", "typescript@5.9"];
 const tool = (name: string) => join(folder, "tools/node_modules/.bin", name);
 
 /** Without the repository's programs: the Node that this machine has, whatever its age. */
-const env = {
+const env: NodeJS.ProcessEnv = {
   ...process.env,
   // Hundreds of packages that `npm ci` has just fetched: nobody has to ask the registry whether they are still the same.
   npm_config_prefer_offline: "true",
@@ -39,7 +39,7 @@ const env = {
     .join(":"),
   PORT: "0",
 };
-const withDatabase = (target = db) => ({
+const withDatabase = (target = db): NodeJS.ProcessEnv => ({
   ...env,
   DATABASE_URL: target.url("request"),
   DATABASE_SYSTEM_URL: target.url("system"),
@@ -70,6 +70,7 @@ async function run(command: string, args: string[], cwd = app, environment: Node
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "svc-packages-"));
   app = join(folder, "my-app");
+  env.NODE_COMPILE_CACHE = join(folder, "compiled"); // goes with the packages that are in it
   await mkdir(join(folder, "tools"));
   await writeFile(join(folder, "tools/package.json"), "{}");
   await Promise.all([

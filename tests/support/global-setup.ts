@@ -2,6 +2,7 @@
  * Once per run: a private cluster, and in it the template that each test file clones. The template holds the platform
  * and the fixture application, migrated by the code under test.
  */
+import { rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { TestProject } from "vitest/node";
 import { openCluster } from "../../src/postgres/cluster.ts";
@@ -27,11 +28,21 @@ async function dropTemplatesOfApplications(admin: string): Promise<void> {
   for (const { datname } of found?.rows ?? []) await execute(admin, `drop database if exists ${datname}`);
 }
 
+/**
+ * Half of what a worker, or a command that a test starts, takes to begin is the compiling of the same modules. Emptied once a
+ * day: those of the applications that tests make stay in it.
+ */
+function compileCache(): string {
+  const folder = join(root, ".svc/compile-cache");
+  const begun = statSync(folder, { throwIfNoEntry: false })?.birthtimeMs ?? 0;
+  if (Date.now() - begun > 86_400_000) rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  return folder;
+}
+
 export async function setup(project: TestProject) {
   // Workers inherit it, and find the same template.
   process.env.SVC_TEST_RUN = String(process.pid);
-  // Half of what a worker, or a command that a test starts, takes to begin is the compiling of the same modules.
-  process.env.NODE_COMPILE_CACHE ??= join(root, ".svc/compile-cache");
+  process.env.NODE_COMPILE_CACHE ??= compileCache();
   // Nothing here must survive a power cut, and cloning a template is all disk work.
   const settings = {
     fsync: "off",
