@@ -118,6 +118,7 @@ test("how changes arrive is told to whoever runs the service, and takes nothing 
     Number(new RegExp(`^${name} (\\d+)`, "m").exec((await running.fetch("/metrics")).body)?.[1]);
   const visitor = await connect(null);
   await visitor.subscribe("guestbook.list");
+  await expect.poll(() => metric("svc_realtime_connections")).toBe(1); // those of the tests above have gone
   const before = await metric("svc_realtime_deliveries_total");
   await running.mutate(null, "guestbook.create", { message: "x" });
   await visitor.wait({ type: "invalidate", queries: ["guestbook.list"] });
