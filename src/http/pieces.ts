@@ -4,6 +4,7 @@
  */
 import { pipeline, Readable } from "node:stream";
 import type { Response } from "express";
+import { toSvcError } from "./errors.ts";
 import { exchangeOf } from "./exchange.ts";
 
 export type Pieces = AsyncIterable<string | Uint8Array>;
@@ -32,8 +33,15 @@ export async function sendPieces(pieces: Pieces, response: Response, head: () =>
   }
   head();
   const all = Readable.from(startingWith(first, iterator), { objectMode: false, highWaterMark: 0 });
-  pipeline(all, response, (error) => {
-    if (error && !response.writableFinished) exchangeOf(response).error = error;
+  noteBreak(all, response);
+  pipeline(all, response, () => {});
+}
+
+/** Half an answer is out: the log alone can say why it ends here. That the client left is nothing to report. */
+export function noteBreak(source: Readable, response: Response): void {
+  // Before the pipeline hears of it, which closes the answer: then its line is written.
+  source.once("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "ERR_STREAM_PREMATURE_CLOSE") exchangeOf(response).error = toSvcError(error);
   });
 }
 

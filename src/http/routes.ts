@@ -10,7 +10,7 @@ import { complete, type RouteDefinition, type RouteResult } from "../define/http
 import { SvcError } from "../errors/svc-error.ts";
 import { isJson, mediaType } from "./body.ts";
 import { exchangeOf } from "./exchange.ts";
-import { isPieces, type Pieces, sendPieces } from "./pieces.ts";
+import { isPieces, noteBreak, type Pieces, sendPieces } from "./pieces.ts";
 import type { ProcedureTransport } from "./procedures.ts";
 import { type SvcRequest, toSvcRequest } from "./request.ts";
 
@@ -97,8 +97,7 @@ async function send(response: Response, { status, headers, body }: Answer): Prom
   } else if (body instanceof ReadableStream) {
     // Whichever side breaks ends the other: the client sees a cut answer, the source is cancelled.
     const stream = Readable.fromWeb(body as import("node:stream/web").ReadableStream);
-    pipeline(stream, response, (error) => {
-      if (error && !response.writableFinished) exchangeOf(response).error = error;
-    });
+    noteBreak(stream, response);
+    pipeline(stream, response, () => {});
   } else response.end(body as string | Uint8Array | undefined);
 }

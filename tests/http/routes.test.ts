@@ -97,6 +97,16 @@ const routes = {
       });
       return { body, headers: { "content-type": "text/event-stream" } };
     }),
+  pieces: httpRoute.get
+    .path("/api/pieces")
+    .allowAnonymous()
+    .handler(({ context }) => ({
+      body: (async function* () {
+        yield "one";
+        // After the handler has returned: its transaction is over.
+        yield String(await context.db.select().from(schema.guestbook));
+      })(),
+    })),
   readers: httpRoute.post
     .path("/api/readers/:reader")
     .allowAnonymous()
@@ -321,6 +331,15 @@ describe("an answer", () => {
     const { body, headers } = await svc.fetch("/api/stream/finite");
     expect([body, headers.get("content-type")]).toEqual(["part 0;part 1;part 2;", "text/event-stream"]);
     await expect(svc.fetch("/api/stream/broken")).rejects.toThrow();
+    await expect(svc.fetch("/api/pieces")).rejects.toThrow();
+    // The client cannot be told why it was cut, but the log is.
+    for (const [path, why] of [
+      ["/api/stream/:kind", '"broken"'],
+      ["/api/pieces", "after its call had ended"],
+    ] as const) {
+      const line = () => svc.logged.find((text) => text.includes(`"${path}"`) && text.includes('"failed"'));
+      await expect.poll(line).toContain(why);
+    }
     expect((await svc.fetch("/api/stream/finite")).status).toBe(200);
   });
 
