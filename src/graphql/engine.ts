@@ -4,6 +4,7 @@
  * Next hop: `documents.ts` for what may be asked, `preset.ts` for the schema, `src/context/invoke.ts` for the transaction.
  */
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { execute } from "grafast";
 import type { ExecutionResult, GraphQLError, GraphQLSchema } from "grafast/graphql";
 import { makeSchema } from "graphile-build";
@@ -123,6 +124,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
       } catch (error) {
         // One that failed at COMMIT comes here as well: nothing of it has happened.
         if (attempt.isOnly || !isTransient(error)) throw error;
+        // The other one needs a moment for what was in its way: at once, both would only meet again.
+        await sleep((retries + 1) * (100 + Math.random() * 200));
       }
     }
   };
