@@ -9,19 +9,24 @@ type Query = (...values: unknown[]) => Promise<unknown>;
 /** Makes statements that are asked for while another one runs wait for it. Those with a callback or a cursor are left alone. */
 export function sendInTurn(client: pg.ClientBase): void {
   const query = client.query.bind(client) as unknown as Query;
-  let last: Promise<unknown> | undefined;
-  const inTurn: Query = (...values) => {
-    if (typeof values.at(-1) === "function" || typeof (values[0] as { submit?: unknown }).submit === "function") {
-      return query(...values);
+  let last: Promise<void> | undefined;
+  const inTurn: Query = async (...values) => {
+    const before = last;
+    // Of its own, not what is returned: a promise that two wait for loses the caller's lines in the stack of an error.
+    const { promise: over, resolve } = Promise.withResolvers<void>();
+    last = over;
+    if (before) await before;
+    try {
+      return await query(...values);
+    } finally {
+      if (last === over) last = undefined;
+      resolve();
     }
-    const send = () => query(...values);
-    const answer = last ? last.then(send, send) : send();
-    const over = () => {
-      if (last === answer) last = undefined;
-    };
-    last = answer;
-    answer.then(over, over);
-    return answer;
   };
-  client.query = inTurn as unknown as typeof client.query;
+  const send: Query = (...values) => {
+    const isOther =
+      typeof values.at(-1) === "function" || typeof (values[0] as { submit?: unknown }).submit === "function";
+    return isOther ? query(...values) : inTurn(...values);
+  };
+  client.query = send as unknown as typeof client.query;
 }
