@@ -4054,6 +4054,19 @@ $function$
 execute: svc_system
 comment: The platform's schema as text, for sql/schema.dump.sql.
 
+-- function svc_private.end_attempts(bigint,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.end_attempts(job_id bigint, worker text)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  update graphile_worker._private_jobs j
+     set attempts = j.max_attempts
+   where j.id = job_id and j.locked_by = worker
+$function$
+execute: svc_system
+comment: Uses up the attempts of a job that this worker holds, so that its failure is final.
+
 -- function svc_private.end_run(uuid,bigint,text,json,json,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.end_run(run_id uuid, held bigint, how text, outcome json, failure json, detail text)
  RETURNS void

@@ -206,6 +206,7 @@ export async function runJob(
   const { job: row } = helpers;
   const log = services.runtime.log.child({ job: row.id, kind: task.kind });
   let finished = false;
+  let gaveUp = false;
   const statement = { name: "svc_finish_job", text: "select svc.finish_job($1, $2)", values: [row.id, worker] };
   const job: RunningJob = {
     id: row.id,
@@ -214,6 +215,10 @@ export async function runJob(
     worker,
     signal: helpers.abortSignal,
     log,
+    async giveUp() {
+      await services.runtime.systemPool.query("select svc_private.end_attempts($1, $2)", [row.id, worker]);
+      gaveUp = true;
+    },
     async finish(transaction) {
       await transaction.asLogin(statement);
       finished = true;
@@ -238,7 +243,7 @@ export async function runJob(
     if (!finished) await services.runtime.systemPool.query(statement);
     log.info({ ms: Math.round(performance.now() - began) }, "job done");
   } catch (error) {
-    const last = job.attempt >= job.maxAttempts;
+    const last = gaveUp || job.attempt >= job.maxAttempts;
     log.warn({ err: error, attempt: job.attempt, of: job.maxAttempts }, last ? "job failed for good" : "job failed");
     throw reasonOf(error);
   }

@@ -27,6 +27,8 @@ export interface RunningJob {
   worker: string;
   /** Aborted when the worker has to end and the job should come to its end soon. */
   signal: AbortSignal;
+  /** Uses up the attempts that are left, where trying again is of no use: what the task throws then is the end. */
+  giveUp(): Promise<void>;
   /** With the job's id and kind on every line. */
   log: Logger;
   /**

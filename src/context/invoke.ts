@@ -67,7 +67,7 @@ export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Pr
  *
  * @param caller as whom; `.runAs("system")` of the procedure overrules it
  * @param finish the last statement before COMMIT, such as the end of the job. (Default: none)
- * @throws as `invoke`
+ * @throws as `invoke`; InputRefused for an input that can never pass
  */
 export async function runInternal(
   runtime: Runtime,
@@ -78,8 +78,9 @@ export async function runInternal(
 ): Promise<unknown> {
   const actual = procedure.runAs === "system" ? { ...caller, session: null, system: true } : caller;
   let finishing: Promise<unknown> | undefined;
+  const outcome: Call["outcome"] = {};
   const result = await inTransaction(runtime, actual, "write", async (transaction, context) => {
-    const call: Call = { context, input, outcome: {} };
+    const call: Call = { context, input, outcome };
     const checked = await checkOutput(procedure.output, await runRefusable(procedure, call));
     await CallContext.tell(context);
     finishing = finish?.(transaction);
@@ -87,9 +88,21 @@ export async function runInternal(
     if (actual.system) await finishing;
     else finishing?.catch(() => {});
     return checked;
+  }).catch((error) => {
+    throw outcome.refusal ? new InputRefused(procedure.name, outcome.refusal) : error;
   });
   await finishing;
   return result;
+}
+
+/** The input of an internal procedure is not what its `.input()` takes. Trying again would not change that. */
+export class InputRefused extends Error {
+  constructor(procedure: string, { issues = [] }: SvcError) {
+    // Where, but not the messages, as in checkOutput.
+    const wrong = issues.map(({ path }) => path.join(".") || "(all of it)").join(", ");
+    super(`.input() of "${procedure}" refuses the job's arguments at: ${wrong}`);
+    this.name = "InputRefused";
+  }
 }
 
 /**

@@ -1,7 +1,10 @@
 /**
  * What a job's arguments may be: plain JSON, small, and without secrets, for they lie in a table until the job runs, and
  * in backups after that. The error names the place of what is wrong, never its value.
+ * Next hop: `scheduler.ts` keeps them; `workers/tasks/procedure.ts` has them checked again when the job runs.
  */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { validate } from "../define/middleware.ts";
 import { type Issue, SvcError } from "../errors/svc-error.ts";
 
 /** In bytes of JSON. */
@@ -53,6 +56,29 @@ export function jobArguments(procedure: string, args: unknown): string | null {
   }
   return text;
 }
+
+/**
+ * Checks kept arguments against the `.input()` of the procedure. The job carries what the caller gave, not what the schema
+ * made of it, for the worker runs the schema again.
+ *
+ * @param json of `jobArguments`
+ * @throws SvcError VALIDATION_FAILED
+ */
+export async function checkArguments(
+  procedure: string,
+  schema: StandardSchemaV1 | undefined,
+  json: string | null,
+): Promise<void> {
+  if (!schema) return;
+  const { issues } = await validate(schema, asWorkersRead(json));
+  if (!issues) return;
+  throw new SvcError("VALIDATION_FAILED", `The job "${procedure}" does not take these arguments.`, {
+    issues: issues.map(({ path, message }) => ({ path: ["args", ...path], message })),
+  });
+}
+
+/** Null means that nothing was passed. */
+const asWorkersRead = (json: string | null): unknown => JSON.parse(json ?? "null") ?? undefined;
 
 interface Found {
   path: (string | number)[];

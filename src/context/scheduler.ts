@@ -3,11 +3,12 @@
  * commits, and never when it fails.
  * Next hop: `sql/jobs/enqueue_job.sql`; `workers/tasks/procedure.ts` runs what was enqueued.
  */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { byNearness } from "../define/nearest.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import { sendingJob } from "../telemetry/jobs.ts";
-import { jobArguments } from "./job-arguments.ts";
+import { checkArguments, jobArguments } from "./job-arguments.ts";
 import type { Unawaited } from "./unawaited.ts";
 
 /** The `scheduler` of a context. Jobs run as whoever scheduled them, unless the procedure declares `.runAs("system")`. */
@@ -18,7 +19,7 @@ export interface ContextScheduler {
    * @param delayMs in milliseconds, counted from this call; at most ten years. 0 runs it as soon as the call has committed
    * @param args plain JSON without secrets, at most 64 KiB. (Default: no input)
    * @returns the job's id
-   * @throws SvcError VALIDATION_FAILED for arguments that cannot be kept, INTERNAL for a name that is no internal
+   * @throws SvcError VALIDATION_FAILED for arguments that cannot be kept or that its `.input()` refuses, INTERNAL for a name that is no internal
    *   procedure's or a delay that is none, QUERY_WROTE in a query
    */
   runAfter(delayMs: number, name: string, args?: unknown): Promise<string>;
@@ -36,6 +37,8 @@ export interface ContextScheduler {
 export interface InternalNames {
   has(name: string): boolean;
   list(): string[];
+  /** What one takes, where that can be checked before the call: no middleware stands before `.input()`. */
+  inputOf(name: string): StandardSchemaV1 | undefined;
 }
 
 /** In milliseconds: ten years of 365 days. */
@@ -100,7 +103,9 @@ export class CallScheduler implements ContextScheduler {
     const { internals, requestId } = this.#options;
     this.#refuseInQuery();
     if (!internals.has(name)) throw unknownName(name, internals.list());
-    const values = [name, jobArguments(name, args), delay, at, requestId];
+    const json = jobArguments(name, args);
+    await checkArguments(name, internals.inputOf(name), json);
+    const values = [name, json, delay, at, requestId];
     return sendingJob(name, async () => String(await this.#ask("enqueue", values)));
   }
 

@@ -28,6 +28,8 @@ export interface ProcedureDefinition {
   anonymous: boolean;
   /** What `.input()` takes; said to readers of the API alone, since `run` has it already. */
   input?: StandardSchemaV1 | undefined;
+  /** Whether `.input()` stands before all middleware: then what it will be given is known before the call. */
+  inputIsFirst?: boolean;
   output: StandardSchemaV1 | undefined;
   /** Runs middleware, input validation and handler. */
   run: (call: Call) => Promise<unknown>;
@@ -125,7 +127,8 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
         hint: "Join the two schemas into one.",
       });
     }
-    return this.#layer(inputLayer(schema), schema);
+    const inputIsFirst = this["~state"].layers.length === 0;
+    return this.#layer(inputLayer(schema), { input: schema, inputIsFirst });
   }
 
   /** Validates what leaves the chain; a result that fails is our fault, a 500, and undoes the mutation. */
@@ -151,21 +154,21 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     input: T["input"];
     output: unknown extends T["output"] ? R : T["output"];
   }> {
-    const { name, kind, anonymous, input, output, layers, runAs } = this["~state"];
+    const { name, kind, anonymous, input, inputIsFirst, output, layers, runAs } = this["~state"];
     if (!name) {
       throw new DefinitionError(`A ${kind} has no name.`, { hint: 'Call .name("module.operation") on it first.' });
     }
     const run = compose(layers, async (call) => handler(call as never));
-    return { "~svc": { procedure: { name, kind, anonymous, input, output, run, ...(runAs && { runAs }) } } };
+    const optional = { ...(inputIsFirst && { inputIsFirst }), ...(runAs && { runAs }) };
+    return { "~svc": { procedure: { name, kind, anonymous, input, output, run, ...optional } } };
   }
 
-  #layer<Next extends BuilderTypes>(layer: Layer<Call, unknown>, input?: StandardSchemaV1): ProcedureBuilder<S, Next> {
+  #layer<Next extends BuilderTypes>(
+    layer: Layer<Call, unknown>,
+    declared?: Pick<State, "input" | "inputIsFirst">,
+  ): ProcedureBuilder<S, Next> {
     const state = this["~state"];
-    return new ProcedureBuilder({
-      ...state,
-      layers: [...state.layers, layer],
-      input: state.input ?? input,
-    });
+    return new ProcedureBuilder({ ...state, ...declared, layers: [...state.layers, layer] });
   }
 }
 

@@ -44,6 +44,10 @@ export function createRuntime(
     queryNames: named("query"),
     searchTables: searchTables(app.schema),
     workflows: app.api["~svc"].workflows,
-    internals: { has: (name) => known.has(name), list: () => internal },
+    internals: {
+      has: (name) => known.has(name),
+      list: () => internal,
+      inputOf: (name) => (procedures.get(name)?.inputIsFirst ? procedures.get(name)?.input : undefined),
+    },
   };
 }

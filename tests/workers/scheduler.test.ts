@@ -10,6 +10,8 @@ import { apiWith, service, type User } from "../support/service.ts";
 import { jobs, until, workers } from "../support/worker.ts";
 
 const seen: unknown[] = [];
+const shifted: Date[] = [];
+const wrapped: string[] = [];
 const note = procedure.internal
   .name("jobs.note")
   .input(z.object({ title: z.string() }))
@@ -30,6 +32,19 @@ const scheduling = {
   who: procedure.internal.name("jobs.who").handler(({ context }) => {
     seen.push({ session: context.auth.getSession() });
   }),
+  shift: procedure.internal
+    .name("jobs.shift")
+    .input(z.object({ at: z.iso.datetime().transform((at) => new Date(at)) }))
+    .handler(({ input }) => {
+      shifted.push(input.at);
+    }),
+  wrapped: procedure.internal
+    .name("jobs.wrapped")
+    .use(({ input, next }) => next({ input: { title: input } }))
+    .input(z.object({ title: z.string() }))
+    .handler(({ input }) => {
+      wrapped.push(input.title);
+    }),
   countAll: procedure.internal
     .name("jobs.countAll")
     .runAs("system")
@@ -140,6 +155,16 @@ describe("a scheduled job", () => {
     expect(seen[3]).toEqual({ countedAll: 1, session: null });
   });
 
+  test("whose arguments .input() refuses when it runs is dead at once, and says where they are wrong", async () => {
+    const { body } = await app.mutate(ann, "jobs.run", { name: "jobs.wrapped", args: 7 });
+    const row = async () => (await jobs(db)).find(({ id }) => id === body.json.id);
+    await until(async () => (await row())?.last_error != null);
+    expect(await db.sql("select state, attempts from svc_private.list_jobs(null, $1, 1)", [body.json.id])).toEqual([
+      { state: "dead", attempts: 10 },
+    ]);
+    expect((await row())?.last_error).toBe('.input() of "jobs.wrapped" refuses the job\'s arguments at: title');
+  });
+
   test("is dropped when the user who scheduled it is gone", async () => {
     const carl = await app.signUp("carl");
     await app.mutate(carl, "jobs.run", { name: "jobs.note", args: { title: "of carl" }, delay: later });
@@ -206,6 +231,32 @@ describe("ctx.scheduler", () => {
     await expect
       .poll(() => app.logged.join(""))
       .toMatch(/\\"jobs\.notes\\" is no internal procedure .* Did you mean \\"jobs\.note\\"/);
+  });
+
+  test("refuses arguments that the procedure's .input() refuses, and schedules nothing", async () => {
+    for (const [args, path] of [
+      [{ title: 7 }, ["args", "title"]],
+      [undefined, ["args"]],
+    ]) {
+      const { status, body } = await app.mutate(ann, "jobs.run", { name: "jobs.note", args });
+      expect([status, body.code, body.issues[0].path]).toEqual([400, "VALIDATION_FAILED", path]);
+    }
+    expect(await db.sql("select from graphile_worker._private_jobs where payload #>> '{args,title}' = '7'")).toEqual(
+      [],
+    );
+  });
+
+  test("keeps arguments as they were passed, for .input() to transform when the job runs", async () => {
+    const at = "2030-05-06T07:08:09.000Z";
+    await app.mutate(ann, "jobs.run", { name: "jobs.shift", args: { at } });
+    await until(() => shifted.length === 1);
+    expect(shifted).toEqual([new Date(at)]);
+  });
+
+  test("leaves arguments to the worker where a middleware before .input() changes them", async () => {
+    expect((await app.mutate(ann, "jobs.run", { name: "jobs.wrapped", args: "plain" })).status).toBe(200);
+    await until(() => wrapped.length === 1);
+    expect(wrapped).toEqual(["plain"]);
   });
 
   test("is refused in queries", async () => {

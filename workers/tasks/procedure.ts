@@ -1,14 +1,14 @@
 /**
  * Calls of internal procedures: what `ctx.scheduler` and crons enqueue.
  *
- * Retries: 10 attempts over about 3½ hours (sql/jobs/add_procedure_job.sql).
+ * Retries: 10 attempts over about 3½ hours (sql/jobs/add_procedure_job.sql); none when `.input()` refuses the arguments.
  * Idempotency: what the handler writes through `ctx.db`, what it schedules and the end of the job are one transaction, so
  * they happen once. What it does elsewhere (a mail, another service) happens at least once.
  * Next hop: `src/context/invoke.ts`.
  */
 import { z } from "zod";
 import type { Caller } from "../../src/context/create-context.ts";
-import { runInternal } from "../../src/context/invoke.ts";
+import { InputRefused, runInternal } from "../../src/context/invoke.ts";
 import { defineTask, type TaskServices } from "../task.ts";
 
 const payload = z.object({
@@ -38,7 +38,10 @@ export const procedure = defineTask({
       args ?? undefined, // nothing was passed
       { ...caller, requestId: requestId ?? `job:${job.id}` },
       (transaction) => job.finish(transaction),
-    );
+    ).catch(async (error) => {
+      if (error instanceof InputRefused) await job.giveUp();
+      throw error;
+    });
   },
 });
 
