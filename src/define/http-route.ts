@@ -15,7 +15,8 @@ export type Verb = "get" | "post" | "put" | "delete" | "patch";
 export interface RouteResult<Body = unknown> {
   /** (Default: 200) A status of 400 or more also rolls the call's transaction back. */
   status?: number;
-  headers?: Record<string, string>;
+  /** A list is sent as one header each, as two cookies in `set-cookie` need. */
+  headers?: Record<string, string | string[]>;
   /** Objects go out as JSON, strings as text, `Uint8Array`, `ReadableStream` and async iterables as they are. (Default: empty) */
   body?: Body;
 }

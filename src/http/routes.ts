@@ -10,7 +10,7 @@ import { complete, type RouteDefinition, type RouteResult } from "../define/http
 import { SvcError } from "../errors/svc-error.ts";
 import { isJson, mediaType } from "./body.ts";
 import { exchangeOf } from "./exchange.ts";
-import { isPieces, noteBreak, type Pieces, sendPieces } from "./pieces.ts";
+import { isPieces, noteBreak, ofLength, type Pieces, sendPieces } from "./pieces.ts";
 import type { ProcedureTransport } from "./procedures.ts";
 import { type SvcRequest, toSvcRequest } from "./request.ts";
 
@@ -46,7 +46,7 @@ function routeEndpoint(route: RouteDefinition, { authenticate, runtime, limits }
       input: readsQuery ? request.query : await jsonInput(request, mediaType(httpRequest)),
       request,
       run: route.run,
-      encode: (result) => encode(route, result),
+      encode: (result) => encode(route, result, httpRequest.method === "HEAD"),
       undo: ({ status }) => status >= 400,
     });
     await send(response, answer);
@@ -61,7 +61,7 @@ async function jsonInput(request: SvcRequest, type: string): Promise<unknown> {
 }
 
 /** Brings a handler's result into its final form. @throws SvcError OUTPUT_INVALID, INTERNAL */
-async function encode(route: RouteDefinition, result: unknown): Promise<Answer> {
+async function encode(route: RouteDefinition, result: unknown, isHead: boolean): Promise<Answer> {
   const { status, headers, body } = complete(result);
   if (!Number.isInteger(status) || status < 200 || status > 599) {
     throw new SvcError("INTERNAL", undefined, { cause: new Error(`A route returned the status ${status}.`) });
@@ -71,9 +71,13 @@ async function encode(route: RouteDefinition, result: unknown): Promise<Answer> 
   // Node refuses these too, but only once the call has been committed.
   for (const [name, value] of Object.entries(lower)) {
     validateHeaderName(name);
-    validateHeaderValue(name, value);
+    for (const one of [value].flat()) validateHeaderValue(name, one);
   }
-  if (checked === undefined || checked === null) return { status, headers: lower, body: undefined };
+  if (checked === undefined || checked === null) {
+    // Without a body it says how long that of a GET would be, or of an answer that the client has already.
+    if (!isHead && status !== 304) checkLength(0);
+    return { status, headers: lower, body: undefined };
+  }
   if (typeof checked === "string") return withType("text/plain; charset=utf-8", checked);
   if (checked instanceof Uint8Array || checked instanceof ReadableStream) {
     return withType("application/octet-stream", checked);
@@ -82,14 +86,25 @@ async function encode(route: RouteDefinition, result: unknown): Promise<Answer> 
   return withType("application/json; charset=utf-8", JSON.stringify(checked));
 
   function withType(type: string, body: Answer["body"]): Answer {
+    if (typeof body === "string" || body instanceof Uint8Array) checkLength(Buffer.byteLength(body));
     return { status, headers: { "content-type": type, ...lower }, body };
+  }
+
+  /** A client would get half a body, or wait for the rest. */
+  function checkLength(bytes: number): void {
+    const said = lower["content-length"];
+    if (said === undefined || String(said) === String(bytes)) return;
+    throw new SvcError("INTERNAL", undefined, {
+      cause: new Error(`A route said "content-length: ${said}" of ${bytes} bytes. Leave it out: it is set by itself.`),
+    });
   }
 }
 
 async function send(response: Response, { status, headers, body }: Answer): Promise<void> {
   const head = () => void response.writeHead(status, { "cache-control": "no-store", ...headers });
   const isHead = response.req.method === "HEAD";
-  if (isPieces(body) && !(body instanceof ReadableStream) && !isHead) return sendPieces(body, response, head);
+  const length = headers["content-length"];
+  if (isPieces(body) && !(body instanceof ReadableStream) && !isHead) return sendPieces(body, response, head, length);
   head();
   if (isHead) {
     if (body instanceof ReadableStream) body.cancel().catch(() => {});
@@ -98,6 +113,6 @@ async function send(response: Response, { status, headers, body }: Answer): Prom
     // Whichever side breaks ends the other: the client sees a cut answer, the source is cancelled.
     const stream = Readable.fromWeb(body as import("node:stream/web").ReadableStream);
     noteBreak(stream, response);
-    pipeline(stream, response, () => {});
+    pipeline([stream, ...ofLength(length, response), response], () => {});
   } else response.end(body as string | Uint8Array | undefined);
 }

@@ -1,5 +1,6 @@
 // If this file fails, a webhook or a feed of an application receives or sends something else than its author wrote.
 import { request as rawRequest } from "node:http";
+import { Readable } from "node:stream";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createSvcHttpRouteBuilders, SvcError, type SvcRequest, v } from "../../src/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
@@ -40,7 +41,7 @@ const byVerb = Object.fromEntries(
 );
 
 const bytes = new Uint8Array([0, 255, 1, 254]);
-const bodies: Record<string, () => { status?: number; headers?: Record<string, string>; body?: unknown }> = {
+const bodies: Record<string, () => { status?: number; headers?: Record<string, string | string[]>; body?: unknown }> = {
   text: () => ({ body: "plain ü" }),
   emptyText: () => ({ body: "" }),
   html: () => ({ body: "<p>", headers: { "Content-Type": "text/html" } }),
@@ -55,6 +56,11 @@ const bodies: Record<string, () => { status?: number; headers?: Record<string, s
   noContent: () => ({ status: 204 }),
   teapot: () => ({ status: 418, body: { own: "shape" } }),
   cached: () => ({ headers: { "cache-control": "public, max-age=60" }, body: "x" }),
+  cookies: () => ({ headers: { "Set-Cookie": ["a=1", "b=2; Path=/"], "content-length": "5" }, body: "plain" }),
+  badCookie: () => ({ headers: { "set-cookie": ["a=1", "b=2\r\nx: y"] }, body: "x" }),
+  shortLength: () => ({ headers: { "content-length": "2" }, body: "plain" }),
+  longLength: () => ({ headers: { "Content-Length": "20" }, body: bytes }),
+  lengthOfNothing: () => ({ headers: { "content-length": "3" } }),
   badStatus: () => ({ status: 99, body: "x" }),
   halfStatus: () => ({ status: 200.5, body: "x" }),
   noJson: () => ({ body: { n: 1n } }),
@@ -107,6 +113,17 @@ const routes = {
         yield String(await context.db.select().from(schema.guestbook));
       })(),
     })),
+  sized: httpRoute.get
+    .path("/api/sized/:kind/:length")
+    .allowAnonymous()
+    .handler(({ request }) => {
+      const { kind, length } = request.params;
+      const parts = ["four", "more"];
+      return {
+        headers: { "content-length": length },
+        body: kind === "stream" ? new Blob(parts).stream() : Readable.from(parts),
+      };
+    }),
   readers: httpRoute.post
     .path("/api/readers/:reader")
     .allowAnonymous()
@@ -316,16 +333,22 @@ describe("an answer", () => {
     );
   });
 
-  test.for(["badStatus", "halfStatus", "noJson", "badHeader"])(
-    "that cannot be sent (%s) is a 500 and undoes the call",
-    async (key) => {
-      expect(await svc.fetch(`/api/bodies/${key}`, { method: "POST" })).toMatchObject({
-        status: 500,
-        body: { code: "INTERNAL" },
-      });
-      expect(await messages()).not.toContain(key);
-    },
-  );
+  test.for([
+    "badStatus",
+    "halfStatus",
+    "noJson",
+    "badHeader",
+    "badCookie",
+    "shortLength",
+    "longLength",
+    "lengthOfNothing",
+  ])("that cannot be sent (%s) is a 500 and undoes the call", async (key) => {
+    expect(await svc.fetch(`/api/bodies/${key}`, { method: "POST" })).toMatchObject({
+      status: 500,
+      body: { code: "INTERNAL" },
+    });
+    expect(await messages()).not.toContain(key);
+  });
 
   test("of a stream arrives in full; a broken one breaks the connection", async () => {
     const { body, headers } = await svc.fetch("/api/stream/finite");
@@ -341,6 +364,25 @@ describe("an answer", () => {
       await expect.poll(line).toContain(why);
     }
     expect((await svc.fetch("/api/stream/finite")).status).toBe(200);
+  });
+
+  test.for(["stream", "pieces"])("of a %s that is not as long as its content-length is broken off", async (kind) => {
+    const { body, headers } = await svc.fetch(`/api/sized/${kind}/8`);
+    expect([body, headers.get("content-length")]).toEqual(["fourmore", "8"]);
+    for (const [length, why] of [
+      [7, "longer than its"],
+      [9, "has 8 bytes"],
+    ] as const) {
+      const before = svc.logged.length;
+      await expect(svc.fetch(`/api/sized/${kind}/${length}`)).rejects.toThrow();
+      const line = () => svc.logged.slice(before).find((text) => text.includes('"failed"'));
+      await expect.poll(line).toContain(why);
+    }
+  });
+
+  test("carries two cookies", async () => {
+    const { headers, body } = await svc.fetch("/api/bodies/cookies", { method: "POST" });
+    expect([headers.getSetCookie(), body]).toEqual([["a=1", "b=2; Path=/"], "plain"]);
   });
 
   test("of a stream is cancelled when the client goes away, and when it only asked for the head", async () => {
