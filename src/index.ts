@@ -23,6 +23,7 @@ export type { SearchFilter } from "./context/search-input.ts";
 export type { SearchSnippet } from "./context/snippets.ts";
 export type { Context, RequestDatabase, SystemDatabase } from "./context/types.ts";
 export type { ContextWorkflows } from "./context/workflows.ts";
+export type { OmittedSentence, WriteOptions, WrittenAnswer, WrittenSentence } from "./context/written-answer.ts";
 export { type Api, defineApi } from "./define/api.ts";
 export { type AuthDefinition, defineAuth } from "./define/auth.ts";
 export { defineConfig, type SvcConfig } from "./define/config.ts";

@@ -1,4 +1,5 @@
 /** Builds the `context` of one call. Members are made when they are first read: most calls use one or two of them. */
+import type pg from "pg";
 import type { Logger } from "pino";
 import { type AiCall, withAiCall } from "../ai/call.ts";
 import type { AiServices } from "../ai/services.ts";
@@ -6,7 +7,8 @@ import type { Session } from "../auth/session.ts";
 import type { SearchTable } from "../define/searchable.ts";
 import type { Workflows } from "../define/workflow.ts";
 import { SvcError } from "../errors/svc-error.ts";
-import type { Access, RequestTransaction } from "../postgres/transaction.ts";
+import { identityOf, systemIdentity } from "../postgres/identity.ts";
+import { type Access, RequestTransaction, type TransactionLimits } from "../postgres/transaction.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { CreateRequestDatabase } from "./database.ts";
 import { type ContextGrounding, contextGrounding } from "./grounding.ts";
@@ -35,6 +37,10 @@ export interface ContextServices {
   workflows: Workflows;
   storage: Storage;
   ai: AiServices;
+  /** Of callers; that of the system is the other one. */
+  requestPool: pg.Pool;
+  systemPool: pg.Pool;
+  limits: TransactionLimits;
 }
 
 /** Who calls, and under which id. */
@@ -44,6 +50,16 @@ export interface Caller {
   /** Whether this is the platform itself: a cron, or a job that declares it. (Default: false) */
   system?: boolean;
 }
+
+/** A transaction that runs as the caller, from its first statement on. */
+export const transactionFor = (
+  { requestPool, systemPool, limits }: Pick<ContextServices, "requestPool" | "systemPool" | "limits">,
+  { system, session }: Caller,
+  access: Access,
+): RequestTransaction =>
+  system
+    ? new RequestTransaction(systemPool, systemIdentity, access, limits)
+    : new RequestTransaction(requestPool, identityOf(session), access, limits);
 
 /** The context of a call, and what its end has to know of it. */
 export const createContext = (
@@ -106,8 +122,10 @@ export class CallContext implements Context {
   }
 
   get grounding(): ContextGrounding {
-    const { transaction, caller } = this[state];
-    return contextGrounding(transaction, caller.session?.user.id ?? null);
+    const { services, transaction, caller } = this[state];
+    return contextGrounding(transaction, caller.session?.user.id ?? null, () =>
+      transactionFor(services, caller, "read"),
+    );
   }
 
   get realtime(): ContextRealtime {

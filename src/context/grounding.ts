@@ -1,20 +1,30 @@
 /**
- * `ctx.grounding`: whether claims stand in the documents of a scope, and where. No language model is asked.
- * Next hop: `sql/rag/find_evidence.sql` finds sentences, `src/rag/answer.ts` judges them.
+ * `ctx.grounding`: whether claims stand in the documents of a scope, and where. No language model is asked, unless it is
+ * to write an answer.
+ * Next hop: `sql/rag/find_evidence.sql` finds sentences, `src/rag/answer.ts` judges them; `written-answer.ts`.
  */
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { type ClaimInput, type GroundedClaim, groundClaim } from "../rag/answer.ts";
 import { findEvidence } from "../rag/evidence.ts";
 import { type Language, languageOf } from "../rag/languages.ts";
-import { sourceIdsOf } from "../rag/passages.ts";
+import { amountOf, bestOfChunks, sourceIdsOf } from "../rag/passages.ts";
 import { partsOf, type RagScope, refusal, resolveScope } from "../rag/scope.ts";
 import { requireLength, unitVector } from "../rag/vectors.ts";
+import { type Reading, readingAside } from "./reading-aside.ts";
+import {
+  citedPassages,
+  mostPassages,
+  type WriteOptions,
+  type WrittenAnswer,
+  writeAnswer,
+  writeOptionsOf,
+} from "./written-answer.ts";
 
 export interface GroundingInput {
   /** What was asked, 1 to 2,000 characters. */
   question: string;
   scope: RagScope;
-  /** The statements that an answer would make, 1 to 20. */
+  /** The statements that an answer would make, 1 to 20; with `write` also none. */
   claims: ClaimInput[];
   /** How it answers; `qa` is the one there is. */
   mode: "qa";
@@ -29,6 +39,11 @@ export interface GroundingInput {
    * depends on the model. (Default: 0.8)
    */
   minSimilarity?: number;
+  /**
+   * Has a language model write an answer from the passages that the claims cite, or where they cite none, from those that
+   * share most with the question. Costs credits as `ai.chat` does. (Default: no model is asked)
+   */
+  write?: WriteOptions;
 }
 
 export interface GroundingBudget {
@@ -41,11 +56,13 @@ export interface GroundingBudget {
 }
 
 export interface GroundedAnswer {
-  /** Whether every claim is supported. */
+  /** Whether every claim is supported, and with `write`, whether something of the written answer remained. */
   grounded: boolean;
   claims: GroundedClaim[];
   /** The supported claims as one text; absent when there are none. */
   answer?: string;
+  /** What the model wrote, as far as it stood the check; absent without `write`. */
+  written?: WrittenAnswer;
   meta: {
     question: string;
     mode: "qa";
@@ -63,21 +80,31 @@ export interface ContextGrounding {
   /**
    * Looks each claim up in the documents that the caller may read.
    *
-   * @throws SvcError BAD_REQUEST, UNAUTHORIZED for a scope that needs a session, FORBIDDEN for another owner
+   * @throws SvcError BAD_REQUEST, UNAUTHORIZED for a scope that needs a session, FORBIDDEN for another owner; with `write`
+   *   what `ai.chat` throws
    */
   answer(input: GroundingInput): Promise<GroundedAnswer>;
 }
 
-/** @param userId the caller, null when nobody is signed in */
-export function contextGrounding(transaction: RequestTransaction, userId: string | null): ContextGrounding {
+/**
+ * @param userId the caller, null when nobody is signed in
+ * @param aside a transaction of its own for the same caller, to read in
+ */
+export function contextGrounding(
+  transaction: RequestTransaction,
+  userId: string | null,
+  aside: () => RequestTransaction,
+): ContextGrounding {
   return {
     async answer(input) {
-      const { question, claims, mode, sourceIds } = partsOf(input);
+      const { question, claims, mode } = partsOf(input);
       const scope = resolveScope(input.scope, userId);
       if (mode !== "qa") throw refusal("mode", "qa");
       refuseText("question", question, 2_000);
-      if (!Array.isArray(claims) || claims.length === 0 || claims.length > 20)
-        throw refusal("claims", "1 to 20 claims");
+      const write = writeOptionsOf(input.write);
+      const fewest = write ? 0 : 1;
+      if (!Array.isArray(claims) || claims.length < fewest || claims.length > 20)
+        throw refusal("claims", `${fewest} to 20 claims`);
       for (const [index, claim] of claims.entries()) refuseClaim(`claims.${index}`, claim);
       const { chunks, sentences, citations } = budgetOf(input.budget);
       const { minSimilarity = 0.8 } = input;
@@ -87,23 +114,38 @@ export function contextGrounding(transaction: RequestTransaction, userId: string
       const vectors = claims.map(({ vector }, index) =>
         vector === undefined ? undefined : unitVector(`claims.${index}.vector`, vector),
       );
-      await requireLength(transaction, scope, vectors);
+      const place = { language: languageOf(input.language), scope, sourceIds: sourceIdsOf(input.sourceIds) };
+      const choices = { citations, minSimilarity };
+      // A model takes its time: where the call has no transaction yet, none is open while it writes.
+      const read = write ? readingAside(transaction, aside) : <T>(work: Reading<T>) => work(transaction);
 
-      const rows = await findEvidence(transaction, {
-        claims: claims.map(({ claimText }) => claimText),
-        language: languageOf(input.language),
-        scope,
-        sourceIds: sourceIdsOf(sourceIds),
-        chunks,
-        sentences,
-        vectors,
+      const { judged, rows, passages } = await read(async (reader) => {
+        await requireLength(reader, scope, vectors);
+        const texts = claims.map(({ claimText }) => claimText);
+        const rows = await findEvidence(reader, { ...place, claims: texts, chunks, sentences, vectors });
+        const found = Map.groupBy(rows, ({ claim }) => claim);
+        const judged = claims.map((claim, index) => groundClaim(claim, found.get(index + 1) ?? [], choices));
+        const cited = write ? citedPassages(judged, rows) : [];
+        if (!write || cited.length > 0) return { judged, rows, passages: cited };
+        const asked = await findEvidence(reader, { ...place, claims: [question], ...amountOf(mostPassages) });
+        return { judged, rows, passages: bestOfChunks(asked).slice(0, mostPassages) };
       });
-      const found = Map.groupBy(rows, ({ claim }) => claim);
-      return answerOf(
+      const answer = answerOf(question, judged, rows.length);
+      if (!write) return answer;
+
+      const written = await writeAnswer({
         question,
-        claims.map((claim, index) => groundClaim(claim, found.get(index + 1) ?? [], { citations, minSimilarity })),
-        rows.length,
-      );
+        passages,
+        options: write,
+        choices,
+        async evidenceFor(claims, sourceIds) {
+          const most = { chunks: 50, sentences: 50 }; // the passages that were cited are to be among them
+          const rows = await read((reader) => findEvidence(reader, { ...place, sourceIds, claims, ...most }));
+          const found = Map.groupBy(rows, ({ claim }) => claim);
+          return claims.map((_, index) => found.get(index + 1) ?? []);
+        },
+      });
+      return { ...answer, grounded: answer.grounded && written.text !== null, written };
     },
   };
 }

@@ -4,7 +4,6 @@
  * Next hop: `src/postgres/statement.ts` for generated CRUD, `src/postgres/transaction.ts` for everything else.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type pg from "pg";
 import type { EffectiveConfig } from "../define/config.ts";
 import { type Call, validate } from "../define/middleware.ts";
 import type { ProcedureDefinition } from "../define/procedure.ts";
@@ -12,17 +11,14 @@ import type { SpareChild } from "../documents/spare.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { SvcRequest } from "../http/request.ts";
 import { sqlState } from "../postgres/errors.ts";
-import { identityOf, systemIdentity } from "../postgres/identity.ts";
+import { identityOf } from "../postgres/identity.ts";
 import { type CrudStatement, callStatement, callWithin } from "../postgres/statement.ts";
-import { type Access, RequestTransaction, type TransactionLimits } from "../postgres/transaction.ts";
-import { CallContext, type Caller, type ContextServices, createContext } from "./create-context.ts";
+import type { Access, RequestTransaction } from "../postgres/transaction.ts";
+import { CallContext, type Caller, type ContextServices, createContext, transactionFor } from "./create-context.ts";
 import type { Context } from "./types.ts";
 
 /** What a process needs in order to run calls. */
 export interface Runtime extends ContextServices {
-  requestPool: pg.Pool;
-  systemPool: pg.Pool;
-  limits: TransactionLimits;
   documents: EffectiveConfig["documents"] & { children: SpareChild };
   /** Whether those who call are strangers, to whom hints for developers say nothing. */
   production: boolean;
@@ -116,9 +112,7 @@ export async function inTransaction<T>(
   access: Access,
   work: (transaction: RequestTransaction, context: CallContext) => Promise<T>,
 ): Promise<T> {
-  const transaction = caller.system
-    ? new RequestTransaction(runtime.systemPool, systemIdentity, access, runtime.limits)
-    : new RequestTransaction(runtime.requestPool, identityOf(caller.session), access, runtime.limits);
+  const transaction = transactionFor(runtime, caller, access);
   const context = createContext(runtime, caller, transaction, access);
   let isCommitting = false;
   try {

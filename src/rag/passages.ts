@@ -54,13 +54,19 @@ export async function findPassages(
     language: languageOf(language),
     scope: resolved,
     sourceIds: sourceIdsOf(sourceIds),
-    chunks: most,
-    // Of most chunks one sentence stands out; the others of it say where it stands.
-    sentences: most * 8,
+    ...amountOf(most),
   });
-  const chunks = Map.groupBy(found, ({ chunkId }) => chunkId);
-  return [...chunks.values()].map((all) => passageOf(all[0] as FoundEvidence)).sort((a, b) => b.score - a.score);
+  return bestOfChunks(found).map(passageOf);
 }
+
+/** Of each chunk the sentence that shares most, the best chunk first. */
+export function bestOfChunks(found: FoundEvidence[]): FoundEvidence[] {
+  const chunks = Map.groupBy(found, ({ chunkId }) => chunkId);
+  return [...chunks.values()].map(([best]) => best as FoundEvidence).sort((a, b) => scoreOf(b) - scoreOf(a));
+}
+
+/** Of most chunks one sentence stands out; the others of it say where it stands. */
+export const amountOf = (chunks: number) => ({ chunks, sentences: chunks * 8 });
 
 /** @throws SvcError BAD_REQUEST */
 export function sourceIdsOf(sourceIds: unknown): string[] | null {
@@ -70,13 +76,16 @@ export function sourceIdsOf(sourceIds: unknown): string[] | null {
   return sourceIds;
 }
 
-const passageOf = ({ sentence, coverage, chunkCoverage, ...found }: FoundEvidence): Passage => ({
+const scoreOf = ({ coverage, chunkCoverage }: FoundEvidence) =>
+  Math.round((0.7 * coverage + 0.3 * chunkCoverage) * 1_000) / 1_000;
+
+const passageOf = (found: FoundEvidence): Passage => ({
   sourceId: found.sourceId,
   sourceTitle: found.sourceTitle,
   sectionId: found.sectionId,
   sectionPath: found.sectionPath,
   chunkId: found.chunkId,
   pageStart: found.pageStart,
-  snippet: sentence.trim(),
-  score: Math.round((0.7 * coverage + 0.3 * chunkCoverage) * 1_000) / 1_000,
+  snippet: found.sentence.trim(),
+  score: scoreOf(found),
 });

@@ -48,6 +48,13 @@ export const procedures = {
     .allowAnonymous()
     .input(input)
     .handler(async ({ context, input }) => context.grounding?.answer(input)),
+  ingestAndAnswer: procedure.mutation
+    .name("docs.ingestAndAnswer")
+    .input(v.object({ document: input, question: input }))
+    .handler(async ({ context, input }) => {
+      await context.rag.ingest(input.document);
+      return context.grounding?.answer(input.question);
+    }),
 };
 
 export const api = apiWith({ procedures });

@@ -70,7 +70,10 @@ async function ground(lines: Line[]): Promise<Result[]> {
   for (const { claim, doc_id, label } of lines) {
     const sourceIds = [sources.get(doc_id) as string];
     const input = { question: claim, claims: [{ claimText: claim }], mode: "qa", scope, sourceIds } as const;
-    const { claims } = await contextGrounding(reading, "reader").answer({ ...input, claims: [...input.claims] });
+    const { claims } = await contextGrounding(reading, "reader", () => reading).answer({
+      ...input,
+      claims: [...input.claims],
+    });
     results.push({ ...(claims[0] as GroundedClaim), label, heldOut: isHeldOut(doc_id) });
   }
   await reading.commit();

@@ -20,6 +20,8 @@ export class AiProvider {
   readonly asked: Asked[] = [];
   /** What happens instead, until the next test. */
   fault: Fault | undefined;
+  /** What its chat writes instead of an echo, until the next test. */
+  reply: ((body: Asked["body"]) => string | Promise<string>) | undefined;
   /** How many numbers its embeddings have. */
   dimensions = 384;
   /** What it says that a call used. */
@@ -51,7 +53,7 @@ export class AiProvider {
     const { usage } = this;
     if (path.endsWith("/chat/completions") && body.stream) return stream(response, usage);
     if (path.endsWith("/chat/completions")) {
-      const content = `echo: ${JSON.stringify(body.messages.at(-1).content)}`;
+      const content = (await this.reply?.(body)) ?? `echo: ${JSON.stringify(body.messages.at(-1).content)}`;
       return void json({
         id: "1",
         object: "chat.completion",
@@ -104,6 +106,7 @@ export function aiProvider(): AiProvider {
   beforeEach(() => {
     provider.asked.length = 0;
     provider.fault = undefined;
+    provider.reply = undefined;
     provider.dimensions = 384;
     provider.usage = usage;
   });

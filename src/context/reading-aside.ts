@@ -1,0 +1,23 @@
+/**
+ * Reads of a call that goes on to wait for others: no transaction, and no connection, is held meanwhile.
+ * Next hop: `src/postgres/transaction.ts`.
+ */
+import type { RequestTransaction } from "../postgres/transaction.ts";
+
+export type Reading<T> = (reader: RequestTransaction) => Promise<T>;
+
+/** Reads in the call's transaction where it is open, which may have written what is read; and in one of its own otherwise. */
+export const readingAside =
+  (transaction: RequestTransaction, aside: () => RequestTransaction) =>
+  async <T>(work: Reading<T>): Promise<T> => {
+    if (transaction.isOpen || transaction.isOver) return work(transaction);
+    const own = aside();
+    try {
+      const result = await work(own);
+      await own.commit();
+      return result;
+    } catch (error) {
+      await own.rollback();
+      throw own.explain(error);
+    }
+  };
