@@ -14,6 +14,7 @@ import {
   PgEnumColumn,
   type PgTable,
 } from "drizzle-orm/pg-core";
+import { type ColumnLimit, columnLimit } from "./column-limits.ts";
 import { type WireKind, wireKind } from "./wire-kinds.ts";
 
 export interface ColumnDescription {
@@ -30,6 +31,8 @@ export interface ColumnDescription {
   notNull: boolean;
   /** SQL that stands for a missing value, or null when there is none. */
   defaultSql: string | null;
+  /** What the type allows of values that have the right form. */
+  limit: ColumnLimit | undefined;
   /** Allowed values of an enum column. */
   values: readonly string[] | undefined;
   /** Set by the database or by svc, never from input. */
@@ -70,6 +73,7 @@ export function describeColumns(table: PgTable): ColumnDescription[] {
       isArray,
       notNull: column.notNull,
       defaultSql: defaultSql(column) ?? nextNumber(table, base),
+      limit: columnLimit(base.getSQLType()),
       values: base.enumValues,
       managed:
         managedProperties.has(property) ||

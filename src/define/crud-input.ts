@@ -1,7 +1,7 @@
 /**
  * Checks the rows that callers send to generated CRUD and turns them into the arguments of the SQL functions.
  * Unknown and managed keys are left out, wrong types are refused with the path.
- * Next hop: `wire-kinds.ts` for the forms of values, `crud-list.ts` for the arguments of lists.
+ * Next hop: `wire-kinds.ts` for the forms of values, `column-limits.ts` for their limits, `crud-list.ts` for the arguments of lists.
  */
 import type { Issue } from "../errors/svc-error.ts";
 import type { CrudStatement } from "../postgres/statement.ts";
@@ -75,8 +75,10 @@ export function crudHook(
 function idOf(id: ColumnDescription, object: Input, issues: Issue[]): string | number {
   const value = own(object, "id");
   const accepted = value === null ? undefined : wireForms[id.kind].accept(value, id.values);
-  if (accepted !== undefined) return accepted as string | number;
-  issues.push({ path: ["id"], message: `must be ${wireForms[id.kind].expects}` });
+  // A text that is too long for its column is an id of no row; a number would not reach the comparison.
+  const isTooLarge = id.kind === "integer" && accepted !== undefined && !isWithin(id, accepted);
+  if (accepted !== undefined && !isTooLarge) return accepted as string | number;
+  issues.push({ path: ["id"], message: `must be ${isTooLarge ? id.limit?.expects : wireForms[id.kind].expects}` });
   return "";
 }
 
@@ -121,12 +123,15 @@ function accept(column: ColumnDescription, value: unknown, issues: Issue[]): unk
       if (item === null) return null;
       const accepted = form.accept(item, column.values);
       if (accepted === undefined) refuse([index], `must be ${form.expects}`);
+      else if (!isWithin(column, accepted)) refuse([index], `must be ${column.limit?.expects}`);
       return accepted;
     });
   }
   const accepted = form.accept(value, column.values);
   if (accepted === undefined) {
     refuse([], column.kind === "enum" ? `must be one of ${column.values?.join(", ")}` : `must be ${form.expects}`);
-  }
+  } else if (!isWithin(column, accepted)) refuse([], `must be ${column.limit?.expects}`);
   return accepted;
 }
+
+const isWithin = ({ limit }: ColumnDescription, accepted: unknown) => limit?.holds(accepted) ?? true;

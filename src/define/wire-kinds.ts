@@ -30,8 +30,15 @@ const isoDate = /^\d{4,6}-\d\d-\d\d$/;
 const isoTimestamp = /^\d{4,6}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?$/;
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-const isDate = (value: unknown): value is Date => value instanceof Date && !Number.isNaN(value.getTime());
-const isTime = (text: string) => !Number.isNaN(Date.parse(text));
+const isDate = (value: unknown): value is Date => value instanceof Date && value.getUTCFullYear() > 0;
+/** JavaScript takes February 30 for a day in March; PostgreSQL has no year 0, and no zone 16 hours away. */
+function isTime(text: string): boolean {
+  const [, year = 0, month = 0, day = 0] = /^(\d+)-(\d\d)-(\d\d)/.exec(text)?.map(Number) ?? [];
+  const days = new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
+  return year > 0 && day <= days && !/:.*[+-](1[6-9]|2\d)/.test(text) && !Number.isNaN(Date.parse(text));
+}
+/** Years after 9999 without the sign that JavaScript gives them. */
+const isoOf = (date: Date) => date.toISOString().replace(/^\+0*/, "");
 // PostgreSQL text cannot hold NUL or half a surrogate pair. Caught here, the caller learns which field it was.
 const isText = (value: unknown): value is string =>
   typeof value === "string" && !value.includes("\0") && value.isWellFormed();
@@ -39,10 +46,10 @@ const isText = (value: unknown): value is string =>
 /** What JSON can carry. A Map or a bigint would arrive as something else, or not at all. */
 function isJsonValue(value: unknown): boolean {
   if (typeof value !== "object" || value === null) {
-    return value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
+    return value === null || isText(value) || typeof value === "boolean" || Number.isFinite(value);
   }
   if (Array.isArray(value)) return value.every(isJsonValue);
-  return Object.getPrototypeOf(value) === Object.prototype && Object.values(value).every(isJsonValue);
+  return Object.getPrototypeOf(value) === Object.prototype && Object.entries(value).flat().every(isJsonValue);
 }
 
 export const wireForms: Record<WireKind, WireForm> = {
@@ -81,7 +88,7 @@ export const wireForms: Record<WireKind, WireForm> = {
   timestamp: {
     expects: "an ISO 8601 timestamp",
     accept(value) {
-      if (isDate(value)) return value.toISOString();
+      if (isDate(value)) return isoOf(value);
       if (typeof value !== "string" || !(isoTimestamp.test(value) || isoDate.test(value))) return undefined;
       return isTime(value) ? value : undefined;
     },
@@ -89,11 +96,14 @@ export const wireForms: Record<WireKind, WireForm> = {
   date: {
     expects: "a date as YYYY-MM-DD",
     accept(value) {
-      if (isDate(value)) return value.toISOString().slice(0, 10);
+      if (isDate(value)) return isoOf(value).split("T", 1)[0];
       return typeof value === "string" && isoDate.test(value) && isTime(value) ? value : undefined;
     },
   },
-  json: { expects: "a JSON value", accept: (value) => (isJsonValue(value) ? value : undefined) },
+  json: {
+    expects: "a JSON value, its texts whole characters without NUL",
+    accept: (value) => (isJsonValue(value) ? value : undefined),
+  },
   bytes: {
     expects: "base64 text or bytes",
     accept(value) {

@@ -1,0 +1,58 @@
+// If this file fails, a value that fits its column is refused, or one that does not is refused without the column's name.
+import { describe, expect, test } from "vitest";
+import { columnLimit } from "../../src/define/column-limits.ts";
+import { wireForms, wireKind } from "../../src/define/wire-kinds.ts";
+import { database } from "../support/database.ts";
+
+const db = database();
+
+const texts = ["", "abc", "abcd", "abc  ", "ab  d", "äöü", "😀😀😀", "😀😀😀😀", "   ", "    "];
+const numbers = [0, 1, -1, 9.99, 9.994, 9.995, -9.995, 99, 99.5, 100, 0.05, 0.004, 1e-7, -1e-7, 1e21, -1e21, 1e300];
+const decimals = ["9.9949", "9.9950", "00009.99", "-0", "99.49", "-99.50", "0.0999999", "0.00995", "123456789.5"];
+const types: [type: string, values: unknown[]][] = [
+  ["smallint", [0, 32767, 32768, -32768, -32769, 2147483647]],
+  ["real", [0, 1, -0, 3.4e38, 3.5e38, -3.5e38, 1e-45, 1e-46, 1e300]],
+  ["varchar(3)", texts],
+  ["char(3)", texts],
+  ["char", ["", "a", "ab", "a "]],
+  ["varchar", texts],
+  ["numeric(3, 2)", [...numbers, ...decimals]],
+  ["numeric(3)", [...numbers, ...decimals]],
+  ["numeric(2,2)", [...numbers, ...decimals]],
+  ["numeric(30,25)", [...numbers, ...decimals]],
+  ["numeric", [...numbers, ...decimals]],
+  ["extensions.vector(2)", [[1], [1, 2], [1, 2, 3], [1, 1e39], [1, -3.4e38], [0, 1e-46]]],
+  ["extensions.halfvec(2)", [[1], [1, 2], [1, 65504], [1, -65519], [1, 65520]]],
+  ["extensions.vector", [[1], [1, 1e39]]],
+  ["date", ["2026-02-28", "2026-02-29", "2024-02-29", "1900-02-29", "2026-04-31", "0000-01-01", "0001-01-01"]],
+  [
+    "timestamp (3) with time zone",
+    ["2026-02-30T10:00Z", "2026-01-01T00:00+15:59", "2026-01-01T00:00-16:00", "12345-06-07"],
+  ],
+];
+
+describe.for(types)("%s", ([type, values]) => {
+  test("takes what PostgreSQL takes", async () => {
+    await db.sql(`drop table if exists limited; create table limited (it ${type})`);
+    const declared = type.replace("extensions.", "");
+    const limit = columnLimit(declared);
+    const form = wireForms[wireKind(declared, undefined)];
+    for (const value of values) {
+      const json = JSON.stringify({ it: value });
+      const assign = `insert into limited select ($1::jsonb ->> 'it')::${type.replace(/ *\(.*?\)/, "").replace(/^char$/, "bpchar")}`;
+      const isTaken = await db.sql(assign, [json]).then(
+        () => true,
+        () => false,
+      );
+      const accepted = form.accept(value, undefined);
+      expect([value, accepted !== undefined && (limit?.holds(accepted) ?? true)]).toEqual([value, isTaken]);
+    }
+  });
+});
+
+test("dates beyond the year 9999 go without the sign that JavaScript gives them", () => {
+  const far = new Date("+012345-06-07T08:09:10.000Z");
+  expect(wireForms.timestamp.accept(far, undefined)).toBe("12345-06-07T08:09:10.000Z");
+  expect(wireForms.date.accept(far, undefined)).toBe("12345-06-07");
+  expect(wireForms.date.accept(new Date("-000001-01-01T00:00:00Z"), undefined)).toBeUndefined();
+});
