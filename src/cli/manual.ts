@@ -142,6 +142,14 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     examples: [["svc db seed --file demo.ts", "Another one than backend/seed.ts."]],
     page: "how-to/seed.md",
   },
+  "db explain": {
+    examples: [
+      ['svc db explain "select * from tasks where done" --as ann@example.com', "As Ann would get it."],
+      ['svc db explain "delete from tasks where id = 7" --as ann@example.com --analyze', "Runs it and undoes it."],
+      ["svc db explain tasks.list --as ann@example.com", "The statements inside a generated list."],
+    ],
+    page: "reference/cli.md",
+  },
   "db psql": {
     examples: [
       ["svc db psql --as ann@example.com", "Sees what Ann sees."],

@@ -13,6 +13,7 @@ export const dbCommand = defineCommand({
     slow: () => import("./observe.ts").then((file) => file.dbSlow),
     locks: () => import("./observe.ts").then((file) => file.dbLocks),
     stats: () => import("./observe.ts").then((file) => file.dbStats),
+    explain: () => import("./explain.ts").then((file) => file.dbExplain),
     psql: () => import("./psql.ts").then((file) => file.dbPsql),
   },
 });

@@ -4,20 +4,16 @@
  */
 import { spawn } from "node:child_process";
 import { defineCommand } from "citty";
-import pg from "pg";
 import { DefinitionError } from "../../define/definition-error.ts";
 import { libpqTarget } from "../../postgres/libpq.ts";
 import { cwdArgument, openDatabase, readConfig, run, say } from "../command.ts";
-import { findUser } from "../inspect.ts";
+import { asArgument, identify } from "./identify.ts";
 
 export const dbPsql = defineCommand({
   meta: { name: "psql", description: "Open psql with the rights of a user. What follows -- is given to psql." },
   args: {
     ...cwdArgument,
-    as: {
-      type: "string",
-      description: 'Id or e-mail address of a user, or "system", which sees all rows. (Default: nobody signed in)',
-    },
+    ...asArgument,
     command: { type: "string", alias: "c", description: "A statement to run. (Default: it asks for them)" },
     file: { type: "string", alias: "f", description: "A file of statements to run. (Default: none)" },
     write: { type: "boolean", description: "Allow changes. (Default: transactions are read-only)", default: false },
@@ -26,8 +22,8 @@ export const dbPsql = defineCommand({
     run(args.cwd, async () => {
       const cluster = await openDatabase(await readConfig(args.cwd), { logins: "serving" });
       try {
-        const { url, settings, who } = await identify(cluster.urls, args.as);
-        if (!args.write) settings.push("default_transaction_read_only=on");
+        const { url, settings, who } = await identify(cluster.urls, args.as, "svc db psql");
+        if (!args.write) settings.default_transaction_read_only = "on";
         say(`As ${who}${args.write ? "" : ", reading only: --write allows changes"}.`);
         const passed = rawArgs.includes("--") ? rawArgs.slice(rawArgs.indexOf("--") + 1) : [];
         process.exitCode = await psql(url, settings, [
@@ -42,28 +38,8 @@ export const dbPsql = defineCommand({
     }),
 });
 
-interface Identified {
-  url: string;
-  /** `name=value` for the session to begin with. */
-  settings: string[];
-  who: string;
-}
-
-async function identify(urls: { request: string; system: string }, as: string | undefined): Promise<Identified> {
-  if (as === "system") return { url: urls.system, settings: [], who: "system" };
-  if (as === undefined)
-    return { url: urls.request, settings: ["svc.user_id=", "role=svc_anonymous"], who: "anonymous" };
-  const pool = new pg.Pool({ connectionString: urls.system, max: 1, application_name: "svc db psql" });
-  try {
-    const id = await findUser(pool, as);
-    return { url: urls.request, settings: [`svc.user_id=${id}`, "role=svc_authenticated"], who: `user ${id}` };
-  } finally {
-    await pool.end();
-  }
-}
-
 /** @returns psql's exit code @throws DefinitionError when there is no psql */
-function psql(url: string, settings: readonly string[], args: readonly string[]): Promise<number> {
+function psql(url: string, settings: Record<string, string>, args: readonly string[]): Promise<number> {
   const { dbname, env } = target(url, settings);
   const child = spawn("psql", ["--dbname", dbname, ...args], {
     stdio: "inherit",
@@ -85,10 +61,10 @@ function psql(url: string, settings: readonly string[], args: readonly string[])
 }
 
 /** The address, with what the session begins with. */
-function target(url: string, settings: readonly string[]) {
+function target(url: string, settings: Record<string, string>) {
   const address = new URL(url);
   // A space or a backslash would end the option (https://www.postgresql.org/docs/17/libpq-connect.html).
-  const options = settings.map((setting) => `-c ${setting.replaceAll(/[\\\s]/g, "\\$&")}`);
+  const options = Object.entries(settings).map((pair) => `-c ${pair.join("=").replaceAll(/[\\\s]/g, "\\$&")}`);
   address.searchParams.set("options", [address.searchParams.get("options"), ...options].filter(Boolean).join(" "));
   // For libpq a plus is a plus, and no space.
   address.search = address.search.replaceAll("+", "%20");

@@ -1,0 +1,61 @@
+/**
+ * The plans inside a generated list: to EXPLAIN its function is opaque, so it is called, reading only, and auto_explain
+ * tells what ran. Only a superuser may load that.
+ * Next hop: `sql/crud/<prefix>.sql` of the application, for the statements.
+ */
+import pg from "pg";
+import { DefinitionError } from "../../define/definition-error.ts";
+import { type Question, undone } from "./explain-statement.ts";
+import type { Plan } from "./plan.ts";
+
+export const isList = (text: string): boolean => /^\w+\.list$/.test(text);
+
+/** @param client the administrator's @returns the plan of each statement, in the order in which they ended, once each */
+export async function explainList(client: pg.Client, question: Question): Promise<Plan[]> {
+  const { statement, args = {} } = question;
+  const found = await client.query(
+    "select format('svc_crud.%I', $1::text) as name, to_regprocedure(format('svc_crud.%I(jsonb)', $1::text)) as routine",
+    [statement.replace(".list", "_list")],
+  );
+  const { name, routine } = found.rows[0];
+  if (routine === null) {
+    throw new DefinitionError(`There is no generated list ${statement}.`, {
+      hint: "It is createCrud's prefix and .list; svc migrate brings what is new into the database.",
+    });
+  }
+  await loadAutoExplain(client, question, name);
+  const plans: Plan[] = [];
+  client.on("notice", ({ message = "" }) => {
+    const start = message.indexOf("{");
+    if (message.startsWith("duration") && start > 0) plans.push(JSON.parse(message.slice(start)));
+  });
+  const text = `select ${name}($1)`;
+  await undone(client, question, "read only", () => client.query(text, [JSON.stringify(args)]));
+  const first = new Map(plans.map((plan) => [plan["Query Text"], plan]).toReversed() as [string, Plan][]);
+  first.delete(text);
+  return [...first.values()].toReversed();
+}
+
+async function loadAutoExplain(client: pg.Client, { analyze }: Question, name: string): Promise<void> {
+  const settings = {
+    "auto_explain.log_min_duration": "0",
+    "auto_explain.log_nested_statements": "on",
+    "auto_explain.log_format": "json",
+    "auto_explain.log_verbose": "on",
+    "auto_explain.log_level": "notice",
+    "auto_explain.log_analyze": analyze ? "on" : "off",
+    "auto_explain.log_buffers": analyze ? "on" : "off",
+    client_min_messages: "notice",
+    // The words before a plan are in the server's own language otherwise.
+    lc_messages: "C",
+  };
+  try {
+    const set = Object.entries(settings).map(([setting, value]) => `set ${setting} = '${value}';`);
+    await client.query(`load 'auto_explain'; ${set.join(" ")}`);
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError)) throw error;
+    throw new DefinitionError(`What ${name} runs cannot be shown: ${error.message}.`, {
+      hint: "Only a superuser's DATABASE_ADMIN_URL may load auto_explain. Explain the statement in sql/crud instead.",
+    });
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * One statement's plan, as somebody. The text is bound by the extended protocol, which takes no second statement; what
+ * --analyze runs changes nothing, for its transaction reads only, or is rolled back when the plan itself writes.
+ * Next hop: `plan.ts`.
+ */
+import type pg from "pg";
+import { DefinitionError } from "../../define/definition-error.ts";
+import type { Plan, PlanNode } from "./plan.ts";
+
+/** What to explain, as whom. */
+export interface Question {
+  /** SQL, or the name of a list. */
+  statement: string;
+  /** Of --args, parsed; undefined when there are none. */
+  args: unknown;
+  analyze: boolean;
+  timeoutSeconds: number;
+  /** Those of `identify`. */
+  settings: Readonly<Record<string, string>>;
+}
+
+/** @throws DefinitionError for what EXPLAIN would take beside these: CREATE TABLE AS, DECLARE, EXECUTE */
+export function checkStatement(statement: string): void {
+  const start = statement.replace(/^(\s|\(|--.*(\n|$)|\/\*[\s\S]*?\*\/)*/, "");
+  if (/^(select|insert|update|delete|with|values|table)\b/i.test(start)) return;
+  throw new DefinitionError("svc db explain takes SELECT, INSERT, UPDATE, DELETE, WITH, VALUES and TABLE.", {
+    hint: 'Give it one statement, without EXPLAIN before it, or a generated list such as "tasks.list".',
+  });
+}
+
+/** @param client the user's login */
+export async function explainStatement(client: pg.Client, question: Question): Promise<Plan> {
+  const { statement, args = [], analyze } = question;
+  if (!Array.isArray(args)) {
+    throw new DefinitionError("--args is an array for a statement.", {
+      hint: `Write --args '["open", 7]' for $1, $2.`,
+    });
+  }
+  const explain = async (options: string) => {
+    // Extended by name: without values pg would send the text by the protocol that takes several statements.
+    const text = `explain (format json, verbose${options})\n${statement}`;
+    const query = { text, values: args, queryMode: "extended" } as pg.QueryConfig;
+    return (await client.query(query)).rows[0]["QUERY PLAN"][0] as Plan;
+  };
+  const plan = await undone(client, question, "read only", () => explain(""));
+  if (!analyze) return plan;
+  return undone(client, question, writes(plan.Plan) ? "read write" : "read only", () => explain(", analyze, buffers"));
+}
+
+/** Whether the plan changes or locks rows. What a function does that it calls is for PostgreSQL to refuse. */
+const writes = (node: PlanNode): boolean =>
+  ["ModifyTable", "LockRows"].includes(node["Node Type"]) || (node.Plans ?? []).some(writes);
+
+/** A transaction as this user's requests have theirs, which never commits. */
+export async function undone<Result>(
+  client: pg.Client,
+  { settings, timeoutSeconds }: Question,
+  access: "read only" | "read write",
+  work: () => Promise<Result>,
+): Promise<Result> {
+  // SET, as svc_system may not call set_config(). Identity before role, which takes the rights to set it.
+  const all = Object.entries({ statement_timeout: `${timeoutSeconds}s`, ...settings });
+  const set = all.map(([setting, value]) => `set local ${setting} = ${client.escapeLiteral(value)};`);
+  await client.query(`begin ${access}; ${set.join(" ")}`);
+  try {
+    return await work();
+  } finally {
+    await client.query("rollback");
+  }
+}

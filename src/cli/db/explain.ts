@@ -1,0 +1,111 @@
+/**
+ * `svc db explain "SQL" --as USER`: the plan that a statement gets under a user's role and identity, policies and all, and
+ * what a DBA would do about it.
+ * Next hop: `explain-statement.ts`, and `explain-list.ts` for generated lists; `plan.ts`; `plan-findings.ts`.
+ */
+import { defineCommand } from "citty";
+import pg from "pg";
+import { DefinitionError } from "../../define/definition-error.ts";
+import { cwdArgument, openDatabase, readConfig, run, say } from "../command.ts";
+import { wholeNumber } from "../inspect.ts";
+import { paint } from "../table.ts";
+import { explainList, isList } from "./explain-list.ts";
+import { checkStatement, explainStatement } from "./explain-statement.ts";
+import { asArgument, identify } from "./identify.ts";
+import { describePlan, type Plan } from "./plan.ts";
+import { findInPlans, type PlanFinding } from "./plan-findings.ts";
+
+export const dbExplain = defineCommand({
+  meta: { name: "explain", description: "The plan of a statement as a user would get it, and what is wrong with it." },
+  args: {
+    ...cwdArgument,
+    statement: {
+      type: "positional",
+      description: "One statement, or a generated list such as tasks.list.",
+      required: true,
+    },
+    ...asArgument,
+    args: {
+      type: "string",
+      description:
+        "JSON: an array of values for $1, $2 and so on; for a list what the client gives it. (Default: none)",
+    },
+    analyze: { type: "boolean", description: "Run it, for times, rows and buffers, and undo it.", default: false },
+    timeout: { type: "string", description: "Seconds that it may take. (Default: 60)", default: "60" },
+    json: { type: "boolean", description: "{as, analyzed, plans, findings} as JSON, for programs.", default: false },
+  },
+  run: ({ args }) =>
+    run(args.cwd, async () => {
+      const question = {
+        statement: args.statement,
+        args: parse(args.args),
+        analyze: args.analyze,
+        timeoutSeconds: wholeNumber("timeout", args.timeout),
+      };
+      if (!isList(question.statement)) checkStatement(question.statement);
+      const cluster = await openDatabase(await readConfig(args.cwd), { logins: "serving" });
+      try {
+        const { url, settings, who } = await identify(cluster.urls, args.as, name);
+        const asked = { ...question, settings };
+        const plans = isList(question.statement)
+          ? await connected(cluster.urls.admin, (client) => explainList(client, asked))
+          : [await connected(url, (client) => explainStatement(client, asked))];
+        const findings = await connected(cluster.urls.system, (client) => findInPlans(plans, client));
+        say(`As ${who}.`);
+        if (args.json) {
+          const shown = { as: who, analyzed: args.analyze, plans, findings };
+          process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
+        } else process.stdout.write(`${plans.map(describe).join("\n")}${findings.map(line).join("")}`);
+      } finally {
+        await cluster.stop();
+      }
+    }),
+});
+
+const name = "svc db explain";
+
+/** @throws DefinitionError for text that is no JSON */
+function parse(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    throw new DefinitionError("--args is no JSON.", { hint: `Write --args '["open", 7]', in the shell's quotes.` });
+  }
+}
+
+async function connected<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = new pg.Client({ connectionString: url, application_name: name });
+  client.on("error", () => {}); // the statement that it interrupts tells
+  await client.connect();
+  try {
+    return await work(client);
+  } catch (error) {
+    throw error instanceof pg.DatabaseError ? refusal(error) : error;
+  } finally {
+    await client.end();
+  }
+}
+
+function refusal(error: pg.DatabaseError): DefinitionError {
+  const { code, message, hint } = error;
+  // Its message is in the server's language; its place in the server's source is not.
+  if (code === "42601" && error.routine === "exec_parse_message") {
+    return new DefinitionError("That is more than one statement.", { hint: "Explain them one by one." });
+  }
+  return new DefinitionError(`PostgreSQL refused it: ${message}.`, { hint: hints[code ?? ""] ?? hint ?? "" });
+}
+
+const hints: Record<string, string> = {
+  "08P01": `Give each of $1, $2 and so on a value: --args '["open", 7]'.`,
+  "25006": "What it calls writes. Only INSERT, UPDATE and DELETE of the statement itself are run and undone.",
+  "42501": "That is what this user's request would be told; --as says who asks.",
+  "57014": "--timeout S gives it more seconds; without --analyze it is planned and not run.",
+};
+
+function describe(plan: Plan): string {
+  const text = plan["Query Text"];
+  return `${text === undefined ? "" : `${paint(text.trim(), 36)}\n`}${describePlan(plan)}`;
+}
+
+const line = ({ rule, name, problem, remedy }: PlanFinding) =>
+  `\n${paint(rule, 33)}  ${name}: ${problem}. ${remedy}`.concat("\n");

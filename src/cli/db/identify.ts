@@ -1,0 +1,36 @@
+/** Whose eyes `svc db psql --as` and `svc db explain --as` look through: the login, and the settings that make it somebody. */
+import pg from "pg";
+import { findUser } from "../inspect.ts";
+
+export const asArgument = {
+  as: {
+    type: "string",
+    description: 'Id or e-mail address of a user, or "system", which sees all rows. (Default: nobody signed in)',
+  },
+} as const;
+
+export interface Identified {
+  url: string;
+  /** By name. */
+  settings: Record<string, string>;
+  /** For a person to read. */
+  who: string;
+}
+
+/** @param command its name, for pg_stat_activity @throws DefinitionError when there is no such user */
+export async function identify(
+  urls: { request: string; system: string },
+  as: string | undefined,
+  command: string,
+): Promise<Identified> {
+  if (as === "system") return { url: urls.system, settings: {}, who: "system" };
+  if (as === undefined)
+    return { url: urls.request, settings: { "svc.user_id": "", role: "svc_anonymous" }, who: "anonymous" };
+  const pool = new pg.Pool({ connectionString: urls.system, max: 1, application_name: command });
+  try {
+    const id = await findUser(pool, as);
+    return { url: urls.request, settings: { "svc.user_id": id, role: "svc_authenticated" }, who: `user ${id}` };
+  } finally {
+    await pool.end();
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * What in a plan a DBA would do something about. It judges the plan that was made, with sizes and policies of the tables in
+ * it; `svc db lint` judges the schema.
+ * Next hop: `plan.ts`.
+ */
+import type pg from "pg";
+import { nodeName, type Plan, type PlanNode, relationName } from "./plan.ts";
+
+export interface PlanFinding {
+  rule: "policy_per_row" | "filtered_scan" | "estimate_off" | "spilled";
+  /** The node, as the plan names it. */
+  name: string;
+  problem: string;
+  remedy: string;
+}
+
+/** A table with fewer rows is read as a whole sooner than by an index. */
+const manyRows = 5_000;
+/** The planner is expected to be wrong; from here on it takes another plan than it would. */
+const farOff = 100;
+/** Below, the worst plan costs little. */
+const fewRows = 1_000;
+
+interface Table {
+  name: string;
+  /** As of the last ANALYZE; -1 before the first one. */
+  rows: number;
+  policies: { name: string; text: string }[];
+}
+
+/** @param system a connection that may read the catalogue */
+export async function findInPlans(plans: readonly Plan[], system: pg.ClientBase): Promise<PlanFinding[]> {
+  const nodes = plans.flatMap(({ Plan: root }) => [...walk(root, false)]);
+  const tables = await readTables(system, nodes);
+  return nodes.flatMap(({ node, cut }) => {
+    const table = tables.get(relationName(node) ?? "");
+    const found = [perRow(node, table), scan(node, table), estimate(node, cut), ...spills(node)];
+    return found.filter((one) => one !== null).map((one) => ({ ...one, name: nodeName(node) }));
+  });
+}
+
+type Found = Omit<PlanFinding, "name">;
+
+/** All nodes from the top. `cut`: something above takes no more rows than it needs, so that fewer than planned are right. */
+function* walk(node: PlanNode, cut: boolean): Generator<{ node: PlanNode; cut: boolean }> {
+  yield { node, cut };
+  const stops = cut || node["Node Type"] === "Limit" || /Semi|Anti/.test(String(node["Join Type"]));
+  for (const child of node.Plans ?? []) yield* walk(child, stops || child["Parent Relationship"] === "SubPlan");
+}
+
+async function readTables(system: pg.ClientBase, nodes: { node: PlanNode }[]): Promise<Map<string, Table>> {
+  const names = [...new Set(nodes.map(({ node }) => relationName(node)).filter((name) => name !== undefined))];
+  const { rows } = await system.query<Table>(
+    `select format('%s.%s', n.nspname, c.relname) as name, c.reltuples as rows,
+            coalesce((select jsonb_agg(jsonb_build_object('name', p.policy, 'text', concat(p.using_text, ' ', p.check_text)))
+                        from svc_private.policy_texts p where p.relid = c.oid), '[]') as policies
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where format('%s.%s', n.nspname, c.relname) = any ($1)`,
+    [names],
+  );
+  return new Map(rows.map((row) => [row.name, row]));
+}
+
+/** Calls that are the same for all rows: no arguments, or the name of a setting. Its own functions PostgreSQL makes cheap. */
+const constantCall = /[\w."]+\(\)|current_setting\([^()]*\)/g;
+const cheap = /^(now|random|gen_random_uuid|(clock|statement|transaction)_timestamp)\(/;
+const wrapped = /\( SELECT [^()]*(\w\(\)|current_setting\([^()]*\))[^()]*\)/g;
+
+/** A condition of a policy that is worked out for every row, as it stands in no sub-select. */
+function perRow(node: PlanNode, table: Table | undefined): Found | null {
+  const filter = String(node.Filter ?? "");
+  const calls = (filter.match(constantCall) ?? []).filter((call) => !cheap.test(call));
+  if (!table || calls.length === 0) return null;
+  for (const policy of table.policies) {
+    const bare = policy.text.replaceAll(wrapped, "").match(constantCall) ?? [];
+    // svc.current_user_id() is inlined: the plan shows what it consists of.
+    const call = bare.find((one) => calls.includes(one) || (isIdentity(one) && calls.some(isIdentity)));
+    if (!call) continue;
+    return {
+      rule: "policy_per_row",
+      problem: `the policy ${policy.name} of ${table.name} works out ${call} once for every row`,
+      remedy: `Write (select ${call}) in it: then it is once for the statement.`,
+    };
+  }
+  return null;
+}
+
+const isIdentity = (call: string) =>
+  call === "svc.current_user_id()" || call.startsWith("current_setting('svc.user_id'");
+
+function scan(node: PlanNode, table: Table | undefined): Found | null {
+  if (node["Node Type"] !== "Seq Scan" || !node.Filter || !table) return null;
+  const loops = numberOf(node, "Actual Loops");
+  // Each worker counts its own share of the rows, others what each repetition gave.
+  const shares = node["Parallel Aware"] ? Math.max(loops, 1) : 1;
+  const kept = shares * numberOf(node, loops > 0 ? "Actual Rows" : "Plan Rows");
+  const rows = loops > 0 ? kept + shares * numberOf(node, "Rows Removed by Filter") : table.rows;
+  // Where most rows are wanted, reading them all is the best there is.
+  if (rows < manyRows || kept > rows / 2) return null;
+  return {
+    rule: "filtered_scan",
+    problem: `${Math.round(rows)} rows are read, and ${loops > 0 ? "" : "about "}${Math.round(kept)} kept by ${node.Filter}`,
+    remedy: "An index on the columns of this condition reads those alone.",
+  };
+}
+
+/** Where an error of the estimate begins: the nodes above take it over. */
+function estimate(node: PlanNode, cut: boolean): Found | null {
+  if (!isOff(node, cut) || node.Plans?.some((child) => isOff(child, cut || node["Node Type"] === "Limit"))) return null;
+  return {
+    rule: "estimate_off",
+    problem: `${node["Plan Rows"]} rows were expected, and ${node["Actual Rows"]} came`,
+    remedy: "ANALYZE the table; if that does not help, CREATE STATISTICS on columns that depend on each other.",
+  };
+}
+
+function isOff(node: PlanNode, cut: boolean): boolean {
+  if (numberOf(node, "Actual Loops") === 0) return false;
+  const [planned, actual] = [numberOf(node, "Plan Rows"), numberOf(node, "Actual Rows")];
+  const isMore = actual > planned;
+  if (Math.max(planned, actual) < fewRows || (cut && !isMore)) return false;
+  return Math.max(planned, actual) > farOff * Math.max(1, Math.min(planned, actual));
+}
+
+function spills(node: PlanNode): Found[] {
+  const found: Found[] = [];
+  const workers = (node.Workers ?? []) as Record<string, unknown>[];
+  const onDisk = [node, ...workers].find((one) => one["Sort Space Type"] === "Disk");
+  const remedy = "Fewer rows or columns would fit; so would a larger work_mem for this statement.";
+  if (onDisk) {
+    const problem = `${onDisk["Sort Space Used"]} kB were sorted on disk`;
+    found.push({ rule: "spilled", problem, remedy: `An index in this order needs no sort. ${remedy}` });
+  }
+  // Its batches are planned too; without --analyze EXPLAIN does not tell them.
+  if (numberOf(node, "Hash Batches") > 1) {
+    found.push({ rule: "spilled", problem: `the hash table went to disk in ${node["Hash Batches"]} parts`, remedy });
+  }
+  if (numberOf(node, "HashAgg Batches") > 1 || [node, ...workers].some((one) => numberOf(one, "Disk Usage") > 0)) {
+    found.push({ rule: "spilled", problem: `groups went to disk, ${node["Disk Usage"] ?? "some"} kB`, remedy });
+  }
+  return found;
+}
+
+const numberOf = (node: Record<string, unknown>, key: string) => Number(node[key] ?? 0);
