@@ -47,9 +47,9 @@ const late = new RegExp(String.raw`([.!?。！？]["'”’)]*)[^\S\n]*((?:${mar
 export function citedSentences(written: string): CitedSentence[] {
   const plain = written
     .replaceAll("\0", "")
-    .replaceAll(/^\s*(?:[-*•]|#+)\s+|\*\*/gm, "")
+    .replaceAll(/^[^\S\n]*(?:[-*•]|#+)\s+|\*\*/gm, "")
     .replaceAll(late, (_, stop: string, behind: string) => ` ${behind.trim()}${stop} `);
-  if (plain.replaceAll(/[^\p{L}\p{N}]/gu, "") === unknown) return [];
+  if (plain.replaceAll(/[^\p{L}\p{N}]/gu, "").toUpperCase() === unknown) return [];
   return sentences(plain)
     .map(({ start, end }) => sentenceOf(plain.slice(start, end)))
     .filter(({ text }) => /[\p{L}\p{N}]/u.test(text));

@@ -1,5 +1,6 @@
 // If this file fails, a model's answer says what no document says, or a model is shown what its reader may not read.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { citedSentences } from "../../src/rag/written-prompt.ts";
 import { aiProvider } from "../support/ai-provider.ts";
 import { database } from "../support/database.ts";
 import { TestService, type User } from "../support/service.ts";
@@ -144,6 +145,27 @@ describe("an answer that a model writes", () => {
     const question = { question: "When does the ferry leave?", scope: ferry, mode: "qa", claims: [], write: {} };
     const { body } = await svc.mutate(ann, "docs.ingestAndAnswer", { document, question });
     expect(body.json.written).toMatchObject({ text: "The ferry leaves at noon.", omitted: [] });
+  });
+});
+
+describe("where a model puts its marks, each sentence has its own", () => {
+  test.for([
+    [
+      "before or behind the full stop",
+      "It opens [1]. It closes. [2] It rests [3].",
+      "It opens.1|It closes.2|It rests.3",
+    ],
+    ["several at once", "Dr. Kim opens [1, 2][3].", "Dr. Kim opens.1,2,3"],
+    ["in lists and headings", "# Fees\n- The fee is **12 euros** [1].\n- None.\n", "Fees|The fee is 12 euros.1|None."],
+    [
+      "in Korean",
+      "사무실은 8시에 문을 연다 [1]. 배는 12유로를 낸다 [2].",
+      "사무실은 8시에 문을 연다.1|배는 12유로를 낸다.2",
+    ],
+    ["around nothing", "[1]. ... \0 [2]", ""],
+  ])("%s", ([, text, wanted]) => {
+    const found = citedSentences(text as string).map(({ text, cited }) => `${text}${cited.join(",")}`);
+    expect(found.join("|")).toBe(wanted);
   });
 });
 
