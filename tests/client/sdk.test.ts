@@ -104,6 +104,18 @@ describe("arguments and results", () => {
     expect(await client().query(api.echo, value)).toEqual(value);
   });
 
+  test("what is no operation, or no baseUrl, says what to write instead", async () => {
+    const missing = undefined as never;
+    await expect(client().query(missing, missing)).rejects.toThrow(/no operation, but undefined.*api\.tasks\.list/);
+    await expect(client().mutate(missing, missing)).rejects.toThrow(/no operation, but undefined/);
+    expect(() => client().watch(missing, missing, () => {})).toThrow(/no operation, but undefined/);
+    expect(() => client().watch({} as never, missing, () => {})).toThrow(/no operation, but a group/);
+    expect(() => createSvcClient({ api, baseUrl: missing })).toThrow(
+      /baseUrl is undefined\. Pass the service's origin/,
+    );
+    expect(() => createAuthClient(missing)).toThrow(/baseUrl is undefined/);
+  });
+
   test("files are uploaded beside the arguments", async () => {
     const { auth, client } = connect();
     await auth.signUp(freshEmail(), "correct horse", "Ann");

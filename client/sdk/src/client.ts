@@ -6,12 +6,20 @@ import { type AuthClient, fetchOf } from "./auth/create-auth-client.ts";
 import type { Credentials } from "./auth/strategy.ts";
 import { fromBody, toBody } from "./body.ts";
 import { SvcError } from "./error.ts";
-import type { InputOf, Mutation, Operation, Operations, OutputOf, Query } from "./operation.ts";
+import {
+  type InputOf,
+  type Mutation,
+  nameOf,
+  type Operation,
+  type Operations,
+  type OutputOf,
+  type Query,
+} from "./operation.ts";
 import { withDeadline, withRetries } from "./patience.ts";
 import { Position } from "./position.ts";
 import { Connection, type RealtimeStatus } from "./realtime/connection.ts";
 import { WatchedQueries } from "./realtime/watched-queries.ts";
-import { failure, request, type Transport } from "./request.ts";
+import { baseOf, failure, request, type Transport } from "./request.ts";
 import { pieces } from "./stream.ts";
 import type { UploadOptions } from "./upload.ts";
 
@@ -120,13 +128,14 @@ export interface SvcClient<Api extends Operations = Operations> {
 /**
  * Makes a client of a backend.
  *
+ * @throws TypeError without a baseUrl
  * @example
  * const client = createSvcClient({ api, baseUrl: "http://localhost:4000", auth });
  * const page = await client.query(api.tasks.list, { limit: 5 });
  */
 export function createSvcClient<Api extends Operations>(options: SvcClientOptions<Api>): SvcClient<Api> {
   const { api, auth, timeoutMs = 30_000 } = options;
-  const transport: Transport = { baseUrl: options.baseUrl.replace(/\/+$/, ""), fetch: fetchOf(options) };
+  const transport: Transport = { baseUrl: baseOf(options.baseUrl), fetch: fetchOf(options) };
 
   const position = new Position();
 
@@ -143,7 +152,7 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
   }
 
   async function call(operation: Operation, args: unknown, signal: AbortSignal): Promise<unknown> {
-    return fromBody(await send(toBody(operation.name, args), operation, signal), operation);
+    return fromBody(await send(toBody(nameOf(operation), args), operation, signal), operation);
   }
 
   async function send(body: string | FormData, operation: Operation, signal: AbortSignal): Promise<unknown> {

@@ -1,12 +1,12 @@
 /** The name of a call with its arguments: what caches and subscriptions know a query by. */
-import type { Operation } from "./operation.ts";
+import { nameOf, type Operation } from "./operation.ts";
 import { encode } from "./wire.ts";
 
 /** `tasks.list`, or with arguments `tasks.get::{"id":7}`: the members sorted, so that equal arguments give equal keys. */
 export function operationKey(operation: Operation, args?: unknown): string {
   const { json, meta } = encode(args);
-  if (json === undefined || isEmpty(json)) return operation.name;
-  return `${operation.name}::${stable(meta.length > 0 ? { json, meta: inOrder(meta) } : json)}`;
+  if (json === undefined || isEmpty(json)) return nameOf(operation);
+  return `${nameOf(operation)}::${stable(meta.length > 0 ? { json, meta: inOrder(meta) } : json)}`;
 }
 
 /** What is inside first, since it is restored first; else by text. As the service does (src/context/realtime.ts). */

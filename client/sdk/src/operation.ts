@@ -31,6 +31,19 @@ export interface Operations {
   readonly [key: string]: Operation | Operations;
 }
 
+/**
+ * The operation's name.
+ *
+ * @throws TypeError for what is none: a misspelt member of `api`, or a group of operations
+ */
+export function nameOf(operation: Operation): string {
+  if (typeof operation?.name === "string") return operation.name;
+  const what = operation === undefined || operation === null ? String(operation) : "a group of them";
+  throw new TypeError(
+    `This is no operation, but ${what}. Pass one such as api.tasks.list; \`svc codegen\` writes those that the backend has.`,
+  );
+}
+
 /** What the type of a backend's procedure says of itself. */
 interface Declared {
   readonly "~svc": { readonly types?: { input: unknown; output: unknown } };

@@ -11,6 +11,14 @@ export interface Transport {
   fetch: typeof globalThis.fetch;
 }
 
+/** @param origin as an application passes it @throws TypeError for what is no text */
+export function baseOf(origin: string): string {
+  if (typeof origin === "string") return origin.replace(/\/+$/, "");
+  throw new TypeError(
+    `baseUrl is ${origin}. Pass the service's origin, such as "https://api.example.com", or "" for the page's own.`,
+  );
+}
+
 export interface RequestOptions {
   method?: "GET" | "POST";
   headers?: Record<string, string>;

@@ -4,7 +4,7 @@
  */
 import { SvcError } from "../error.ts";
 import { withDeadline } from "../patience.ts";
-import { request as send, type Transport } from "../request.ts";
+import { baseOf, request as send, type Transport } from "../request.ts";
 import { cookieStrategy } from "./cookie-strategy.ts";
 import { Flow } from "./flow.ts";
 import { type AuthState, StateStore, type User } from "./state.ts";
@@ -64,7 +64,7 @@ export interface AuthClient {
  * Makes the client of the authentication endpoints.
  *
  * @param baseUrl the service's origin, for example https://api.example.com; "" is the page's own
- * @throws TypeError for a strategy that there is not
+ * @throws TypeError without a baseUrl, or for a strategy that there is not
  * @example
  * const auth = createAuthClient("http://localhost:4000");
  * await auth.signIn("ann@example.com", "correct horse");
@@ -75,7 +75,7 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
   // A mistyped one must not leave a session token in the page's storage.
   if (kind !== "token" && kind !== "cookie") throw new TypeError('strategy is { kind: "token" } or { kind: "cookie" }');
   const byCookie = kind === "cookie";
-  const base = baseUrl.replace(/\/+$/, "");
+  const base = baseOf(baseUrl);
   const path = bridge ? (bridge.basePath ?? "/api/auth") : "/api/auth";
   const transport: Transport = { baseUrl: (bridge ? "" : base) + path, fetch: fetchOf(options) };
   const credentials = bridge ? "same-origin" : byCookie ? "include" : "omit";
