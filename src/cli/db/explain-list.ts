@@ -31,9 +31,12 @@ export async function explainList(client: pg.Client, question: Question): Promis
   });
   const text = `select ${name}($1)`;
   await undone(client, question, "read only", () => client.query(text, [JSON.stringify(args)]));
-  const first = new Map(plans.map((plan) => [plan["Query Text"], plan]).toReversed() as [string, Plan][]);
-  first.delete(text);
-  return [...first.values()].toReversed();
+  const byText = new Map<unknown, Plan>();
+  for (const plan of plans) {
+    const own = plan["Query Text"];
+    if (own !== text && !byText.has(own)) byText.set(own, plan);
+  }
+  return [...byText.values()];
 }
 
 async function loadAutoExplain(client: pg.Client, { analyze }: Question, name: string): Promise<void> {
