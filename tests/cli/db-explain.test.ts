@@ -87,6 +87,9 @@ describe("a generated list", () => {
     expect(texts).toEqual([expect.stringMatching(/select json_build_object\([\s\S]*from public\.notes as t/)]);
     expect(JSON.stringify(plans)).toMatch(/"Actual Loops":1\b/);
     expect(JSON.stringify(plans)).toMatch(/user_id = /);
+    const found = await explain(["notes.list", "--args", '{"orderBy": "title"}', "--as", "ann"]);
+    expect(found.out).toMatch(/^select coalesce\(json_agg\(item\)[\s\S]*^ +Sort Key: t\.title DESC, t\.id DESC$/m);
+    expect(found.out).not.toContain("jsonb_each");
   });
 
   test("says who may see them, and which lists there are not", async () => {

@@ -6,11 +6,11 @@
 import pg from "pg";
 import { DefinitionError } from "../../define/definition-error.ts";
 import { type Question, undone } from "./explain-statement.ts";
-import type { Plan } from "./plan.ts";
+import { type Plan, type PlanNode, relationName } from "./plan.ts";
 
 export const isList = (text: string): boolean => /^\w+\.list$/.test(text);
 
-/** @param client the administrator's @returns the plan of each statement, in the order in which they ended, once each */
+/** @param client the administrator's @returns the plan of each statement that reads a table, once each, as they ended */
 export async function explainList(client: pg.Client, question: Question): Promise<Plan[]> {
   const { statement, args = {} } = question;
   const found = await client.query(
@@ -34,10 +34,13 @@ export async function explainList(client: pg.Client, question: Question): Promis
   const byText = new Map<unknown, Plan>();
   for (const plan of plans) {
     const own = plan["Query Text"];
-    if (own !== text && !byText.has(own)) byText.set(own, plan);
+    if (own !== text && !byText.has(own) && reads(plan.Plan)) byText.set(own, plan);
   }
   return [...byText.values()];
 }
+
+/** What only puts a statement together from the input reads no table. */
+const reads = (node: PlanNode): boolean => relationName(node) !== undefined || (node.Plans ?? []).some(reads);
 
 async function loadAutoExplain(client: pg.Client, { analyze }: Question, name: string): Promise<void> {
   const settings = {
