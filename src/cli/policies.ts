@@ -68,16 +68,21 @@ function sentence({ role, command, granted, policies }: Access): string {
   if (granted === null) return `  ${callers[role]} may not ${command}.\n`;
   if (permissive.length === 0) return `  ${callers[role]} may ${command}, but no policy admits a row.\n`;
   const columns = granted === "all" ? "" : ` (${granted})`;
-  const lines = policies.map((policy) => `    ${condition(policy, command)}\n`).join("");
-  return `  ${callers[role]} may ${command}${columns} rows where\n${lines}`;
+  // Those that widen first: the first one reads on from "where".
+  const restrictive = policies.filter((policy) => !policy.permissive);
+  const lines = [...permissive, ...restrictive].map((policy, index) => {
+    const link = index === 0 ? "" : policy.permissive ? "or " : "and ";
+    return `    ${link}${condition(policy, command)}\n`;
+  });
+  return `  ${callers[role]} may ${command}${columns} rows where\n${lines.join("")}`;
 }
 
 /** For an insert that of the new row; for an update both, where they differ. */
-function condition({ name, permissive, using, check, says }: Policy, command: Access["command"]): string {
+function condition({ name, using, check, says }: Policy, command: Access["command"]): string {
   const first = command === "insert" ? check : using;
   const then = command === "update" && check !== using ? `; and afterwards ${check}` : "";
   const reason = says ? `  -- ${name}: ${says}` : `  -- ${name}`;
-  return `${permissive ? "or " : "and "}${oneLine(`${first ?? "true"}${then}`)}${reason}`;
+  return `${oneLine(`${first ?? "true"}${then}`)}${reason}`;
 }
 
 const oneLine = (text: string) => text.replaceAll(/\s+/g, " ");

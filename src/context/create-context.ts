@@ -41,6 +41,8 @@ export interface ContextServices {
   requestPool: pg.Pool;
   systemPool: pg.Pool;
   limits: TransactionLimits;
+  /** Whether those who call are strangers, to whom hints for developers say nothing. */
+  production: boolean;
 }
 
 /** Who calls, and under which id. */
@@ -140,6 +142,7 @@ export class CallContext implements Context {
       transaction: own.transaction,
       access: own.access,
       internals: own.services.internals,
+      production: own.services.production,
       system: own.caller.system === true,
       requestId: own.caller.requestId,
       unawaited: unawaitedOf(own),
@@ -159,6 +162,7 @@ export class CallContext implements Context {
       transaction: own.transaction,
       access: own.access,
       workflows: own.services.workflows,
+      production: own.services.production,
       system: own.caller.system === true,
       unawaited: unawaitedOf(own),
     });

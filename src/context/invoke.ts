@@ -20,8 +20,6 @@ import type { Context } from "./types.ts";
 /** What a process needs in order to run calls. */
 export interface Runtime extends ContextServices {
   documents: EffectiveConfig["documents"] & { children: SpareChild };
-  /** Whether those who call are strangers, to whom hints for developers say nothing. */
-  production: boolean;
 }
 
 /** A call that a transport has prepared. */

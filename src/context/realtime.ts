@@ -7,6 +7,7 @@ import { byNearness } from "../define/nearest.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import { encodeParts } from "../http/wire.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
+import { mistake } from "./mistake.ts";
 
 /**
  * The `realtime` of a context. Keys are `tasks.openCount`, or with arguments `tasks.get::{"id":7}`; whatever else a key
@@ -40,6 +41,8 @@ interface Queries {
   isPublicQuery: IsPublic;
   takesData: IsPublic;
   queryNames: readonly string[];
+  /** Whether mistakes are said in the log alone. */
+  production: boolean;
 }
 
 /** Collects what a call has to say. */
@@ -65,8 +68,9 @@ export class CallRealtime implements ContextRealtime {
   emit(queryKey: string, data: unknown): void {
     const key = this.#keyOf("emit", queryKey);
     if (!this.#queries.takesData(nameOf(key))) {
-      throw mistake(
-        `emit: "${key}" is no query that anyone may call. Its subscribers would all see the data: ` +
+      throw this.#mistake(
+        "emit",
+        `"${key}" is no query that anyone may call. Its subscribers would all see the data: ` +
           "use invalidate, and each asks for what they may see.",
       );
     }
@@ -91,7 +95,11 @@ export class CallRealtime implements ContextRealtime {
     const near = byNearness(nameOf(key), queryNames).slice(0, 3);
     const advice =
       near.length > 0 ? `Did you mean ${near.map((one) => `"${one}"`).join(", ")}?` : "There is none at all.";
-    throw mistake(`${call}: "${nameOf(key)}" is no query that is registered in defineApi. ${advice}`);
+    throw this.#mistake(call, `"${nameOf(key)}" is no query that is registered in defineApi. ${advice}`);
+  }
+
+  #mistake(call: string, text: string): SvcError {
+    return mistake(`ctx.realtime.${call}`, text, this.#queries.production);
   }
 
   #say(message: object): void {
@@ -125,6 +133,3 @@ function sortMembers(_key: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
-
-/** The author's, not the caller's: the caller learns nothing of it. */
-const mistake = (text: string) => new SvcError("INTERNAL", undefined, { cause: new Error(`ctx.realtime.${text}`) });

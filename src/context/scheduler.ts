@@ -9,6 +9,7 @@ import { SvcError } from "../errors/svc-error.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import { sendingJob } from "../telemetry/jobs.ts";
 import { checkArguments, jobArguments } from "./job-arguments.ts";
+import { mistake } from "./mistake.ts";
 import type { Unawaited } from "./unawaited.ts";
 
 /** The `scheduler` of a context. Jobs run as whoever scheduled them, unless the procedure declares `.runAs("system")`. */
@@ -67,6 +68,8 @@ export interface CallSchedulerOptions {
   system: boolean;
   requestId: string;
   unawaited: Unawaited;
+  /** Whether mistakes are said in the log alone. */
+  production: boolean;
 }
 
 export class CallScheduler implements ContextScheduler {
@@ -81,14 +84,20 @@ export class CallScheduler implements ContextScheduler {
   runAfter(delayMs: number, name: string, args?: unknown): Promise<string> {
     return this.#unawaited.keep(async () => {
       if (typeof delayMs !== "number" || !(delayMs >= 0 && delayMs <= maxDelay)) {
-        throw mistake(`runAfter: ${delayMs} is no delay. Pass milliseconds, from 0 to ${maxDelay}.`);
+        throw this.#mistake(`runAfter: ${delayMs} is no delay. Pass milliseconds, from 0 to ${maxDelay}.`);
       }
       return this.#enqueue(name, args, `${delayMs} milliseconds`, null);
     });
   }
 
   runAt(at: Date | number | string, name: string, args?: unknown): Promise<string> {
-    return this.#unawaited.keep(async () => this.#enqueue(name, args, null, timeOf(at)));
+    return this.#unawaited.keep(async () => {
+      const time = timeOf(at);
+      if (time) return this.#enqueue(name, args, null, time);
+      throw this.#mistake(
+        `runAt: ${at} is no time within ten years. Pass a Date, epoch milliseconds or an ISO 8601 text.`,
+      );
+    });
   }
 
   cancel(id: string): Promise<boolean> {
@@ -102,7 +111,7 @@ export class CallScheduler implements ContextScheduler {
   async #enqueue(name: string, args: unknown, delay: string | null, at: string | null): Promise<string> {
     const { internals, requestId } = this.#options;
     this.#refuseInQuery();
-    if (!internals.has(name)) throw unknownName(name, internals.list());
+    if (!internals.has(name)) throw this.#mistake(unknownName(name, internals.list()));
     const json = jobArguments(name, args);
     await checkArguments(name, internals.inputOf(name), json);
     const values = [name, json, delay, at, requestId];
@@ -113,6 +122,10 @@ export class CallScheduler implements ContextScheduler {
     const { transaction, system } = this.#options;
     const { rows } = await transaction.asLogin({ ...statements[system ? "system" : "caller"][what], values });
     return rows[0].it;
+  }
+
+  #mistake(text: string): SvcError {
+    return mistake("ctx.scheduler", text, this.#options.production);
   }
 
   #refuseInQuery(): void {
@@ -127,23 +140,18 @@ export class CallScheduler implements ContextScheduler {
 const isTime = (at: unknown) =>
   at instanceof Date || typeof at === "number" || (typeof at === "string" && /^[+-]?\d{4,6}-\d\d/.test(at));
 
-function timeOf(at: Date | number | string): string {
+/** @returns null for what is no time within ten years */
+function timeOf(at: Date | number | string): string | null {
   const time = new Date(isTime(at) ? at : Number.NaN);
-  if (Number.isNaN(time.getTime()) || time.getTime() - Date.now() > maxDelay) {
-    throw mistake(`runAt: ${at} is no time within ten years. Pass a Date, epoch milliseconds or an ISO 8601 text.`);
-  }
-  return time.toISOString();
+  return time.getTime() - Date.now() <= maxDelay ? time.toISOString() : null;
 }
 
-function unknownName(name: string, known: string[]): SvcError {
+function unknownName(name: string, known: string[]): string {
   const near = byNearness(name, known).slice(0, 3);
   const advice =
     near.length > 0 ? `Did you mean ${near.map((one) => `"${one}"`).join(", ")}?` : "There is none at all.";
-  return mistake(
+  return (
     `"${name}" is no internal procedure that is registered in defineApi. ${advice} ` +
-      "Only procedure.internal can be scheduled.",
+    "Only procedure.internal can be scheduled."
   );
 }
-
-/** The author's, not the caller's: the caller learns nothing of it. */
-const mistake = (text: string) => new SvcError("INTERNAL", undefined, { cause: new Error(`ctx.scheduler: ${text}`) });

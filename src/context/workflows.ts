@@ -20,6 +20,7 @@ import {
   type WorkflowTimeline,
 } from "../workflows/records.ts";
 import { type WorkflowStatus, workflowStatuses } from "../workflows/status.ts";
+import { mistake } from "./mistake.ts";
 import type { Unawaited } from "./unawaited.ts";
 
 export interface StartOptions {
@@ -70,6 +71,8 @@ export interface CallWorkflowsOptions {
   /** Whether the call runs as the system, and so past the ownership of runs. */
   system: boolean;
   unawaited: Unawaited;
+  /** Whether mistakes are said in the log alone. */
+  production: boolean;
 }
 
 export class CallWorkflows implements ContextWorkflows {
@@ -88,7 +91,7 @@ export class CallWorkflows implements ContextWorkflows {
       const definition = this.#find(name);
       const { idempotencyKey = null } = options;
       if (idempotencyKey !== null && (typeof idempotencyKey !== "string" || !/^.{1,200}$/s.test(idempotencyKey))) {
-        throw mistake("idempotencyKey is a text of 1 to 200 characters.");
+        throw this.#mistake("idempotencyKey is a text of 1 to 200 characters.");
       }
       const start = this.#options.system ? "svc_private.start_system_workflow" : "svc.start_workflow";
       const values = [
@@ -174,7 +177,11 @@ export class CallWorkflows implements ContextWorkflows {
     const near = byNearness(name, [...workflows.keys()]).slice(0, 3);
     const advice =
       near.length > 0 ? `Did you mean ${near.map((one) => `"${one}"`).join(", ")}?` : "There is none at all.";
-    throw mistake(`"${name}" is no workflow that is registered in defineApi. ${advice}`);
+    throw this.#mistake(`"${name}" is no workflow that is registered in defineApi. ${advice}`);
+  }
+
+  #mistake(text: string): SvcError {
+    return mistake("ctx.workflows", text, this.#options.production);
   }
 
   #refuseInQuery(): void {
@@ -214,5 +221,3 @@ const refusals: Record<string, () => SvcError> = {
   active: () => new SvcError("CONFLICT", "Only a run that failed or was cancelled can be retried."),
   no_step: () => new SvcError("BAD_REQUEST", "This run has no step of that name."),
 };
-
-const mistake = (text: string) => new SvcError("INTERNAL", undefined, { cause: new Error(`ctx.workflows: ${text}`) });

@@ -151,7 +151,9 @@ class Conversion {
 
   refuse(code: Refusal): SvcError {
     const tried = this.#trace.map(({ provider, reason }) => `${provider}: ${reason}`).join(" ");
-    if (code === "UNSUPPORTED") return unsupported(`${this.#kind} with this provider`, 'Use provider "auto".');
+    if (code === "UNSUPPORTED") {
+      return unsupported(`A document of type ${this.#kind}`, 'This provider does not take it. Use provider "auto".');
+    }
     if (code === "UNAVAILABLE") {
       return new SvcError(code, tried || "This provider is not set up here.", {
         hint: 'Use provider "auto", or have the operator set it up: documents in svc.config.ts.',

@@ -21,7 +21,14 @@ test("svc policies says who may do what to which rows", async () => {
   expect(code).toBe(0);
   expect(out).toMatch(/^public\.notes$/m);
   expect(out).toMatch(/Without an account may not select\./);
-  expect(out).toMatch(/Signed-in users may select rows where\n {4}or .*user_id = \( SELECT svc\.current_user_id\(\)/);
+  expect(out).toMatch(/Signed-in users may select rows where\n {4}\(*user_id = \( SELECT svc\.current_user_id\(\)/);
+  await db.sql(`
+    create policy a_restriction on notes as restrictive for delete to svc_authenticated using (id > 0);
+    create policy others on notes for delete to svc_authenticated using (id > 1)`);
+  expect((await run("policies", "notes")).out).toMatch(
+    /may delete rows where\n {4}\(*user_id = .*\n {4}or \(*id > 1.*\n {4}and \(*id > 0/,
+  );
+  await db.sql("drop policy a_restriction on notes; drop policy others on notes");
   expect((await run("policies")).out).not.toMatch(/^auth\.user$/m);
   expect((await run("policies", "--all")).out).toMatch(/^svc\.storage_objects$/m);
 });

@@ -73,6 +73,7 @@ const procedures = {
     await statements.unique(context.db as Db).catch(() => {});
     return "all is well";
   }),
+  mistake: mutation("mistake").handler(({ context }) => context.realtime.invalidate("db.read")),
   forgets: mutation("forgets").handler(async ({ context }) => {
     void statements.unique(context.db as Db).catch(() => {});
   }),
@@ -214,6 +215,9 @@ describe("a statement that really fails", () => {
   test("inside a savepoint is the handler's to swallow", async () => {
     expect((await svc.mutate(null, "db.nested")).status).toBe(200);
     expect(await rows()).toEqual([...unchanged, "after the savepoint"]);
+  });
+  test("is not what an author's mistake is; in production the log alone knows that", async () => {
+    await expectError(await svc.mutate(null, "db.mistake"), "INTERNAL");
   });
   test("may be told in the handler's own words", async () => {
     await expectError(await svc.mutate(null, "db.own"), "FORBIDDEN", "Taken.");

@@ -227,6 +227,7 @@ describe("ctx.scheduler", () => {
     for (const name of ["jobs.notes", "notes.create", "jobs.run"]) {
       const { status, body } = await app.mutate(ann, "jobs.run", { name, args: {} });
       expect([status, body.code]).toEqual([500, "INTERNAL"]);
+      expect(body.hint).toContain(`ctx.scheduler: "${name}" is no internal procedure`); // not in production
     }
     await expect
       .poll(() => app.logged.join(""))
