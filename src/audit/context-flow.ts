@@ -4,13 +4,12 @@
  * Names need no following: `unsafeDb` is found by its name wherever it stands (`uses.ts`).
  */
 import type { Code } from "./builders.ts";
+import { anyOf, bounded, memberOf, merge, some, type Value } from "./context-value.ts";
 import { type FunctionNode, isClass, isFunction, memberName, type Node, returned, walk } from "./parse.ts";
 import type { Place } from "./report.ts";
-import { ownerOfThis, type Resolver } from "./resolve.ts";
+import type { Resolver } from "./resolve.ts";
 import type { Binding, SourceFile } from "./scopes.ts";
-
-/** The context, an object that holds it under some of its members, or nothing of interest. */
-type Value = "context" | { readonly [member: string]: Value } | undefined;
+import { ownerOfThis } from "./syntax.ts";
 
 export interface Leak extends Place {
   what: string;
@@ -296,30 +295,4 @@ export class ContextFlow {
         return undefined;
     }
   }
-}
-
-/** Values that hold themselves would grow without end; one of this size may as well be the context. */
-const bounded = (value: Value): Value => (JSON.stringify(value ?? null).length > 2000 ? "context" : value);
-
-/** A list or a promise of something. */
-const some = (value: Value): Value => (value === undefined ? undefined : { "?": value });
-
-/** One member of a value, whichever. Lists inside lists count as one. */
-function anyOf(value: Value): Value {
-  if (typeof value !== "object") return value;
-  const member = Object.values(value).reduce(merge, undefined);
-  return typeof member === "object" && "?" in member ? merge(member, member["?"]) : member;
-}
-
-function memberOf(value: Value, name: string): Value {
-  if (typeof value !== "object") return undefined;
-  return value[name] ?? value["?"];
-}
-
-function merge(one: Value, other: Value): Value {
-  if (one === undefined || other === "context") return other;
-  if (other === undefined || one === "context") return one;
-  const whole: Record<string, Value> = { ...one };
-  for (const [name, value] of Object.entries(other)) whole[name] = merge(whole[name], value);
-  return whole;
 }

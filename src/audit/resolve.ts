@@ -16,6 +16,8 @@ import {
   returned,
 } from "./parse.ts";
 import type { Binding, SourceFile, Write } from "./scopes.ts";
+import { isCode, membersOf, overlap, ownerOfThis, staticField } from "./syntax.ts";
+import { readText } from "./text.ts";
 
 /** An expression that is not followed further back, or something from outside the application. */
 export type Origin =
@@ -248,26 +250,8 @@ export class Resolver {
   }
 
   /** A text as far as it can be read; null for the parts that cannot. */
-  text(node: Node, file: SourceFile, given = noArguments, depth = 0): (string | null)[] {
-    if (depth > 20) return [null];
-    const [origin, ...others] = this.origins(node, file, [], given);
-    if (others.length > 0 || origin?.kind !== "node" || origin.path.length > 0) return [null];
-    const { node: value, file: home } = origin;
-    const literal = literalText(value);
-    if (literal !== undefined) return [literal];
-    if (value.type === "BinaryExpression" && value.operator === "+") {
-      return join([
-        ...this.text(value.left as Node, home, given, depth + 1),
-        ...this.text(value.right, home, given, depth + 1),
-      ]);
-    }
-    if (value.type !== "TemplateLiteral") return [null];
-    return join(
-      value.quasis.flatMap((quasi, index) => {
-        const inner = value.expressions[index];
-        return [quasi.value.cooked ?? "", ...(inner ? this.text(inner, home, given, depth + 1) : [])];
-      }),
-    );
+  text(node: Node, file: SourceFile, given = noArguments): (string | null)[] {
+    return readText(this, node, file, given);
   }
 
   /** The text where all of it can be read. */
@@ -338,72 +322,4 @@ export class Resolver {
     }
     return found;
   }
-}
-
-const overlap = (written: string[], asked: string[]): boolean =>
-  written.slice(0, asked.length).every((name, index) => name === asked[index]);
-
-/**
- * Whether what is written may be code. Inside functions most writes keep data, such as rows in a cache: the result of a
- * call on a local value is taken for data.
- */
-function isCode({ node, file }: Write): boolean {
-  let around = file.parents.get(node);
-  while (around && !isFunction(around)) around = file.parents.get(around);
-  if (!around) return true;
-  let called = false;
-  let root = node;
-  for (;;) {
-    if (root.type === "CallExpression") {
-      called = true;
-      root = root.callee as Node;
-    } else if (root.type === "MemberExpression") root = root.object as Node;
-    else if (root.type === "AwaitExpression") root = root.argument;
-    else if (root.type === "Identifier") {
-      const binding = file.bindings.get(root);
-      if (binding?.kind === "parameter") return !called;
-      if (binding && file.top.get(binding.name) === binding) return true;
-      const init = binding?.declaration.type === "VariableDeclarator" ? binding.declaration.init : undefined;
-      if (!init || init.start <= around.start) return !called;
-      root = init;
-    } else return !called && root.type !== "Literal" && root.type !== "TemplateLiteral";
-  }
-}
-
-/** The object literal or class whose method says `this`. */
-export function ownerOfThis(node: Node, file: SourceFile): Node | undefined {
-  for (let at: Node | undefined = node; at; at = file.parents.get(at)) {
-    const parent = file.parents.get(at);
-    if (parent && isClass(parent)) return parent;
-    if (at.type === "FunctionDeclaration") return undefined;
-    if (at.type !== "FunctionExpression") continue;
-    if (parent?.type === "Property") return file.parents.get(parent);
-    if (parent?.type !== "MethodDefinition") return undefined;
-  }
-  return undefined;
-}
-
-function membersOf(node: Node): Node[] {
-  if (node.type === "ArrayExpression") {
-    return node.elements.flatMap((item) => (item ? [item.type === "SpreadElement" ? item.argument : item] : []));
-  }
-  if (node.type !== "ObjectExpression") return [];
-  return node.properties.map((item) => (item.type === "SpreadElement" ? item.argument : item.value));
-}
-
-function staticField(node: ClassNode, name: string | undefined): Node | undefined {
-  const found = node.body.body.find(
-    (member) => member.type === "PropertyDefinition" && member.static && memberName(member) === name,
-  );
-  return found?.type === "PropertyDefinition" ? (found.value ?? undefined) : undefined;
-}
-
-function join(parts: (string | null)[]): (string | null)[] {
-  const joined: (string | null)[] = [];
-  for (const part of parts) {
-    const last = joined.at(-1);
-    if (typeof part === "string" && typeof last === "string") joined[joined.length - 1] = last + part;
-    else joined.push(part);
-  }
-  return joined;
 }

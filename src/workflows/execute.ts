@@ -11,7 +11,8 @@ import { jobAttributes } from "../telemetry/jobs.ts";
 import { activeSpan, type Span } from "../telemetry/span.ts";
 import { decodeValue, encodeValue, type Stored } from "./encoding.ts";
 import { detailOf, type RunError, runError } from "./failure.ts";
-import { type Ending, type RecordedStep, replay } from "./replay.ts";
+import { type Ending, replay } from "./replay.ts";
+import type { RecordedStep } from "./replay-port.ts";
 import { lostOr, RunLostError, RunPort } from "./run-port.ts";
 
 /** What sql/workflows/claim_run.sql gives. */

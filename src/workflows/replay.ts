@@ -5,54 +5,18 @@
  * The handler's way is a tree of positions: "0", "1", … and inside the branches of a parallel at "2": "2.0.0", "2.1.0", ….
  * A *strand* is a line of it that can go on by itself: the handler, or a branch. When every strand is stuck and no step is
  * under way, the replay is over.
- * Next hop: `execute.ts` claims runs and ends them; `step.ts` runs a step.
+ * Next hop: `execute.ts` claims runs and ends them; `run-port.ts` runs a step.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Logger } from "pino";
 import type { RequestDatabase } from "../context/types.ts";
 import type { WorkflowContext, WorkflowDefinition, WorkflowServices } from "../define/workflow.ts";
 import type { ConvertStoredInput } from "../documents/convert-stored.ts";
-import type { KeptConversion } from "../documents/kept.ts";
 import type { ConvertedDocument } from "../documents/types.ts";
 import { type Duration, milliseconds } from "./duration.ts";
-import { decodeValue, type Stored } from "./encoding.ts";
-import { isFinal, NonDeterministicError, type RunError, StepError } from "./failure.ts";
-
-/** What was recorded at a position. */
-export interface RecordedStep {
-  position: string;
-  kind: "step" | "wait" | "sleep";
-  name: string;
-  done: boolean;
-  result: Stored | null;
-  error?: RunError | null;
-}
-
-/** A step under way. */
-export interface RunningStep {
-  position: string;
-  name: string;
-  readonly db: RequestDatabase;
-  readonly rag: WorkflowContext["rag"];
-}
-
-/** What a replay needs of the world. Both write, and throw RunLostError when the run is no longer this worker's. */
-export interface ReplayPort {
-  /** Runs a step and records what it gave; where `last`, also that it failed. */
-  step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T>;
-  wait(position: string, kind: "wait" | "sleep", name: string, milliseconds: number | null): Promise<WaitAnswer>;
-  /** Converts a stored file as the run's user, and keeps the result: it may be larger than a checkpoint. */
-  convert(input: ConvertStoredInput): Promise<KeptConversion>;
-  /** What was kept, or null when it was swept. */
-  conversion(kept: KeptConversion): Promise<ConvertedDocument | null>;
-}
-
-/** Runs a step's function; given the step, so that `wf.db` finds it. */
-export type Enter<T> = (step: RunningStep) => Promise<T>;
-export type WaitAnswer = { done: boolean; result: Stored | null };
-
-/** A step's own error, to be tried again. Any other error of the port ends the replay. */
-export class StepFailure extends Error {}
+import { decodeValue } from "./encoding.ts";
+import { isFinal, NonDeterministicError, StepError } from "./failure.ts";
+import { type Enter, type RecordedStep, type ReplayPort, type RunningStep, StepFailure } from "./replay-port.ts";
 
 /** How a replay ended. */
 export type Ending =

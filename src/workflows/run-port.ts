@@ -16,7 +16,7 @@ import { RequestTransaction } from "../postgres/transaction.ts";
 import { errorType, traced } from "../telemetry/span.ts";
 import { encodeValue } from "./encoding.ts";
 import { runError, StepError } from "./failure.ts";
-import { type Enter, type ReplayPort, type RunningStep, StepFailure, type WaitAnswer } from "./replay.ts";
+import { type Enter, type ReplayPort, type RunningStep, StepFailure, type WaitAnswer } from "./replay-port.ts";
 
 /** The run was cancelled, or is another worker's: nothing more that this one does for it counts. */
 export class RunLostError extends Error {}

@@ -1,0 +1,33 @@
+/**
+ * What an expression holds of the context, as far as the audit follows it.
+ * Next hop: `context-flow.ts` follows these values through the code.
+ */
+
+/** The context, an object that holds it under some of its members, or nothing of interest. */
+export type Value = "context" | { readonly [member: string]: Value } | undefined;
+
+/** Values that hold themselves would grow without end; one of this size may as well be the context. */
+export const bounded = (value: Value): Value => (JSON.stringify(value ?? null).length > 2000 ? "context" : value);
+
+/** A list or a promise of something. */
+export const some = (value: Value): Value => (value === undefined ? undefined : { "?": value });
+
+/** One member of a value, whichever. Lists inside lists count as one. */
+export function anyOf(value: Value): Value {
+  if (typeof value !== "object") return value;
+  const member = Object.values(value).reduce(merge, undefined);
+  return typeof member === "object" && "?" in member ? merge(member, member["?"]) : member;
+}
+
+export function memberOf(value: Value, name: string): Value {
+  if (typeof value !== "object") return undefined;
+  return value[name] ?? value["?"];
+}
+
+export function merge(one: Value, other: Value): Value {
+  if (one === undefined || other === "context") return other;
+  if (other === undefined || one === "context") return one;
+  const whole: Record<string, Value> = { ...one };
+  for (const [name, value] of Object.entries(other)) whole[name] = merge(whole[name], value);
+  return whole;
+}

@@ -1,0 +1,47 @@
+/**
+ * What a replay is given and asks for: what was recorded, and the world that steps and waits happen in.
+ * Next hop: `run-port.ts` is that world, in the database.
+ */
+import type { RequestDatabase } from "../context/types.ts";
+import type { WorkflowContext } from "../define/workflow.ts";
+import type { ConvertStoredInput } from "../documents/convert-stored.ts";
+import type { KeptConversion } from "../documents/kept.ts";
+import type { ConvertedDocument } from "../documents/types.ts";
+import type { Stored } from "./encoding.ts";
+import type { RunError } from "./failure.ts";
+
+/** What was recorded at a position. */
+export interface RecordedStep {
+  position: string;
+  kind: "step" | "wait" | "sleep";
+  name: string;
+  done: boolean;
+  result: Stored | null;
+  error?: RunError | null;
+}
+
+/** A step under way. */
+export interface RunningStep {
+  position: string;
+  name: string;
+  readonly db: RequestDatabase;
+  readonly rag: WorkflowContext["rag"];
+}
+
+/** What a replay needs of the world. Both write, and throw RunLostError when the run is no longer this worker's. */
+export interface ReplayPort {
+  /** Runs a step and records what it gave; where `last`, also that it failed. */
+  step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T>;
+  wait(position: string, kind: "wait" | "sleep", name: string, milliseconds: number | null): Promise<WaitAnswer>;
+  /** Converts a stored file as the run's user, and keeps the result: it may be larger than a checkpoint. */
+  convert(input: ConvertStoredInput): Promise<KeptConversion>;
+  /** What was kept, or null when it was swept. */
+  conversion(kept: KeptConversion): Promise<ConvertedDocument | null>;
+}
+
+/** Runs a step's function; given the step, so that `wf.db` finds it. */
+export type Enter<T> = (step: RunningStep) => Promise<T>;
+export type WaitAnswer = { done: boolean; result: Stored | null };
+
+/** A step's own error, to be tried again. Any other error of the port ends the replay. */
+export class StepFailure extends Error {}
