@@ -3,9 +3,11 @@
  * files and helper functions. A helper that takes the handler as an argument gives one handler per call of the helper.
  * Next hop: `reach.ts` follows what the anonymous ones do.
  */
+
+import { type Arguments, noArguments } from "./origin.ts";
 import { isFunction, memberName, type Node, returned, walk } from "./parse.ts";
 import type { Place } from "./report.ts";
-import { type Arguments, noArguments, type Resolver } from "./resolve.ts";
+import type { Resolver } from "./resolve.ts";
 import type { Binding, SourceFile } from "./scopes.ts";
 
 /** A piece of code with the arguments under which it is read. */

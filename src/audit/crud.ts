@@ -4,9 +4,10 @@
  * Next hop: `reach.ts` for the hooks, `runtime-tables.ts` for the table.
  */
 import { fromCore, type Handler } from "./builders.ts";
+import { noArguments } from "./origin.ts";
 import type { Node } from "./parse.ts";
 import type { Place } from "./report.ts";
-import { noArguments, type Resolver } from "./resolve.ts";
+import type { Resolver } from "./resolve.ts";
 import type { SourceFile } from "./scopes.ts";
 import { tableOf } from "./tables.ts";
 

@@ -7,9 +7,10 @@
 import { allowAbove } from "./allow.ts";
 import { type Code, fromCore, isHandlerCall } from "./builders.ts";
 import { inside } from "./modules.ts";
+import { type Arguments, noArguments, type Origin } from "./origin.ts";
 import { memberName, type Node, walk } from "./parse.ts";
 import type { Place } from "./report.ts";
-import { type Arguments, noArguments, type Origin, type Resolver } from "./resolve.ts";
+import type { Resolver } from "./resolve.ts";
 import type { Binding, SourceFile } from "./scopes.ts";
 import { isRuntimeTable, isSchemaPart, tableOf } from "./tables.ts";
 import { nodeUse, outsideUse, type Use } from "./uses.ts";

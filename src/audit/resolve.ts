@@ -5,7 +5,15 @@
  */
 import { bindingTarget, exportNames, exportTarget, type Modules, moduleTarget, type Target } from "./modules.ts";
 import {
-  type CallNode,
+  type Arguments,
+  type Callable,
+  type CallSite,
+  noArguments,
+  nothingSeen,
+  type Origin,
+  type Seen,
+} from "./origin.ts";
+import {
   type ClassNode,
   type FunctionNode,
   isClass,
@@ -16,39 +24,8 @@ import {
   returned,
 } from "./parse.ts";
 import type { Binding, SourceFile, Write } from "./scopes.ts";
-import { isCode, membersOf, overlap, ownerOfThis, staticField } from "./syntax.ts";
+import { isCode, isFreeze, membersOf, overlap, ownerOfThis, staticField } from "./syntax.ts";
 import { readText } from "./text.ts";
-
-/** An expression that is not followed further back, or something from outside the application. */
-export type Origin =
-  /** `path`: the members taken of it that could not be followed. */
-  | { kind: "node"; node: Node; file: SourceFile; path: string[] }
-  | { kind: "package"; from: string; name: string; path: string[] }
-  | { kind: "namespace"; file: SourceFile }
-  | { kind: "global"; name: string; path: string[] }
-  /** A parameter that nobody in the application fills, a caught error. */
-  | { kind: "unknown"; tooFar?: boolean };
-
-/** Nodes on the way, with the members taken of them: a value that leads back to itself ends there. */
-interface Seen {
-  nodes: Map<Node, string[]>;
-  steps: number;
-}
-const nothingSeen = (): Seen => ({ nodes: new Map(), steps: 0 });
-
-/** Arguments of one call, in place of parameters. */
-export type Arguments = ReadonlyMap<Binding, { node: Node; file: SourceFile; given: Arguments }>;
-export const noArguments: Arguments = new Map();
-
-interface Callable {
-  node: FunctionNode;
-  file: SourceFile;
-}
-
-export interface CallSite {
-  node: CallNode;
-  file: SourceFile;
-}
 
 export class Resolver {
   readonly modules: Modules;
@@ -123,13 +100,7 @@ export class Resolver {
       case "ObjectExpression":
         return this.#member(node, file, path, given, seen);
       case "CallExpression": {
-        const callee = node.callee as Node;
-        const frozen =
-          callee.type === "MemberExpression" &&
-          callee.object.type === "Identifier" &&
-          callee.object.name === "Object" &&
-          ["freeze", "seal"].includes(memberName(callee) ?? "");
-        if (frozen && node.arguments[0]) return again(node.arguments[0]);
+        if (isFreeze(node.callee as Node) && node.arguments[0]) return again(node.arguments[0]);
       }
     }
     return [{ kind: "node", node, file, path }];

@@ -35,6 +35,13 @@ export function isCode({ node, file }: Write): boolean {
   }
 }
 
+/** `Object.freeze` and `Object.seal` give back what they get. */
+export const isFreeze = (callee: Node): boolean =>
+  callee.type === "MemberExpression" &&
+  callee.object.type === "Identifier" &&
+  callee.object.name === "Object" &&
+  ["freeze", "seal"].includes(memberName(callee) ?? "");
+
 /** The object literal or class whose method says `this`. */
 export function ownerOfThis(node: Node, file: SourceFile): Node | undefined {
   for (let at: Node | undefined = node; at; at = file.parents.get(at)) {

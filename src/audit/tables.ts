@@ -2,7 +2,8 @@
  * Tables in the source: whether an expression is a Drizzle table, and under which name it stands in the database.
  * Next hop: `reach.ts` and `runtime-tables.ts`.
  */
-import type { Origin, Resolver } from "./resolve.ts";
+import type { Origin } from "./origin.ts";
+import type { Resolver } from "./resolve.ts";
 
 /** What `drizzle-orm/pg-core` makes at definition time: SQL in it becomes DDL and runs in no handler. */
 const makers =

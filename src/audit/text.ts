@@ -2,8 +2,9 @@
  * Reads texts: literals, templates and sums of them.
  * Next hop: `resolve.ts` says where their parts come from.
  */
+import type { Arguments } from "./origin.ts";
 import { literalText, type Node } from "./parse.ts";
-import type { Arguments, Resolver } from "./resolve.ts";
+import type { Resolver } from "./resolve.ts";
 import type { SourceFile } from "./scopes.ts";
 
 /** A text as far as it can be read; null for the parts that cannot. */

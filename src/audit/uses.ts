@@ -3,8 +3,10 @@
  * database past the context, or hides what it does.
  * Next hop: `reach.ts` asks this for every node that a handler reaches.
  */
+
+import type { Origin } from "./origin.ts";
 import { isFunction, literalText, memberName, type Node } from "./parse.ts";
-import type { Origin, Resolver } from "./resolve.ts";
+import type { Resolver } from "./resolve.ts";
 import type { SourceFile } from "./scopes.ts";
 
 export interface Use {
