@@ -4,12 +4,13 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import pg from "pg";
 import { expect, test } from "vitest";
 import { contextGrounding } from "../../src/context/grounding.ts";
 import { contextRag } from "../../src/context/rag.ts";
+import { createPool } from "../../src/postgres/pools.ts";
 import { RequestTransaction } from "../../src/postgres/transaction.ts";
 import type { GroundedClaim } from "../../src/rag/answer.ts";
+import { createLog } from "../../src/service/log.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
@@ -50,8 +51,9 @@ function auc(results: Result[], other: Line["label"]): number {
 
 async function ground(lines: Line[]): Promise<Result[]> {
   await db.sql(`insert into auth."user" (id, name, email) values ('reader', 'Reader', 'reader@example.com')`);
-  const pool = new pg.Pool({ connectionString: db.url("request") });
   const limits = { statementTimeoutMs: 60_000, idleInTransactionMs: 60_000 };
+  const settings = { request: 1, system: 1, auth: 1, waitMs: 5_000, ...limits };
+  const { pool, close } = createPool("request", db.url("request"), settings, createLog("silent"));
   const identity = { userId: "reader", role: "svc_authenticated" } as const;
   const scope = { corpus: "scifact", visibility: "private" } as const;
 
@@ -77,7 +79,7 @@ async function ground(lines: Line[]): Promise<Result[]> {
     results.push({ ...(claims[0] as GroundedClaim), label, heldOut: isHeldOut(doc_id) });
   }
   await reading.commit();
-  await pool.end();
+  await close();
   return results;
 }
 
