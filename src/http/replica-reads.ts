@@ -51,7 +51,10 @@ export async function readSomewhere(
 export const positionOf = (replicas: Replicas): Promise<string | undefined> =>
   replicas.position().catch(() => undefined);
 
-/** A recovery that went before, a connection that broke, a migration that has not arrived: the primary may know better. */
-function isStandbysOwn(error: unknown): boolean {
-  return error instanceof SvcError && (error.status >= 500 || error.code === "CONFLICT");
-}
+/**
+ * What a recovery that went before, a connection that broke or a migration that has not arrived look like: the primary may
+ * know better. It does not where a provider failed, which would be asked, and paid, twice.
+ */
+const standbysOwn: ReadonlySet<string> = new Set(["INTERNAL", "UNAVAILABLE", "TIMEOUT", "CONFLICT"]);
+
+const isStandbysOwn = (error: unknown): boolean => error instanceof SvcError && standbysOwn.has(error.code);
