@@ -100,6 +100,10 @@ async function write(
   try {
     await reader.query("begin isolation level repeatable read read only");
     await reader.query(`set transaction snapshot ${reader.escapeLiteral(snapshot)}`);
+    // Before the dump: no snapshot holds sequences, and what is restored must not be behind what is said here.
+    const surroundings = await reader.query<{ found: Surroundings }>(
+      "select svc_private.describe_surroundings() as found",
+    );
     const parts = [
       dump(programs, options.adminUrl, snapshot, join(folder, dumpName), signal).then((checked) => {
         report(`The database: ${megabytes(checked.size)}.`);
@@ -129,6 +133,7 @@ async function write(
       dump: dumped,
       files,
       ...described,
+      surroundings: (surroundings.rows[0] as { found: Surroundings }).found,
     };
   } finally {
     await reader.end().catch(() => {});
@@ -205,11 +210,9 @@ async function describe(reader: pg.Client) {
     "select name, rows::float8 as rows, hash from svc_private.describe_rows() order by 1",
   );
   const definitions = await reader.query("select name, hash from svc_private.describe_definitions() order by 1");
-  const surroundings = await reader.query("select svc_private.describe_surroundings() as found");
   return {
     tables: tables.rows as TableRows[],
     definitions: definitions.rows as Definition[],
-    surroundings: surroundings.rows[0].found as Surroundings,
   };
 }
 

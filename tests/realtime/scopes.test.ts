@@ -258,6 +258,7 @@ describe("a get of such a resource", () => {
     const socket = await connect(ann);
     const key = `team_boards.get::{"id":${body.json.id}}`;
     await socket.subscribe(key);
+    await heard(socket); // the creation may still be on its way
     await running.mutate(ann, "team_boards.update", { id: body.json.id, name: "better" });
     await socket.wait({ type: "invalidate", queries: [key] });
     await db.sql("insert into boards (team_id, name) values ('red', 'another')");
