@@ -1,4 +1,4 @@
-/** `npm run bench [-- NAME…]`: runs the named benchmarks, or all of them. One file per dimension. */
+/** `npm run bench [-- NAME… [--option value …]]`: runs the named benchmarks, or all of them. One file per dimension. */
 const all = [
   "crud",
   "lists",
@@ -15,7 +15,9 @@ const all = [
   "catalog",
   "backup",
 ];
-const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+const given = process.argv.slice(2);
+const options = given.findIndex((argument) => argument.startsWith("--"));
+const wanted = options < 0 ? given : given.slice(0, options);
 
 for (const name of wanted.length > 0 ? wanted : all) {
   if (!all.includes(name)) throw new Error(`There is no benchmark "${name}". There are: ${all.join(", ")}.`);
