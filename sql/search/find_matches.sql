@@ -204,6 +204,11 @@ begin
       -- Words that keep company may find more than is likely: twice as many are enough.
       execute format(scoring, svc_private.search_most(term_of, counts, keys, documents, most), ceil(2 * most))
         into row_ids, scores using lows, highs, terms, weights, searched;
+      if coalesce(cardinality(row_ids), 0) < coalesce(wanted, most) then
+        -- Words that shun each other, as those of two languages do, stand together nowhere.
+        execute format(scoring, svc_private.search_first(tops, counts, keys, most), ceil(2 * most))
+          into row_ids, scores using lows, highs, terms, weights, searched;
+      end if;
       exit;
     end if;
     execute format(scoring, cover.condition, 'all') into row_ids, scores using lows, highs, terms, weights, searched;

@@ -86,3 +86,10 @@ test("however many rows might be among the best, so many are opened and no more,
     expect(score).toBeGreaterThan(0.9 * (best[place] ?? 0));
   }
 });
+
+test("words that never stand together are found, also where there are too many rows to open all", async () => {
+  await client.query("insert into planned select 10000 + n, 'lone' || n % 100 from generate_series(1, 20000) as n");
+  const { found, documents } = await search(Array.from({ length: 100 }, (_, n) => `lone${n}`).join(" "));
+  expect(found).toBe(10);
+  expect(documents).toBeLessThan(12_000); // of 20,000
+});
