@@ -62,6 +62,10 @@ test("every rule has a planted violation", () => {
   expect([...new Set(planted.map(({ rule }) => rule))].sort()).toEqual(rules.sort());
 });
 
+test("the README counts them", () => {
+  expect(readFileSync(join(root, "README.md"), "utf8")).toContain(`\`svc db lint\` (${rules.length} rules)`);
+});
+
 test("every rule has a paragraph in the reference, which is the one in its file", () => {
   const text = readFileSync(join(root, "docs/reference/lint.md"), "utf8");
   for (const rule of rules) {
