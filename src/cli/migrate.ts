@@ -1,5 +1,6 @@
 /** `svc migrate`: brings the database to what the files say. Its subcommands write, list and undo: one file each. */
 import { defineCommand } from "citty";
+import { DefinitionError } from "../define/definition-error.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
 
@@ -9,6 +10,11 @@ const applyArguments = {
     type: "boolean",
     description: "Apply every file of sql/ again, to undo what was changed there by hand.",
     default: false,
+  },
+  wait: {
+    type: "string",
+    description: "For how many seconds to try again while others use the tables. (Default: 300)",
+    default: "300",
   },
 } as const;
 
@@ -25,6 +31,7 @@ const apply = defineCommand({
           platform: platformRoot,
           application: config.cwd,
           again: args.again,
+          patienceMs: readSeconds(args.wait) * 1000,
         };
         let isChanged = false; // also by what is dropped or secured, which no file says
         const report = (line: string) => {
@@ -39,6 +46,11 @@ const apply = defineCommand({
       }
     }),
 });
+
+function readSeconds(text: string): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new DefinitionError(`--wait ${text} is no number of seconds.`, { hint: "Pass 0 or more, such as 60." });
+}
 
 const subCommands = {
   apply,

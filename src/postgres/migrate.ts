@@ -7,6 +7,7 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
 import { type MigrationFile, readFolder } from "./migration-files.ts";
+import { type Patience, withLocks } from "./migration-locks.ts";
 import { installQueue, queueRevision, wantedQueueRevision } from "./queue.ts";
 
 /** Says which file failed, where in it, and what to do. */
@@ -20,14 +21,14 @@ export class MigrationError extends Error {
   }
 }
 
-export interface MigrateOptions {
+export interface MigrateOptions extends Patience {
   /** Connection string of an administrator: may create roles and extensions, or has been given them. */
   adminUrl: string;
   /** Folder that holds the platform's `migrations/` and `sql/`. */
   platform: string;
   /** The application's root; its `migrations/` and `sql/` may be absent. */
   application?: string;
-  /** Called with one line per applied file. */
+  /** Called with one line per applied file, and whenever it gives way to others. */
   report?: (line: string) => void;
   /**
    * Stops after the first n of the platform's migrations, without the files of `sql/` that follow them: the state from
@@ -39,9 +40,6 @@ export interface MigrateOptions {
 }
 
 type Scope = "platform" | "application";
-
-// Any number will do, as long as every version of svc uses the same one.
-const advisoryLock = 7_265_021_846_113;
 
 // Roles belong to the server, the lock above to one database of it: migrators of two databases meet in roles.sql. The
 // second waits for the first's transaction and then fails: "tuple concurrently updated", which has no code of its own, a
@@ -78,9 +76,7 @@ async function inMigration<T>(
   const client = new pg.Client({ connectionString: options.adminUrl, application_name: "svc migrate" });
   await client.connect();
   try {
-    await client.query("begin");
-    await client.query("select pg_advisory_xact_lock($1)", [advisoryLock]);
-    return await then(client, await new Migration(client, options).run());
+    return await then(client, await withLocks(client, options, () => new Migration(client, options).run()));
   } finally {
     // An open transaction ends with its connection.
     await client.end();

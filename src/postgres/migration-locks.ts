@@ -1,0 +1,86 @@
+/**
+ * Lets a migration run beside a service that goes on. What changes a table waits for everybody who uses it, and whoever comes
+ * later waits behind: one forgotten transaction, or a dump, would bring all calls to a stand. So a migration waits shortly,
+ * gives way, and tries again.
+ * Next hop: `migrate.ts`, its only caller.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+
+export interface Patience {
+  /** For how long to try again, in milliseconds. (Default: 300,000) */
+  patienceMs?: number;
+  /**
+   * For how long a statement waits for a table, in milliseconds. Longer than the server's deadlock_timeout (1,000), after
+   * which autovacuum gives way. (Default: 2,000)
+   */
+  lockWaitMs?: number;
+  /** Called with one line whenever it gives way. */
+  report?: ((line: string) => void) | undefined;
+}
+
+/** In milliseconds, between two attempts: what has queued up behind the first gets its turn. Doubled each time. */
+const firstPause = 1_000;
+const longestPause = 10_000;
+
+// Any number will do, as long as every version of svc uses the same one.
+const advisoryLock = 7_265_021_846_113;
+
+/**
+ * Opens the transaction, as the only migrator of this database, and runs the migration in it. The transaction is left open.
+ *
+ * @throws the last attempt's error when others held the tables for all that time, and any other error at once
+ */
+export async function withLocks<T>(client: pg.Client, patience: Patience, run: () => Promise<T>): Promise<T> {
+  const { patienceMs = 300_000, lockWaitMs = 2_000, report } = patience;
+  const deadline = performance.now() + patienceMs;
+  for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
+    await client.query("begin");
+    await client.query("select pg_advisory_xact_lock($1)", [advisoryLock]);
+    await client.query("select set_config('lock_timeout', $1, true)", [String(lockWaitMs)]);
+    try {
+      return await run();
+    } catch (error) {
+      if (!isHeldUp(error)) throw error;
+      await client.query("rollback");
+      const holders = await findHolders(client);
+      if (performance.now() + pause > deadline) throw heldUp(error as Error, holders, patienceMs);
+      report?.(`gave way, and undid all of it: others use the tables${holders}. Trying again in ${pause / 1000} s`);
+      await sleep(pause);
+    }
+  }
+}
+
+/** Waited too long for a lock, or was chosen to end a deadlock. */
+const isHeldUp = (error: unknown) =>
+  error instanceof Error &&
+  error.cause instanceof pg.DatabaseError &&
+  ["55P03", "40P01"].includes(error.cause.code ?? "");
+
+/** Whose transactions are open on tables of svc and the application, the oldest first. They hold no less than that. */
+async function findHolders(client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ pid: number; application: string; state: string; seconds: number }>(
+    `select a.pid, a.application_name as application, a.state,
+            extract(epoch from clock_timestamp() - a.xact_start)::integer as seconds
+       from pg_catalog.pg_stat_activity a
+      where a.datname = current_database() and a.pid <> pg_backend_pid()
+        and exists (select from pg_catalog.pg_locks l
+                      join pg_catalog.pg_class c on c.oid = l.relation
+                      join pg_catalog.pg_roles r on r.oid = c.relowner and r.rolname = 'svc_owner'
+                     where l.pid = a.pid and l.granted and c.relkind in ('r', 'p', 'm', 'v'))
+      order by a.xact_start
+      limit 3`,
+  );
+  const named = rows.map(
+    ({ pid, application, state, seconds }) => `${application || "a session"} (pid ${pid}, ${state}, for ${seconds} s)`,
+  );
+  return named.length > 0 ? `, such as ${named.join(", ")}` : "";
+}
+
+function heldUp(error: Error, holders: string, patienceMs: number): Error {
+  return Object.assign(error, {
+    message:
+      `${error.message}\n  For ${patienceMs / 1000} s others have used the tables${holders}. Nothing was changed.\n` +
+      "  `svc db locks` shows who holds them: wait for a dump, end what was forgotten, and migrate again.",
+  });
+}

@@ -1,0 +1,45 @@
+// If this file fails, a migration behind a dump or a forgotten transaction brings every call of a running service to a stand.
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { migrate } from "../../src/postgres/migrate.ts";
+import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+
+const db = database();
+/** Applies all of sql/ again, and so takes every table with policies for itself. */
+const again = (options: Partial<Parameters<typeof migrate>[0]>) =>
+  migrate({
+    adminUrl: db.url("admin"),
+    platform: root,
+    application: join(root, "tests/fixture"),
+    again: true,
+    lockWaitMs: 100,
+    ...options,
+  });
+
+test("gives way to whoever uses a table, lets others at it, and comes through when they have ended", async () => {
+  const dump = await db.connect("admin");
+  await dump.query("begin; lock table auth.session in access share mode");
+  const { pid } = (await dump.query("select pg_backend_pid() as pid")).rows[0];
+
+  // While the table is locked for good, nobody behind the migration gets at it.
+  const { promise: wayGiven, resolve } = Promise.withResolvers<string>();
+  const migration = again({ report: (line) => line.includes("gave way") && resolve(line) });
+  expect(await wayGiven).toContain(`(pid ${pid}, idle in transaction, for `);
+  await db.sql("select from auth.session limit 1");
+
+  await dump.query("commit");
+  expect(await migration).toContain("platform/sql/policies/auth.session.sql");
+});
+
+test("gives up when its time is over, says who is in the way, and has changed nothing", async () => {
+  const dump = await db.connect("admin");
+  await dump.query("set application_name = 'nightly dump'; begin; lock table auth.session in access share mode");
+  const before = await db.sql("select path, applied_at from svc_private.applied_sql order by 1");
+
+  await expect(again({ patienceMs: 0 })).rejects.toThrow(
+    /auth\.session\.sql: canceling statement due to lock timeout\n.*nightly dump \(pid \d+, idle in transaction.*Nothing was changed/,
+  );
+  expect(await db.sql("select path, applied_at from svc_private.applied_sql order by 1")).toEqual(before);
+  await dump.query("commit");
+});
