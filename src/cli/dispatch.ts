@@ -5,7 +5,7 @@
 import { runCommand } from "citty";
 import { svc } from "./commands.ts";
 import { type AnyCommand, helpOf, settle, subCommandsOf } from "./help.ts";
-import { checkArguments, findCommand, UsageError } from "./usage.ts";
+import { checkArguments, findCommand, shield, UsageError } from "./usage.ts";
 import { version } from "./version.ts";
 
 /** Never rejects: what goes wrong is printed, and the exit code is 1 then. @param words what follows `svc` */
@@ -20,7 +20,8 @@ export async function dispatch(words: readonly string[]): Promise<void> {
   }
 }
 
-async function follow(words: readonly string[]): Promise<void> {
+async function follow(given: readonly string[]): Promise<void> {
+  const words = given.map(shield);
   const end = words.indexOf("--");
   const own = end < 0 ? words : words.slice(0, end);
   if (own.length === 1 && ["--version", "-v"].includes(own[0] ?? "")) return print(version);

@@ -21,6 +21,9 @@ export interface Found {
   isGroup: boolean;
 }
 
+/** SQL that begins with a line of comment is no option: a space before it keeps everybody from taking it for one. */
+export const shield = (word: string): string => (/^--(?![\w-]+=)[^\n]*\n/.test(word) ? ` ${word}` : word);
+
 /**
  * Follows the words down to a command. Options may stand before its name: `svc migrate --cwd folder status`.
  *

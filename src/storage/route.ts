@@ -83,7 +83,10 @@ function original(storage: Storage, object: FoundObject): Content {
 }
 
 function transformed(object: FoundObject, { bytes, type }: Image, options: TransformOptions | null): Content {
-  const made = Object.values({ ...options }).join("-");
+  // With their names: a width of 100 is no quality of 100.
+  const made = Object.entries({ ...options })
+    .map(([name, value]) => `${name}${value}`)
+    .join("-");
   const etag = `"${object.sha256.slice(0, 32)}-${type.slice(6)}${made && `-${made}`}"`;
   return { name: renamed(object.name, type), type, size: bytes.length, etag, bytes };
 }

@@ -54,6 +54,13 @@ describe("svc db explain", () => {
     expect(await db.sql("select from entries where a = 1")).toHaveLength(1);
   });
 
+  test("takes a comment before the statement for no option, and MERGE for a statement", async () => {
+    const merge = "merge into entries e using (values (-1)) as v (id) on e.id = v.id when matched then delete";
+    const { code, out, error } = await explain([`--the last one's\n${merge}`, "--as", "system", "--analyze"]);
+    expect([code, error]).toEqual([0, expect.stringMatching(/^As /m)]);
+    expect(out).toMatch(/^Merge on public\.entries /m);
+  });
+
   const refused = [
     { says: /more than one statement/, args: ["select 1; delete from entries", "--as", "system", "--analyze"] },
     { says: /Give each of \$1, \$2/, args: ["select * from entries where id = $1", "--as", "ann"] },

@@ -101,6 +101,14 @@ describe("parameters", () => {
     expect((await get(`/api/storage/${id}?w=30`)).status).toBe(404);
   });
 
+  test("give each result an ETag of its own, the same for the same", async () => {
+    const tag = async (query: string) => (await get(`/api/storage/${photo}?${query}`)).headers.get("etag");
+    const queries = ["w=50", "h=50", "q=50", "w=50&h=51", "w=50&q=51", "h=50&q=51", "h=50&fit=fill"];
+    const tags = await Promise.all(queries.map(tag));
+    expect(new Set(tags).size).toBe(queries.length);
+    expect(await tag("q=51&w=50")).toBe(tags[4]);
+  });
+
   test("of a file that is no image are refused", async () => {
     const id = await stored(svc, ann, new File(["text"], "a.txt", { type: "text/plain" }), { visibility: "public" });
     expect((await get(`/api/storage/${id}?w=10`)).status).toBe(400);

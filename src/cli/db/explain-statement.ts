@@ -22,8 +22,8 @@ export interface Question {
 /** @throws DefinitionError for what EXPLAIN would take beside these: CREATE TABLE AS, DECLARE, EXECUTE */
 export function checkStatement(statement: string): void {
   const start = statement.replace(/^(\s|\(|--.*(\n|$)|\/\*[\s\S]*?\*\/)*/, "");
-  if (/^(select|insert|update|delete|with|values|table)\b/i.test(start)) return;
-  throw new DefinitionError("svc db explain takes SELECT, INSERT, UPDATE, DELETE, WITH, VALUES and TABLE.", {
+  if (/^(select|insert|update|delete|merge|with|values|table)\b/i.test(start)) return;
+  throw new DefinitionError("svc db explain takes SELECT, INSERT, UPDATE, DELETE, MERGE, WITH, VALUES and TABLE.", {
     hint: 'Give it one statement, without EXPLAIN before it, or a generated list such as "tasks.list".',
   });
 }

@@ -97,7 +97,7 @@ function refusal(error: pg.DatabaseError): DefinitionError {
 
 const hints: Record<string, string> = {
   "08P01": `Give each of $1, $2 and so on a value: --args '["open", 7]'.`,
-  "25006": "What it calls writes. Only INSERT, UPDATE and DELETE of the statement itself are run and undone.",
+  "25006": "What it calls writes. Only INSERT, UPDATE, DELETE and MERGE of the statement itself are run and undone.",
   "42501": "That is what this user's request would be told; --as says who asks.",
   "57014": "--timeout S gives it more seconds; without --analyze it is planned and not run.",
 };
