@@ -40,12 +40,17 @@ export function clientApi(api: Api, folder: string, index: string): string {
     'type Workflows = NonNullable<(typeof backend)["~svc"]["workflowTypes"]>;',
     ...crud.filter(hasConversions).map((resource) => `\n${columnsConstant(resource)}`),
     "",
-    `export const api = ${print(root, "")} as const;`,
+    `const operations = ${print(root, "")} as const;`,
+    "",
+    "// Interfaces, which the compiler names in what it says; other types it prints, with every table in them.",
+    ...interfaces(root),
+    "",
+    "export const api: Api = operations;",
     "",
   ];
   const body = text.join("\n").replace("\n\nimport type", "\nimport type");
   const untyped = 'type Untyped = { "~svc": { types?: { input: unknown; output: unknown } } };\n';
-  return body.includes("<Untyped>") ? body.replace("\n\nexport const api", `\n${untyped}\nexport const api`) : body;
+  return body.includes("<Untyped>") ? body.replace("\n\nconst operations", `\n${untyped}\nconst operations`) : body;
 }
 
 /** The type of a procedure of the platform's. */
@@ -97,6 +102,36 @@ function print(folder: Folder, indent: string): string {
     return `${inner}${segment}: ${typeof item === "string" ? item : print(item, inner)},`;
   });
   return lines.length > 0 ? `{\n${lines.join("\n")}\n${indent}}` : "{}";
+}
+
+/** One for each group, the inner ones first. */
+function interfaces(root: Folder): string[] {
+  const lines: string[] = [];
+  const names = new Set<string>();
+  const declare = (folder: Folder, path: string[]): string => {
+    const type = `(typeof operations)${path.map((segment) => `["${segment}"]`).join("")}`;
+    const members = Object.entries(folder).map(
+      ([segment, item]) =>
+        `readonly ${segment}: ${typeof item === "string" ? `${type}["${segment}"]` : declare(item, [...path, segment])};`,
+    );
+    const name = path.length === 0 ? "Api" : unusedName(path, names);
+    const isFlat = path.length > 0 && !Object.values(folder).some((item) => typeof item !== "string");
+    if (isFlat) lines.push(`interface ${name} extends Readonly<${type}> {}`);
+    else
+      lines.push(`${path.length === 0 ? "export " : ""}interface ${name} {`, ...members.map((one) => `  ${one}`), "}");
+    return name;
+  };
+  declare(root, []);
+  return lines;
+}
+
+/** ["books", "loans"] is BooksLoansOperations; so is ["booksLoans"], and the second of them gets a number. */
+function unusedName(path: readonly string[], used: Set<string>): string {
+  const name = `${path.map((segment) => segment.charAt(0).toUpperCase() + segment.slice(1)).join("")}Operations`;
+  let free = name;
+  for (let count = 2; used.has(free); count++) free = `${name}${count}`;
+  used.add(free);
+  return free;
 }
 
 function importPath(folder: string, file: string): string {

@@ -20,7 +20,10 @@ export type CrudId<T extends PgTable> = T["$inferSelect"] extends { id: infer Id
 export type CrudCreate<T extends PgTable> = Flat<Omit<T["$inferInsert"], Managed>>;
 
 /** The input of `list`. Without it: the first page in the default order. */
-export interface CrudListArguments<T extends PgTable = PgTable> {
+export type CrudListArguments<T extends PgTable = PgTable> = ListArguments<keyof CrudRow<T> & string, CrudFilters<T>>;
+
+/** In the two words that tell one from another, which is what the compiler prints of it. */
+interface ListArguments<Column extends string, Filters> {
   /** From 1; less means 1. (Default: 1) */
   page?: number;
   /** Clamped to 1 and the resource's maximum, 100 unless declared otherwise. (Default: 20) */
@@ -28,11 +31,11 @@ export interface CrudListArguments<T extends PgTable = PgTable> {
   /** Text that stands in one of the resource's `searchFields`, ignoring case. */
   search?: string;
   /** Property to sort by. (Default: createdAt) */
-  orderBy?: keyof CrudRow<T> & string;
+  orderBy?: Column;
   /** (Default: "desc") */
   orderDir?: "asc" | "desc";
   /** Conditions on the resource's `allowedFilters`. */
-  filters?: CrudFilters<T>;
+  filters?: Filters;
   /** Where to go on: null for the beginning, then each answer's `nextCursor`. Takes the place of `page`. */
   cursor?: string | null;
 }

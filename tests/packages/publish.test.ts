@@ -181,11 +181,16 @@ describe("an application that svc init made", () => {
     await run(tool("tsc"), ["--noEmit"]);
   });
 
-  test("would not, if its page mistook a column", async () => {
+  test("would not, if its page mistook a column or an operation, and says no more than that", async () => {
     const page = join(app, "web/main.ts");
     const good = await readFile(page, "utf8");
-    await writeFile(page, good.replace("{ id, text, done }", "{ id, title, done }"));
-    await expect(run("npm", ["run", "--silent", "typecheck"])).rejects.toThrow(/'title' does not exist/);
+    const mistaken = good
+      .replace("{ id, text, done }", "{ id, title, done }")
+      .replace("notes.clearDone", "notes.clear");
+    await writeFile(page, mistaken);
+    const said = await run("npm", ["run", "--silent", "typecheck"]).catch(String);
+    expect(said).toMatch(/'title' does not exist/);
+    expect(said).toContain("Property 'clear' does not exist on type 'NotesOperations'.");
     await writeFile(page, good);
   });
 

@@ -26,10 +26,8 @@ export type InputOf<O extends Operation> = O extends Operation<infer _Kind, infe
 export type OutputOf<O extends Operation> =
   O extends Operation<infer _Kind, infer _Input, infer Output> ? Output : never;
 
-/** A nest of references: the generated `api`. */
-export interface Operations {
-  readonly [key: string]: Operation | Operations;
-}
+/** A nest of references: the generated `api`. Its type is an interface, which no index signature would take. */
+export type Operations = object;
 
 /**
  * The operation's name.

@@ -24,7 +24,7 @@ const expensesColumns = {
   updatedAt: "date",
 } as const;
 
-export const api = {
+const operations = {
   tasks: {
     list: query<Procedures["tasks"]["list"]>("tasks.list", tasksColumns),
     get: query<Procedures["tasks"]["get"]>("tasks.get", tasksColumns),
@@ -80,3 +80,25 @@ export const api = {
     retry: mutation<Workflows["retry"]>("workflows.retry"),
   },
 } as const;
+
+// Interfaces, which the compiler names in what it says; other types it prints, with every table in them.
+interface TasksOperations extends Readonly<(typeof operations)["tasks"]> {}
+interface AttachmentsOperations extends Readonly<(typeof operations)["attachments"]> {}
+interface PostsOperations extends Readonly<(typeof operations)["posts"]> {}
+interface GuestbookOperations extends Readonly<(typeof operations)["guestbook"]> {}
+interface DocsOperations extends Readonly<(typeof operations)["docs"]> {}
+interface ExpensesOperations extends Readonly<(typeof operations)["expenses"]> {}
+interface LibraryOperations extends Readonly<(typeof operations)["library"]> {}
+interface WorkflowsOperations extends Readonly<(typeof operations)["workflows"]> {}
+export interface Api {
+  readonly tasks: TasksOperations;
+  readonly attachments: AttachmentsOperations;
+  readonly posts: PostsOperations;
+  readonly guestbook: GuestbookOperations;
+  readonly docs: DocsOperations;
+  readonly expenses: ExpensesOperations;
+  readonly library: LibraryOperations;
+  readonly workflows: WorkflowsOperations;
+}
+
+export const api: Api = operations;

@@ -10,7 +10,7 @@ const notesColumns = {
   updatedAt: "date",
 } as const;
 
-export const api = {
+const operations = {
   notes: {
     list: query<Procedures["notes"]["list"]>("notes.list", notesColumns),
     get: query<Procedures["notes"]["get"]>("notes.get", notesColumns),
@@ -27,3 +27,13 @@ export const api = {
     retry: mutation<Workflows["retry"]>("workflows.retry"),
   },
 } as const;
+
+// Interfaces, which the compiler names in what it says; other types it prints, with every table in them.
+interface NotesOperations extends Readonly<(typeof operations)["notes"]> {}
+interface WorkflowsOperations extends Readonly<(typeof operations)["workflows"]> {}
+export interface Api {
+  readonly notes: NotesOperations;
+  readonly workflows: WorkflowsOperations;
+}
+
+export const api: Api = operations;

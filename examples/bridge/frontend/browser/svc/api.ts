@@ -9,7 +9,7 @@ const notesColumns = {
   createdAt: "date",
 } as const;
 
-export const api = {
+const operations = {
   notes: {
     list: query<Procedures["notes"]["list"]>("notes.list", notesColumns),
     get: query<Procedures["notes"]["get"]>("notes.get", notesColumns),
@@ -28,3 +28,15 @@ export const api = {
     retry: mutation<Workflows["retry"]>("workflows.retry"),
   },
 } as const;
+
+// Interfaces, which the compiler names in what it says; other types it prints, with every table in them.
+interface NotesOperations extends Readonly<(typeof operations)["notes"]> {}
+interface SiteOperations extends Readonly<(typeof operations)["site"]> {}
+interface WorkflowsOperations extends Readonly<(typeof operations)["workflows"]> {}
+export interface Api {
+  readonly notes: NotesOperations;
+  readonly site: SiteOperations;
+  readonly workflows: WorkflowsOperations;
+}
+
+export const api: Api = operations;
