@@ -18,6 +18,9 @@ export interface FoundObject extends StorageObject {
 /** Statements under way at once; whoever comes meanwhile goes with the next. */
 const maxStatements = 2;
 
+/** Requests that must wait before a second statement begins beside the first: for fewer it costs more than their wait. */
+const worthAnother = 8;
+
 /** Requests in one statement. */
 const maxTogether = 500;
 
@@ -33,6 +36,8 @@ export class ObjectFinder {
   readonly #pool: pg.Pool;
   /** Not yet asked, by what is asked. */
   readonly #waiting = new Map<string, Question>();
+  /** Requests, of which several may ask the same. */
+  #requests = 0;
   #running = 0;
   #scheduled = false;
 
@@ -53,14 +58,16 @@ export class ObjectFinder {
       const { promise, resolve, reject } = Promise.withResolvers<FoundObject | null>();
       question = { id, granted, answer: promise, resolve, reject };
       this.#waiting.set(key, question);
-      this.#schedule();
     }
+    this.#requests++;
+    this.#schedule();
     return question.answer;
   }
 
   /** When the requests that have arrived by now are read. */
   #schedule(): void {
     if (this.#scheduled || this.#running >= maxStatements) return;
+    if (this.#running > 0 && this.#requests < worthAnother) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
@@ -72,6 +79,7 @@ export class ObjectFinder {
     while (this.#waiting.size > 0 && this.#running < maxStatements) {
       const together = [...this.#waiting].slice(0, maxTogether);
       for (const [key] of together) this.#waiting.delete(key);
+      this.#requests = 0;
       this.#running++;
       this.#ask(together.map(([, question]) => question)).finally(() => {
         this.#running--;

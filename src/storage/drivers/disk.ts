@@ -55,14 +55,17 @@ export class DiskDriver implements StorageDriver {
   }
 
   async *list(prefix: string): AsyncIterable<StoredBytes> {
-    const folders = await readdir(join(this.#folder, prefix.split("/")[0] ?? "")).catch(orNull);
-    for (const shard of folders ?? []) {
-      const folder = join(this.#folder, prefix.split("/")[0] ?? "", shard);
-      const entries = await opendir(folder, { recursive: true }).catch(orNull);
+    const [area = "", id = "", rest] = prefix.split("/");
+    // What belongs to one object lies in a folder of its own: nobody walks past all the others for it.
+    const isOne = rest !== undefined;
+    const shards = isOne ? [id.slice(0, 2)] : await readdir(join(this.#folder, area)).catch(orNull);
+    for (const shard of shards ?? []) {
+      const folder = join(this.#folder, area, shard);
+      const entries = await opendir(isOne ? join(folder, id) : folder, { recursive: true }).catch(orNull);
       for await (const entry of entries ?? []) {
         if (!entry.isFile()) continue;
         const path = join(entry.parentPath, entry.name);
-        const key = `${prefix.split("/")[0]}/${path.slice(folder.length + 1)}`;
+        const key = `${area}/${path.slice(folder.length + 1)}`;
         if (!key.startsWith(prefix)) continue;
         const known = await stat(path).catch(orNull);
         if (known) yield { key, size: known.size, modifiedAt: known.mtime };
