@@ -1103,6 +1103,17 @@ column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
 comment: Internal schemas, with the queue, that requests may use.
 
+-- view svc_private.lint_recursive_policy: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text collate "C"
+column problem: text collate "C"
+column remedy: text collate "C"
+grant delete, insert, select, update to svc_system
+comment: Policies that lead back to their own table, which PostgreSQL refuses.
+
 -- view svc_private.lint_reference_past_policy: owner svc_owner
 column severity: text
 column catalog: regclass

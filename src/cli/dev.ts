@@ -36,7 +36,10 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
     preparing = true;
     const right = await succeeds("prepare", cwd);
     preparing = false;
-    if (!right) return say("Mend it and save. The last good version keeps serving.");
+    if (!right)
+      return say(
+        `Mend it and save. ${server.served ? "The last good version keeps serving." : "Until then nothing is served."}`,
+      );
     await server.replace();
     say(`  ${Math.round(performance.now() - began)} ms`);
   };
@@ -70,7 +73,7 @@ const startBeside = (companion: string, cwd: string): ChildProcess =>
   });
 
 /** What `svc prepare` writes: by itself alone, and beside the author. Paths relative to the application. */
-const isGenerated = /^(sql[\\/]crud|migrations[\\/]meta|.*\bgenerated)[\\/]/;
+const isGenerated = /^(sql[\\/](crud[\\/]|(realtime|search)\.sql$)|(migrations[\\/]meta|.*\bgenerated)[\\/])/;
 const isMigration = /^migrations\b/;
 
 /** Calls back once per burst of changes: an editor's save is several events. */
@@ -110,6 +113,11 @@ class Server {
 
   constructor(cwd: string) {
     this.#cwd = cwd;
+  }
+
+  /** Whether there has been a version that could be started. */
+  get served(): boolean {
+    return this.#child !== undefined;
   }
 
   /** Ends the present one and starts the next; resolves when that serves, or has failed. */

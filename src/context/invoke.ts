@@ -199,13 +199,17 @@ function explanation(
   return `To see why: ${command}${crud?.softDelete ? `. Or it was removed, as ${crud.softDelete.name} then says.` : ""}`;
 }
 
-/** A policy or a grant has refused a statement. Which one, only the log may say; while developing, this says so. */
+/** By SQLSTATE. Which policy or grant it was, only the log may say; while developing, callers are told where to look. */
+const places: Record<string, string> = {
+  "42501": "The log says under this requestId which policy or grant refused it; svc policies says who may do what.",
+  "42P17":
+    "A table's policies ask that table again, which PostgreSQL refuses; svc db lint names them: recursive_policy.",
+};
+
 function whereToLook(error: unknown): unknown {
-  if (!(error instanceof SvcError) || error.code !== "FORBIDDEN" || sqlState(error.cause) !== "42501") return error;
-  return new SvcError("FORBIDDEN", error.message, {
-    hint: "The log says under this requestId which policy or grant refused it; svc policies says who may do what.",
-    cause: error.cause,
-  });
+  if (!(error instanceof SvcError) || !["FORBIDDEN", "INTERNAL"].includes(error.code)) return error;
+  const hint = places[sqlState(error.cause) ?? ""];
+  return hint ? new SvcError(error.code, error.message, { hint, cause: error.cause }) : error;
 }
 
 /**

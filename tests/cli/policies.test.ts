@@ -58,6 +58,13 @@ describe("svc rls explain", () => {
     expect(await explain("bob")).toMatch(/select {2}hidden/);
   });
 
+  test("says that policies lead back to their own table, and who names them", async () => {
+    await db.sql("create policy circle on notes for select to svc_authenticated using (exists (select from notes n))");
+    const { code, error } = await run("rls", "explain", "notes", "--as", "ann");
+    await db.sql("drop policy circle on notes");
+    expect([code, error]).toEqual([1, expect.stringMatching(/infinite recursion .*\n {2}svc db lint names/)]);
+  });
+
   test.for([
     [["nowhere"], /There is no table nowhere/],
     [["notes", "--as", "carl"], /There is no user carl/],

@@ -30,6 +30,17 @@ test("a write that a policy refuses says, while developing, where to look", asyn
   }
 });
 
+test("policies that ask each other in a circle say, while developing, who names them", async () => {
+  await db.sql(`create policy circle on notes for select to svc_authenticated
+    using (exists (select from notes other where other.id = notes.id and other.done))`);
+  for (const svc of [developing, serving]) {
+    const { status, body } = await svc.query(await svc.signUp("ann"), "notes.list");
+    const hint = svc === serving ? undefined : expect.stringContaining("svc db lint");
+    expect([status, body.code, body.hint]).toEqual([500, "INTERNAL", hint]);
+  }
+  await db.sql("drop policy circle on notes");
+});
+
 test("a row that is hidden says, while developing, where to ask why", async () => {
   const refused = {
     error: "This row does not exist, or you may not see it.",

@@ -185,6 +185,24 @@ export const planted: Planted[] = [
     undo: "revoke usage on schema graphile_worker from svc_authenticated",
   },
   {
+    rule: "recursive_policy",
+    plant: table(
+      "team text",
+      `${grantAll} create policy colleagues on lab.t for select to svc_authenticated
+         using (team in (select m.team from lab.t m where m.owner = (select svc.current_user_id())));`,
+    ),
+    undo: dropTable,
+  },
+  {
+    rule: "recursive_policy",
+    // Each asks the other.
+    plant: `create table lab.a (id bigint primary key); create table lab.b (id bigint primary key);
+      alter table lab.a enable row level security; alter table lab.b enable row level security;
+      create policy a on lab.a for select to svc_authenticated using (id in (select id from lab.b));
+      create policy b on lab.b for select to svc_authenticated using (exists (select from lab.a where a.id = b.id))`,
+    undo: "drop table lab.b, lab.a",
+  },
+  {
     rule: "reference_past_policy",
     plant: table("parent bigint references lab.t (id)", `create index on lab.t (parent); ${grantAll} ${ownPolicy}`),
     undo: dropTable,

@@ -61,6 +61,10 @@ async function ask(pool: pg.Pool, role: string, userId: string | null, text: str
     ]);
     const { rows } = await client.query(text, values);
     return rows[0] ?? {};
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError)) throw error;
+    const hint = error.code === "42P17" ? "svc db lint names the policies: recursive_policy." : (error.hint ?? "");
+    throw new DefinitionError(`PostgreSQL refuses it to them: ${error.message}.`, { hint });
   } finally {
     await client.query("rollback");
     client.release();
