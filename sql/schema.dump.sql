@@ -600,9 +600,11 @@ constraint workflow_runs_status_check: CHECK ((status = ANY (ARRAY['pending'::te
 constraint workflow_runs_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
 constraint workflow_runs_version_check: CHECK ((version > 0))
 index workflow_runs_active: svc.workflow_runs USING btree (name, status) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]))
+index workflow_runs_failed: svc.workflow_runs USING btree (created_at DESC, id DESC) WHERE (status = 'failed'::text)
 index workflow_runs_key: UNIQUE svc.workflow_runs USING btree (name, idempotency_key, user_id, is_system) NULLS NOT DISTINCT WHERE (idempotency_key IS NOT NULL)
 index workflow_runs_owner: svc.workflow_runs USING btree (user_id, created_at DESC, id DESC)
 index workflow_runs_recent: svc.workflow_runs USING btree (created_at DESC, id DESC)
+index workflow_runs_slot: svc.workflow_runs USING btree (name, created_at, id) WHERE (wait_marker = 'slot'::text)
 policy select_owner: for select to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
 grant delete, insert, select, update to svc_system
 grant id, name, version, args, status, wait_marker, result, error, user_id, attempts, deadline, wake_at, created_at, updated_at, started_at, finished_at to svc_authenticated (select)
@@ -4351,7 +4353,8 @@ begin
   update svc.workflow_runs r set wait_marker = null
    where r.id = (
      select w.id from svc.workflow_runs w
-      where w.name = run.name and w.status = 'pending' and w.wait_marker = 'slot'
+      -- Only runs that are pending wait. Not said here: with it, PostgreSQL may take the index of active runs and sort them all.
+      where w.name = run.name and w.wait_marker = 'slot'
       order by w.created_at, w.id limit 1 for no key update skip locked)
   returning r.id into next;
   if next is not null then
@@ -6086,12 +6089,15 @@ begin
                   else 'held' end as state,  -- for another attempt, or until others of its name have ended
              r.updated_at
         from svc.workflow_runs r where r.status in ('pending', 'running')
+    ), counted as (
+      select a.state, count(*) as runs, min(a.updated_at) as oldest from active a group by 1
     )
-    select 'workflow_runs', s.state, (select count(*) from active a where a.state = s.state)::float8
+    select 'workflow_runs', s.state, coalesce(c.runs, 0)::float8
       from (values ('running'), ('queued'), ('waiting'), ('sleeping'), ('held')) s (state)
+      left join counted c on c.state = s.state
     union all
     select 'workflow_oldest_queued_seconds', '',
-           coalesce(extract(epoch from now() - min(a.updated_at)), 0)::float8 from active a where a.state = 'queued'
+           coalesce(extract(epoch from now() - min(c.oldest)), 0)::float8 from counted c where c.state = 'queued'
     union all
     select 'workflow_failed_last_day', '', count(*)::float8
       from svc.workflow_runs r where r.created_at > now() - interval '1 day' and r.status = 'failed'

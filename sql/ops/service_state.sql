@@ -22,12 +22,15 @@ begin
                   else 'held' end as state,  -- for another attempt, or until others of its name have ended
              r.updated_at
         from svc.workflow_runs r where r.status in ('pending', 'running')
+    ), counted as (
+      select a.state, count(*) as runs, min(a.updated_at) as oldest from active a group by 1
     )
-    select 'workflow_runs', s.state, (select count(*) from active a where a.state = s.state)::float8
+    select 'workflow_runs', s.state, coalesce(c.runs, 0)::float8
       from (values ('running'), ('queued'), ('waiting'), ('sleeping'), ('held')) s (state)
+      left join counted c on c.state = s.state
     union all
     select 'workflow_oldest_queued_seconds', '',
-           coalesce(extract(epoch from now() - min(a.updated_at)), 0)::float8 from active a where a.state = 'queued'
+           coalesce(extract(epoch from now() - min(c.oldest)), 0)::float8 from counted c where c.state = 'queued'
     union all
     select 'workflow_failed_last_day', '', count(*)::float8
       from svc.workflow_runs r where r.created_at > now() - interval '1 day' and r.status = 'failed'

@@ -16,7 +16,8 @@ begin
   update svc.workflow_runs r set wait_marker = null
    where r.id = (
      select w.id from svc.workflow_runs w
-      where w.name = run.name and w.status = 'pending' and w.wait_marker = 'slot'
+      -- Only runs that are pending wait. Not said here: with it, PostgreSQL may take the index of active runs and sort them all.
+      where w.name = run.name and w.wait_marker = 'slot'
       order by w.created_at, w.id limit 1 for no key update skip locked)
   returning r.id into next;
   if next is not null then

@@ -1,14 +1,18 @@
 /**
  * The index that every table with ownerRls gets: (owner, created_at desc, id desc), or what the table has of it. It serves
- * the list that generated CRUD shows, newest first, and the comparison in the policies.
+ * the list that generated CRUD shows, newest first, and the comparison in the policies. A table with memberRls gets one on the
+ * team, for the policies; rows of several teams come in no order from it.
  */
 import { getTableColumns } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { derivedName } from "./schema-names.ts";
 import type { Index, Table } from "./schema-snapshot.ts";
 
+const plain = { isUnique: false, concurrently: false, method: "btree", with: {} };
+
 /** Adds the index to the snapshot of a table, unless one that begins so is declared. */
 export function addOwnerIndex(declared: PgTable, table: Table): void {
+  addTeamIndex(table);
   const { id, createdAt } = getTableColumns(declared);
   const owner = ownerColumn(table);
   if (!owner) return;
@@ -19,15 +23,22 @@ export function addOwnerIndex(declared: PgTable, table: Table): void {
   const columns = [ascending(owner), ...order];
   if (Object.values(table.indexes).some((index) => beginsWith(index, columns))) return;
   const name = derivedName(table.name, null, "owner_newest");
-  const plain = { isUnique: false, concurrently: false, method: "btree", with: {} };
   table.indexes[name] = { name, columns, ...plain };
 }
 
-/** The column that ownerRls compares with the caller, read from the policy that every form of it has. */
-function ownerColumn(table: Table): string | undefined {
-  const check = table.policies.insert_owner?.withCheck ?? "";
-  return /^(?:"[^"]+"\.)?"([^"]+)" = \(select svc\.current_user_id\(\)\)/.exec(check)?.[1];
+function addTeamIndex(table: Table): void {
+  const team = comparedColumn(table.policies.insert_member?.withCheck, "any \\(array\\(select ");
+  if (!team || isFirst(table, team)) return;
+  const name = derivedName(table.name, null, team);
+  table.indexes[name] = { name, columns: [ascending(team)], ...plain };
 }
+
+/** The column that ownerRls compares with the caller, read from the policy that every form of it has. */
+const ownerColumn = (table: Table) =>
+  comparedColumn(table.policies.insert_owner?.withCheck, "\\(select svc\\.current_user_id\\(\\)\\)");
+
+const comparedColumn = (check: string | undefined, withWhat: string): string | undefined =>
+  new RegExp(`^(?:"[^"]+"\\.)?"([^"]+)" = ${withWhat}`).exec(check ?? "")?.[1];
 
 function isFirst(table: Table, column: string): boolean {
   const keys = [...Object.values(table.compositePrimaryKeys), ...Object.values(table.uniqueConstraints)];

@@ -1,8 +1,8 @@
-// If this file fails, lists and policies of some tables with ownerRls read the rows of everybody, or write two indexes for one.
+// If this file fails, lists and policies of some tables with ownerRls or memberRls read the rows of everybody, or write two indexes for one.
 import { index, type PgColumnBuilderBase, pgTable, primaryKey, serial, text, timestamp } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
 import { takeSnapshot } from "../../src/codegen/schema-snapshot.ts";
-import { ownerRls } from "../../src/index.ts";
+import { memberRls, ownerRls } from "../../src/index.ts";
 
 type Extra = (t: Record<string, never>) => unknown[];
 const owned = (columns: Record<string, PgColumnBuilderBase>, extra: Extra = () => []) =>
@@ -33,4 +33,22 @@ test.for<[what: string, table: () => unknown, index: string[]]>([
   const { tables } = await takeSnapshot({ schema: { t: table() }, auth: {} }, null);
   const made = tables["public.t"]?.indexes.t_owner_newest?.columns ?? [];
   expect(made.map(({ expression, asc }) => (asc ? expression : `${expression} desc`))).toEqual(expected);
+});
+
+test("a table of teams has one on the team, unless one begins so", async () => {
+  const of = (extra: Extra = () => []) => {
+    const memberships = pgTable("memberships", { teamId: text("team_id"), userId: userId() });
+    const rules = { through: memberships, user: memberships.userId };
+    return pgTable("t", { id: id(), teamId: text("team_id") }, (t) => [
+      ...memberRls({ ...rules, team: t.teamId }),
+      ...(extra(t as never) as never[]),
+    ]);
+  };
+  const indexes = async (table: unknown) => {
+    const { tables } = await takeSnapshot({ schema: { table }, auth: {} }, null);
+    return Object.values(tables["public.t"]?.indexes ?? {}).map(({ name, columns }) => [name, columns[0]?.expression]);
+  };
+  expect(await indexes(of())).toEqual([["t_team_id", "team_id"]]);
+  const own: Extra = (t) => [index("own").on(t.teamId as never, t.id as never)];
+  expect(await indexes(of(own))).toEqual([["own", "team_id"]]);
 });

@@ -134,10 +134,10 @@ const breaks: Record<string, (condition: string) => string> = {
   "the role's name": (condition) => condition.replace(identity, "current_user::text"),
   "always Bob": (condition) => condition.replace(identity, `(select '${bob}'::text)`),
   "identity asked per row": (condition) => condition.replace(identity, "svc.current_user_id()"),
-  "members of any team": (condition) => condition.replace(/ where .*(?=\)$)/, ""),
-  "not in": (condition) => condition.replace(" in (", " not in ("),
-  "in some team": (condition) => condition.replace(/in \(select "\w+"\."owner"/, 'in (select "of_team"."owner"'),
-  "the other team": (condition) => condition.replace(/in \(select ("\w+")\."owner"/, 'in (select $1."other"'),
+  "members of any team": (condition) => condition.replace(/ where .*(?=\)\)$)/, ""),
+  "not in": (condition) => condition.replace(" = any (", " <> all ("),
+  "in some team": (condition) => condition.replace(/array\(select "\w+"\."owner"/, 'array(select "of_team"."owner"'),
+  "the other team": (condition) => condition.replace(/array\(select ("\w+")\."owner"/, 'array(select $1."other"'),
   "the other user": (condition) => condition.replace('"user_id"', '"other"'),
 };
 

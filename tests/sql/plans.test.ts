@@ -1,8 +1,18 @@
 // If this file fails, what svc asks the database again and again reads whole tables, and slows down as they grow.
+import type pg from "pg";
 import { expect, test } from "vitest";
 import { database } from "../support/database.ts";
 
 const db = database();
+
+/** Rows of a table that this transaction has looked at, by whichever way. */
+async function rowsRead(client: pg.Client, table: string): Promise<number> {
+  const { rows } = await client.query(
+    "select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read from pg_stat_xact_all_tables where relid = $1::regclass",
+    [table],
+  );
+  return rows[0].read;
+}
 
 test("who holds jobs, and which of them a worker lost, is found without reading the queue", async () => {
   await db.sql("insert into graphile_worker._private_tasks (identifier) values ('procedure') on conflict do nothing");
@@ -27,5 +37,43 @@ test("who holds jobs, and which of them a worker lost, is found without reading 
     "select seq_scan::int as scans from pg_stat_xact_all_tables where relid = 'graphile_worker._private_jobs'::regclass",
   );
   expect(read.rows).toEqual([{ scans: 0 }]);
+  await client.query("rollback");
+});
+
+test("the run that has waited longest for others of its name is found without reading those that wait", async () => {
+  await db.sql(
+    `insert into svc.workflow_runs (name, version, args, wait_marker, max_running, created_at)
+       select 'crowd', 1, '{}', 'slot', 1, now() - n * interval '1 second' from generate_series(1, 5000) n`,
+  );
+  const client = await db.connect("admin");
+  await client.query("begin");
+  const ended = "select r from svc.workflow_runs r where name = 'crowd' order by created_at desc limit 1";
+  await client.query(`select svc_private.free_slot((${ended}))`);
+  const freed = await client.query(
+    "select created_at = (select min(created_at) from svc.workflow_runs where name = 'crowd') as oldest " +
+      "from svc.workflow_runs where name = 'crowd' and wait_marker is null",
+  );
+  expect(freed.rows).toEqual([{ oldest: true }]);
+  await client.query("rollback; begin");
+  const before = await rowsRead(client, "svc.workflow_runs");
+  await client.query("select svc_private.free_slot(r) from svc.workflow_runs r where name = 'crowd' limit 1");
+  expect((await rowsRead(client, "svc.workflow_runs")) - before).toBeLessThan(100);
+  await client.query("rollback");
+});
+
+test("rows of one's teams are found by an index, and not among those of all teams", async () => {
+  await db.sql("create index boards_team on public.boards (team_id)");
+  await db.sql(`insert into auth."user" (id, name, email) values ('ann', 'Ann', 'ann@x.test')`);
+  await db.sql("insert into public.memberships (team_id, user_id) values ('team 7', 'ann')");
+  await db.sql(
+    "insert into public.boards (team_id, name) select 'team ' || n % 500, 'x' from generate_series(1, 20000) n",
+  );
+  await db.sql("analyze public.boards, public.memberships");
+  const client = await db.connect("admin");
+  await client.query("begin");
+  await client.query("select set_config('svc.user_id', 'ann', true), set_config('role', 'svc_authenticated', true)");
+  expect((await client.query("select count(*)::int as own from public.boards")).rows).toEqual([{ own: 40 }]);
+  await client.query("reset role");
+  expect(await rowsRead(client, "public.boards")).toBeLessThan(100);
   await client.query("rollback");
 });
