@@ -1,7 +1,7 @@
 -- A condition that leads back to its own table, by itself or through the policies of the tables it asks: PostgreSQL refuses
 -- every statement that it is for, with "infinite recursion detected in policy". Members who see the other members of
 -- their team are the usual case. A function with the rights of its owner answers past the policies.
---
+
 -- The expressions are read as PostgreSQL keeps them, where each relation of a sub-select stands by its number.
 
 create or replace view svc_private.lint_recursive_policy as
