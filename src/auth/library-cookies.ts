@@ -49,6 +49,8 @@ export function splitSession(
 /** As in `session-cookie.ts`: one space may stand between two pairs, other blanks are part of a name. */
 const pairsOf = (header = ""): [name: string, value: string][] =>
   header.split(";").flatMap((pair) => {
-    const [, name, value] = /^ *([^=]+)=(.*)$/s.exec(pair) ?? [];
-    return name !== undefined && value !== undefined ? [[name, value]] : [];
+    // Not by one pattern: a header full of spaces would be searched anew from each of them.
+    const text = pair.replace(/^ +/, "");
+    const end = text.indexOf("=");
+    return end > 0 ? [[text.slice(0, end), text.slice(end + 1)]] : [];
   });

@@ -20,16 +20,19 @@ const promptName = /^((raw|system|user)_?)?prompts?$/i;
 /** Characters; what is shorter is no secret, or a bad one. */
 const secretLength = 12;
 
-/** What must not lie around, whatever its member is called. */
+/**
+ * What must not lie around, whatever its member is called. Anybody's text is looked through: a pattern may not begin again
+ * within what it has just read.
+ */
 const secrets: readonly { is: string; pattern: RegExp }[] = [
-  { is: "a JSON Web Token", pattern: /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/ },
+  { is: "a JSON Web Token", pattern: /\beyJ(?:(?!-eyJ)[\w-]){8,}\.[\w-]{8,}\.[\w-]{8,}/ },
   { is: "a session token", pattern: /\bauthlib\.session_token=|^[A-Za-z0-9]{32}\.[A-Za-z0-9+/%]{40,}={0,2}$/ },
   { is: "an Authorization header", pattern: /^\s*(Bearer|Basic)\s+[\w.~+/=-]{16,}\s*$/i },
   { is: "a URL with a grant", pattern: /[?&]grant=[\w.~%+/=-]{8,}/ },
   // Uploads and links in mails of ours carry a token.
   { is: "a signed URL", pattern: /[?&](X-Amz-Signature|X-Goog-Signature|sig|token)=[\w%+/=-]{16,}/i },
   { is: "a database URL", pattern: /\b(postgres(ql)?|mysql|mariadb|mongodb(\+srv)?|rediss?|amqps?):\/\/\S+/i },
-  { is: "a URL with a password", pattern: /\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@]+:[^\s/@]+@/i },
+  { is: "a URL with a password", pattern: /\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s/:@]+:[^\s/@]+@/i },
   {
     is: "a provider's key",
     pattern:
@@ -115,6 +118,7 @@ function findIssue(value: unknown, path: (string | number)[], above: Set<object>
 
 function findInText(text: string, path: (string | number)[]): Found | null {
   if (text.includes("\0")) return { path, message: "holds NUL, which cannot be stored" };
+  if (text.length > maxArgumentBytes) return null; // refused for its size, once that is known
   const secret = secrets.find(({ pattern }) => pattern.test(text));
   return secret ? { path, message: `looks like ${secret.is}` } : null;
 }

@@ -22,6 +22,8 @@ const byMimeType: Record<string, DocumentKind> = {
   "application/xhtml+xml": "html",
   "text/markdown": "md",
 };
+/** A comment holds no end of one: could it, there would be as many ways to part a row of comments as make a search endless. */
+const looksLikeHtml = /^(<\?xml[^>]*>\s*)?(<!--((?!-->)[\s\S])*-->\s*)*<(!doctype html|html|head|body)[\s>]/i;
 const images = ["89504e47", "ffd8ff", "47494638", "424d", "49492a00", "4d4d002a"];
 const legacy = {
   WordDocument: ["A legacy Word document (.doc)", "Save it as .docx."],
@@ -74,5 +76,5 @@ function textKind(head: string, filename: string, mimeType: string): DocumentKin
   const named = byMimeType[mimeType.split(";")[0]?.trim().toLowerCase() ?? ""];
   const kind = byExtension[/\.([^.]+)$/.exec(filename.toLowerCase())?.[1] ?? ""] ?? named;
   if (kind) return kind;
-  return /^(<\?xml[^>]*>\s*)?(<!--[\s\S]*?-->\s*)*<(!doctype html|html|head|body)[\s>]/i.test(plain) ? "html" : "txt";
+  return looksLikeHtml.test(plain) ? "html" : "txt";
 }

@@ -35,7 +35,7 @@ function fromLibrary(error: GraphQLError, reason: unknown): SvcError {
 export function invalidDocument(errors: readonly GraphQLError[], showSuggestions: boolean): InvalidDocument {
   return new InvalidDocument(
     errors.map(({ message, nodes, source, positions }) => {
-      const text = showSuggestions ? message : message.replace(/ Did you mean [^?]*\?/g, "");
+      const text = showSuggestions ? message : message.replace(/ Did you mean (?:(?! Did you mean )[^?])*\?/g, "");
       return new GraphQLError(text, { nodes, source, positions });
     }),
   );

@@ -5,9 +5,12 @@
 
 const masked = "[redacted]";
 
-/** What is kept of a match is its first group. */
+/**
+ * What is kept of a match is its first group. A message may hold whatever somebody sent: no pattern begins again within what
+ * it has just read.
+ */
 const shapes: readonly RegExp[] = [
-  /()\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g, // JSON Web Tokens
+  /()\beyJ(?:(?!-eyJ)[\w-]){8,}\.[\w-]{8,}\.[\w-]{8,}/g, // JSON Web Tokens
   /\b(Bearer\s+)[\w.~+/=-]{12,}|\b(?:Basic\s+)[A-Za-z0-9+/]{16,}={0,2}/gi,
   // In queries and forms, and as our cookies carry them.
   /((?:[?&]|\b(?:authlib\.)?)(?:\w*token|grant|code|state|ticket|sig|signature|password|secret|api_?key|X-Amz-\w+|X-Goog-\w+)=)[^\s&"'<>;]{6,}/gi,

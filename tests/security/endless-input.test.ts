@@ -1,0 +1,65 @@
+// If this file fails, a few kilobytes that anybody may send keep a process from answering everybody else, for minutes or for
+// ever: a pattern that begins its search anew from within what it has just read.
+
+import { runInNewContext } from "node:vm";
+import { GraphQLError } from "grafast/graphql";
+import { describe, expect, test } from "vitest";
+import { withoutSession } from "../../src/auth/library-cookies.ts";
+import { jobArguments } from "../../src/context/job-arguments.ts";
+import { sniff } from "../../src/documents/sniff.ts";
+import { invalidDocument } from "../../src/graphql/errors.ts";
+import { mask } from "../../src/service/mask.ts";
+
+/** What it returns, unless it is still at it when each of these, done as they were, had minutes or ages to go. */
+const ended = <T>(work: () => T): T => runInNewContext("work()", { work }, { timeout: 10_000 });
+
+const mebibyte = 1024 * 1024;
+const much = (part: string, length = mebibyte) => part.repeat(Math.ceil(length / part.length));
+
+describe("an end is found", () => {
+  test("to a document that is nothing but comments", () => {
+    const comments = Buffer.from(`${much("<!---->", 1000)}x`);
+    expect(ended(() => sniff(comments, { filename: "a.txt" }))).toBe("txt");
+  });
+
+  test.each(["eyJ-", "a.", "sk-", " ", "Bearer ", "?token=", "postgres://", "a://b:"])(
+    "to arguments of a job that are full of %j",
+    (part) => {
+      expect(() => ended(() => jobArguments("report", { text: much(part) }))).toThrow("may be 65536");
+      expect(ended(() => jobArguments("report", { text: `${much("a.eyJ-", 60_000)} ` }))).toContain("eyJ");
+    },
+  );
+
+  test.each(["eyJ-", "a.", "a://", "-----BEGIN ", "token", "Bearer "])(
+    "to a message for the log full of %j",
+    (part) => {
+      expect(ended(() => mask(much(part))).length).toBeGreaterThan(0);
+    },
+  );
+
+  test("to a Cookie header full of spaces", () => {
+    expect(ended(() => withoutSession(`authlib.a=b;${much(" ", 16 * mebibyte)}`))).toBe("authlib.a=b");
+  });
+
+  test("to what GraphQL says of a value that looks like its suggestions", () => {
+    const said = `Int cannot represent non-integer value: "${much(" Did you mean ", 4 * mebibyte)}"`;
+    const { errors } = ended(() => invalidDocument([new GraphQLError(said)], false));
+    expect(errors[0]?.message).toBe(said);
+  });
+});
+
+test("what is looked for is found where it begins within something like it", () => {
+  const jwt = `eyJ${"a".repeat(20)}.${"b".repeat(20)}.${"c".repeat(20)}`;
+  for (const text of [jwt, `x-${jwt}`, `eyJaaaaaaaa-${jwt}`, `eyJ-eyJ-${jwt}`]) {
+    expect(mask(`so ${text} it is`)).not.toContain("ccc");
+    expect(() => jobArguments("report", { text })).toThrow("JSON Web Token");
+  }
+  expect(() => jobArguments("report", { text: "see my.own+scheme://me:word@host" })).toThrow("URL with a password");
+  expect(withoutSession("authlib.a=b=c;  authlib.d=e;x=y;authlib.session_token=s;=z")).toBe(
+    "authlib.a=b=c; authlib.d=e",
+  );
+  for (const text of ["<!-- a --> <!-- <html> --><html>", "<?xml version='1'?>\n<!DOCTYPE html>", "<body>"]) {
+    expect(sniff(Buffer.from(text), {})).toBe("html");
+  }
+  expect(sniff(Buffer.from("<!-- <html>"), {})).toBe("txt");
+});
