@@ -2,10 +2,11 @@
 import { twoFactor } from "better-auth/plugins";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/define/auth.ts";
-import { type Answer, type AuthServer, origin, startAuthServer } from "../support/auth-server.ts";
+import { type AuthServer, origin, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
 import { migrateAuth } from "../support/plugin-tables.ts";
 import { totp, wrong } from "../support/totp.ts";
+import { Browser, enrolled, person } from "./second-factor.ts";
 
 const definition = defineAuth({
   betterAuth: (defaults) => ({
@@ -23,55 +24,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A browser's jar: what an answer sets is sent with the next request. */
-class Browser {
-  readonly jar = new Map<string, string>();
-
-  async post(path: string, body: unknown): Promise<Answer> {
-    const answer = await server.post(path, body, { headers: { origin, cookie: this.cookie } });
-    for (const line of answer.headers.getSetCookie()) {
-      const [pair = "", ...attributes] = line.split("; ");
-      const [name = "", value = ""] = pair.split(/=(.*)/s);
-      if (attributes.includes("Max-Age=0")) this.jar.delete(name);
-      else this.jar.set(name, value);
-    }
-    return answer;
-  }
-
-  get cookie(): string {
-    return [...this.jar].map((pair) => pair.join("=")).join("; ");
-  }
-
-  async me(): Promise<string | null> {
-    const { body } = await server.get("/me", { headers: { cookie: this.cookie } });
-    return body.user?.id ?? null;
-  }
-}
-
-interface Person {
-  email: string;
-  password: string;
-  name: string;
-}
-
-let people = 0;
-const person = (): Person => ({ email: `person-${++people}@example.com`, password: "correct horse", name: "Ann" });
-
-/** Somebody with a second factor, still signed in where it was switched on. */
-async function enrolled(who = person()) {
-  const browser = new Browser();
-  const up = await browser.post("/sign-up/email", who);
-  const { password } = who;
-  const enable = await browser.post("/two-factor/enable", { password });
-  const { totpURI, backupCodes } = enable.body as { totpURI: string; backupCodes: string[] };
-  const verified = await browser.post("/two-factor/verify-totp", { code: totp(totpURI) });
-  expect([enable.status, verified.status]).toEqual([200, 200]);
-  return { ...who, id: up.body.user.id as string, browser, totpURI, backupCodes, verified };
-}
-
 describe("switching it on", () => {
   test("takes the password, and a code that shows that the app knows the secret", async () => {
-    const browser = new Browser();
+    const browser = new Browser(server);
     const who = person();
     await browser.post("/sign-up/email", who);
     expect(await browser.post("/two-factor/enable", { password: "wrong horse" })).toMatchObject({
@@ -91,7 +46,7 @@ describe("switching it on", () => {
   });
 
   test("gives the browser a new session, in our cookie, and no token to its scripts", async () => {
-    const { browser, id, verified } = await enrolled();
+    const { browser, id, verified } = await enrolled(server);
     const set = verified.headers.getSetCookie().find((line) => line.startsWith("__Secure-authlib.session_token="));
     expect(set).toMatch(/=[A-Za-z0-9]{32}\.[\w%]+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
     expect(verified.body).not.toHaveProperty("token");
@@ -102,7 +57,7 @@ describe("switching it on", () => {
     const who = person();
     const old = (await server.signUp({ ...who })).body;
     const elsewhere = (await server.post("/sign-in", who)).body;
-    const browser = new Browser();
+    const browser = new Browser(server);
     await browser.post("/sign-in/email", who);
     const { body } = await browser.post("/two-factor/enable", { password: who.password });
     await browser.post("/two-factor/verify-totp", { code: totp(body.totpURI) });
@@ -128,8 +83,8 @@ describe("switching it on", () => {
 
 describe("signing in with it, in cookie style", () => {
   test("asks for the code after the password, and opens no session before", async () => {
-    const { id, totpURI, ...who } = await enrolled();
-    const browser = new Browser();
+    const { id, totpURI, ...who } = await enrolled(server);
+    const browser = new Browser(server);
     const first = await browser.post("/sign-in/email", { email: who.email, password: who.password });
     expect(first).toMatchObject({ status: 200, body: { twoFactorRedirect: true, twoFactorMethods: ["totp"] } });
     expect([...browser.jar.keys()]).toEqual(["__Secure-authlib.two_factor"]);
@@ -142,8 +97,8 @@ describe("signing in with it, in cookie style", () => {
   });
 
   test("refuses a wrong code, and a challenge that has been used", async () => {
-    const { totpURI, email, password } = await enrolled();
-    const browser = new Browser();
+    const { totpURI, email, password } = await enrolled(server);
+    const browser = new Browser(server);
     await browser.post("/sign-in/email", { email, password });
     const challenge = browser.cookie;
     const code = totp(totpURI);
@@ -156,8 +111,8 @@ describe("signing in with it, in cookie style", () => {
   });
 
   test("one right code, brought many times at once, opens one session", async () => {
-    const { id, totpURI, email, password } = await enrolled();
-    const browser = new Browser();
+    const { id, totpURI, email, password } = await enrolled(server);
+    const browser = new Browser(server);
     await browser.post("/sign-in/email", { email, password });
     const options = { headers: { origin, cookie: browser.cookie } };
     const count = async () => (await db.sql("select 1 from auth.session where user_id = $1", [id])).length;
@@ -171,17 +126,17 @@ describe("signing in with it, in cookie style", () => {
   });
 
   test("gives five tries for one password, and locks the account after ten", async () => {
-    const { totpURI, email, password } = await enrolled();
+    const { totpURI, email, password } = await enrolled(server);
     const statuses: number[] = [];
     for (let round = 0; round < 2; round++) {
-      const browser = new Browser();
+      const browser = new Browser(server);
       await browser.post("/sign-in/email", { email, password });
       for (let attempt = 0; attempt < 6; attempt++) {
         statuses.push((await browser.post("/two-factor/verify-totp", { code: wrong(totp(totpURI)) })).status);
       }
     }
     expect(statuses.slice(0, 6)).toEqual([401, 401, 401, 401, 401, 400]);
-    const browser = new Browser();
+    const browser = new Browser(server);
     await browser.post("/sign-in/email", { email, password });
     expect(await browser.post("/two-factor/verify-totp", { code: totp(totpURI) })).toMatchObject({
       status: 429,
@@ -190,21 +145,21 @@ describe("signing in with it, in cookie style", () => {
   });
 
   test("a backup code works once", async () => {
-    const { id, email, password, backupCodes } = await enrolled();
+    const { id, email, password, backupCodes } = await enrolled(server);
     const [code] = backupCodes;
-    const browser = new Browser();
+    const browser = new Browser(server);
     await browser.post("/sign-in/email", { email, password });
     expect(await browser.post("/two-factor/verify-backup-code", { code })).toMatchObject({ status: 200 });
     expect(await browser.me()).toBe(id);
-    const again = new Browser();
+    const again = new Browser(server);
     await again.post("/sign-in/email", { email, password });
     expect(await again.post("/two-factor/verify-backup-code", { code })).toMatchObject({ status: 401 });
     expect(await again.me()).toBeNull();
   });
 
   test("a trusted device is asked for the password alone, another one is not trusted", async () => {
-    const { id, email, password, totpURI } = await enrolled();
-    const browser = new Browser();
+    const { id, email, password, totpURI } = await enrolled(server);
+    const browser = new Browser(server);
     await browser.post("/sign-in/email", { email, password });
     await browser.post("/two-factor/verify-totp", { code: totp(totpURI), trustDevice: true });
     const trust = browser.jar.get("__Secure-authlib.trust_device");
@@ -214,7 +169,7 @@ describe("signing in with it, in cookie style", () => {
     expect(await browser.me()).toBe(id);
     expect(browser.jar.get("__Secure-authlib.trust_device")).not.toBe(trust);
 
-    const thief = new Browser();
+    const thief = new Browser(server);
     thief.jar.set("__Secure-authlib.trust_device", trust ?? "");
     expect((await thief.post("/sign-in/email", { email, password })).body).toMatchObject({ twoFactorRedirect: true });
   });
@@ -222,7 +177,7 @@ describe("signing in with it, in cookie style", () => {
 
 describe("signing in with it, in token style", () => {
   test("takes the code along with the password", async () => {
-    const { id, email, password, totpURI } = await enrolled();
+    const { id, email, password, totpURI } = await enrolled(server);
     const sessions = () => db.sql("select token from auth.session where user_id = $1", [id]);
     const before = await sessions();
     const refused = await server.post("/sign-in", { email, password });
@@ -245,7 +200,7 @@ describe("signing in with it, in token style", () => {
   });
 
   test("or a backup code, once", async () => {
-    const { email, password, backupCodes } = await enrolled();
+    const { email, password, backupCodes } = await enrolled(server);
     const body = { email, password, backupCode: backupCodes[1] };
     expect((await server.post("/sign-in", body)).status).toBe(200);
     expect(await server.post("/sign-in", body)).toMatchObject({ status: 401, body: { code: "INVALID_CREDENTIALS" } });
@@ -253,7 +208,7 @@ describe("signing in with it, in token style", () => {
 
   test("wrong codes count as wrong passwords do", async () => {
     const strict = await startAuthServer(db, { definition, limits: { signInsPerAccount: 3 } });
-    const { email, password, totpURI } = await enrolled();
+    const { email, password, totpURI } = await enrolled(server);
     const tries = ["wrong horse", password, password].map((candidate) =>
       strict.post("/sign-in", { email, password: candidate, code: wrong(totp(totpURI)) }),
     );
@@ -265,7 +220,7 @@ describe("signing in with it, in token style", () => {
   });
 
   test("a right password without the code is no success: it does not make its sender known", async () => {
-    const { email, password } = await enrolled();
+    const { email, password } = await enrolled(server);
     const known = () => db.sql("select 1 from auth.attempt where subject like '%@%'");
     const before = (await known()).length;
     expect(await server.post("/sign-in", { email, password })).toMatchObject({ status: 403 });
@@ -275,12 +230,12 @@ describe("signing in with it, in token style", () => {
 
 describe("what a thief of the password saw earlier", () => {
   test("a code that has opened a session opens no other", async () => {
-    const { id, totpURI, email, password } = await enrolled();
+    const { id, totpURI, email, password } = await enrolled(server);
     const code = totp(totpURI);
     expect((await server.post("/sign-in", { email, password, code })).status).toBe(200);
     const sessions = () => db.sql("select token from auth.session where user_id = $1 order by token", [id]);
     const before = await sessions();
-    const browser = new Browser();
+    const browser = new Browser(server);
     await browser.post("/sign-in/email", { email, password });
     expect(await browser.post("/two-factor/verify-totp", { code, trustDevice: true })).toMatchObject({
       status: 401,
@@ -295,8 +250,8 @@ describe("what a thief of the password saw earlier", () => {
   });
 
   test("a sign-in that began with the old password ends with it", async () => {
-    const { totpURI, email, password, browser } = await enrolled();
-    const thief = new Browser();
+    const { totpURI, email, password, browser } = await enrolled(server);
+    const thief = new Browser(server);
     await thief.post("/sign-in/email", { email, password });
     const changed = await browser.post("/change-password", { currentPassword: password, newPassword: "better horse" });
     expect(changed.status).toBe(200);

@@ -1,109 +1,12 @@
 // If this file fails, a caller cannot tell what went wrong, or learns what only the log may know.
-import { type } from "arktype";
 import { describe, expect, test } from "vitest";
-import { createSvcHttpRouteBuilders, type ErrorCode, errorCodes, SvcError, v } from "../../src/index.ts";
-import { procedure } from "../fixture/backend/index.ts";
-import * as schema from "../fixture/backend/schema.ts";
+import { type ErrorCode, errorCodes } from "../../src/index.ts";
 import { database } from "../support/database.ts";
 import { rawRequest } from "../support/raw-http.ts";
 import { type Answer, apiWith, service } from "../support/service.ts";
+import { detail, hidden, httpRoutes, procedures, thrown } from "./failing.ts";
 
-const httpRoute = createSvcHttpRouteBuilders();
-const hidden = "canary-5f1d";
 const codes = Object.keys(errorCodes) as ErrorCode[];
-const detail = { hint: "Do this instead.", issues: [{ path: ["a", 0], message: "must be b" }], retryAfter: 7 };
-
-// What applications and their libraries throw. None of it is meant for the caller.
-class Upstream extends Error {
-  status = 429;
-  statusCode = 429;
-  code = "23505";
-}
-const thrown: Record<string, unknown> = {
-  error: new Error(hidden, { cause: new Error(hidden) }),
-  "an error with a status": new Upstream(hidden),
-  "an object with a status": { status: 404, message: hidden, expose: false },
-  string: hidden,
-  "the string route": "route",
-  "the string router": "router",
-  null: null,
-  undefined: undefined,
-  "a frozen error": Object.freeze(new TypeError(hidden)),
-  "a rejected response": new Response(hidden, { status: 400 }),
-  "a circular error": Object.assign(new Error(hidden), { self: {} as unknown }),
-};
-const circular = thrown["a circular error"] as { self: unknown };
-circular.self = circular;
-
-const fail = procedure.mutation
-  .name("fail.code")
-  .allowAnonymous()
-  .input(v.object({ code: v.string(), bare: v.boolean() }))
-  .handler(({ input }): string => {
-    if (input.bare) throw new SvcError(input.code as ErrorCode);
-    throw new SvcError(input.code as ErrorCode, "A sentence.", { ...detail, cause: new Error(hidden) });
-  });
-const procedures = {
-  fail,
-  throws: procedure.mutation
-    .name("fail.throws")
-    .allowAnonymous()
-    .handler(({ input }): string => {
-      throw thrown[String(input)];
-    }),
-  rejects: procedure.query
-    .name("fail.rejects")
-    .allowAnonymous()
-    .use(async ({ next }) => next())
-    .handler(async ({ input }): Promise<string> => {
-      throw thrown[String(input)];
-    }),
-  output: procedure.query
-    .name("fail.output")
-    .allowAnonymous()
-    .output(type({ n: "'a' | 'b'" }))
-    .handler(() => ({ n: hidden }) as never),
-  twice: procedure.query
-    .name("fail.twice")
-    .allowAnonymous()
-    .use(async ({ next }) => [await next(), await next()])
-    .handler(() => 1),
-  writes: procedure.query
-    .name("fail.writes")
-    .allowAnonymous()
-    .handler(({ context }) => context.db.insert(schema.guestbook).values({ message: hidden })),
-  executes: procedure.query
-    .name("fail.executes")
-    .allowAnonymous()
-    .handler(({ context }) => context.db.execute("select 1" as never)),
-  requires: procedure.query
-    .name("fail.requires")
-    .allowAnonymous()
-    .handler(({ context }) => context.auth.requireAuth().user.id),
-  logs: procedure.query
-    .name("fail.logs")
-    .allowAnonymous()
-    .handler(({ context }) => {
-      context.log.info(
-        { password: hidden, user: { token: hidden, sessionToken: hidden }, authorization: hidden },
-        "logged",
-      );
-      return 1;
-    }),
-};
-const httpRoutes = {
-  fail: httpRoute.post
-    .path("/fail/code")
-    .allowAnonymous()
-    .handler(async (call) => ({ body: await fail["~svc"].procedure.run({ ...call, outcome: {} }) })),
-  throws: httpRoute.post
-    .path("/fail/throws")
-    .allowAnonymous()
-    .handler(({ input }) => {
-      throw thrown[String(input)];
-    }),
-};
-
 const db = database();
 const svc = service(db, apiWith({ procedures, httpRoutes }));
 
@@ -223,7 +126,7 @@ describe("an exception that nobody planned", () => {
     expect(line).toMatchObject({ level: 50, status: 500, operation: "fail.throws", method: "POST", msg: "failed" });
     expect(line.err).toMatchObject({
       message: hidden,
-      stack: expect.stringContaining("errors.test.ts"),
+      stack: expect.stringContaining("failing.ts"),
       cause: { message: hidden },
     });
   });

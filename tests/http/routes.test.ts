@@ -1,162 +1,16 @@
 // If this file fails, a webhook or a feed of an application receives or sends something else than its author wrote.
 import { request as rawRequest } from "node:http";
-import { Readable } from "node:stream";
 import { beforeEach, describe, expect, test } from "vitest";
-import { createSvcHttpRouteBuilders, SvcError, type SvcRequest, v } from "../../src/index.ts";
-import * as schema from "../fixture/backend/schema.ts";
+import type { SvcRequest } from "../../src/index.ts";
 import { database } from "../support/database.ts";
 import { apiWith, bearer, service } from "../support/service.ts";
-
-const httpRoute = createSvcHttpRouteBuilders<typeof schema>();
-const verbs = ["get", "post", "put", "delete", "patch"] as const;
-const insert = { message: "written" };
-
-/** What the last handler was called with. */
-let arrived: { input: unknown; request: SvcRequest } | undefined;
-let cancelled = false;
-const report = (call: { input: unknown; request: SvcRequest }) => {
-  arrived = call;
-  return { body: { input: call.input } };
-};
-beforeEach(() => {
-  arrived = undefined;
-});
-
-const byVerb = Object.fromEntries(
-  verbs.flatMap((verb) => [
-    [verb, httpRoute[verb].path("/api/verbs/:id/of/:Name_2").allowAnonymous().handler(report)],
-    [
-      `${verb}Write`,
-      httpRoute[verb]
-        .path("/api/write/:status")
-        .allowAnonymous()
-        .handler(async ({ context, request }) => {
-          await context.db.insert(schema.guestbook).values(insert);
-          if (request.params.status === "throw") throw new SvcError("CONFLICT", "No.", { hint: "Wait." });
-          return { status: Number(request.params.status), body: "done" };
-        }),
-    ],
-    [`${verb}Closed`, httpRoute[verb].path("/api/closed").handler(report)],
-  ]),
-);
-
-const bytes = new Uint8Array([0, 255, 1, 254]);
-const bodies: Record<string, () => { status?: number; headers?: Record<string, string | string[]>; body?: unknown }> = {
-  text: () => ({ body: "plain ü" }),
-  emptyText: () => ({ body: "" }),
-  html: () => ({ body: "<p>", headers: { "Content-Type": "text/html" } }),
-  object: () => ({ body: { a: [1, null], at: new Date(0), none: undefined } }),
-  list: () => ({ body: [] }),
-  number: () => ({ body: 0 }),
-  false: () => ({ body: false }),
-  bytes: () => ({ body: bytes }),
-  nothing: () => ({}),
-  created: () => ({ status: 201, headers: { Location: "/x/1", "X-Custom": "1" }, body: { id: 1 } }),
-  redirect: () => ({ status: 302, headers: { location: "/elsewhere" } }),
-  noContent: () => ({ status: 204 }),
-  teapot: () => ({ status: 418, body: { own: "shape" } }),
-  cached: () => ({ headers: { "cache-control": "public, max-age=60" }, body: "x" }),
-  cookies: () => ({ headers: { "Set-Cookie": ["a=1", "b=2; Path=/"], "content-length": "5" }, body: "plain" }),
-  badCookie: () => ({ headers: { "set-cookie": ["a=1", "b=2\r\nx: y"] }, body: "x" }),
-  shortLength: () => ({ headers: { "content-length": "2" }, body: "plain" }),
-  longLength: () => ({ headers: { "Content-Length": "20" }, body: bytes }),
-  lengthOfNothing: () => ({ headers: { "content-length": "3" } }),
-  badStatus: () => ({ status: 99, body: "x" }),
-  halfStatus: () => ({ status: 200.5, body: "x" }),
-  noJson: () => ({ body: { n: 1n } }),
-  badHeader: () => ({ headers: { "x-bad": "a\r\nset-cookie: b" }, body: "x" }),
-};
-const routes = {
-  ...byVerb,
-  checkedBody: httpRoute.post
-    .path("/api/checked-body")
-    .allowAnonymous()
-    .input(v.object({ n: v.number() }))
-    .handler(({ input }) => ({ body: input })),
-  ...Object.fromEntries(
-    Object.entries(bodies).map(([key, make]) => [
-      `body${key}`,
-      httpRoute.post
-        .path(`/api/bodies/${key}`)
-        .allowAnonymous()
-        .handler(async ({ context }) => {
-          await context.db.insert(schema.guestbook).values({ message: key });
-          return make() as never;
-        }),
-    ]),
-  ),
-  stream: httpRoute.get
-    .path("/api/stream/:kind")
-    .allowAnonymous()
-    .handler(({ request }) => {
-      let sent = 0;
-      const body = new ReadableStream<Uint8Array>({
-        async pull(controller) {
-          if (request.params.kind === "broken" && sent > 1) throw new Error("broken");
-          if (request.params.kind === "finite" && sent > 2) return controller.close();
-          await new Promise((resolve) => setTimeout(resolve, 5));
-          controller.enqueue(new TextEncoder().encode(`part ${sent++};`));
-        },
-        cancel() {
-          cancelled = true;
-        },
-      });
-      return { body, headers: { "content-type": "text/event-stream" } };
-    }),
-  pieces: httpRoute.get
-    .path("/api/pieces")
-    .allowAnonymous()
-    .handler(({ context }) => ({
-      body: (async function* () {
-        yield "one";
-        // After the handler has returned: its transaction is over.
-        yield String(await context.db.select().from(schema.guestbook));
-      })(),
-    })),
-  sized: httpRoute.get
-    .path("/api/sized/:kind/:length")
-    .allowAnonymous()
-    .handler(({ request }) => {
-      const { kind, length } = request.params;
-      const parts = ["four", "more"];
-      return {
-        headers: { "content-length": length },
-        body: kind === "stream" ? new Blob(parts).stream() : Readable.from(parts),
-      };
-    }),
-  readers: httpRoute.post
-    .path("/api/readers/:reader")
-    .allowAnonymous()
-    .handler(async ({ request, input }) => {
-      const reader = request.params.reader as "json" | "text" | "formData" | "arrayBuffer";
-      const read = async () => {
-        const value = await request[reader]();
-        if (value instanceof ArrayBuffer) return [...new Uint8Array(value)];
-        if (!(value instanceof FormData)) return value;
-        return Promise.all(
-          [...value].map(async ([key, item]) => [
-            key,
-            typeof item === "string" ? item : [item.name, await item.text()],
-          ]),
-        );
-      };
-      return { body: { input: input ?? "none", first: await read(), again: await read() } };
-    }),
-  checked: httpRoute.get
-    .path("/api/checked")
-    .allowAnonymous()
-    .input(v.object({ n: v.number() }))
-    .handler(report),
-  query: httpRoute.get
-    .path("/api/reads")
-    .allowAnonymous()
-    .handler(async ({ context }) => ({
-      body: await context.db.select().from(schema.guestbook).limit(0),
-    })),
-};
+import { type bodies, bytes, httpRoutes, noticed, verbs } from "./routes-application.ts";
 
 const db = database();
-const svc = service(db, apiWith({ httpRoutes: routes }));
+const svc = service(db, apiWith({ httpRoutes }));
+beforeEach(() => {
+  noticed.arrived = undefined;
+});
 const messages = async () => (await db.sql("select message from guestbook")).map(({ message }) => message);
 const json = { "content-type": "application/json" };
 
@@ -170,7 +24,7 @@ describe.for(verbs)("%s", (verb) => {
       headers: { "X-Own": "ü".normalize("NFC") },
     });
     expect(status).toBe(200);
-    const { request } = arrived as { request: SvcRequest };
+    const { request } = noticed.arrived as { request: SvcRequest };
     expect({ ...request.params }).toEqual({ id: "a/b ü?", Name_2: "_" });
     expect(request.query).toEqual({ a: "2", b: "x y", flag: "", c: "1?2=3", ü: " " });
     expect({ method: request.method, path: request.path }).toEqual({ method, path });
@@ -181,9 +35,9 @@ describe.for(verbs)("%s", (verb) => {
     const query = verb === "get" || verb === "delete";
     const body = query ? undefined : JSON.stringify({ a: 1, id: "body" });
     await svc.fetch("/api/verbs/1/of/2?a=1", { method, headers: json, body: body ?? null });
-    expect(arrived?.input).toEqual(query ? { a: "1" } : { a: 1, id: "body" });
+    expect(noticed.arrived?.input).toEqual(query ? { a: "1" } : { a: 1, id: "body" });
     await svc.fetch("/api/verbs/1/of/2", { method });
-    expect(arrived?.input).toEqual(query ? {} : undefined);
+    expect(noticed.arrived?.input).toEqual(query ? {} : undefined);
   });
 
   test("commits unless the status says that it failed", async () => {
@@ -203,7 +57,7 @@ describe.for(verbs)("%s", (verb) => {
   test("asks for credentials unless it allows anonymous callers", async () => {
     const refused = await svc.fetch("/api/closed", { method });
     expect(refused).toMatchObject({ status: 401, body: { code: "UNAUTHORIZED" } });
-    expect(arrived).toBeUndefined();
+    expect(noticed.arrived).toBeUndefined();
     expect((await svc.fetch("/api/closed", { method, headers: bearer(await svc.signUp("ann")) })).status).toBe(200);
   });
 });
@@ -386,15 +240,15 @@ describe("an answer", () => {
   });
 
   test("of a stream is cancelled when the client goes away, and when it only asked for the head", async () => {
-    cancelled = false;
+    noticed.cancelled = false;
     const controller = new AbortController();
     const response = await fetch(`${svc.url}/api/stream/endless`, { signal: controller.signal });
     await response.body?.getReader().read();
     controller.abort();
-    await expect.poll(() => cancelled).toBe(true);
-    cancelled = false;
+    await expect.poll(() => noticed.cancelled).toBe(true);
+    noticed.cancelled = false;
     expect(await svc.fetch("/api/stream/endless", { method: "HEAD" })).toMatchObject({ status: 200, body: "" });
-    await expect.poll(() => cancelled).toBe(true);
+    await expect.poll(() => noticed.cancelled).toBe(true);
   });
 
   test("to HEAD is GET's without a body", async () => {
@@ -415,5 +269,5 @@ test("a header sent twice arrives joined", async () => {
       .on("error", reject)
       .end();
   });
-  expect(arrived?.request.headers["x-twice"]).toBe("a, b");
+  expect(noticed.arrived?.request.headers["x-twice"]).toBe("a, b");
 });

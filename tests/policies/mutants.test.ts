@@ -1,23 +1,11 @@
 // If this file fails, a policy helper may lose a clause without any test noticing, and with it somebody's rows. Every
 // policy that the helpers return is broken in every way we could think of, and the behaviour has to tell each time.
 import { isDeepStrictEqual } from "node:util";
-import type { SQL } from "drizzle-orm";
-import {
-  getTableConfig,
-  PgDialect,
-  type PgPolicy,
-  type PgRole,
-  pgTable,
-  serial,
-  text,
-  uuid,
-} from "drizzle-orm/pg-core";
+import { getTableConfig, type PgPolicy, pgTable, serial, text, uuid } from "drizzle-orm/pg-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { DefinitionError, memberRls, openRls, ownerRls } from "../../src/index.ts";
 import { database } from "../support/database.ts";
-
-const ann = "00000000-0000-4000-8000-00000000000a";
-const bob = "00000000-0000-4000-8000-00000000000b";
+import { ann, bob, createPolicy, mutantsOf, rendered } from "./mutations.ts";
 
 // One table per helper and mode. `owner` is the user or team of a row, `other` that of somebody else's row.
 const id = serial("id").primaryKey();
@@ -96,80 +84,6 @@ const behaviour: Record<string, string[]> = {
   open_authenticated_authenticated: [all,      all,      nothing,   all,         nothing],
   open_authenticated_nobody:        [readOnly, readOnly, nothing,   readOnly,    nothing],
 };
-
-interface Policy {
-  name: string;
-  kind: "permissive" | "restrictive";
-  verb: string;
-  roles: string[];
-  using: string | undefined;
-  check: string | undefined;
-}
-
-const dialect = new PgDialect();
-const render = (condition?: SQL) => condition && dialect.sqlToQuery(condition.inlineParams()).sql;
-const rendered = ({ name, for: verb = "all", to, using, withCheck }: PgPolicy): Policy => ({
-  name,
-  kind: "permissive",
-  verb,
-  roles: [to ?? "public"].flat().map((role) => (typeof role === "string" ? role : (role as PgRole).name)),
-  using: render(using),
-  check: render(withCheck),
-});
-const createPolicy = (table: string, { name, kind, verb, roles, using, check }: Policy) =>
-  `create policy ${name} on ${table} as ${kind} for ${verb} to ${roles.join(", ")}
-   ${using ? `using (${using})` : ""} ${check ? `with check (${check})` : ""};`;
-
-const identity = "(select svc.current_user_id())";
-/** Ways to break a condition. One that changes nothing, since what it changes is not there, is none. */
-const breaks: Record<string, (condition: string) => string> = {
-  true: () => "true",
-  false: () => "false",
-  negated: (condition) => (condition === "true" ? condition : `not (${condition})`),
-  "another column": (condition) => condition.replace('"owner"', '"other"'),
-  "is not distinct from": (condition) => condition.replace(` = ${identity}`, ` is not distinct from ${identity}`),
-  "is distinct from": (condition) => condition.replace(` = ${identity}`, ` is distinct from ${identity}`),
-  "or nobody is signed in": (condition) => (condition === "true" ? condition : `${condition} or ${identity} is null`),
-  "or nobody owns it": (condition) => (condition === "true" ? condition : `${condition} or owner is null`),
-  "the role's name": (condition) => condition.replace(identity, "current_user::text"),
-  "always Bob": (condition) => condition.replace(identity, `(select '${bob}'::text)`),
-  "identity asked per row": (condition) => condition.replace(identity, "svc.current_user_id()"),
-  "members of any team": (condition) => condition.replace(/ where .*(?=\)\)$)/, ""),
-  "not in": (condition) => condition.replace(" = any (", " <> all ("),
-  "in some team": (condition) => condition.replace(/array\(select "\w+"\."owner"/, 'array(select "of_team"."owner"'),
-  "the other team": (condition) => condition.replace(/array\(select ("\w+")\."owner"/, 'array(select $1."other"'),
-  "the other user": (condition) => condition.replace('"user_id"', '"other"'),
-};
-
-/** A policy broken in one way; null when it is gone. */
-interface Mutant {
-  what: string;
-  policy: Policy | null;
-}
-function mutantsOf(policy: Policy): Mutant[] {
-  const found: Mutant[] = [
-    { what: "dropped", policy: null },
-    { what: "restrictive", policy: { ...policy, kind: "restrictive" } },
-    { what: "for all", policy: { ...policy, verb: "all" } },
-  ];
-  for (const role of ["svc_anonymous", "svc_authenticated"]) {
-    const rest = policy.roles.filter((one) => one !== role);
-    if (rest.length === policy.roles.length) {
-      found.push({ what: `also to ${role}`, policy: { ...policy, roles: [...rest, role] } });
-      found.push({ what: `to ${role} instead`, policy: { ...policy, roles: [role] } });
-    } else if (rest.length > 0) found.push({ what: `not to ${role}`, policy: { ...policy, roles: rest } });
-  }
-  for (const clause of ["using", "check"] as const) {
-    const condition = policy[clause];
-    if (condition === undefined) continue;
-    found.push({ what: `${clause}: none`, policy: { ...policy, [clause]: undefined } });
-    for (const [what, change] of Object.entries(breaks)) {
-      const changed = change(condition);
-      if (changed !== condition) found.push({ what: `${clause}: ${what}`, policy: { ...policy, [clause]: changed } });
-    }
-  }
-  return found;
-}
 
 /** Mutants that no statement can tell from the original, and why. Each is run too: one that shows does not belong here. */
 const equivalents: { mutants: RegExp; because: string }[] = [

@@ -3,16 +3,15 @@
 import { symmetricDecrypt } from "better-auth/crypto";
 import { decodeJwt, decodeProtectedHeader, importJWK, SignJWT } from "jose";
 import { beforeAll, expect, test } from "vitest";
-import { resourceJson } from "../../src/codegen/crud-resource.ts";
 import { crudFile } from "../../src/codegen/crud-sql.ts";
 import { isCrud } from "../../src/define/crud.ts";
 import type { CrudDefinition } from "../../src/define/crud-definition.ts";
 import { createCrudFactory } from "../../src/index.ts";
-import { matching } from "../crud/reference-filter.ts";
 import { crud, procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
 import { type Answer, apiWith, secret, service, type User } from "../support/service.ts";
+import { found, isGone, orderOf, owners, owns, type Row, rowsOf, sees, teamsOf, textOf } from "./tenants-model.ts";
 
 const runs = Math.min(Number(process.env.FUZZ_RUNS ?? 1500), 20_000);
 const seed = Number(process.env.FUZZ_SEED ?? 20260101);
@@ -45,40 +44,6 @@ function random(): number {
 }
 const below = (limit: number) => Math.floor(random() * limit);
 const pick = <T>(items: readonly T[]) => items[below(items.length)] as T;
-
-type Row = Record<string, unknown>;
-/** The model: every row as the wire has it. What follows says who may see and change it. */
-const model: Record<string, Row[]> = { notes: [], flags: [], articles: [], boards: [], memberships: [] };
-const rowsOf = (table: string) => model[table] as Row[];
-const textOf: Record<string, string> = { notes: "title", flags: "label", articles: "title", boards: "name" };
-const owners: string[] = [];
-
-const teamsOf = (id: string | null) => rowsOf("memberships").flatMap((row) => (row.userId === id ? [row.teamId] : []));
-const owns = (table: string, row: Row, id: string | null) =>
-  id !== null && (table === "boards" ? teamsOf(id).includes(row.teamId) : row.userId === id);
-const sees = (table: string, row: Row, id: string | null) => table === "articles" || owns(table, row, id);
-const isGone = ({ softDelete }: CrudDefinition, row: Row) => Boolean(softDelete && row[softDelete.property]);
-
-function orderOf({ columns }: CrudDefinition, { orderBy, orderDir }: Row): (a: Row, b: Row) => number {
-  const has = (property: unknown) => columns.some((one) => one.property === property);
-  const property = has(orderBy) ? (orderBy as string) : has("createdAt") ? "createdAt" : "id";
-  const by = (name: string) => (a: Row, b: Row) => {
-    const [x, y] = [a[name] as string, b[name] as string]; // ISO times of one zone sort as text
-    if (x === y) return 0;
-    if (x === null || y === null) return x === null ? 1 : -1; // last both ways
-    return x < y === (orderDir === "asc") ? -1 : 1;
-  };
-  return (a, b) => by(property)(a, b) || by("id")(a, b);
-}
-
-function found(resource: CrudDefinition, id: string | null, { filters, search = "" }: Row): Row[] {
-  const { table, searchFields } = resource;
-  const visible = rowsOf(table).filter((row) => sees(table, row, id) && !isGone(resource, row));
-  const ids: unknown[] = matching(JSON.parse(resourceJson(resource)).filters, filters, visible as never);
-  const has = (value: unknown) => String(value).toLowerCase().includes(String(search).toLowerCase());
-  const isFound = (row: Row) => searchFields.length === 0 || searchFields.some((field) => has(row[field]));
-  return visible.filter((row) => ids.includes(row.id) && isFound(row));
-}
 
 // Fifty owners with 20 rows per table. Six have signed up with the service, and call.
 interface Caller {

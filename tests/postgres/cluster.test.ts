@@ -1,101 +1,13 @@
 // If this file fails, svc does not start on somebody's machine, or loses their data when a process is killed.
 // Real servers in temporary directories; runs as root and as an ordinary user.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { Client } from "pg";
-import { afterEach, describe, expect, test } from "vitest";
+import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
 import { checkServer } from "../../src/postgres/cluster/external.ts";
-import { type Cluster, type OpenOptions, openCluster } from "../../src/postgres/cluster.ts";
+import { openCluster } from "../../src/postgres/cluster.ts";
+import { ask, fast, inAnotherProcess, open, serverPid, temporary } from "./clusters.ts";
 
 const seconds = 1000;
-const clusterModule = new URL("../../src/postgres/cluster.ts", import.meta.url).href;
-const fast = { fsync: "off", full_page_writes: "off" };
-
-// Every server stops before any directory goes: two processes may share one.
-let stops: (() => Promise<void>)[] = [];
-let directories: string[] = [];
-afterEach(async () => {
-  const [stopping, going] = [stops, directories];
-  [stops, directories] = [[], []];
-  await Promise.allSettled(stopping.reverse().map((stop) => stop()));
-  for (const directory of going) rmSync(directory, { recursive: true, force: true });
-});
-
-/** A directory that the server's user may pass through too, when we are root. */
-function temporary(): string {
-  const path = mkdtempSync(join(tmpdir(), "svc-cluster-"));
-  chmodSync(path, 0o711);
-  directories.push(path);
-  return path;
-}
-
-async function open(directory: string, options: Partial<OpenOptions> = {}): Promise<Cluster> {
-  const env: NodeJS.ProcessEnv = { ...process.env, DATABASE_URL: "", ...options.env };
-  const cluster = await openCluster({ directory, settings: fast, ...options, env });
-  forget(cluster.directory);
-  stops.push(() => cluster.stop());
-  return cluster;
-}
-
-/** As root, clusters lie outside the temporary directory. */
-function forget(directory: string | null): void {
-  if (directory) directories.push(dirname(directory));
-}
-
-async function ask<T = unknown>(url: string, statement: string): Promise<T> {
-  const client = new Client(url);
-  await client.connect();
-  try {
-    const { rows } = await client.query({ text: statement, rowMode: "array" });
-    return rows[0]?.[0] as T;
-  } finally {
-    await client.end();
-  }
-}
-
-interface Told {
-  owned: boolean;
-  url: string;
-  reason: string;
-  vector: string | null;
-  directory: string;
-}
-
-/** Opens the same cluster in a process of its own, which stops it when its input ends. */
-async function inAnotherProcess(directory: string, env: NodeJS.ProcessEnv = {}, cache?: string) {
-  const options = JSON.stringify({ directory, settings: fast, ...(cache ? { cache } : {}) });
-  const script = `
-    import { openCluster } from ${JSON.stringify(clusterModule)};
-    const { urls, owned, reason, vector, directory, stop } = await openCluster(${options});
-    console.log(JSON.stringify({ url: urls.admin, owned, reason, vector, directory }));
-    process.stdin.resume().on("end", stop);`;
-  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
-    stdio: ["pipe", "pipe", "inherit"],
-    env: { ...process.env, DATABASE_URL: "", ...env },
-  });
-  const exit = once(child, "exit");
-  const [line] = (await Promise.race([once(child.stdout, "data"), exit.then(() => [""])])) as [unknown];
-  const told = JSON.parse(String(line)) as Told;
-  forget(told.directory);
-  const end = async () => {
-    child.stdin.end();
-    await exit;
-  };
-  const kill = async () => {
-    child.kill("SIGKILL");
-    await exit;
-  };
-  stops.push(end);
-  return { ...told, end, kill };
-}
-
-function serverPid(cluster: { directory: string | null }): number {
-  return Number(readFileSync(join(cluster.directory ?? "", "data/postmaster.pid"), "utf8").split("\n")[0]);
-}
-
 describe("a first start", { timeout: 60 * seconds }, () => {
   test("gives each pool a login that can do no more than its work", async () => {
     const cluster = await open(temporary());

@@ -1,23 +1,21 @@
-// If this file fails, somebody without an account can fill the memory of a process with subscriptions.
-import { afterAll, expect, test } from "vitest";
+// If this file fails, somebody without an account can fill the memory of a process with subscriptions, or keep it busy.
+import { describe, expect, test } from "vitest";
 import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
 import { connectionLimits } from "../../src/realtime/connection.ts";
 import { Hub } from "../../src/realtime/hub.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service } from "../support/service.ts";
-import { Socket } from "../support/sockets.ts";
+import { sockets } from "../support/sockets.ts";
 
 const board = createSvcProcedureBuilders()
   .query.name("test.board")
   .allowAnonymous()
   .handler(() => 1);
 const running = service(database(), apiWith({ procedures: { board } }));
-
-let socket: Socket;
-afterAll(() => socket.close());
+const connect = sockets(running);
 
 test("the keys of a connection have a length together, and make room for others when they go", async () => {
-  socket = await Socket.open(running, null);
+  const socket = await connect(null);
   const key = (n: number) => `test.board::{"n":${n},"x":"${"x".repeat(4000)}"}`;
   const most = Math.ceil(connectionLimits.keys / key(10).length);
   for (let n = 10; n < 10 + most; n++) await socket.subscribe(key(n));
@@ -46,4 +44,36 @@ test("a process takes subscriptions as long as there is room", () => {
   expect(hub.hasRoom).toBe(false);
   hub.leave(other);
   expect(hub.hasRoom).toBe(true);
+});
+
+describe("a client that misbehaves", () => {
+  test.each(["not json", "[]", "null", '{"type":"shout"}', '{"type":"subscribe"}'])(
+    "with %s gets an error frame and stays connected",
+    async (frame) => {
+      const visitor = await connect(null);
+      visitor.send(frame);
+      await visitor.wait({ type: "error", code: "BAD_REQUEST" });
+      await visitor.subscribe("test.board");
+    },
+  );
+
+  test("with a frame that is too large is closed with 1009", async () => {
+    const visitor = await connect(null);
+    visitor.send("x".repeat(connectionLimits.frame + 1));
+    await expect.poll(() => visitor.closed?.code).toBe(1009);
+  });
+
+  test("that watches too much is told, and keeps what it has", async () => {
+    const visitor = await connect(null);
+    for (let n = 0; n <= connectionLimits.subscriptions; n++) {
+      visitor.send({ type: "subscribe", query: `posts.get::{"id":"${n}"}` });
+    }
+    await visitor.wait({ type: "error", code: "RATE_LIMITED" });
+  });
+
+  test("that floods is closed with 1008", async () => {
+    const visitor = await connect(null);
+    for (let n = 0; n <= connectionLimits.frames; n++) visitor.send({ type: "unsubscribe", query: "x" });
+    await expect.poll(() => visitor.closed?.code).toBe(1008);
+  });
 });

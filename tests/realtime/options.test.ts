@@ -1,22 +1,14 @@
 // If this file fails, an option of createCrud does not keep its word about what subscribers hear.
-import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
-import { bearer, service, type User } from "../support/service.ts";
-import { Socket } from "../support/sockets.ts";
+import { bearer, service } from "../support/service.ts";
+import { cutReader, heard, sockets } from "../support/sockets.ts";
 
 const db = database();
 const running = service(db);
 beforeAll(() => db.sql("set synchronous_commit to on"));
+const connect = sockets(running);
 
-const open: Socket[] = [];
-afterEach(() => {
-  for (const socket of open.splice(0)) socket.close();
-});
-async function connect(user: User | null): Promise<Socket> {
-  const socket = await Socket.open(running, user);
-  open.push(socket);
-  return socket;
-}
 /** Somebody with a note, who watches list and row of a resource; and a socket that hears of every note. */
 async function watching(prefix: string) {
   const ann = await running.signUp("ann");
@@ -27,15 +19,6 @@ async function watching(prefix: string) {
   await socket.subscribe(row);
   await witness.subscribe("notes.list");
   return { ann, id: note?.id, row, socket, witness };
-}
-/** What a socket has heard since the last frame that was waited for: frames of changes until now come before the marker's. */
-async function heard(socket: Socket) {
-  socket.send({ type: "subscribe", query: "guestbook.list" });
-  const before = await socket.upTo({ type: "subscribed", query: "guestbook.list" });
-  await db.sql(`select svc.emit_message('{"invalidate":"guestbook.list"}')`);
-  const after = await socket.upTo({ type: "invalidate", queries: ["guestbook.list"] });
-  socket.send({ type: "unsubscribe", query: "guestbook.list" });
-  return [...before.slice(0, -1), ...after.slice(0, -1)];
 }
 
 describe("without the option", () => {
@@ -49,7 +32,7 @@ describe("without the option", () => {
     await socket.wait({ type: "invalidate", queries: ["notes.list"] });
     await running.mutate(ann, "notes.remove", { id });
     await socket.wait({ type: "invalidate", queries: [row, "notes.list"] });
-    expect(await heard(socket)).toEqual([]);
+    expect(await heard(socket, db)).toEqual([]);
   });
 
   test.each([
@@ -76,7 +59,7 @@ test("realtime: false tells neither lists nor rows", async () => {
   await running.mutate(ann, "silent_notes.update", { id, title: "y" });
   await running.mutate(ann, "silent_notes.remove", { id });
   for (let n = 0; n < 2; n++) await witness.wait({ type: "invalidate", queries: ["notes.list"] });
-  expect(await heard(socket)).toEqual([]);
+  expect(await heard(socket, db)).toEqual([]);
 });
 
 test("listRealtime: false tells rows of their update and removal, and no list", async () => {
@@ -86,7 +69,7 @@ test("listRealtime: false tells rows of their update and removal, and no list", 
   expect((await socket.wait({ type: "invalidate" })).queries).toEqual([row]);
   await running.mutate(ann, "row_notes.remove", { id });
   expect((await socket.wait({ type: "invalidate" })).queries).toEqual([row]);
-  expect(await heard(socket)).toEqual([]);
+  expect(await heard(socket, db)).toEqual([]);
 });
 
 test("a row is the same row however its id is written", async () => {
@@ -107,9 +90,9 @@ describe("a row that is somebody else's now", () => {
     await socket.wait({ type: "invalidate", queries: [row, "notes.list"] });
     await running.mutate(bob, "notes.update", { id, title: "his" });
     await running.mutate(bob, "notes.remove", { id });
-    expect(await heard(socket)).toEqual([]);
+    expect(await heard(socket, db)).toEqual([]);
     await db.sql("insert into notes (id, user_id, title) values ($1, $2, 'same id')", [id, bob.id]);
-    expect(await heard(socket)).toEqual([]);
+    expect(await heard(socket, db)).toEqual([]);
   });
 });
 
@@ -131,9 +114,7 @@ test("how changes arrive is told to whoever runs the service, and takes nothing 
     realtimeLagMs: expect.any(Number),
   });
 
-  await db.sql(
-    "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'walsender' and datname = current_database()",
-  );
+  await cutReader(db);
   await visitor.wait({ type: "status", flow: "degraded" });
   expect((await running.fetch("/readyz")).status).toBe(200);
 });

@@ -1,11 +1,11 @@
 // If this file fails, lists miss changes of their scope, or people hear of what others keep to themselves.
-import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
 import { Grants } from "../../src/realtime/grants.ts";
 import { database } from "../support/database.ts";
 import { apiWith, bearer, secret, service, type User } from "../support/service.ts";
-import { Socket } from "../support/sockets.ts";
+import { heard, type Socket, sockets } from "../support/sockets.ts";
 
 const db = database();
 const say = createSvcProcedureBuilders()
@@ -15,15 +15,7 @@ const say = createSvcProcedureBuilders()
 const running = service(db, apiWith({ procedures: { say } }));
 beforeAll(() => db.sql("set synchronous_commit to on"));
 
-const open: Socket[] = [];
-afterEach(() => {
-  for (const socket of open.splice(0)) socket.close();
-});
-async function connect(user: User | null): Promise<Socket> {
-  const socket = await Socket.open(running, user);
-  open.push(socket);
-  return socket;
-}
+const connect = sockets(running);
 
 const authorize = (user: User | null, query: unknown, args?: unknown) =>
   running.fetch("/api/realtime/query/authorize", {
@@ -50,15 +42,6 @@ async function watch(socket: Socket, user: User | null, query: string, args: unk
   return body.subscriptionKey;
 }
 
-/** What a socket has heard since the last frame that was waited for: frames of changes until now come before the marker's. */
-async function heard(socket: Socket) {
-  socket.send({ type: "subscribe", query: "guestbook.list" });
-  const before = await socket.upTo({ type: "subscribed", query: "guestbook.list" });
-  await db.sql("insert into guestbook (message) values ('marker')");
-  const after = await socket.upTo({ type: "invalidate", queries: ["guestbook.list"] });
-  socket.send({ type: "unsubscribe", query: "guestbook.list" });
-  return [...before.slice(0, -1), ...after.slice(0, -1)];
-}
 const changed = (subscriptionKey: string) => ({
   type: "query:invalidate",
   query: subscriptionKey.split("#")[0],
@@ -77,7 +60,7 @@ describe("a bucket", () => {
     await red.wait(changed(redKey));
     await running.mutate(ann, "team_boards.remove", { id: body.json.id });
     await red.wait(changed(redKey));
-    expect(await heard(blue)).toEqual([]);
+    expect(await heard(blue, db)).toEqual([]);
   });
 
   test("is told of an update that takes a row away from it, and so is the one that gets it", async () => {
@@ -86,7 +69,7 @@ describe("a bucket", () => {
     const [id] = await db.sql("insert into boards (team_id, name) values ('red', 'moving') returning id");
     const redKey = await watch(socket, ann, "team_boards.list", ofTeam("red"));
     const blueKey = await watch(socket, ann, "team_boards.list", ofTeam("blue"));
-    await heard(socket);
+    await heard(socket, db);
     await running.mutate(ann, "team_boards.update", { id: id?.id, teamId: "blue" });
     const frames = [await socket.wait({ type: "query:invalidate" }), await socket.wait({ type: "query:invalidate" })];
     expect(frames.map(({ subscriptionKey }) => subscriptionKey).sort()).toEqual([redKey, blueKey].sort());
@@ -100,14 +83,14 @@ describe("a bucket", () => {
     expect(await watch(socket, ann, "team_boards.list", ofTeam("red", { page: 2 }))).toBe(key);
     await db.sql("insert into boards (team_id, name) values ('red', 'x')");
     await socket.wait(changed(key));
-    expect(await heard(socket)).toEqual([]);
+    expect(await heard(socket, db)).toEqual([]);
     socket.send({ type: "unsubscribe", query: 'team_boards.list::{"filters":{"teamId":"red"},"page":2}' });
     await db.sql("insert into boards (team_id, name) values ('red', 'y')");
     await socket.wait(changed(key));
     socket.send({ type: "unsubscribe", subscriptionKey: key });
-    await heard(socket);
+    await heard(socket, db);
     await db.sql("insert into boards (team_id, name) values ('red', 'z')");
-    expect(await heard(socket)).toEqual([]);
+    expect(await heard(socket, db)).toEqual([]);
   });
 
   test("is found from a row with the application's types", async () => {
@@ -120,7 +103,7 @@ describe("a bucket", () => {
     await db.sql(insert, ["9007199254740993", null]);
     await db.sql(insert, ["5", "2026-01-01"]);
     await db.sql("reset session_replication_role");
-    expect(await heard(visitor)).toEqual([]);
+    expect(await heard(visitor, db)).toEqual([]);
   });
 
   test("is told when all rows go at once", async () => {
@@ -207,7 +190,7 @@ describe("a grant", () => {
       await socket.wait({ type: "error", code: "FORBIDDEN" });
     }
     await db.sql("insert into boards (team_id, name) values ('red', 'secret')");
-    expect(await heard(socket)).toEqual([]);
+    expect(await heard(socket, db)).toEqual([]);
   });
 
   test("ends, and the subscription with it", async () => {
@@ -226,7 +209,7 @@ describe("a grant", () => {
     }
     await socket.wait({ type: "revoked", query, subscriptionKey, reason: "expired" });
     await db.sql(`select svc.emit_message('{"invalidate":"guestbook.list"}')`);
-    expect(await heard(socket)).toEqual([]);
+    expect(await heard(socket, db)).toEqual([]);
     socket.send({ type: "subscribeQuery", token: sign(-1) });
     await socket.wait({ type: "error", code: "FORBIDDEN" });
   });
@@ -242,7 +225,7 @@ describe("ctx.realtime.emit", () => {
     expect((await running.mutate(ann, "test.say", { key })).status).toBe(200);
     const { query, data } = await red.wait({ type: "query:updated" });
     expect([query, data]).toEqual([key, { said: key }]);
-    expect(await heard(blue)).toEqual([]);
+    expect(await heard(blue, db)).toEqual([]);
   });
 
   test("refuses what is its owners' alone", async () => {
@@ -258,11 +241,11 @@ describe("a get of such a resource", () => {
     const socket = await connect(ann);
     const key = `team_boards.get::{"id":${body.json.id}}`;
     await socket.subscribe(key);
-    await heard(socket); // the creation may still be on its way
+    await heard(socket, db); // the creation may still be on its way
     await running.mutate(ann, "team_boards.update", { id: body.json.id, name: "better" });
     await socket.wait({ type: "invalidate", queries: [key] });
     await db.sql("insert into boards (team_id, name) values ('red', 'another')");
-    expect(await heard(socket)).toEqual([]);
+    expect(await heard(socket, db)).toEqual([]);
   });
 
   test("keeps the get's own contract: nobody watches it without a session", async () => {

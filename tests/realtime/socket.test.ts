@@ -2,61 +2,16 @@
 import { once } from "node:events";
 import { connect as connectTcp } from "node:net";
 import { text } from "node:stream/consumers";
-import { afterEach, describe, expect, test } from "vitest";
-import { z } from "zod";
-import { operationKey } from "../../client/sdk/src/key.ts";
-import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
-import { v } from "../../src/define/v.ts";
-import { connectionLimits } from "../../src/realtime/connection.ts";
+import { describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
-import { apiWith, service, TestService, type User } from "../support/service.ts";
-import { Socket, ticketFor } from "../support/sockets.ts";
+import { apiWith, service, TestService } from "../support/service.ts";
+import { cutReader, Socket, sockets, ticketFor } from "../support/sockets.ts";
+import { count, from, procedures, sinceKey } from "./socket-application.ts";
 
 const db = database();
-const { query, mutation } = createSvcProcedureBuilders();
-let count = 0;
-const board = query
-  .name("test.board")
-  .allowAnonymous()
-  .handler(() => ({ count }));
-const secret = query.name("test.secret").handler(() => 1);
-const since = query
-  .name("test.since")
-  .allowAnonymous()
-  .input(z.object({ from: z.date(), id: z.bigint() }))
-  .handler(() => count);
-/** The same arguments in another order: one key. */
-const [from, id] = [new Date(0), 7n];
-const sinceKey = operationKey({ kind: "query", name: "test.since" }, { from, id });
-const tell = mutation
-  .name("test.tell")
-  .input(v.object({ how: v.string(), fail: v.optional(v.boolean()) }))
-  .handler(({ context, input }) => {
-    count++;
-    if (input.how === "invalidate") context.realtime.invalidate("test.board");
-    if (input.how === "refresh") context.realtime.refresh("test.board");
-    if (input.how === "refresh secret") context.realtime.refresh("test.secret");
-    if (input.how === "emit") context.realtime.emit("test.board", { count: 99 });
-    if (input.how === "invalidate since") context.realtime.invalidate("test.since", { id, from });
-    if (input.how === "refresh since") context.realtime.refresh("test.since");
-    if (input.how === "emit since") context.realtime.emit(sinceKey, { at: from, id });
-    if (input.how === "misspelt") context.realtime.invalidate("test.bord");
-    if (input.how === "emit secret") context.realtime.emit("test.secret", 2);
-    if (input.fail) throw new Error("changed my mind");
-  });
-const speakingQuery = query.name("test.speaking").handler(({ context }) => context.realtime.invalidate("test.board"));
+const running = service(db, apiWith({ procedures }));
 
-const running = service(db, apiWith({ procedures: { board, secret, since, tell, speakingQuery } }));
-
-const open: Socket[] = [];
-afterEach(() => {
-  for (const socket of open.splice(0)) socket.close();
-});
-async function connect(user: User | null): Promise<Socket> {
-  const socket = await Socket.open(running, user);
-  open.push(socket);
-  return socket;
-}
+const connect = sockets(running);
 /** Something that everybody hears who watches `test.board`: what has not come before it does not come. */
 async function marker(...sockets: Socket[]): Promise<void> {
   for (const socket of sockets) await socket.subscribe("test.board");
@@ -293,38 +248,6 @@ describe("a session that ends while it watches", () => {
   });
 });
 
-describe("a client that misbehaves", () => {
-  test.each(["not json", "[]", "null", '{"type":"shout"}', '{"type":"subscribe"}'])(
-    "with %s gets an error frame and stays connected",
-    async (frame) => {
-      const visitor = await connect(null);
-      visitor.send(frame);
-      await visitor.wait({ type: "error", code: "BAD_REQUEST" });
-      await visitor.subscribe("test.board");
-    },
-  );
-
-  test("with a frame that is too large is closed with 1009", async () => {
-    const visitor = await connect(null);
-    visitor.send("x".repeat(connectionLimits.frame + 1));
-    await expect.poll(() => visitor.closed?.code).toBe(1009);
-  });
-
-  test("that watches too much is told, and keeps what it has", async () => {
-    const visitor = await connect(null);
-    for (let n = 0; n <= connectionLimits.subscriptions; n++) {
-      visitor.send({ type: "subscribe", query: `posts.get::{"id":"${n}"}` });
-    }
-    await visitor.wait({ type: "error", code: "RATE_LIMITED" });
-  });
-
-  test("that floods is closed with 1008", async () => {
-    const visitor = await connect(null);
-    for (let n = 0; n <= connectionLimits.frames; n++) visitor.send({ type: "unsubscribe", query: "x" });
-    await expect.poll(() => visitor.closed?.code).toBe(1008);
-  });
-});
-
 test("clients that are gone before they are admitted harm nobody", async () => {
   const { port } = new URL(running.url);
   for (let n = 0; n < 50; n++) {
@@ -342,9 +265,7 @@ test("clients that are gone before they are admitted harm nobody", async () => {
 test("a reader that was lost is told: degraded, then live and resync", async () => {
   const visitor = await connect(null);
   await visitor.subscribe("test.board");
-  await db.sql(
-    "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'walsender' and datname = current_database()",
-  );
+  await cutReader(db);
   await visitor.wait({ type: "status", flow: "degraded" });
   await visitor.wait({ type: "status", flow: "live" });
   await visitor.wait({ type: "resync" });

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, inject, test } from "vitest";
 import { database } from "../support/database.ts";
 import { service, type User } from "../support/service.ts";
 import { addPages, api } from "./application.ts";
+import { mistakes } from "./mistakes.ts";
 
 const db = database();
 const running = service(db, api);
@@ -156,48 +157,7 @@ describe("a scope", () => {
 });
 
 describe("a mistake is a 400 that says what to give:", () => {
-  test.for([
-    ["search", "table", { table: "page" }],
-    ["search", "table", { table: "notes" }],
-    ["search", "fields", { fields: ["rank"] }],
-    ["search", "fields", { fields: [] }],
-    ["search", "limit", { limit: 0 }],
-    ["search", "limit", { limit: 101 }],
-    ["search", "offset", { offset: -1 }],
-    ["search", "prefix", { prefix: "yes" }],
-    ["search", "snippets", { snippets: 1 }],
-    ["search", "query", { query: "" }],
-    ["search", "query", { query: "x".repeat(100_000) }],
-    ["search", "query", { query: "a\0b" }],
-    ["search", "filters.nothing", { filters: { nothing: 1 } }],
-    ["search", 'has no "filter". Did you mean "filters"?', { filter: { rank: 1 } }],
-    ["hybridSearch", 'has no "keywordLimit"', { vector: [1, 0, 0], tuning: { keywordLimit: 1 } }],
-    ["hybridSearch", 'has no "modus"', { vector: [1, 0, 0], tuning: { fusion: { modus: "rrf" } } }],
-    ["search", "filters.rank", { filters: { rank: { like: 1 } } }],
-    ["search", "does not fit", { filters: { rank: "many" } }],
-    ["vectorSearch", "vector", { vector: [1, 0] }],
-    ["vectorSearch", "vector", { vector: [] }],
-    ["vectorSearch", "vector", { vector: [0, 0, 0] }],
-    ["vectorSearch", "vector", { vector: [1, null, 0] }],
-    ["vectorSearch", "vector", { vector: [1e300, 0, 0] }],
-    ["vectorSearch", "vector", { vector: "[1,0,0]" }],
-    ["vectorWith", "vector", { odd: "nan" }],
-    ["vectorWith", "vector", { odd: "infinity" }],
-    ["vectorSearch", "vector", {}],
-    ["vectorSearch", "vector", { vector: { length: 3, 0: 1, 1: 0, 2: 0 } }],
-    ["vectorSearch", "table", { table: "memberships", vector: [1, 0, 0] }],
-    ["vectorSearch", "vectorField", { vector: [1, 0, 0], vectorField: "title" }],
-    ["vectorSearch", "vectorField", { vector: [1, 0, 0], vectorField: "nothing" }],
-    ["hybridSearch", "vector", { vector: [1, 0] }],
-    ["hybridSearch", "query", { query: " ", vector: [1, 0, 0] }],
-    ["hybridSearch", "tuning.fusion.mode", { vector: [1, 0, 0], tuning: { fusion: { mode: "best" } } }],
-    ["hybridSearch", "tuning.keywordCandidateLimit", { vector: [1, 0, 0], tuning: { keywordCandidateLimit: 0 } }],
-    [
-      "hybridSearch",
-      "tuning.fusion.weights",
-      { vector: [1, 0, 0], tuning: { fusion: { weights: { keyword: 0, vector: 0 } } } },
-    ],
-  ] as const)("%s: %s", async ([name, named, given]) => {
+  test.for(mistakes)("%s: %s", async ([name, named, given]) => {
     const { status, body } = await running.query(ann, `pages.${name}`, { query: "boat", scope, ...given });
     expect([status, body.error]).toEqual([400, expect.stringContaining(named)]);
   });

@@ -1,6 +1,8 @@
 /** A WebSocket client that keeps every frame, so that a test can wait for one. */
 import { once } from "node:events";
+import { afterEach } from "vitest";
 import WebSocket from "ws";
+import type { Database } from "./database.ts";
 import { bearer, type TestService, type User } from "./service.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into frames of many shapes
@@ -68,3 +70,32 @@ export async function ticketFor(service: TestService, user: User): Promise<strin
   if (status !== 200) throw new Error(`No ticket: ${status}`);
   return body.ticket;
 }
+
+/** Connects users, or nobody, until the end of the test. Call it at the top of the file, after `service()`. */
+export function sockets(service: TestService): (user: User | null) => Promise<Socket> {
+  const open: Socket[] = [];
+  afterEach(() => {
+    for (const socket of open.splice(0)) socket.close();
+  });
+  return async (user) => {
+    const socket = await Socket.open(service, user);
+    open.push(socket);
+    return socket;
+  };
+}
+
+/** What a socket has heard since the last frame that was waited for: frames of changes until now come before the marker's. */
+export async function heard(socket: Socket, db: Database): Promise<Frame[]> {
+  socket.send({ type: "subscribe", query: "guestbook.list" });
+  const before = await socket.upTo({ type: "subscribed", query: "guestbook.list" });
+  await db.sql("insert into guestbook (message) values ('marker')");
+  const after = await socket.upTo({ type: "invalidate", queries: ["guestbook.list"] });
+  socket.send({ type: "unsubscribe", query: "guestbook.list" });
+  return [...before.slice(0, -1), ...after.slice(0, -1)];
+}
+
+/** Ends the reader of the log, as a restart of PostgreSQL does. */
+export const cutReader = (db: Database) =>
+  db.sql(
+    "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'walsender' and datname = current_database()",
+  );

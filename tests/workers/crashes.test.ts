@@ -2,39 +2,21 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { defineApi } from "../../src/define/api.ts";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/define/load-config.ts";
 import { createLog } from "../../src/service/log.ts";
 import { startRescue } from "../../workers/rescue.ts";
 import type { Worker } from "../../workers/runner.ts";
-import { procedure } from "../fixture/backend/index.ts";
-import { notes } from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
 import { secret } from "../support/service.ts";
 import { jobs, type StartWorker, until, workers } from "../support/worker.ts";
+import { api, began, crashJobs, gate, user } from "./crash-jobs.ts";
 
 /** Kills, and fifty jobs to each; `npm run chaos` raises them. */
 const rounds = Number(process.env.CHAOS_KILLS ?? 5);
 
-const gates = new Map<string, PromiseWithResolvers<void>>();
-const began: string[] = [];
-const gate = (name: string) => gates.get(name) ?? gates.set(name, Promise.withResolvers()).get(name);
-
-/** Writes a row and then waits to be let on, the first time only. */
-const wait = procedure.internal.name("crash.wait").handler(async ({ context, input }) => {
-  const { title } = input as { title: string };
-  const first = !began.includes(title);
-  began.push(title);
-  await context.db.insert(notes).values({ title, userId: context.auth.requireAuth().user.id });
-  if (first) await gate(title)?.promise;
-});
-const fail = procedure.internal.name("crash.fail").handler(() => {
-  throw new Error("This never works.");
-});
-const api = defineApi({ procedures: { wait, fail } });
-
 const db = database();
+const { enqueue, job, rows, hold } = crashJobs(db);
 const start = workers(db, api);
 const running: Worker[] = [];
 const worker: StartWorker = async (options) => {
@@ -44,24 +26,6 @@ const worker: StartWorker = async (options) => {
 };
 // Each test knows who takes its jobs.
 afterEach(() => Promise.all(running.splice(0).map((one) => one.stop())).then(() => {}));
-
-const user = "a user of this file";
-beforeAll(() =>
-  db.sql(`insert into auth."user" (id, name, email, email_verified) values ($1, 'Kim', 'kim@example.com', true)`, [
-    user,
-  ]),
-);
-
-const enqueue = async (name: string, title: string): Promise<string> => {
-  const [row] = await db.sql(
-    `select svc_private.add_procedure_job(jsonb_build_object('kind', 'user', 'userId', $1::text), $2,
-       json_build_object('title', $3::text), null, null) as id`,
-    [user, name, title],
-  );
-  return row?.id;
-};
-const job = async (id: string) => (await jobs(db)).find((one) => one.id === id);
-const rows = async (title: string) => (await db.sql("select from public.notes where title = $1", [title])).length;
 
 describe("workers killed at random points", () => {
   const children = new Set<ChildProcess>();
@@ -165,10 +129,7 @@ describe("the rescue", () => {
 
   test("waits at the first look, and for everybody after a restart of PostgreSQL", async () => {
     const id = await enqueue("crash.unknown", "never begun");
-    await db.sql(
-      "update graphile_worker._private_jobs set locked_by = 'gone', locked_at = now(), run_at = now() + interval '1 hour' where id = $1",
-      [id],
-    );
+    await hold(id, "gone");
     const look = (suspects: string[], grace: string) =>
       db.sql("select * from svc_private.rescue_workers($1, $2)", [suspects, grace]);
     expect(await look(["gone"], "1 year")).toEqual([]);
@@ -182,11 +143,6 @@ describe("the rescue", () => {
 describe("a worker that has lost its own lock, as all do at once in a failover", () => {
   test("takes nobody for dead until they had time to come back", async () => {
     const id = await enqueue("crash.unknown", "of a slow one");
-    const take = () =>
-      db.sql(
-        "update graphile_worker._private_jobs set locked_by = 'slow', locked_at = now(), run_at = now() + interval '1 hour' where id = $1",
-        [id],
-      );
     const pool = new pg.Pool({ connectionString: db.url("system") });
     const hour = 3_600_000;
     const rescue = startRescue({
@@ -205,7 +161,7 @@ describe("a worker that has lost its own lock, as all do at once in a failover",
       const [before] = await db.sql(own);
       await db.sql("select pg_terminate_backend($1)", [before?.pid]);
       await until(async () => ![undefined, before?.pid].includes((await db.sql(own))[0]?.pid));
-      await take();
+      await hold(id, "slow");
       let looks = 0;
       pool.on("acquire", () => void looks++);
       await until(() => looks > 10);
@@ -272,10 +228,7 @@ describe("a worker that lost its job and goes on", () => {
 
   test("is told so by svc.finish_job, which leaves the job alone", async () => {
     const id = await enqueue("crash.unknown", "mine");
-    await db.sql(
-      "update graphile_worker._private_jobs set locked_by = 'new', locked_at = now(), run_at = now() + interval '1 hour' where id = $1",
-      [id],
-    );
+    await hold(id, "new");
     await expect(db.sql("select svc.finish_job($1, 'old')", [id])).rejects.toMatchObject({ code: "SV409" });
     expect(await job(id)).toMatchObject({ locked_by: "new" });
     await db.sql("select svc.finish_job($1, 'new')", [id]);

@@ -1,0 +1,249 @@
+// If this file fails, a mistake in an application's definitions surfaces as a riddle at run time, or not at all.
+import { integer, pgTable, serial } from "drizzle-orm/pg-core";
+import { expect, test } from "vitest";
+import { DefinitionError } from "../../src/index.ts";
+import { notes } from "../fixture/backend/schema.ts";
+import { api, ask, at, createCrud, httpRoute, open, procedure, schema } from "./builders.ts";
+
+const finish = "End it with .handler(…).";
+const makeOne = "Make it with procedure.query, procedure.mutation, procedure.internal or createCrud.";
+const limitHint = "Give a whole number from 1 to 10000.";
+const prefixHint = "Use a letter or _, then letters, digits or _; at most 50 characters.";
+
+const mistakes: [what: string, make: () => unknown, message: string, hint: string][] = [
+  [
+    "a procedure without a name",
+    () => procedure.query.handler(() => 1),
+    "A query has no name.",
+    'Call .name("module.operation") on it first.',
+  ],
+  [
+    "a route without a path",
+    () => httpRoute.patch.handler(() => ({})),
+    "A patch route has no path.",
+    'Call .path("/api/…") on it first.',
+  ],
+  [
+    "a second .input() of a procedure",
+    () =>
+      procedure.mutation
+        .name("a.b")
+        .input(schema)
+        .use(({ next }) => next())
+        .input(schema),
+    'The procedure "a.b" declares .input() twice.',
+    "Join the two schemas into one.",
+  ],
+  [
+    "a second .input() of a route",
+    () => httpRoute.post.path("/a").input(schema).input(schema),
+    "The route /a declares .input() twice.",
+    "Join the two schemas into one.",
+  ],
+  [
+    "two procedures of one name",
+    () => api({ procedures: { a: ask("x.y"), b: { c: ask("x.y") } } }),
+    'Two procedures are named "x.y"; the second is procedures.b.c.',
+    "Give one of them another .name(), or its createCrud() another { prefix }.",
+  ],
+  [
+    "two createCruds of one prefix",
+    () => api({ procedures: { a: createCrud(notes), b: createCrud(notes) } }),
+    'Two procedures are named "notes.list"; the second is procedures.b.list.',
+    "Give one of them another .name(), or its createCrud() another { prefix }.",
+  ],
+  [
+    "two prefixes that differ in the case of letters",
+    () => api({ procedures: { a: createCrud(notes), b: createCrud(notes, { prefix: "Notes" }) } }),
+    'The prefixes "notes" and "Notes" of createCrud differ in the case of letters alone.',
+    "Their SQL functions would share their names. Give one of them another { prefix }.",
+  ],
+  [
+    "a builder without a handler",
+    () => api({ procedures: { a: procedure.query.name("x.y") } }),
+    'procedures.a ("x.y") is not finished.',
+    finish,
+  ],
+  [
+    "a nested builder without anything",
+    () => api({ procedures: { a: { b: procedure.query } } }),
+    "procedures.a.b is not finished.",
+    finish,
+  ],
+  [
+    "a route builder without a handler",
+    () => api({ httpRoutes: { a: httpRoute.get.path("/a") } }),
+    "httpRoutes.a is not finished.",
+    finish,
+  ],
+  [
+    "a function for a procedure",
+    () => api({ procedures: { a: () => 1 } }),
+    "procedures.a is not a procedure.",
+    makeOne,
+  ],
+  [
+    "undefined for a procedure",
+    () => api({ procedures: { a: undefined } }),
+    "procedures.a is not a procedure.",
+    makeOne,
+  ],
+  ["null for a procedure", () => api({ procedures: { a: null } }), "procedures.a is not a procedure.", makeOne],
+  ["text for a procedure", () => api({ procedures: { a: "tasks.list" } }), "procedures.a is not a procedure.", makeOne],
+  [
+    "a nested number for a procedure",
+    () => api({ procedures: { a: { b: 7 } } }),
+    "procedures.a.b is not a procedure.",
+    makeOne,
+  ],
+  ["a route for a procedure", () => api({ procedures: { a: at("/a") } }), "procedures.a is not a procedure.", makeOne],
+  [
+    "procedures nested too deep",
+    () => api({ procedures: { a: { b: { c: ask("x.y") } } } }),
+    "procedures.a.b is a folder inside a folder.",
+    "Procedures are nested one level deep. The keys only register: the names decide what clients call.",
+  ],
+  [
+    "parts of two createCruds of one prefix",
+    () => api({ procedures: { list: createCrud(notes).list, get: createCrud(notes, { columns: { pick: [] } }).get } }),
+    'Two createCrud have the prefix "notes".',
+    "Their SQL functions would share their names. Give one of them another { prefix }.",
+  ],
+  [
+    "one createCrud twice",
+    () => {
+      const crud = createCrud(notes);
+      return api({ procedures: { notes: crud, list: crud.list } });
+    },
+    'Two procedures are named "notes.list"; the second is procedures.list.',
+    "Give one of them another .name(), or its createCrud() another { prefix }.",
+  ],
+  [
+    "an id that nothing makes",
+    () => createCrud(pgTable("seats", { id: integer("id").primaryKey() }, open)),
+    'createCrud: the id of table "seats" has no default, so create could make no row.',
+    "Give it one, as serial() and .$defaultFn(…) do, or leave create out of { methods }.",
+  ],
+  [
+    "a procedure for a route",
+    () => api({ httpRoutes: { a: ask("x.y") } }),
+    "httpRoutes.a is not a route.",
+    "Make it with httpRoute.get and so on.",
+  ],
+  [
+    "undefined for a route",
+    () => api({ httpRoutes: { a: undefined } }),
+    "httpRoutes.a is not a route.",
+    "Make it with httpRoute.get and so on.",
+  ],
+  [
+    "an unknown bag",
+    () => api({ procedure: {} }),
+    'defineApi does not know "procedure".',
+    "It takes procedures, httpRoutes, crons and workflows.",
+  ],
+  [
+    "two routes of one verb and shape",
+    () => api({ httpRoutes: { a: at("/x/:id"), b: at("/x/:name") } }),
+    "httpRoutes.b and httpRoutes.a both take get /x/:name.",
+    "Only the first could ever answer. Change one of the paths.",
+  ],
+  [
+    "createCrud without an id",
+    () => createCrud(pgTable("t", { key: integer("id") }, open)),
+    'createCrud: table "t" must have an id column.',
+    'Add one, such as id: serial("id").primaryKey() or id: uuid("id").primaryKey().defaultRandom().',
+  ],
+  [
+    "createCrud without a policy",
+    () => createCrud(pgTable("t", { id: serial("id").primaryKey() })),
+    'createCrud: table "t" declares no policy, so it would deny everybody.',
+    "Return one of these from the table's third argument: ownerRls(t.userId) for rows of a user, " +
+      'openRls({ read: "anyone", write: "authenticated" }) for rows of nobody, or your own pgPolicy(…).',
+  ],
+  ...["", "1a", "a-b", "a.b", "a b", "ä", "x".repeat(51), "a;drop"].map((prefix): (typeof mistakes)[number] => [
+    `the prefix ${prefix}`,
+    () => createCrud(notes, { prefix }),
+    `createCrud: "${prefix}" cannot be a prefix.`,
+    prefixHint,
+  ]),
+  [
+    "a table whose name cannot be a prefix",
+    () => createCrud(pgTable("my-table", { id: serial("id").primaryKey() }, open)),
+    'createCrud: "my-table" cannot be a prefix.',
+    prefixHint,
+  ],
+  ...[0, -1, 1.5, 10_001, Number.NaN, Number.POSITIVE_INFINITY, "20"].flatMap((value) =>
+    ["defaultLimit", "maxLimit"].map((option): (typeof mistakes)[number] => [
+      `${option} ${value}`,
+      () => createCrud(notes, { [option]: value }),
+      `createCrud: ${option} of "notes" is ${value}.`,
+      limitHint,
+    ]),
+  ),
+  ...["", "a b", "a..b", ".a", "a.", "1a", "a.1", "a-b", "ä", "a/b", "x".repeat(129)].map(
+    (name): (typeof mistakes)[number] => [
+      `the name ${name}`,
+      () => ask(name),
+      `"${name}" cannot be the name of a procedure.`,
+      'Use words of letters, digits and _ joined by dots, such as "tasks.openCount"; at most 128 characters.',
+    ],
+  ),
+  ...[
+    "",
+    "a",
+    "/",
+    "/a/",
+    "//a",
+    "/a//b",
+    "/a b",
+    "/:",
+    "/:1",
+    "/a/*",
+    "/a?b",
+    "/a(b)",
+    "/{a}",
+    "/a:b",
+    "/ä",
+    "/%41",
+  ].map((path): (typeof mistakes)[number] => [
+    `the path ${path}`,
+    () => at(path),
+    `"${path}" cannot be the path of a route.`,
+    'Start with "/", and make each segment plain text or a parameter such as ":id".',
+  ]),
+  ...[
+    ["/api/query", "/api/query"],
+    ["/api/mutation", "/api/mutation"],
+    ["/api/auth/sign-in", "/api/auth"],
+    ["/api/storage/:id", "/api/storage"],
+    ["/api/realtime", "/api/realtime"],
+    ["/api/graphql", "/api/graphql"],
+    ["/ws", "/ws"],
+    ["/healthz", "/healthz"],
+    ["/readyz", "/readyz"],
+    ["/metrics/x", "/metrics"],
+    ["/openapi.json", "/openapi.json"],
+    ["/openapi", "/openapi"],
+    ["/_studio/x", "/_studio"],
+    ["/API/Query", "/api/query"],
+    ["/Healthz", "/healthz"],
+  ].map(([path = "", builtIn]): (typeof mistakes)[number] => [
+    `the reserved path ${path}`,
+    () => api({ httpRoutes: { a: at(path, "post") } }),
+    `httpRoutes.a: ${path} collides with the built-in ${builtIn}.`,
+    "Choose another path.",
+  ]),
+];
+
+test.for(mistakes)("%s is told, with what to write instead", ([, make, message, hint]) => {
+  let error: unknown;
+  try {
+    make();
+  } catch (thrown) {
+    error = thrown;
+  }
+  expect(error).toBeInstanceOf(DefinitionError);
+  expect((error as DefinitionError).message).toBe(`${message}\n  ${hint}`);
+  expect((error as DefinitionError).hint).toBe(hint);
+});

@@ -1,0 +1,39 @@
+/** Who may see and change which rows, for tenants.test.ts to compare with: without SQL. */
+import { resourceJson } from "../../src/codegen/crud-resource.ts";
+import type { CrudDefinition } from "../../src/define/crud-definition.ts";
+import { matching } from "../crud/reference-filter.ts";
+
+export type Row = Record<string, unknown>;
+/** The model: every row as the wire has it. What follows says who may see and change it. */
+const model: Record<string, Row[]> = { notes: [], flags: [], articles: [], boards: [], memberships: [] };
+export const rowsOf = (table: string) => model[table] as Row[];
+export const textOf: Record<string, string> = { notes: "title", flags: "label", articles: "title", boards: "name" };
+export const owners: string[] = [];
+
+export const teamsOf = (id: string | null) =>
+  rowsOf("memberships").flatMap((row) => (row.userId === id ? [row.teamId] : []));
+export const owns = (table: string, row: Row, id: string | null) =>
+  id !== null && (table === "boards" ? teamsOf(id).includes(row.teamId) : row.userId === id);
+export const sees = (table: string, row: Row, id: string | null) => table === "articles" || owns(table, row, id);
+export const isGone = ({ softDelete }: CrudDefinition, row: Row) => Boolean(softDelete && row[softDelete.property]);
+
+export function orderOf({ columns }: CrudDefinition, { orderBy, orderDir }: Row): (a: Row, b: Row) => number {
+  const has = (property: unknown) => columns.some((one) => one.property === property);
+  const property = has(orderBy) ? (orderBy as string) : has("createdAt") ? "createdAt" : "id";
+  const by = (name: string) => (a: Row, b: Row) => {
+    const [x, y] = [a[name] as string, b[name] as string]; // ISO times of one zone sort as text
+    if (x === y) return 0;
+    if (x === null || y === null) return x === null ? 1 : -1; // last both ways
+    return x < y === (orderDir === "asc") ? -1 : 1;
+  };
+  return (a, b) => by(property)(a, b) || by("id")(a, b);
+}
+
+export function found(resource: CrudDefinition, id: string | null, { filters, search = "" }: Row): Row[] {
+  const { table, searchFields } = resource;
+  const visible = rowsOf(table).filter((row) => sees(table, row, id) && !isGone(resource, row));
+  const ids: unknown[] = matching(JSON.parse(resourceJson(resource)).filters, filters, visible as never);
+  const has = (value: unknown) => String(value).toLowerCase().includes(String(search).toLowerCase());
+  const isFound = (row: Row) => searchFields.length === 0 || searchFields.some((field) => has(row[field]));
+  return visible.filter((row) => ids.includes(row.id) && isFound(row));
+}

@@ -1,0 +1,24 @@
+/** Builders that know the fixture's tables, and ways to look into what they make. */
+import {
+  createCrudFactory,
+  createSvcHttpRouteBuilders,
+  createSvcProcedureBuilders,
+  type Procedure,
+} from "../../src/index.ts";
+import type * as schema from "../fixture/backend/schema.ts";
+
+export const procedure = createSvcProcedureBuilders<typeof schema>();
+export const httpRoute = createSvcHttpRouteBuilders<typeof schema>();
+export const createCrud = createCrudFactory(procedure);
+
+/** What is known of a finished procedure. */
+export type TypesOf<P> = P extends Procedure<infer T> ? T : never;
+export type Note = {
+  id: number;
+  userId: string;
+  title: string;
+  done: boolean;
+  priority: number;
+  createdAt: Date;
+  updatedAt: Date;
+};

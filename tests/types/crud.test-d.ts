@@ -1,0 +1,90 @@
+/** If these fail, generated CRUD takes or gives other types than its table's columns and its options say. */
+import { describe, expectTypeOf, it } from "vitest";
+import type { CrudList, CrudListArguments } from "../../src/index.ts";
+import * as schema from "../fixture/backend/schema.ts";
+import { createCrud, type Note, type TypesOf } from "./builders.ts";
+
+describe("generated CRUD", () => {
+  const notes = createCrud(schema.notes);
+  const samples = createCrud(schema.samples, { prefix: "all_samples" });
+
+  it("has the names of its prefix, and reads and writes of its table's rows", () => {
+    expectTypeOf<TypesOf<typeof notes.list>["name"]>().toEqualTypeOf<"notes.list">();
+    expectTypeOf<TypesOf<typeof samples.remove>["name"]>().toEqualTypeOf<"all_samples.remove">();
+    expectTypeOf<TypesOf<typeof notes.get>>().toEqualTypeOf<{
+      name: "notes.get";
+      kind: "query";
+      input: { id: number };
+      output: Note | null;
+    }>();
+    expectTypeOf<TypesOf<typeof notes.list>["output"]>().toEqualTypeOf<CrudList<Note>>();
+    expectTypeOf<TypesOf<typeof notes.list>["input"]>().toEqualTypeOf<
+      CrudListArguments<typeof schema.notes> | undefined
+    >();
+    expectTypeOf<CrudListArguments<typeof schema.notes>["orderBy"]>().toEqualTypeOf<keyof Note | undefined>();
+    expectTypeOf<TypesOf<typeof notes.remove>>().toEqualTypeOf<{
+      name: "notes.remove";
+      kind: "mutation";
+      input: { id: number };
+      output: { id: number };
+    }>();
+  });
+
+  it("creates from the columns that callers may write, the required ones required", () => {
+    type Create = TypesOf<typeof notes.create>["input"];
+    expectTypeOf<Create>().toEqualTypeOf<{ title: string; done?: boolean; priority?: number }>();
+    expectTypeOf<TypesOf<typeof notes.update>["input"]>().toEqualTypeOf<{
+      id: number;
+      title?: string;
+      done?: boolean;
+      priority?: number;
+      ifUnmodifiedSince?: Date;
+    }>();
+    expectTypeOf<TypesOf<typeof notes.create>["output"]>().toEqualTypeOf<Note>();
+    expectTypeOf<Create>().not.toHaveProperty("userId");
+    expectTypeOf<Create>().not.toHaveProperty("createdAt");
+  });
+
+  it("leaves out what the options leave out", () => {
+    const titles = createCrud(schema.articles, {
+      prefix: "titles",
+      columns: { pick: ["title"] },
+      methods: ["list", "get"],
+    });
+    expectTypeOf(titles).toHaveProperty("list");
+    expectTypeOf(titles).not.toHaveProperty("create");
+    expectTypeOf<TypesOf<typeof titles.get>["output"]>().toEqualTypeOf<{ id: string; title: string } | null>();
+    const bodiless = createCrud(schema.articles, { columns: { omit: ["body"] } });
+    expectTypeOf<TypesOf<typeof bodiless.create>["input"]>().not.toHaveProperty("body");
+    expectTypeOf<TypesOf<typeof bodiless.create>["input"]>().toHaveProperty("title");
+    // @ts-expect-error there is no such column
+    createCrud(schema.articles, { searchFields: ["nonsense"] });
+  });
+
+  it("types what hooks get and give", () => {
+    createCrud(schema.articles, {
+      hooks: {
+        beforeCreate: (data) => ({ ...data, title: data.title.trim(), publishedAt: data.publishedAt ?? new Date() }),
+      },
+    });
+  });
+
+  it("detects the type of the id, and those of the columns", () => {
+    const announcements = createCrud(schema.announcements);
+    expectTypeOf<TypesOf<typeof samples.get>["input"]>().toEqualTypeOf<{ id: string }>();
+    expectTypeOf<TypesOf<typeof announcements.get>["input"]>().toEqualTypeOf<{ id: bigint }>();
+    type Sample = TypesOf<typeof samples.create>;
+    expectTypeOf<Sample["input"]["aMood"]>().toEqualTypeOf<"calm" | "it's complicated" | null | undefined>();
+    expectTypeOf<Sample["output"]["aBigint"]>().toEqualTypeOf<bigint | null>();
+    expectTypeOf<Sample["output"]["aNumeric"]>().toEqualTypeOf<string | null>();
+    expectTypeOf<Sample["output"]["anInstant"]>().toEqualTypeOf<Date | null>();
+    expectTypeOf<Sample["output"]["someTags"]>().toEqualTypeOf<string[] | null>();
+  });
+
+  it("does not compile with options that do not exist, or without a table", () => {
+    // @ts-expect-error the option is called maxLimit
+    createCrud(schema.notes, { max: 5 });
+    // @ts-expect-error a name is no table
+    createCrud("notes");
+  });
+});

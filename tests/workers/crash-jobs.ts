@@ -1,0 +1,58 @@
+/** Jobs that wait to be let on, or never work, and ways to enqueue and to look at them, for crashes.test.ts. */
+import { beforeAll } from "vitest";
+import { defineApi } from "../../src/define/api.ts";
+import { procedure } from "../fixture/backend/index.ts";
+import { notes } from "../fixture/backend/schema.ts";
+import type { Database } from "../support/database.ts";
+import { jobs } from "../support/worker.ts";
+
+const gates = new Map<string, PromiseWithResolvers<void>>();
+/** Titles of the jobs that began, each as often as it did. */
+export const began: string[] = [];
+/** What a job waits for, by its title. */
+export const gate = (name: string) => gates.get(name) ?? gates.set(name, Promise.withResolvers()).get(name);
+
+/** Writes a row and then waits to be let on, the first time only. */
+const wait = procedure.internal.name("crash.wait").handler(async ({ context, input }) => {
+  const { title } = input as { title: string };
+  const first = !began.includes(title);
+  began.push(title);
+  await context.db.insert(notes).values({ title, userId: context.auth.requireAuth().user.id });
+  if (first) await gate(title)?.promise;
+});
+const fail = procedure.internal.name("crash.fail").handler(() => {
+  throw new Error("This never works.");
+});
+export const api = defineApi({ procedures: { wait, fail } });
+
+/** Whose jobs they are. */
+export const user = "a user of this file";
+
+/** The queue of a test file. Call it at the top of the file, after `database()`. */
+export function crashJobs(db: Database) {
+  beforeAll(() =>
+    db.sql(`insert into auth."user" (id, name, email, email_verified) values ($1, 'Kim', 'kim@example.com', true)`, [
+      user,
+    ]),
+  );
+  return {
+    async enqueue(name: string, title: string): Promise<string> {
+      const [row] = await db.sql(
+        `select svc_private.add_procedure_job(jsonb_build_object('kind', 'user', 'userId', $1::text), $2,
+           json_build_object('title', $3::text), null, null) as id`,
+        [user, name, title],
+      );
+      return row?.id;
+    },
+    job: async (id: string) => (await jobs(db)).find((one) => one.id === id),
+    /** How many rows of this title the jobs have written. */
+    rows: async (title: string) => (await db.sql("select from public.notes where title = $1", [title])).length,
+    /** Makes a job one that this worker has begun, and nobody else takes within the hour. */
+    hold: (id: string, worker: string) =>
+      db.sql(
+        `update graphile_worker._private_jobs
+            set locked_by = $2, locked_at = now(), run_at = now() + interval '1 hour' where id = $1`,
+        [id, worker],
+      ),
+  };
+}
