@@ -13,8 +13,9 @@ export const maxArgumentBytes = 65_536;
 const maxDepth = 64;
 
 /** A bare session token looks like an id, and so does many a key: there the member's name tells. */
-const secretName =
-  /(token|secret|passw(or)?d|passphrase|api_?-?key|private_?-?key|authorization|cookie|credentials?)$/i;
+const secretName = /(token|secret|api_?-?key|private_?-?key|authorization|cookie|credentials?)$/i;
+/** What people choose may be short, and have spaces. */
+const passwordName = /(passw(or)?d|passphrase)$/i;
 /** What somebody asks a language model is theirs, not the queue's. */
 const promptName = /^((raw|system|user)_?)?prompts?$/i;
 /** Characters; what is shorter is no secret, or a bad one. */
@@ -124,6 +125,8 @@ function findInText(text: string, path: (string | number)[]): Found | null {
 }
 
 function findNamed(name: string, value: unknown, path: (string | number)[]): Found | null {
+  if (typeof value === "string" && value !== "" && passwordName.test(name))
+    return { path, message: "is named as a secret is" };
   const isSecret =
     typeof value === "string" && value.length >= secretLength && !/\s/.test(value) && secretName.test(name);
   if (isSecret) return { path, message: "is named as a secret is" };

@@ -126,7 +126,10 @@ const mistakes: { definition: unknown; names: RegExp }[] = [
   { definition: { emailandpassword: {} }, names: /"emailandpassword".*\n.*emailAndPassword/ },
   { definition: { emailAndPassword: { enable: true } }, names: /"emailAndPassword.enable"/ },
   { definition: { oauth: { allowedReturnModes: ["cookies"] } }, names: /allowedReturnModes/ },
-  { definition: { user: { additionalFields: { age: { type: "number" } } } }, names: /"number".*\n.*integer/ },
+  ...["number", "string", "date", "json"].map((type) => ({
+    definition: { user: { additionalFields: { age: { type } } } },
+    names: new RegExp(`"${type}".*\\n.*Allowed: text, boolean, integer, timestamp\\.`),
+  })),
   { definition: { user: { additionalFields: { age: { type: "constructor" } } } }, names: /"constructor"/ },
   { definition: { user: { additionalFields: { email: { type: "text" } } } }, names: /"email"/ },
   { definition: { user: { additionalFields: { snake_case: { type: "text" } } } }, names: /camelCase/ },

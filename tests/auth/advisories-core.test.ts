@@ -255,10 +255,22 @@ describe("CVE-2025-71403: trusted origins with wildcards and patterns", () => {
   });
 
   test("the library is given the list as it is, and no hook of the application widens it", async () => {
+    const lists: string[][] = [];
+    // A plugin is started with what the library goes by.
+    const plugin = {
+      id: "planted",
+      init: (context: { trustedOrigins: string[] }) => void lists.push(context.trustedOrigins),
+    };
     const definition = defineAuth({
-      betterAuth: (defaults) => ({ ...defaults, trustedOrigins: ["*"], baseURL: "https://evil.test" }),
+      betterAuth: (defaults) => ({
+        ...defaults,
+        trustedOrigins: ["*"],
+        baseURL: "https://evil.test",
+        plugins: [plugin as never],
+      }),
     });
     const wide = await startAuthServer(db, { definition });
+    expect(lists.map((list) => [...new Set(list)])).toEqual([[origin]]);
     const answer = await wide.post("/sign-up/email", ann, { headers: { origin: "https://evil.test" } });
     expect(answer.status).toBe(403);
     await wide.close();
