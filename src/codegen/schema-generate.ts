@@ -9,6 +9,7 @@ import { join } from "node:path";
 import type { EffectiveConfig } from "../define/config.ts";
 import { DefinitionError } from "../define/definition-error.ts";
 import { loadAuth, loadSchemaFiles } from "../service/load-app.ts";
+import { readFunctions } from "./schema-functions.ts";
 import { type History, nextNumber, readHistory, snapshotFile, writeSnapshot } from "./schema-history.ts";
 import { writeMigration } from "./schema-migration.ts";
 import { short } from "./schema-names.ts";
@@ -42,7 +43,8 @@ export async function generateMigration(config: EffectiveConfig, options: Genera
     });
   }
   const before = history.snapshot?.value ?? (await emptySnapshot());
-  const text = await writeMigration(before, after, options);
+  const functions = await readFunctions(join(config.cwd, "sql"), history.folder);
+  const text = await writeMigration(before, after, options, functions);
   if (text === null) return [];
   if (options.careful) refuseRisks(text);
 

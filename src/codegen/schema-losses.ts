@@ -20,8 +20,8 @@ const rules: { pattern: RegExp; note: (match: RegExpExecArray) => string }[] = [
       `Fails when ${table} has rows, for they would have nothing there: give it a default, or fill it.`,
   },
   {
-    pattern: new RegExp(`^ALTER TABLE ${name} ADD CONSTRAINT "[^"]+" (UNIQUE|CHECK|FOREIGN KEY)`),
-    note: ([, table]) => `Fails when a row of ${table} does not comply.`,
+    pattern: new RegExp(`^ALTER TABLE ${name} ADD CONSTRAINT ("[^"]+") (UNIQUE|CHECK|FOREIGN KEY)`),
+    note: ([, table, constraint]) => `Fails when a row of ${table} does not comply with ${constraint}.`,
   },
   {
     pattern: new RegExp(`^CREATE UNIQUE INDEX .* ON ${name}`),

@@ -273,8 +273,9 @@ function describe(path: string, text: string, error: unknown): MigrationError {
   if (!(error instanceof pg.DatabaseError)) return new MigrationError(`${path} failed: ${error}`, { cause: error });
   const position = Number(error.position);
   const line = position > 0 ? `:${text.slice(0, position).split("\n").length}` : "";
-  return new MigrationError(`${path}${line}: ${error.message}`, {
-    ...(error.hint && { hint: error.hint }),
-    cause: error,
-  });
+  const hint = error.code === "42883" && /\bmigrations\//.test(path) ? laterFunction : error.hint;
+  return new MigrationError(`${path}${line}: ${error.message}`, { ...(hint && { hint }), cause: error });
 }
+
+const laterFunction =
+  "sql/ is applied after the migrations. Put the function into this one, above what calls it; or delete the file with its snapshot and generate it again: it brings along what policies ask, where sql/ has it.";

@@ -1,0 +1,81 @@
+// If this file fails, a policy that asks a function of the application cannot be migrated to an empty database.
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { sql } from "drizzle-orm";
+import { pgPolicy, pgRole, pgTable, serial, text } from "drizzle-orm/pg-core";
+import { expect, onTestFinished, test } from "vitest";
+import { readFunctions } from "../../src/codegen/schema-functions.ts";
+import { writeMigration } from "../../src/codegen/schema-migration.ts";
+import { emptySnapshot, takeSnapshot } from "../../src/codegen/schema-snapshot.ts";
+import { migrate } from "../../src/postgres/migrate.ts";
+import { root } from "../support/global-setup.ts";
+import { emptyDatabase, evolution } from "./evolution.ts";
+
+evolution();
+
+const signedIn = pgRole("svc_authenticated").existing();
+const members = (condition: string) =>
+  pgTable("members", { id: serial("id").primaryKey(), team: text("team"), userId: text("user_id") }, () => [
+    pgPolicy("select_colleagues", { for: "select", to: signedIn, using: sql.raw(condition) }),
+  ]);
+const myTeams = `-- Calls another one of ours.
+create or replace function public.my_teams() returns setof text language sql stable security definer set search_path = ''
+as 'select team from public.members where user_id = (select public.me())';
+grant execute on function public.my_teams to svc_authenticated;`;
+const me = `create function me() returns text language sql stable set search_path = '' as 'select svc.current_user_id()';`;
+const unused = "create function public.unused() returns int language sql as 'select 1';";
+
+async function application(files: Record<string, string>): Promise<string> {
+  const folder = await mkdtemp(join(root, ".svc/functions-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  for (const [file, text] of Object.entries({ "migrations/0000_none.sql": "select 1", ...files })) {
+    await mkdir(join(folder, file, ".."), { recursive: true });
+    await writeFile(join(folder, file), text);
+  }
+  return folder;
+}
+
+async function migration(folder: string, condition: string): Promise<string> {
+  const functions = await readFunctions(join(folder, "sql"), join(folder, "migrations"));
+  const next = await takeSnapshot({ schema: { members: members(condition) }, auth: {} }, null);
+  return (await writeMigration(await emptySnapshot(), next, { renames: [], drops: [] }, functions)) ?? "";
+}
+
+test("what policies ask comes along, with what that asks, and is migrated", async () => {
+  const folder = await application({
+    "sql/my_teams.sql": myTeams,
+    "sql/me.sql": me.replace("create", "create or replace"),
+    "sql/unused.sql": unused,
+  });
+  const text = await migration(folder, "team in (select public.my_teams()) and coalesce(team, '') <> ''");
+  expect([text.indexOf("-- sql/me.sql"), text.indexOf("unused")]).toEqual([expect.any(Number), -1]);
+  expect(text.indexOf("-- sql/me.sql")).toBeLessThan(text.indexOf("-- sql/my_teams.sql"));
+  await writeFile(join(folder, "migrations/0001_members.sql"), text);
+
+  const db = await emptyDatabase();
+  await migrate({ adminUrl: db.url("admin"), platform: root, application: folder });
+  await db.sql("insert into members (team, user_id) values ('blue', 'ann'), ('blue', 'bob'), ('red', 'carl')");
+  const client = await db.connect("request");
+  await client.query("begin; set local svc.user_id = 'ann'; set local role svc_authenticated");
+  expect((await client.query("select user_id from members order by 1")).rows).toEqual([
+    { user_id: "ann" },
+    { user_id: "bob" },
+  ]);
+});
+
+test("what a migration has made already is left to it", async () => {
+  const folder = await application({ "migrations/0000_none.sql": `${me}\n${myTeams}`, "sql/my_teams.sql": myTeams });
+  const text = await migration(folder, "team in (select my_teams())");
+  expect(text).not.toContain("create or replace function");
+});
+
+test("what no file makes is told, also to who meets it", async () => {
+  const folder = await application({});
+  const text = await migration(folder, "public.is_mine(team)");
+  expect(text).toContain("-- Fails unless there is a function public.is_mine: make it in sql/is_mine.sql");
+  await writeFile(join(folder, "migrations/0001_members.sql"), text);
+  const db = await emptyDatabase();
+  await expect(migrate({ adminUrl: db.url("admin"), platform: root, application: folder })).rejects.toThrow(
+    /is_mine\(text\) does not exist\n {2}sql\/ is applied after the migrations\./,
+  );
+});
