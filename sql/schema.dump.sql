@@ -1589,17 +1589,19 @@ CREATE OR REPLACE FUNCTION auth.has_session(session_id text)
  RETURNS boolean
  LANGUAGE sql
  STABLE
+ SET search_path TO ''
 AS $function$
   select exists (select from auth.session s where s.id = has_session.session_id and s.expires_at > pg_catalog.now())
 $function$
 execute: svc_auth, svc_system
-comment: Whether the session with this id lasts. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
+comment: Whether the session with this id lasts.
 
 -- function auth.list_keys(): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.list_keys()
  RETURNS TABLE(id text, public_key text, private_key text, expires_at timestamp with time zone)
  LANGUAGE sql
  STABLE
+ SET search_path TO ''
 AS $function$
   select k.id, k.public_key, k.private_key, k.expires_at
     from auth.jwks k
@@ -1607,20 +1609,21 @@ AS $function$
    order by k.created_at desc, k.id
 $function$
 execute: svc_auth, svc_system
-comment: Live signing keys, newest first; private keys are encrypted. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
+comment: Live signing keys, newest first; private keys are encrypted.
 
 -- function auth.list_user_columns(): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.list_user_columns()
  RETURNS SETOF text
  LANGUAGE sql
  STABLE
+ SET search_path TO ''
 AS $function$
   select a.attname::text
     from pg_catalog.pg_attribute a
    where a.attrelid = 'auth."user"'::regclass and a.attnum > 0 and not a.attisdropped
 $function$
 execute: svc_auth, svc_system
-comment: Names of the columns of auth."user". lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
+comment: Names of the columns of auth."user".
 
 -- function auth.notify_session_end(): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.notify_session_end()
@@ -2186,7 +2189,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: One condition of a filter as SQL over t, or null when it is to be ignored. Part of svc.filter_sql(). lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
+comment: One condition of a filter as SQL over t, or null when it is to be ignored. Part of svc.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
 -- function svc.filter_size(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.filter_size(filters jsonb)
@@ -2207,7 +2210,7 @@ AS $function$
   select count(*) from objects as o, jsonb_path_query(o.object, 'strict $.keyvalue()', '{}', true)
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: Number of keys in the objects of a filter, an upper bound of its conditions. Part of svc.filter_sql(). lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
+comment: Number of keys in the objects of a filter, an upper bound of its conditions. Part of svc.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
 -- function svc.filter_sql(jsonb,jsonb,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.filter_sql(columns jsonb, filters jsonb, depth integer DEFAULT 0)
@@ -2293,7 +2296,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: The type that filter values of a column are cast to, null for its text. Part of svc.filter_sql(). lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
+comment: The type that filter values of a column are cast to, null for its text. Part of svc.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
 -- function svc.filter_value(jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.filter_value(col jsonb, value jsonb)
@@ -2395,7 +2398,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: A filter value as text that its column's type accepts, or null when it is not of that form. Part of svc.filter_sql(). lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
+comment: A filter value as text that its column's type accepts, or null when it is not of that form. Part of svc.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
 -- function svc.filter_values(jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.filter_values(col jsonb, value jsonb)
@@ -2426,7 +2429,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: A JSON array of filter values as text, or null when any is not of the column's form. Part of svc.filter_sql(). lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
+comment: A JSON array of filter values as text, or null when any is not of the column's form. Part of svc.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
 -- function svc.find_evidence(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_evidence(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb DEFAULT NULL::jsonb)
@@ -3763,7 +3766,7 @@ begin
     return null;
   end if;
   if run.max_running is not null and run.status = 'pending' then
-    perform pg_advisory_xact_lock(726502187, hashtext(run.name));
+    perform pg_advisory_xact_lock(726502188, hashtext(run.name));
     if (select count(*) from svc.workflow_runs r where r.name = run.name and r.status = 'running') >= run.max_running then
       update svc.workflow_runs r set wait_marker = 'slot', wake_at = null where r.id = run.id;
       if run.deadline is not null then
@@ -4349,11 +4352,12 @@ begin
   if run.max_running is null then
     return;
   end if;
-  perform pg_advisory_xact_lock(726502187, hashtext(run.name));
+  perform pg_advisory_xact_lock(726502188, hashtext(run.name));
   update svc.workflow_runs r set wait_marker = null
    where r.id = (
      select w.id from svc.workflow_runs w
-      -- Only runs that are pending wait. Not said here: with it, PostgreSQL may take the index of active runs and sort them all.
+      -- Only runs that are pending wait. Not said here: with it, PostgreSQL may take the index of active runs and sort
+      -- them all.
       where w.name = run.name and w.wait_marker = 'slot'
       order by w.created_at, w.id limit 1 for no key update skip locked)
   returning r.id into next;
@@ -4702,8 +4706,7 @@ CREATE OR REPLACE FUNCTION svc_private.list_access(one_table regclass DEFAULT NU
  SET search_path TO ''
 AS $function$
   select r.oid, r.name, r.is_platform, r.has_rls, role.name, asked.command,
-         case when case asked.command when 'delete' then has_table_privilege(role.name, r.oid, 'delete')
-                                      else has_table_privilege(role.name, r.oid, asked.command) end then 'all'
+         case when has_table_privilege(role.name, r.oid, asked.command) then 'all'
               when asked.command <> 'delete' and has_any_column_privilege(role.name, r.oid, asked.command) then (
                 select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
                   from pg_catalog.pg_attribute a

@@ -25,7 +25,5 @@ as $$
    limit most
 $$;
 
-grant execute on function svc_private.list_usage(text, text, integer, integer) to svc_system;
-
 comment on function svc_private.list_usage(text, text, integer, integer) is
   'Calls, tokens and credits of the AI ledger by day, user and model, the latest day first.';

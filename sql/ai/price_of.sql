@@ -17,6 +17,4 @@ as $$
    limit 1
 $$;
 
-grant execute on function svc_private.price_of(text, integer, integer) to svc_system;
-
 comment on function svc_private.price_of(text, integer, integer) is 'Credits for a call of a model with so many tokens.';

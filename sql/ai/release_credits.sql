@@ -11,6 +11,4 @@ as $$
    where l.id = release_credits.reservation and l.state = 'reserved'
 $$;
 
-grant execute on function svc_private.release_credits(bigint) to svc_system;
-
 comment on function svc_private.release_credits(bigint) is 'Gives a reservation back; nothing is charged.';

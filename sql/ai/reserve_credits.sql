@@ -41,7 +41,5 @@ begin
 end
 $$;
 
-grant execute on function svc_private.reserve_credits(text, text, text, numeric, numeric, numeric) to svc_system;
-
 comment on function svc_private.reserve_credits(text, text, text, numeric, numeric, numeric) is
   'Reserves credits for one call and returns the line of the ledger; SV402 above the cap of the request or of the user.';

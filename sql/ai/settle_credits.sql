@@ -18,7 +18,5 @@ as $$
   returning l.charged
 $$;
 
-grant execute on function svc_private.settle_credits(bigint, numeric, integer, integer) to svc_system;
-
 comment on function svc_private.settle_credits(bigint, numeric, integer, integer) is
   'Charges a reservation, once, and at most what it holds; null when it was settled or released before.';

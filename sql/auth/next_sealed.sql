@@ -17,7 +17,5 @@ begin
 end
 $$;
 
-grant execute on function svc_private.next_sealed(regclass, name, text, integer) to svc_system;
-
 comment on function svc_private.next_sealed(regclass, name, text, integer) is
   'The encrypted values behind this one, at most so many.';

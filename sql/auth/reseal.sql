@@ -17,6 +17,4 @@ begin
 end
 $$;
 
-grant execute on function svc_private.reseal(regclass, name, text, text) to svc_system;
-
 comment on function svc_private.reseal(regclass, name, text, text) is 'Whether the value was still there, and is replaced.';

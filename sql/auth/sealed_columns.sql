@@ -17,6 +17,4 @@ as $$
    order by 1, a.attnum
 $$;
 
-grant execute on function svc_private.sealed_columns() to svc_system;
-
 comment on function svc_private.sealed_columns() is 'Columns in which values may be encrypted under one of the secrets.';

@@ -3,8 +3,8 @@
 -- administrator. Other major versions of PostgreSQL word the same thing differently: not compared between them.
 --
 -- Without casts, parentheses and white space: an expression that was read back is worded with others (an `in` on a varchar
--- column becomes an array of casts). Without what is the
--- server's business: versions of extensions, roles, PostgreSQL's own functions.
+-- column becomes an array of casts). Without what is the server's business: versions of extensions, roles, PostgreSQL's own
+-- functions.
 
 create or replace function svc_private.describe_definitions()
 returns table (name text, hash text)

@@ -13,6 +13,4 @@ as $$
   select pg_catalog.pg_try_advisory_xact_lock_shared(726502187, 0)
 $$;
 
-grant execute on function svc_private.may_remove_bytes() to svc_system;
-
 comment on function svc_private.may_remove_bytes() is 'Whether no backup needs the bytes of files that were deleted.';

@@ -13,8 +13,7 @@ stable
 set search_path = ''
 as $$
   select r.oid, r.name, r.is_platform, r.has_rls, role.name, asked.command,
-         case when case asked.command when 'delete' then has_table_privilege(role.name, r.oid, 'delete')
-                                      else has_table_privilege(role.name, r.oid, asked.command) end then 'all'
+         case when has_table_privilege(role.name, r.oid, asked.command) then 'all'
               when asked.command <> 'delete' and has_any_column_privilege(role.name, r.oid, asked.command) then (
                 select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
                   from pg_catalog.pg_attribute a

@@ -17,7 +17,5 @@ as $$
   returning claim
 $$;
 
-grant execute on function svc_private.claim_conversion(text, text, text, interval) to svc_system;
-
 comment on function svc_private.claim_conversion(text, text, text, interval) is
   'Takes a conversion on that nobody is at; null otherwise.';

@@ -14,7 +14,5 @@ as $$
   returning c.id
 $$;
 
-grant execute on function svc_private.find_conversion(text, text, text) to svc_system;
-
 comment on function svc_private.find_conversion(text, text, text) is
   'The kept conversion of an owner''s bytes, marked as used; null when there is none.';

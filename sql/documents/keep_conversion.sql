@@ -14,6 +14,4 @@ as $$
   returning id
 $$;
 
-grant execute on function svc_private.keep_conversion(text, text, text, json) to svc_system;
-
 comment on function svc_private.keep_conversion(text, text, text, json) is 'Keeps what a conversion gave, for its owner.';

@@ -11,6 +11,4 @@ as $$
    where c.id = read_conversion.id and c.owner_id is not distinct from read_conversion.owner_id
 $$;
 
-grant execute on function svc_private.read_conversion(uuid, text) to svc_system;
-
 comment on function svc_private.read_conversion(uuid, text) is 'What a kept conversion gave; null when there is none.';

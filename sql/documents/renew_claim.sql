@@ -9,6 +9,4 @@ as $$
   update svc_private.document_conversions c set claimed_until = now() + held where c.claim = renew_claim.claim
 $$;
 
-grant execute on function svc_private.renew_claim(uuid, interval) to svc_system;
-
 comment on function svc_private.renew_claim(uuid, interval) is 'Holds on to a conversion that is under way.';

@@ -13,6 +13,4 @@ as $$
   select count(*)::integer from removed
 $$;
 
-grant execute on function svc_private.sweep_conversions(interval) to svc_system;
-
 comment on function svc_private.sweep_conversions(interval) is 'Removes kept conversions that were not used for so long.';

@@ -16,7 +16,5 @@ as $$
     job_key => 'sweep-storage', job_key_mode => 'preserve_run_at')
 $$;
 
-grant execute on function svc_private.keep_sweep_job(interval) to svc_system;
-
 comment on function svc_private.keep_sweep_job(interval) is
   'One sweep of stored bytes waits in the queue: that which does already, or one after the delay.';

@@ -1,5 +1,5 @@
--- Checkpoints of workflows: users look at their own. Insert, update and delete are not granted: what happens to a run is decided
--- by the functions in sql/workflows/ alone, which keep its states and its job in step.
+-- Checkpoints of workflows: users look at their own. Insert, update and delete are not granted: what happens to a run is
+-- decided by the functions in sql/workflows/ alone, which keep its states and its job in step.
 
 alter table svc.workflow_steps enable row level security;
 

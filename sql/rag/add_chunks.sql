@@ -1,6 +1,6 @@
 -- Adds chunks to a document of the caller that svc.ingest_source() has stored with its sections. Called by ctx.rag.ingest
--- (src/rag/store-document.ts), in the same transaction, some hundred chunks at a time: each call is a statement of its own, and a
--- large document in one would take longer than a statement may.
+-- (src/rag/store-document.ts), in the same transaction, some hundred chunks at a time: each call is a statement of its
+-- own, and a large document in one would take longer than a statement may.
 --
 -- Invoker's rights: the insert policy looks whose the section is.
 

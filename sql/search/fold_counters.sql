@@ -1,5 +1,5 @@
--- Makes one row of many in the counters of some terms, and in the totals of their groups. Called by
--- the trigger function svc_private.index_rows() for about one term in thirty that it touches, so that no term has many rows for long.
+-- Makes one row of many in the counters of some terms, and in the totals of their groups. Called by the trigger function
+-- svc_private.index_rows() for about one term in thirty that it touches, so that no term has many rows for long.
 --
 -- Rows that somebody else is folding are skipped, and nobody waits. Above READ COMMITTED a row that is gone by now would
 -- be an error instead: there nothing is folded.

@@ -15,4 +15,6 @@ as $$
     - 1)::smallint
 $$;
 
-comment on function svc_private.search_class(integer, integer) is 'The class of a posting: 0 to 255. lint:allow function_without_search_path: inlined, which a setting prevents; calls built-in functions alone.';
+comment on function svc_private.search_class(integer, integer) is
+  'The class of a posting: 0 to 255. '
+  'lint:allow function_without_search_path: inlined, which a setting prevents; calls built-in functions alone.';

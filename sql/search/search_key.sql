@@ -12,4 +12,6 @@ as $$
   select pg_catalog.hashtextextended(term, group_id) & (-1::bigint << 24) | (fields << 8) | class
 $$;
 
-comment on function svc_private.search_key(integer, text, integer, integer) is 'The key of a posting in the index over documents. lint:allow function_without_search_path: inlined, which a setting prevents; calls built-in functions alone.';
+comment on function svc_private.search_key(integer, text, integer, integer) is
+  'The key of a posting in the index over documents. '
+  'lint:allow function_without_search_path: inlined, which a setting prevents; calls built-in functions alone.';

@@ -11,4 +11,5 @@ as $$
 $$;
 
 comment on function svc_private.search_reach(integer) is
-  'The smallest and the greatest frequency of a class, its shortest length, and a length that it does not reach. lint:allow function_without_search_path: inlined, which a setting prevents; calls built-in functions alone.';
+  'The smallest and the greatest frequency of a class, its shortest length, and a length that it does not reach. '
+  'lint:allow function_without_search_path: inlined, which a setting prevents; calls built-in functions alone.';

@@ -25,7 +25,5 @@ begin
 end
 $$;
 
-grant execute on function svc_private.add_upload_part(uuid, text, bigint, bigint, text, text, interval) to svc_system;
-
 comment on function svc_private.add_upload_part(uuid, text, bigint, bigint, text, text, interval) is
   'Whether the part was the next one; an upload has at most 10,000.';

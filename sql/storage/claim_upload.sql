@@ -12,7 +12,5 @@ as $$
   returning u.size
 $$;
 
-grant execute on function svc_private.claim_upload(uuid, text) to svc_system;
-
 comment on function svc_private.claim_upload(uuid, text) is
   'The most that may be sent, in bytes; null for a wrong token, and for a URL that is used, in use, or over.';

@@ -18,6 +18,4 @@ as $$
   returning u.id
 $$;
 
-grant execute on function svc_private.expire_uploads(integer) to svc_system;
-
 comment on function svc_private.expire_uploads(integer) is 'The uploads that it removed, at most so many.';

@@ -21,7 +21,5 @@ begin
 end
 $$;
 
-grant execute on function svc_private.find_storage_objects(uuid[], boolean[]) to svc_system;
-
 comment on function svc_private.find_storage_objects(uuid[], boolean[]) is
   'Of what is asked for, by place from 1 on: the objects that are public, or that a verified read grant names.';

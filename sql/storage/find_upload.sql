@@ -17,7 +17,5 @@ as $$
    where o.id = upload and o.user_id = owner
 $$;
 
-grant execute on function svc_private.find_upload(uuid, text) to svc_system;
-
 comment on function svc_private.find_upload(uuid, text) is
   'How much of an upload of this user has arrived, in bytes; without an expiry it is a stored object by now.';

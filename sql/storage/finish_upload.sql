@@ -23,7 +23,5 @@ as $$
   select exists (select from stored)
 $$;
 
-grant execute on function svc_private.finish_upload(uuid, bigint, text) to svc_system;
-
 comment on function svc_private.finish_upload(uuid, bigint, text) is
   'Whether the upload became a stored object just now: it was all there, and not finished or removed meanwhile.';

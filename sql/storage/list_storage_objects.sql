@@ -14,7 +14,5 @@ as $$
    limit most
 $$;
 
-grant execute on function svc_private.list_storage_objects(uuid, text, integer) to svc_system;
-
 comment on function svc_private.list_storage_objects(uuid, text, integer) is
   'Stored objects, newest first: one, those of a user, or all; at most so many.';

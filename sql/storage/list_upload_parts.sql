@@ -11,6 +11,4 @@ as $$
    order by p.start
 $$;
 
-grant execute on function svc_private.list_upload_parts(uuid) to svc_system;
-
 comment on function svc_private.list_upload_parts(uuid) is 'The parts of an upload in their order.';

@@ -11,6 +11,4 @@ as $$
    where not exists (select from svc.storage_objects o where o.id = wanted.id)
 $$;
 
-grant execute on function svc_private.missing_storage_objects(uuid[]) to svc_system;
-
 comment on function svc_private.missing_storage_objects(uuid[]) is 'Those of the ids that no stored object has.';

@@ -11,6 +11,4 @@ as $$
    where not exists (select from svc.storage_uploads u where u.id = wanted.id)
 $$;
 
-grant execute on function svc_private.missing_uploads(uuid[]) to svc_system;
-
 comment on function svc_private.missing_uploads(uuid[]) is 'Those of the ids that no upload under way has.';

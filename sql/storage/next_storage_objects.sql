@@ -13,7 +13,5 @@ as $$
    limit most
 $$;
 
-grant execute on function svc_private.next_storage_objects(uuid, integer) to svc_system;
-
 comment on function svc_private.next_storage_objects(uuid, integer) is
   'The objects behind this id, at most so many, with what their bytes must be.';

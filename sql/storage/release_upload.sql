@@ -9,6 +9,4 @@ as $$
   update svc.storage_uploads u set claimed_at = null where u.id = upload
 $$;
 
-grant execute on function svc_private.release_upload(uuid) to svc_system;
-
 comment on function svc_private.release_upload(uuid) is 'Lets the signed URL be used again.';

@@ -14,6 +14,4 @@ as $$
   select exists (select from removed)
 $$;
 
-grant execute on function svc_private.remove_upload(uuid, text) to svc_system;
-
 comment on function svc_private.remove_upload(uuid, text) is 'Whether this user had such an upload; it is gone now.';

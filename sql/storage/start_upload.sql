@@ -24,7 +24,5 @@ begin
 end
 $$;
 
-grant execute on function svc_private.start_upload(uuid, text, text, text, text, bigint, interval, integer) to svc_system;
-
 comment on function svc_private.start_upload(uuid, text, text, text, text, bigint, interval, integer) is
   'When a new upload of this user expires; null, and no upload, when so many of theirs are unfinished.';

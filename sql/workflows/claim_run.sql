@@ -30,7 +30,7 @@ begin
     return null;
   end if;
   if run.max_running is not null and run.status = 'pending' then
-    perform pg_advisory_xact_lock(726502187, hashtext(run.name));
+    perform pg_advisory_xact_lock(726502188, hashtext(run.name));
     if (select count(*) from svc.workflow_runs r where r.name = run.name and r.status = 'running') >= run.max_running then
       update svc.workflow_runs r set wait_marker = 'slot', wake_at = null where r.id = run.id;
       if run.deadline is not null then

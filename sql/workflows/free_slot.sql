@@ -12,11 +12,12 @@ begin
   if run.max_running is null then
     return;
   end if;
-  perform pg_advisory_xact_lock(726502187, hashtext(run.name));
+  perform pg_advisory_xact_lock(726502188, hashtext(run.name));
   update svc.workflow_runs r set wait_marker = null
    where r.id = (
      select w.id from svc.workflow_runs w
-      -- Only runs that are pending wait. Not said here: with it, PostgreSQL may take the index of active runs and sort them all.
+      -- Only runs that are pending wait. Not said here: with it, PostgreSQL may take the index of active runs and sort
+      -- them all.
       where w.name = run.name and w.wait_marker = 'slot'
       order by w.created_at, w.id limit 1 for no key update skip locked)
   returning r.id into next;

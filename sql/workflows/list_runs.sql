@@ -21,7 +21,5 @@ as $$
    limit most
 $$;
 
-grant execute on function svc_private.list_runs(text, uuid, integer) to svc_system;
-
 comment on function svc_private.list_runs(text, uuid, integer) is
   'Runs of workflows, whoever they belong to, newest first; of one status, or the one with this id.';
