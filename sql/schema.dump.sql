@@ -2084,6 +2084,7 @@ declare
   cast_type text;
   content text;
   contents text[];
+  bounds jsonb;
 begin
   if col is null then
     return null;
@@ -2126,6 +2127,24 @@ begin
     -- The text as the wire shows it; a cast to text differs for some types: 10.0.0.1 would become 10.0.0.1/32.
     if not is_array then
       subject := format('(to_jsonb(%s) #>> ''{}'')', subject);
+    end if;
+  end if;
+
+  -- 2.5 and 3000000000 are numbers too where the column can hold neither: they are in its order, and equal none of its
+  -- values. Compared as numeric, which no index serves. A larger number than a bigint takes has lost digits on its way.
+  if kind in ('integer', 'bigint') and not is_array then
+    bounds := case
+      when kind = 'bigint' then '{"most": 9007199254740991, "high": 9007199254740991}'
+      when col ->> 'type' ~ '(small|int2)' then '{"most": 1e999, "high": 32767}'
+      else '{"most": 1e999, "high": 2147483647}'
+    end;
+    if jsonb_path_exists(value, '$[*] ? (@ != @.floor() || @ > $high || @ < -$high - 1)', bounds)
+        and not jsonb_path_exists(
+          value, '$[*] ? ((@.type() != "number" && @.type() != "null") || @ > $most || @ < -$most)', bounds)
+    then
+      col := '{"kind": "numeric"}';
+      cast_type := 'numeric';
+      subject := subject || '::numeric';
     end if;
   end if;
 

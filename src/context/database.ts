@@ -6,18 +6,25 @@ import { createTableRelationsHelpers, extractTablesRelationalConfig } from "driz
 import { drizzle, NodePgSession, NodePgTransaction } from "drizzle-orm/node-postgres";
 import { PgDialect } from "drizzle-orm/pg-core";
 import type pg from "pg";
-import { SvcError } from "../errors/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
+import { mistake } from "./mistake.ts";
 import type { RequestDatabase, Schema, SystemDatabase } from "./types.ts";
 
 /** Makes request databases; what all of them share is worked out once. */
 export type CreateRequestDatabase = (transaction: RequestTransaction) => RequestDatabase;
 
-/** @param schema the application's tables and relations, for `db.query.…`; may be empty */
-export function requestDatabases(schema: Schema): CreateRequestDatabase {
+/**
+ * @param schema     the application's tables and relations, for `db.query.…`; may be empty
+ * @param production as in `mistake`
+ */
+export function requestDatabases(schema: Schema, production: boolean): CreateRequestDatabase {
   const dialect = new PgDialect();
   const { tables, tableNamesMap } = extractTablesRelationalConfig(schema, createTableRelationsHelpers);
   const relational = { fullSchema: schema, schema: tables, tableNamesMap };
+  /** Courtesy, not the boundary: that is the login role, which may do nothing that the caller may not. */
+  const refuseRawSql = (): never => {
+    throw mistake("ctx.db", rawSql, production);
+  };
 
   return (transaction) => {
     // Drizzle asks its client for one thing only.
@@ -32,15 +39,9 @@ export function requestDatabases(schema: Schema): CreateRequestDatabase {
   };
 }
 
-/** Courtesy, not the boundary: that is the login role, which may do nothing that the caller may not. */
-function refuseRawSql(): never {
-  throw new SvcError("INTERNAL", undefined, {
-    cause: new Error(
-      "ctx.db does not run raw SQL. Use the query builder (sql`…` fragments inside it are fine), put the statement " +
-        "into a function in sql/ and call it by db.select({ … }).from(sql`…`), or use ctx.unsafeDb for audited administration.",
-    ),
-  });
-}
+const rawSql =
+  "no raw SQL runs here. Use the query builder (sql`…` fragments inside it are fine), put the statement into a function " +
+  "in sql/ and call it by db.select({ … }).from(sql`…`), or use ctx.unsafeDb for audited administration.";
 
 /** Drizzle as `svc_system`. */
 export function systemDatabase(pool: pg.Pool, schema: Schema): SystemDatabase {

@@ -37,7 +37,7 @@ export function createRuntime(
     limits: config.limits,
     documents: { ...config.documents, children: new SpareChild() },
     production: config.production,
-    requestDatabase: requestDatabases(app.schema),
+    requestDatabase: requestDatabases(app.schema, config.production),
     systemDatabase: systemDatabase(pools.system, app.schema),
     isPublicQuery: (name) => isPublicQuery(procedures.get(name)),
     takesData: (name) => isPublicQuery(procedures.get(name)) || isGrantedList(name, app.api["~svc"].crud),

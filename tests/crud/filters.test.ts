@@ -114,6 +114,28 @@ describe("rule 2: { op, value }", () => {
   )("$filter", async ({ filters, ids }) => expect(await idsOf(filters)).toEqual(ids));
 });
 
+describe("a number that an integer column cannot hold", () => {
+  test.for(
+    cases([
+      [{ count: 1.5 }, []],
+      [{ count: { op: "ne", value: 1.5 } }, everything],
+      [{ count: { op: "gt", value: 1.5 } }, [2, 4]],
+      [{ count: { op: "gte", value: 1.5 } }, [2, 4]],
+      [{ count: { op: "lt", value: 1.5 } }, [1, 3, 5]],
+      [{ count: { op: "lte", value: -0.5 } }, [3]],
+      [{ count: { op: "gt", value: 2147483648 } }, []],
+      [{ count: { op: "lt", value: 1e300 } }, [1, 2, 3, 4, 5]], // a missing value has no order
+      [{ count: { op: "in", value: [1.5, 2, null] } }, [2, 9]],
+      [{ count: { op: "nin", value: [1.5, 2, -3e9] } }, [1, 3, 4, 5, 9]],
+      [{ small: { op: "lt", value: -32769 } }, []],
+      [{ small: { op: "gte", value: 32767.5 } }, []],
+      [{ small: { op: "lte", value: 32768 } }, [1, 2, 3]],
+      [{ big: { op: "gt", value: 0.5 } }, [1, 3]],
+      [{ big: { op: "nin", value: [0.5, null] } }, [1, 2, 3]],
+    ]),
+  )("$filter", async ({ filters, ids }) => expect(await idsOf(filters)).toEqual(ids));
+});
+
 describe("rule 3: OR, AND and several keys", () => {
   test.for(
     cases([

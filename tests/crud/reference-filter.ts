@@ -59,6 +59,9 @@ function readCondition(property: string, column: FilterColumn, input: unknown): 
   if (column.array || column.kind === "json") return null;
   if (op === "in" || op === "nin") {
     if (!Array.isArray(value) || value.length > 1000) return null;
+    // A number among the digits that a text keeps is none of theirs.
+    if (column.kind === "bigint" && value.some(isFraction) && value.some((item) => typeof item === "string"))
+      return null;
     const wanted = value.map((item) => (item === null ? null : readValue(column, item)));
     if (wanted.includes(undefined)) return null;
     return (row) => {
@@ -93,10 +96,20 @@ function readValue(column: FilterColumn, value: unknown): Value | undefined {
   if (!column.array) return readSingle(column, value);
   if (!Array.isArray(value) || value.length > 1000) return undefined;
   const single = { ...column, array: false };
-  const items = value.map((item) => (item === null ? null : readSingle(single, item)));
+  const read = (item: unknown) => (fits(column, item) ? readSingle(single, item) : undefined);
+  const items = value.map((item) => (item === null ? null : read(item)));
   return items.includes(undefined)
     ? undefined
     : JSON.stringify(items, (_, item) => (typeof item === "bigint" ? `${item}n` : item));
+}
+
+const isFraction = (value: unknown) => typeof value === "number" && !Number.isInteger(value);
+
+/** Whether an array of the column can hold this number: compared as a whole, it has to be of the elements' form. */
+function fits({ kind, type }: FilterColumn, value: unknown): boolean {
+  if (typeof value !== "number" || (kind !== "integer" && kind !== "bigint")) return true;
+  const limit = kind === "bigint" ? 2 ** 53 : type === "smallint" ? 32768 : 2147483648;
+  return Number.isInteger(value) && value >= -limit && value < limit;
 }
 
 function readSingle({ kind, type, values }: FilterColumn, value: unknown): Value | undefined {
@@ -111,16 +124,13 @@ function readSingle({ kind, type, values }: FilterColumn, value: unknown): Value
       return text && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text) ? text.toLowerCase() : undefined;
     case "enum":
       return text !== undefined && values?.includes(text) ? text : undefined;
-    case "integer": {
-      const limit = type === "smallint" ? 32768 : 2147483648;
-      return Number.isInteger(number) && (number as number) >= -limit && (number as number) < limit
-        ? BigInt(number as number)
-        : undefined;
-    }
+    case "integer": // any number has its place among whole ones
+      return number === undefined ? undefined : decimal(String(number));
     case "bigint": {
-      if (!(Number.isSafeInteger(value) || /^-?\d{1,19}$/.test(text ?? ""))) return undefined;
-      const whole = BigInt(value as string);
-      return whole >= -(2n ** 63n) && whole < 2n ** 63n ? whole : undefined;
+      if (number !== undefined) return Math.abs(number) < 2 ** 53 ? decimal(String(number)) : undefined;
+      if (!/^-?\d{1,19}$/.test(text ?? "")) return undefined;
+      const whole = BigInt(text as string);
+      return whole >= -(2n ** 63n) && whole < 2n ** 63n ? [whole, 0] : undefined;
     }
     case "number": {
       const rounded = type === "real" ? Math.fround(number as number) : number;

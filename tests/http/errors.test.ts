@@ -103,6 +103,11 @@ test.for(Object.entries(natural))("%s", async ([, [code, call]]) => {
   expect(JSON.stringify(body)).not.toContain(hidden);
 });
 
+test("raw SQL through ctx.db is told what to write instead, while developing", async () => {
+  const { body } = await svc.query(null, "fail.executes");
+  expect(body.hint).toMatch(/^ctx\.db: no raw SQL runs here\. Use the query builder/);
+});
+
 describe("an exception that nobody planned", () => {
   test.for(Object.keys(thrown))("(%s) shows the request id and nothing else", async (key) => {
     for (const answer of [
