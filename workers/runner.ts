@@ -286,7 +286,7 @@ const after = (milliseconds: number) =>
 
 /** The library talks much; what matters of it is said by `runJob`. */
 export const toPino = (log: Logger) => (level: string, message: string) => {
-  if (level === "error") log.warn(message);
+  if (level === "error" && !message.startsWith("Failed task ")) log.warn(message);
   else if (level === "warning") log.debug(message);
   else log.trace(message);
 };

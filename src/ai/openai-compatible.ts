@@ -25,7 +25,10 @@ export function openAiCompatible({ baseUrl, apiKey, timeoutMs }: EffectiveConfig
   const base = baseUrl?.replace(/\/+$/, "") ?? "";
   const fetch = patientFetch(timeoutMs);
   const requireBase = () => {
-    if (base === "") throw new SvcError("AI_NOT_CONFIGURED");
+    if (base !== "") return;
+    throw new SvcError("AI_NOT_CONFIGURED", undefined, {
+      hint: "Set AI_BASE_URL and AI_API_KEY where svc runs; models called local-… need neither.",
+    });
   };
   let made: Promise<OpenAICompatibleProvider> | undefined;
   const models = () => {

@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Authenticate } from "../auth/session.ts";
 import type { Caller } from "../context/create-context.ts";
 import { checkOutput, invoke, invokeStatement, type Runtime } from "../context/invoke.ts";
+import { byNearness } from "../define/nearest.ts";
 import type { ProcedureDefinition, ProcedureKind } from "../define/procedure.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Replicas } from "../postgres/replicas.ts";
@@ -49,7 +50,7 @@ export function procedureEndpoint(
   return async (request, response, named) => {
     const exchange = exchangeOf(response);
     const { name, args, watch } = await readCall(request, transport.limits, kind, named);
-    const procedure = find(transport.procedures, name, kind);
+    const procedure = find(transport, name, kind);
     exchange.operation = procedure.name;
 
     const found = transport.authenticate(request.headers, kind === "query" ? "read" : "write");
@@ -118,11 +119,29 @@ async function readCall(
   });
 }
 
-/** Unknown, internal and wrong kind get one answer: which internal procedures exist is nobody's business. */
-function find(procedures: ReadonlyMap<string, ProcedureDefinition>, name: string, kind: ProcedureKind) {
+/**
+ * Unknown, internal and wrong kind get one answer: which internal procedures exist is nobody's business. While developing,
+ * the hint says what was probably meant.
+ */
+function find({ procedures, runtime }: ProcedureTransport, name: string, kind: ProcedureKind) {
   const procedure = procedures.get(name);
   if (procedure?.kind === kind) return procedure;
   throw new SvcError("NOT_FOUND", `There is no ${kind} of that name.`, {
-    hint: "Check the name, and that queries go to /api/query and mutations to /api/mutation.",
+    hint:
+      (!runtime.production && probable([...procedures.values()], name, kind)) ||
+      "Check the name, and that queries go to /api/query and mutations to /api/mutation.",
   });
+}
+
+/** Internal ones are not called from outside, so they are not meant. */
+function probable(procedures: ProcedureDefinition[], name: string, kind: ProcedureKind): string | undefined {
+  const open = procedures.filter((procedure) => procedure.kind !== "internal");
+  const same = open.find((procedure) => procedure.name === name);
+  if (same) return `${name} is a ${same.kind}: send it to /api/${same.kind}.`;
+  if (name.length > 128) return undefined;
+  const [nearest] = byNearness(
+    name,
+    open.filter((procedure) => procedure.kind === kind).map((procedure) => procedure.name),
+  );
+  return nearest && `Did you mean ${nearest}? What clients may call is named under procedures in defineApi().`;
 }

@@ -46,6 +46,7 @@ const procedures = {
 };
 const db = database();
 const svc = service(db, apiWith({ procedures }));
+const serving = service(db, apiWith({ procedures }), { production: true } as object);
 
 const send = (path: string, body: BodyInit, type?: string): Promise<Answer> =>
   svc.fetch(path, { method: "POST", body, ...(type && { headers: { "content-type": type } }) });
@@ -155,6 +156,19 @@ describe("files", () => {
     expect(calls).toBe(0);
   });
 
+  test.for([
+    ["/api/query", "wire.aks", "Did you mean wire.ask?"],
+    ["/api/query", "wire.echo", "wire.echo is a mutation: send it to /api/mutation."],
+    ["/api/mutation", "wire.hidden", "Did you mean wire."],
+  ] as const)(
+    "while developing, %s says of %s what was meant, and nothing of what is internal",
+    async ([path, name, hint]) => {
+      const { status, body } = await svc.post(path, { name }, null);
+      expect([status, body.hint]).toEqual([404, expect.stringContaining(hint)]);
+      expect(body.hint).not.toContain("wire.hidden");
+    },
+  );
+
   test("as whole and nested arguments", async () => {
     await send("/api/mutation", form(1, { json: { name: "wire.receive", args: null }, meta: [], maps: [["args"]] }));
     expect(arrived).toBeInstanceOf(File);
@@ -237,9 +251,9 @@ describe("content types", () => {
 
 describe("what cannot be called", () => {
   test("unknown, internal and wrong-kind procedures answer alike, signed in or not", async () => {
-    const user = await svc.signUp("ann");
+    const user = await serving.signUp("ann");
     const plain = async (path: string, name: string, caller: typeof user | null) => {
-      const { status, body, headers } = await svc.post(path, { name, args: { a: 1 } }, caller);
+      const { status, body, headers } = await serving.post(path, { name, args: { a: 1 } }, caller);
       const kept = [...headers].filter(([header]) => !["x-request-id", "date"].includes(header));
       return {
         status,
