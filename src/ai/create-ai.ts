@@ -153,7 +153,7 @@ export function createAi(): Ai {
 }
 
 /** What stands in an image may be meant for the browser that shows it. */
-const harmless = async (markdown: string) => (await import("../documents/neutralise.ts")).neutralise(markdown);
+const harmless = async (markdown: string) => (await import("../documents/aside.ts")).aside("neutralise", [markdown]);
 
 /** @throws SvcError AI_NOT_CONFIGURED when the model's provider cannot do that */
 function able<K extends keyof Provider>(call: AiCall, model: string, what: K): NonNullable<Provider[K]> {

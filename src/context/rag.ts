@@ -1,13 +1,13 @@
 /**
  * `ctx.rag`: puts documents into the tables that answers are grounded on, as a part of the call's transaction.
- * Next hop: `src/rag/cut-document.ts`, then `src/rag/store-document.ts`.
+ * Next hop: `src/documents/aside.ts` runs `src/rag/cut-document.ts`, then `src/rag/store-document.ts`.
  */
 import { createHash } from "node:crypto";
 import { isUuid } from "../define/uuid.ts";
+import { aside } from "../documents/aside.ts";
 import type { ConvertStoredInput } from "../documents/convert-stored.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import { cutDocument } from "../rag/cut-document.ts";
 import { bodyOf, checkPlace } from "../rag/document-input.ts";
 import { ingestWorkflow } from "../rag/ingest-workflow.ts";
 import type { Language } from "../rag/languages.ts";
@@ -93,7 +93,7 @@ export interface RagDocuments {
    * same again changes nothing; another text with the same `sourceUri` replaces it.
    *
    * @throws SvcError BAD_REQUEST, UNAUTHORIZED without a session, FORBIDDEN for another owner, PAYLOAD_TOO_LARGE past
-   *   5 MiB, QUERY_WROTE in a query
+   *   5 MiB, DOCUMENT_UNREADABLE when it takes 30 s to read, UNAVAILABLE when many wait, QUERY_WROTE in a query
    */
   ingest(input: IngestInput): Promise<IngestResult>;
   /** Removes a document of the caller. @throws SvcError NOT_FOUND when there is none, or it belongs to others */
@@ -151,7 +151,7 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
         [document.corpus, document.visibility, document.key, checksum],
       );
       if (before.rows[0].result) return before.rows[0].result;
-      const sections = await embedChunks(cutDocument(body, format), input.embed);
+      const sections = await embedChunks(await aside("cut", [body, format]), input.embed);
       return storeDocument(transaction, document, sections);
     },
 

@@ -1,5 +1,6 @@
 /**
- * Cuts a document into sections by its headings, and each section into chunks of whole sentences.
+ * Cuts a document into sections by its headings, and each section into chunks of whole sentences. Some texts take it minutes:
+ * `src/documents/aside.ts` runs it.
  * Next hop: `store-document.ts` stores them.
  */
 import { type Block, markdownBlocks, textBlocks } from "./blocks.ts";

@@ -3,9 +3,9 @@
  * Next hop: `image-engine.ts` makes them.
  */
 import { crc32 } from "node:zlib";
-import { SvcError } from "../errors/svc-error.ts";
 import type { ObjectFinder } from "./find-objects.ts";
 import type { Image } from "./image-engine.ts";
+import { Slots } from "./slots.ts";
 import { objectKey, type Storage, type StorageObject, transformPrefix } from "./storage.ts";
 import { type TransformOptions, UnreadableImage } from "./transform-options.ts";
 
@@ -133,33 +133,6 @@ function unpack(kept: Buffer): Image | null {
   const [type = "", checksum] = kept.toString("latin1", 0, Math.max(0, end)).split(" ");
   const bytes = kept.subarray(end + 1);
   return String(crc32(bytes)) === checksum ? { type, bytes } : null;
-}
-
-/** So many at once, so many behind them. */
-class Slots {
-  #free: number;
-  readonly #maxWaiting: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(free: number, maxWaiting: number) {
-    this.#free = free;
-    this.#maxWaiting = maxWaiting;
-  }
-
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--;
-    else {
-      if (this.#waiting.length >= this.#maxWaiting) throw new SvcError("UNAVAILABLE", undefined, { retryAfter: 2 });
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    }
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free++;
-    }
-  }
 }
 
 /** The images that were asked for last, up to so many bytes. Whether they may be sent is asked of the row each time. */

@@ -6,6 +6,7 @@ import { GraphQLError } from "grafast/graphql";
 import { describe, expect, test } from "vitest";
 import { withoutSession } from "../../src/auth/library-cookies.ts";
 import { jobArguments } from "../../src/context/job-arguments.ts";
+import { aside } from "../../src/documents/aside.ts";
 import { sniff } from "../../src/documents/sniff.ts";
 import { invalidDocument } from "../../src/graphql/errors.ts";
 import { mask } from "../../src/service/mask.ts";
@@ -46,6 +47,15 @@ describe("an end is found", () => {
     const { errors } = ended(() => invalidDocument([new GraphQLError(said)], false));
     expect(errors[0]?.message).toBe(said);
   });
+});
+
+test("a text that its parser takes minutes for is given up, and the next one is read", async () => {
+  const refused = aside("cut", ["*a_".repeat(50_000), "markdown"], 300);
+  await expect(refused).rejects.toMatchObject({ code: "DOCUMENT_UNREADABLE", message: "It takes too long to read." });
+  for (const title of ["A", "B"]) {
+    expect(await aside("cut", [`# ${title}\n\nb`, "markdown"])).toMatchObject([{ title }]);
+  }
+  expect(await aside("neutralise", ["<b>a</b>"])).toBe("&lt;b>a&lt;/b>");
 });
 
 test("what is looked for is found where it begins within something like it", () => {
