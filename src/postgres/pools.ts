@@ -38,7 +38,7 @@ export interface Pools {
   close(): Promise<void>;
 }
 
-/** In milliseconds: what a holder of a broken connection may take to give it back. One that never does is past waiting. */
+/** In milliseconds: how long holders of broken connections are waited for to give them back. */
 const givesBackWithin = 250;
 
 const connectionErrors = new WeakMap<object, Error>();
@@ -109,10 +109,9 @@ export function createPool(
     async close() {
       const ended = pool.end();
       // What still runs fails with its connection, and gives it back itself: done for it, that would happen twice.
+      // However late its holder is, nothing is open any more.
       for (const client of held) destroySocket(client);
       await Promise.race([ended, sleep(givesBackWithin, undefined, { ref: false })]);
-      for (const client of held) client.release(true);
-      await ended;
     },
   };
 }
