@@ -108,11 +108,13 @@ export class RunPort implements ReplayPort {
     const asLost = (error: unknown) => {
       throw lostOr(error);
     };
-    if (!transaction?.isOpen) await this.#runtime.systemPool.query({ ...record, values }).catch(asLost);
-    else {
-      await transaction.asLogin(record, values).catch(asLost);
-      await transaction.commit();
-    }
+    if (!transaction?.isOpen) return void (await this.#runtime.systemPool.query({ ...record, values }).catch(asLost));
+    const recording = transaction.asLogin(record, values).catch(asLost);
+    if (this.#identity.role === "svc_system") await recording; // the system's connections are not pipelined
+    // COMMIT follows in the same round trip: after a statement that failed, PostgreSQL makes a rollback of it.
+    const [recorded, committed] = await Promise.allSettled([recording, transaction.commit()]);
+    if (recorded.status === "rejected") throw recorded.reason;
+    if (committed.status === "rejected") throw committed.reason;
   }
 
   /** For whom a step uses the AI module, whose files it reads, and what commits with the checkpoint. */
