@@ -7,6 +7,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { EffectiveConfig } from "../define/config.ts";
 import { type Call, validate } from "../define/middleware.ts";
 import type { ProcedureDefinition } from "../define/procedure.ts";
+import { isUuid } from "../define/uuid.ts";
 import type { SpareChild } from "../documents/spare.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { SvcRequest } from "../http/request.ts";
@@ -129,7 +130,7 @@ export async function inTransaction<T>(
     const explained = transaction.explain(error);
     // Express would read a meaning out of some values: an error's `status`, the string "route".
     if (!(explained instanceof SvcError)) throw new SvcError("INTERNAL", undefined, { cause: explained });
-    throw runtime.production ? explained : whereToLook(explained);
+    throw runtime.production ? explained : whereToLook(explained, caller);
   }
 }
 
@@ -176,7 +177,7 @@ export async function invokeStatement(
         procedure.kind === "query",
         watched,
       ).catch((error) => {
-        throw runtime.production ? error : whereToLook(error);
+        throw runtime.production ? error : whereToLook(error, caller);
       });
   if (json !== null) return json;
   if (statement.absent === "null") return "null";
@@ -206,10 +207,20 @@ const places: Record<string, string> = {
     "A table's policies ask that table again, which PostgreSQL refuses; svc db lint names them: recursive_policy.",
 };
 
-function whereToLook(error: unknown): unknown {
-  if (!(error instanceof SvcError) || !["FORBIDDEN", "INTERNAL"].includes(error.code)) return error;
-  const hint = places[sqlState(error.cause) ?? ""];
+function whereToLook(error: unknown, { session }: Caller): unknown {
+  if (!(error instanceof SvcError) || error.code === "UNAUTHORIZED") return error;
+  const hint = session && isNoUuid(error.cause, session.user.id) ? textIds : places[sqlState(error.cause) ?? ""];
   return hint ? new SvcError(error.code, error.message, { hint, cause: error.cause }) : error;
+}
+
+const textIds =
+  "A policy compares a uuid with this user's id, which is none. Make the column text; or have defineAuth's betterAuth set advanced.database.generateId to \"uuid\", for users to come.";
+
+/** PostgreSQL names the value, in whatever language it speaks. */
+function isNoUuid(cause: unknown, userId: string): boolean {
+  if (sqlState(cause) !== "22P02" || isUuid(userId)) return false;
+  const { message, cause: inner } = cause as Error;
+  return `${message} ${inner instanceof Error ? inner.message : ""}`.includes(`"${userId}"`);
 }
 
 /**

@@ -41,6 +41,18 @@ test("policies that ask each other in a circle say, while developing, who names 
   await db.sql("drop policy circle on notes");
 });
 
+test("ids of users that are no UUIDs, where a policy takes them for such, say what to change", async () => {
+  await db.sql(`alter table notes add column maker uuid default gen_random_uuid();
+    create policy maker on notes as restrictive for insert to svc_authenticated
+      with check (maker = (select svc.current_user_id())::uuid)`);
+  for (const svc of [developing, serving]) {
+    const { status, body } = await svc.mutate(await svc.signUp("ann"), "notes.create", { title: "x" });
+    const hint = svc === serving ? undefined : expect.stringContaining("advanced.database.generateId");
+    expect([status, body.code, body.hint]).toEqual([400, "BAD_REQUEST", hint]);
+  }
+  await db.sql("alter table notes drop column maker cascade");
+});
+
 test("a row that is hidden says, while developing, where to ask why", async () => {
   const refused = {
     error: "This row does not exist, or you may not see it.",
