@@ -1,5 +1,6 @@
 /**
- * Crons: every worker looks once a second which of their times have come, and tries to claim them; each time is given to one.
+ * Crons: every worker looks once a second which of their times have come, and tries to claim them; each time is given to
+ * one.
  * Next hop: `sql/jobs/claim_cron.sql`; what it enqueues is run by `tasks/procedure.ts`.
  */
 import type pg from "pg";

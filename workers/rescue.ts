@@ -14,8 +14,8 @@ const reconnectAfter = 200;
 /** In milliseconds, before the second look: what a living worker needs to connect again, and some more. */
 const secondLookAfter = 400;
 /**
- * In milliseconds: workers find back after a restart of PostgreSQL. So they do after a failover, of which the server that takes
- * over knows no time: there the loss of our own lock says that all may have lost theirs.
+ * In milliseconds: workers find back after a restart of PostgreSQL. So they do after a failover, of which the server that
+ * takes over knows no time: there the loss of our own lock says that all may have lost theirs.
  */
 const graceAfterRestart = 10_000;
 
@@ -57,10 +57,10 @@ export function startRescue(options: RescueOptions): Rescue {
 
   const hold = async () => {
     const next = new pg.Client({ connectionString: url, application_name: `svc ${worker}`, keepAlive: true });
-    let lost = false;
+    let isLost = false;
     const again = (reason: unknown) => {
-      if (lost || closed) return;
-      lost = true;
+      if (isLost || closed) return;
+      isLost = true;
       quietUntil = Number.POSITIVE_INFINITY;
       log.warn({ reason: String(reason) }, "the connection that says that this worker lives is lost; making another");
       next.end().catch(() => {});

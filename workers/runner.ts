@@ -22,7 +22,7 @@ import type { RunningJob, Task, TaskServices } from "./task.ts";
 import { tasks } from "./tasks.ts";
 
 /** Jobs at a time. */
-export const defaultConcurrency = 4;
+const defaultConcurrency = 4;
 /** In milliseconds: jobs that come due are found by looking; new ones announce themselves. */
 const pollInterval = 1_000;
 /** In milliseconds: what a pool that has failed may take to end. What it then still holds is fenced, and rescued. */

@@ -24,9 +24,9 @@ export function localProvider(): Provider {
       return documents.map((document) => dot(wanted, hashEmbedding(document)));
     },
 
-    async extractText(_model, image, _mediaType, signal) {
+    async extractText(model, image, _mediaType, signal) {
       // The language pack stands in the model's name: local-tesseract, local-tesseract-deu.
-      const [, language = "eng"] = /^local-tesseract-([a-z_+]{3,20})$/.exec(_model) ?? [];
+      const [, language = "eng"] = /^local-tesseract-([a-z_+]{3,20})$/.exec(model) ?? [];
       const printed = await runProgram("tesseract", ["stdin", "stdout", "-l", language], image, signal);
       return { text: printed.toString("utf8").trim(), usage: free };
     },

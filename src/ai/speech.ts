@@ -28,7 +28,11 @@ export interface Speech {
   transcribe(options: { storageId: string; model?: string }): Promise<Transcription>;
   /** How a transcription of the caller's is doing. @throws SvcError NOT_FOUND */
   transcription(id: string): Promise<Transcription>;
-  /** Speaks a text; the audio is stored as a private object of the caller's. @param options `input` of at most 4096 characters */
+  /**
+   * Speaks a text; the audio is stored as a private object of the caller's.
+   *
+   * @param options `input` of at most 4096 characters
+   */
   synthesize(options: {
     input: string;
     model?: string;

@@ -116,7 +116,7 @@ function enclosingMaker(site: Place, call: Node, file: SourceFile, given: Argume
   return undefined;
 }
 
-export function parametersOf(node: Node, file: SourceFile): Binding[] {
+function parametersOf(node: Node, file: SourceFile): Binding[] {
   const found = new Set<Binding>();
   if (!isFunction(node)) return [];
   for (const parameter of node.params) {

@@ -89,7 +89,7 @@ const isExportFrom = (node: Node): node is Extract<Node, { type: "ExportNamedDec
   (node.type === "ExportNamedDeclaration" || node.type === "ExportAllDeclaration") && Boolean(node.source);
 
 /** What an import specifier brings in. */
-export function importTarget(modules: Modules, file: SourceFile, specifier: Node): Target {
+function importTarget(modules: Modules, file: SourceFile, specifier: Node): Target {
   const declaration = file.parents.get(specifier);
   if (declaration?.type !== "ImportDeclaration") return { kind: "nothing" };
   const from = String(declaration.source.value);

@@ -1,6 +1,7 @@
 /**
- * Who is calling: `Authorization: Bearer` with a JWT or a session token, or else the session cookie. On every request, hence cheap: a JWT that has
- * been seen costs one look into a map, and what is no credential of ours is refused without the database.
+ * Who is calling: `Authorization: Bearer` with a JWT or a session token, or else the session cookie. On every request,
+ * hence cheap: a JWT that has been seen costs one look into a map, and what is no credential of ours is refused without
+ * the database.
  * Next hop: `jwt.ts`, or `session-token.ts` and then `session-store.ts`.
  */
 import { foreignOrigin, type OriginPolicy } from "../http/origin-policy.ts";

@@ -13,7 +13,7 @@ import { type AdditionalFields, readFields } from "./user-fields.ts";
 import type { VerifiedTokens } from "./verified-tokens.ts";
 
 /** In seconds. */
-export const jwtLifetime = 5 * 60;
+const jwtLifetime = 5 * 60;
 
 const algorithm = "EdDSA";
 

@@ -24,7 +24,10 @@ export interface RevocationOptions {
 const beatEvery = 400;
 /** In milliseconds, from when it was asked for: how long a sign of life counts. Revocations deny within a second. */
 const trustFor = 1_000;
-/** One in so many signs of life is a notice to ourselves, which costs the database a transaction; the others nearly nothing. */
+/**
+ * One in so many signs of life is a notice to ourselves, which costs the database a transaction; the others nearly
+ * nothing.
+ */
 const noticeEvery = 25;
 /** In milliseconds: what takes longer is broken. */
 const patience = 5_000;

@@ -1,6 +1,6 @@
 /**
- * What `svc doctor` says of the way to PostgreSQL: which URLs lead through a pooler that gives a connection to others between
- * two transactions, whether that is right for them, and how many connections a process may open.
+ * What `svc doctor` says of the way to PostgreSQL: which URLs lead through a pooler that gives a connection to others
+ * between two transactions, whether that is right for them, and how many connections a process may open.
  * Next hop: docs/how-to/scale.md.
  */
 import pg from "pg";
@@ -101,8 +101,8 @@ const patience = 5_000;
 const rounds = 5;
 
 /**
- * One client asks for the number of its backend; another one begins a transaction. If that has the same backend, the first one's
- * connection was given away; and its next statement runs on another one.
+ * One client asks for the number of its backend; another one begins a transaction. If that has the same backend, the
+ * first one's connection was given away; and its next statement runs on another one.
  *
  * @throws the database's or the network's error when there is no connection
  */

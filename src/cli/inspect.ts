@@ -14,7 +14,11 @@ export const limitArgument = {
   limit: { type: "string", description: "Rows at most. (Default: 50)", default: "50" },
 } as const;
 
-/** Connects as svc_system, which row-level security does not bind, for as long as `work` takes. @param cwd the application's folder */
+/**
+ * Connects as svc_system, which row-level security does not bind, for as long as `work` takes.
+ *
+ * @param cwd the application's folder
+ */
 export async function withSystem(
   cwd: string,
   work: (pool: pg.Pool, config: EffectiveConfig) => Promise<void>,

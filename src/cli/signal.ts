@@ -1,4 +1,7 @@
-/** How commands that keep running are told to stop: by a person, by whoever runs the service, by a terminal that is closed. */
+/**
+ * How commands that keep running are told to stop: by a person, by whoever runs the service, by a terminal that is
+ * closed.
+ */
 
 export const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 

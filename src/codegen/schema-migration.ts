@@ -2,7 +2,8 @@
  * The text of a migration: everything that leads from one snapshot of an application's schema to the next, in the order
  * in which it can be applied. Grants come last, so that half of it would mean denied.
  * Next hops: `schema-renames.ts`, `schema-tables.ts`, `schema-policies.ts`, `schema-grants.ts`,
- * `schema-functions.ts`, `schema-user-fields.ts`, one per kind of thing; `schema-losses.ts` writes what a reviewer must not miss.
+ * `schema-functions.ts`, `schema-user-fields.ts`, one per kind of thing; `schema-losses.ts` writes what a reviewer must
+ * not miss.
  */
 import { alignCore } from "./schema-auth.ts";
 import { followNames } from "./schema-constraint-names.ts";

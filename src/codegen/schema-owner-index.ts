@@ -1,7 +1,7 @@
 /**
  * The index that every table with ownerRls gets: (owner, created_at desc, id desc), or what the table has of it. It serves
- * the list that generated CRUD shows, newest first, and the comparison in the policies. A table with memberRls gets one on the
- * team, for the policies; rows of several teams come in no order from it.
+ * the list that generated CRUD shows, newest first, and the comparison in the policies. A table with memberRls gets one
+ * on the team, for the policies; rows of several teams come in no order from it.
  */
 import { getTableColumns } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";

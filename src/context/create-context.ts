@@ -63,17 +63,12 @@ export const transactionFor = (
     ? new RequestTransaction(systemPool, systemIdentity, access, limits)
     : new RequestTransaction(requestPool, identityOf(session), access, limits);
 
-/** The context of a call, and what its end has to know of it. */
-export const createContext = (
-  services: ContextServices,
-  caller: Caller,
-  transaction: RequestTransaction,
-  access: Access,
-): CallContext => new CallContext(services, caller, transaction, access);
-
 const state = Symbol("state");
 
-/** Its state hangs on a symbol, not on private fields: middleware derives objects from it, which have none. */
+/**
+ * The context of a call, and what its end has to know of it. Its state hangs on a symbol, not on private fields: middleware
+ * derives objects from it, which have none.
+ */
 export class CallContext implements Context {
   readonly [state]: {
     services: ContextServices;

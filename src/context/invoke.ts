@@ -15,7 +15,7 @@ import { sqlState } from "../postgres/errors.ts";
 import { identityOf } from "../postgres/identity.ts";
 import { type CrudStatement, callStatement, callWithin } from "../postgres/statement.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
-import { CallContext, type Caller, type ContextServices, createContext, transactionFor } from "./create-context.ts";
+import { CallContext, type Caller, type ContextServices, transactionFor } from "./create-context.ts";
 import type { Context } from "./types.ts";
 
 /** What a process needs in order to run calls. */
@@ -112,7 +112,7 @@ export async function inTransaction<T>(
   work: (transaction: RequestTransaction, context: CallContext) => Promise<T>,
 ): Promise<T> {
   const transaction = transactionFor(runtime, caller, access);
-  const context = createContext(runtime, caller, transaction, access);
+  const context = new CallContext(runtime, caller, transaction, access);
   let isCommitting = false;
   try {
     const result = await CallContext.within(context, () => work(transaction, context));

@@ -8,7 +8,7 @@ import { validate } from "../define/middleware.ts";
 import { type Issue, SvcError } from "../errors/svc-error.ts";
 
 /** In bytes of JSON. */
-export const maxArgumentBytes = 65_536;
+const maxArgumentBytes = 65_536;
 /** Members inside members. */
 const maxDepth = 64;
 

@@ -6,7 +6,9 @@ import type { RequestTransaction } from "../postgres/transaction.ts";
 
 export type Reading<T> = (reader: RequestTransaction) => Promise<T>;
 
-/** Reads in the call's transaction where it is open, which may have written what is read; and in one of its own otherwise. */
+/**
+ * Reads in the call's transaction where it is open, which may have written what is read; and in one of its own otherwise.
+ */
 export const readingAside =
   (transaction: RequestTransaction, aside: () => RequestTransaction) =>
   async <T>(work: Reading<T>): Promise<T> => {

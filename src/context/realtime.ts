@@ -3,7 +3,7 @@
  * handler need not wait for it, and is lost with everything else when the call fails.
  * Next hop: `sql/realtime/emit_message.sql`.
  */
-import { byNearness } from "../define/nearest.ts";
+import { didYouMean } from "../define/nearest.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import { encodeParts } from "../http/wire.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
@@ -92,9 +92,7 @@ export class CallRealtime implements ContextRealtime {
     const key = keyOf(String(queryKey), args);
     const { queryNames } = this.#queries;
     if (queryNames.includes(nameOf(key))) return key;
-    const near = byNearness(nameOf(key), queryNames).slice(0, 3);
-    const advice =
-      near.length > 0 ? `Did you mean ${near.map((one) => `"${one}"`).join(", ")}?` : "There is none at all.";
+    const advice = didYouMean(nameOf(key), queryNames);
     throw this.#mistake(call, `"${nameOf(key)}" is no query that is registered in defineApi. ${advice}`);
   }
 

@@ -4,7 +4,7 @@
  * Next hop: `sql/jobs/enqueue_job.sql`; `workers/tasks/procedure.ts` runs what was enqueued.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { byNearness } from "../define/nearest.ts";
+import { didYouMean } from "../define/nearest.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import { sendingJob } from "../telemetry/jobs.ts";
@@ -20,8 +20,8 @@ export interface ContextScheduler {
    * @param delayMs in milliseconds, counted from this call; at most ten years. 0 runs it as soon as the call has committed
    * @param args plain JSON without secrets, at most 64 KiB. (Default: no input)
    * @returns the job's id
-   * @throws SvcError VALIDATION_FAILED for arguments that cannot be kept or that its `.input()` refuses, INTERNAL for a name that is no internal
-   *   procedure's or a delay that is none, QUERY_WROTE in a query
+   * @throws SvcError VALIDATION_FAILED for arguments that cannot be kept or that its `.input()` refuses, INTERNAL for a name
+   *   that is no internal procedure's or a delay that is none, QUERY_WROTE in a query
    */
   runAfter(delayMs: number, name: string, args?: unknown): Promise<string>;
   /** Runs an internal procedure at a time; one in the past means now. @param at a Date, epoch milliseconds or ISO 8601 */
@@ -111,7 +111,12 @@ export class CallScheduler implements ContextScheduler {
   async #enqueue(name: string, args: unknown, delay: string | null, at: string | null): Promise<string> {
     const { internals, requestId } = this.#options;
     this.#refuseInQuery();
-    if (!internals.has(name)) throw this.#mistake(unknownName(name, internals.list()));
+    if (!internals.has(name)) {
+      throw this.#mistake(
+        `"${name}" is no internal procedure that is registered in defineApi. ${didYouMean(name, internals.list())} ` +
+          "Only procedure.internal can be scheduled.",
+      );
+    }
     const json = jobArguments(name, args);
     await checkArguments(name, internals.inputOf(name), json);
     const values = [name, json, delay, at, requestId];
@@ -144,14 +149,4 @@ const isTime = (at: unknown) =>
 function timeOf(at: Date | number | string): string | null {
   const time = new Date(isTime(at) ? at : Number.NaN);
   return time.getTime() - Date.now() <= maxDelay ? time.toISOString() : null;
-}
-
-function unknownName(name: string, known: string[]): string {
-  const near = byNearness(name, known).slice(0, 3);
-  const advice =
-    near.length > 0 ? `Did you mean ${near.map((one) => `"${one}"`).join(", ")}?` : "There is none at all.";
-  return (
-    `"${name}" is no internal procedure that is registered in defineApi. ${advice} ` +
-    "Only procedure.internal can be scheduled."
-  );
 }

@@ -92,7 +92,11 @@ type RowOf<T> = T extends PgTable ? Partial<InferSelectModel<T>> : Record<string
 
 /** The search members of a context. `table` is a Drizzle table or the name of its export. */
 export interface ContextSearch {
-  /** By keyword, ranked by BM25. @throws SvcError BAD_REQUEST; UNAUTHORIZED and FORBIDDEN for a scope that is not the caller's */
+  /**
+   * By keyword, ranked by BM25.
+   *
+   * @throws SvcError BAD_REQUEST; UNAUTHORIZED and FORBIDDEN for a scope that is not the caller's
+   */
   search<T extends PgTable | string>(table: T, query: string, options: SearchOptions): Promise<SearchResult<RowOf<T>>>;
   /** By cosine distance to a vector. @throws SvcError as `search` */
   vectorSearch<T extends PgTable | string>(table: T, options: VectorSearchOptions): Promise<SearchResult<RowOf<T>>>;

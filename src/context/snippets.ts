@@ -7,7 +7,10 @@ import type { RequestTransaction } from "../postgres/transaction.ts";
 export interface SearchSnippet {
   /** The column with the most words of the query, by its name in the database. */
   field: string;
-  /** About 40 words. Parts that match are whole words, or pairs of characters. Put the parts into a page as text, and nothing needs escaping. */
+  /**
+   * About 40 words. Parts that match are whole words, or pairs of characters. Put the parts into a page as text, and
+   * nothing needs escaping.
+   */
   parts: { text: string; match: boolean }[];
 }
 

@@ -5,7 +5,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { validate } from "../define/middleware.ts";
-import { byNearness } from "../define/nearest.ts";
+import { didYouMean } from "../define/nearest.ts";
 import { isUuid } from "../define/uuid.ts";
 import type { Workflow, WorkflowDefinition, Workflows } from "../define/workflow.ts";
 import { SvcError } from "../errors/svc-error.ts";
@@ -174,9 +174,7 @@ export class CallWorkflows implements ContextWorkflows {
     const { workflows } = this.#options;
     const [newest] = workflows.get(name) ?? [];
     if (newest) return newest;
-    const near = byNearness(name, [...workflows.keys()]).slice(0, 3);
-    const advice =
-      near.length > 0 ? `Did you mean ${near.map((one) => `"${one}"`).join(", ")}?` : "There is none at all.";
+    const advice = didYouMean(name, [...workflows.keys()]);
     throw this.#mistake(`"${name}" is no workflow that is registered in defineApi. ${advice}`);
   }
 

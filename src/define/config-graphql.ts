@@ -10,7 +10,10 @@ export const graphqlSection = z
     enabled: decided(),
     /** Whether it tells its schema to whoever asks. (Default: true, in production false) */
     introspection: decided(),
-    /** Whether a browser that opens /api/graphql gets Ruru, a page to write requests in. (Default: true, in production false) */
+    /**
+     * Whether a browser that opens /api/graphql gets Ruru, a page to write requests in. (Default: true, in production
+     * false)
+     */
     ruru: decided(),
     /** How deep fields may lie in each other. (Default: 12) */
     maxDepth: whole(1, 100, "levels", 12).default(12),

@@ -1,7 +1,8 @@
 /**
  * Checks the rows that callers send to generated CRUD and turns them into the arguments of the SQL functions.
  * Unknown and managed keys are left out, wrong types are refused with the path.
- * Next hop: `wire-kinds.ts` for the forms of values, `column-limits.ts` for their limits, `crud-list.ts` for the arguments of lists.
+ * Next hop: `wire-kinds.ts` for the forms of values, `column-limits.ts` for their limits, `crud-list.ts` for the
+ * arguments of lists.
  */
 import type { Issue } from "../errors/svc-error.ts";
 import type { CrudStatement } from "../postgres/statement.ts";

@@ -47,13 +47,9 @@ export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilder
     const procedures = Object.fromEntries(
       crud.methods.map((operation) => [operation, { "~svc": { procedure: toProcedure(crud, operation, given) } }]),
     );
-    return Object.defineProperty(procedures, "~crud", { value: crud }) as unknown as CrudProcedures<T, O>;
+    return procedures as unknown as CrudProcedures<T, O>;
   };
 }
-
-/** Whether a value is what `createCrud` returned. */
-export const isCrud = (value: unknown): value is { "~crud": CrudDefinition } =>
-  typeof value === "object" && value !== null && "~crud" in value;
 
 function describeCrud(table: PgTable, options: CrudOptions): CrudDefinition {
   const name = getTableName(table);

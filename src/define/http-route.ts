@@ -17,7 +17,10 @@ export interface RouteResult<Body = unknown> {
   status?: number;
   /** A list is sent as one header each, as two cookies in `set-cookie` need. */
   headers?: Record<string, string | string[]>;
-  /** Objects go out as JSON, strings as text, `Uint8Array`, `ReadableStream` and async iterables as they are. (Default: empty) */
+  /**
+   * Objects go out as JSON, strings as text, `Uint8Array`, `ReadableStream` and async iterables as they are. (Default:
+   * empty)
+   */
   body?: Body;
 }
 

@@ -4,6 +4,12 @@
 export const byNearness = (name: string, known: readonly string[]): string[] =>
   known.toSorted((a, b) => distance(name, a) - distance(name, b));
 
+/** What to say of a name that is none of those known. */
+export function didYouMean(name: string, known: readonly string[]): string {
+  const near = byNearness(name, known).slice(0, 3);
+  return near.length > 0 ? `Did you mean ${near.map((one) => `"${one}"`).join(", ")}?` : "There is none at all.";
+}
+
 /** Levenshtein's distance, letter case ignored. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -110,8 +110,8 @@ export function memberRls(options: { through: PgTable; team: AnyPgColumn; user: 
       hint: "Give the column with the team the same name in both tables.",
     });
   }
-  // An array and not `in (select …)`: PostgreSQL asks an index on the team for the members of an array, and compares the rows
-  // of all teams with a sub-select in a policy.
+  // An array and not `in (select …)`: PostgreSQL asks an index on the team for the members of an array, and compares the
+  // rows of all teams with a sub-select in a policy.
   const isMember = sql`${team} = any (array(select ${theirs} from ${through} where ${isCaller(user)}))`;
   return [
     pgPolicy("select_member", { for: "select", to: authenticated, using: isMember }),

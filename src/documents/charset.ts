@@ -109,7 +109,9 @@ function japaneseLikelihood(text: string): number {
   return foreign.length === 0 ? 0 : (good - half) / foreign.length - 0.05;
 }
 
-/** Accents are rare and stand alone or in pairs; what they stand on is a letter, not a sign, as in encodings further east. */
+/**
+ * Accents are rare and stand alone or in pairs; what they stand on is a letter, not a sign, as in encodings further east.
+ */
 function westernLikelihood(text: string): number {
   const high = text.match(/\P{ASCII}/gu)?.length ?? 0;
   const good = text.match(

@@ -6,7 +6,7 @@
 import type { ConvertMode, DocumentKind, DocumentProvider } from "./types.ts";
 
 /** Providers that an endpoint of the platform's configuration answers for, in the order of the fallback. */
-export const hostedProviders = ["custom_vlm", "hosted_ai_a", "hosted_ai_b"] as const satisfies DocumentProvider[];
+const hostedProviders = ["custom_vlm", "hosted_ai_a", "hosted_ai_b"] as const satisfies DocumentProvider[];
 export type HostedProvider = (typeof hostedProviders)[number];
 
 /** What each local provider reads. */

@@ -22,7 +22,10 @@ const byMimeType: Record<string, DocumentKind> = {
   "application/xhtml+xml": "html",
   "text/markdown": "md",
 };
-/** A comment holds no end of one: could it, there would be as many ways to part a row of comments as make a search endless. */
+/**
+ * A comment holds no end of one: could it, there would be as many ways to part a row of comments as make a search
+ * endless.
+ */
 const looksLikeHtml = /^(<\?xml[^>]*>\s*)?(<!--((?!-->)[\s\S])*-->\s*)*<(!doctype html|html|head|body)[\s>]/i;
 const images = ["89504e47", "ffd8ff", "47494638", "424d", "49492a00", "4d4d002a"];
 const legacy = {

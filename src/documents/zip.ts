@@ -17,7 +17,7 @@ export interface ZipEntry {
   offset: number;
 }
 
-export const zipLimits = { entries: 10_000, entryBytes: 128 * 1024 * 1024, bytes: 256 * 1024 * 1024, ratio: 400 };
+const zipLimits = { entries: 10_000, entryBytes: 128 * 1024 * 1024, bytes: 256 * 1024 * 1024, ratio: 400 };
 
 const endSignature = 0x06054b50;
 const centralSignature = 0x02014b50;

@@ -18,7 +18,7 @@ export interface ErrorBody {
   requestId: string;
 }
 
-export function toErrorBody(error: SvcError, requestId: string): ErrorBody {
+function toErrorBody(error: SvcError, requestId: string): ErrorBody {
   return {
     error: error.message,
     code: error.code,

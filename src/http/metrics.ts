@@ -77,7 +77,7 @@ export function createMetrics(
 }
 
 /** Also for a worker, which has pools and no requests. */
-export function addPools(registry: Registry, pools: Record<string, pg.Pool>): void {
+function addPools(registry: Registry, pools: Record<string, pg.Pool>): void {
   const registers = [registry];
   new Gauge({
     name: "svc_pool_connections",

@@ -29,7 +29,10 @@ export function callPaths(api: Api["~svc"], schemas: Schemas): Record<string, Pa
   return { ...paths, "/api/query": anyCall("query", open), "/api/mutation": anyCall("mutation", open) };
 }
 
-/** How far the caller has seen, where standbys answer queries (docs/adr/0012-standbys-answer-those-who-say-what-they-have-seen.md). */
+/**
+ * How far the caller has seen, where standbys answer queries
+ * (docs/adr/0012-standbys-answer-those-who-say-what-they-have-seen.md).
+ */
 const position: Part = {
   name: "svc-position",
   in: "header",

@@ -55,7 +55,10 @@ function single({ kind, type, values }: ColumnDescription, form: JsonSchema): Js
   return kind === "numeric" ? { ...form, ...digits(size - scale, scale) } : { ...form };
 }
 
-/** What a column of limited precision surely takes: more digits behind the point are rounded, up to one too many before it. */
+/**
+ * What a column of limited precision surely takes: more digits behind the point are rounded, up to one too many before
+ * it.
+ */
 function digits(before: number, behind: number): JsonSchema {
   if (before < 1) return {};
   const fraction = behind > 0 ? `(\\.[0-9]{1,${behind}})?` : "";

@@ -1,12 +1,16 @@
 /**
- * Statements of one connection, each after the one before: a handler may ask for several at once, and the driver will not keep
- * them in a queue any more from its next major version on. Called by `pools.ts`; pipelined connections need none of it.
+ * Statements of one connection, each after the one before: a handler may ask for several at once, and the driver will not
+ * keep them in a queue any more from its next major version on. Called by `pools.ts`; pipelined connections need none of
+ * it.
  */
 import type pg from "pg";
 
 type Query = (...values: unknown[]) => Promise<unknown>;
 
-/** Makes statements that are asked for while another one runs wait for it. Those with a callback or a cursor are left alone. */
+/**
+ * Makes statements that are asked for while another one runs wait for it. Those with a callback or a cursor are left
+ * alone.
+ */
 export function sendInTurn(client: pg.ClientBase): void {
   const query = client.query.bind(client) as unknown as Query;
   let last: Promise<void> | undefined;

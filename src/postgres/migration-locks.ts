@@ -1,7 +1,7 @@
 /**
- * Lets a migration run beside a service that goes on. What changes a table waits for everybody who uses it, and whoever comes
- * later waits behind: one forgotten transaction, or a dump, would bring all calls to a stand. So a migration waits shortly,
- * gives way, and tries again.
+ * Lets a migration run beside a service that goes on. What changes a table waits for everybody who uses it, and whoever
+ * comes later waits behind: one forgotten transaction, or a dump, would bring all calls to a stand. So a migration waits
+ * shortly, gives way, and tries again.
  * Next hop: `migrate.ts`, its only caller.
  */
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,6 +1,6 @@
 /**
- * The built-in workflow `rag.ingest`: a stored file becomes Markdown, and what stands in it can be cited. `ctx.rag.ingestFile`
- * starts it.
+ * The built-in workflow `rag.ingest`: a stored file becomes Markdown, and what stands in it can be cited.
+ * `ctx.rag.ingestFile` starts it.
  * Next hop: `src/documents/convert-stored.ts` for the first step, `src/context/rag.ts` for the second.
  */
 import type { IngestInput, IngestResult } from "../context/rag.ts";

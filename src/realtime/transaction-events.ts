@@ -105,7 +105,10 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
   };
 }
 
-/** The lists that a row is or was in where they have no buckets, and the row itself. Rows with owners are told to these alone. */
+/**
+ * The lists that a row is or was in where they have no buckets, and the row itself. Rows with owners are told to these
+ * alone.
+ */
 function tell(crud: CrudDefinition, row: Record<string, unknown>, topics: Set<string>): void {
   const owner = crud.owner ? `:${row[crud.owner.name] ?? ""}` : "";
   if (crud.realtime?.list && !crud.realtime.scoped) topics.add(`list:${crud.prefix}${owner}`);

@@ -23,7 +23,10 @@ export interface SeedOptions {
   log: Logger;
 }
 
-/** @throws DefinitionError with what the database said; what else the seed, the database or a hook of the application throws; the rows are undone then, users are not */
+/**
+ * @throws DefinitionError with what the database said; what else the seed, the database or a hook of the application
+ *   throws; the rows are undone then, users are not
+ */
 export async function runSeed(seed: Seed, { app, config, urls, secrets, log }: SeedOptions): Promise<void> {
   const pools = createPools(urls, { ...config.pool, ...config.limits, request: 1, system: 2, auth: 1 }, log);
   const auth = await createAuth({

@@ -7,7 +7,7 @@ import { mayRemoveBytes, objectKey, removeBytes, type Storage } from "./storage.
 import { uploadPrefix } from "./uploads.ts";
 
 /** In milliseconds. Bytes come before their row; what is younger may still get one. Longer than any upload may take. */
-export const sweepAge = 24 * 60 * 60_000;
+const sweepAge = 24 * 60 * 60_000;
 
 type Swept = Pick<Storage, "driver" | "pool" | "log">;
 

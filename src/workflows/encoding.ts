@@ -1,6 +1,6 @@
 /**
- * How values of runs are stored: as results of procedures travel, `{"json": …, "meta"?: …}`, so that dates, bigints, sets and
- * the like come back as they were.
+ * How values of runs are stored: as results of procedures travel, `{"json": …, "meta"?: …}`, so that dates, bigints, sets
+ * and the like come back as they were.
  * Source: https://orpc.dev/docs/advanced/rpc-protocol
  */
 import { StandardRPCJsonSerializer } from "@orpc/client/standard";
@@ -8,7 +8,7 @@ import { StandardRPCJsonSerializer } from "@orpc/client/standard";
 const serializer = new StandardRPCJsonSerializer();
 
 /** In bytes: a step's result or an event is a fact, not a document. */
-export const largestValue = 1_048_576;
+const largestValue = 1_048_576;
 
 /** A stored value. */
 export interface Stored {

@@ -14,8 +14,7 @@ import {
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { crudFile } from "../../src/codegen/crud-sql.ts";
 import { describeColumns } from "../../src/define/columns.ts";
-import { isCrud } from "../../src/define/crud.ts";
-import { createCrudFactory, DefinitionError, openRls, ownerRls } from "../../src/index.ts";
+import { createCrudFactory, DefinitionError, defineApi, openRls, ownerRls } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { articles, flags } from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
@@ -68,7 +67,7 @@ beforeAll(async () => {
       grant usage on schema ${identifier(schema)} to svc_authenticated;
       grant all on ${target} to svc_authenticated;
       grant usage on all sequences in schema ${identifier(schema)} to svc_authenticated;
-      ${isCrud(crud) ? crudFile(crud["~crud"]) : ""}
+      ${defineApi({ procedures: { crud } })["~svc"].crud.map(crudFile).join("\n")}
       reset role`);
   }
 });

@@ -3,8 +3,7 @@
 import { integer, pgTable, serial, text, uuid } from "drizzle-orm/pg-core";
 import { beforeAll, expect, test } from "vitest";
 import { crudFile } from "../../src/codegen/crud-sql.ts";
-import { isCrud } from "../../src/define/crud.ts";
-import { createCrudFactory, openRls } from "../../src/index.ts";
+import { createCrudFactory, defineApi, openRls } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service } from "../support/service.ts";
@@ -39,7 +38,7 @@ beforeAll(async () => {
     create policy all_anyone on codes to svc_anonymous, svc_authenticated using (true);
     grant all on tickets, codes to svc_anonymous, svc_authenticated;
     grant usage on all sequences in schema public to svc_anonymous, svc_authenticated;
-    ${[crud, codesCrud].map((one) => (isCrud(one) ? crudFile(one["~crud"]) : "")).join("\n")}`);
+    ${defineApi({ procedures: { crud, codesCrud } })["~svc"].crud.map(crudFile).join("\n")}`);
 });
 const svc = service(db, apiWith({ procedures: { tickets: crud, codes: codesCrud } }));
 const create = async (args: object) => {

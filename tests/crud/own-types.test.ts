@@ -3,8 +3,7 @@
 import { customType, integer, pgSchema, pgTable, timestamp } from "drizzle-orm/pg-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { crudFile } from "../../src/codegen/crud-sql.ts";
-import { isCrud } from "../../src/define/crud.ts";
-import { createCrudFactory, openRls } from "../../src/index.ts";
+import { createCrudFactory, defineApi, openRls } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { mood } from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
@@ -66,7 +65,7 @@ describe.for(["extensions", "public"])("with citext in schema %s", (schema) => {
       alter table members enable row level security;
       create policy all_anyone on members to svc_anonymous, svc_authenticated using (true);
       grant all on members to svc_anonymous, svc_authenticated;
-      ${isCrud(crud) ? crudFile(crud["~crud"]) : ""}
+      ${defineApi({ procedures: { crud } })["~svc"].crud.map(crudFile).join("\n")}
       reset search_path`);
     for (const row of rows) {
       await db.sql(

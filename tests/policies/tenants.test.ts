@@ -4,9 +4,8 @@ import { symmetricDecrypt } from "better-auth/crypto";
 import { decodeJwt, decodeProtectedHeader, importJWK, SignJWT } from "jose";
 import { beforeAll, expect, test } from "vitest";
 import { crudFile } from "../../src/codegen/crud-sql.ts";
-import { isCrud } from "../../src/define/crud.ts";
 import type { CrudDefinition } from "../../src/define/crud-definition.ts";
-import { createCrudFactory } from "../../src/index.ts";
+import { createCrudFactory, defineApi } from "../../src/index.ts";
 import { crud, procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
@@ -25,8 +24,8 @@ const wide = {
   wideBoards: createCrud(schema.boards, { prefix: "wide_boards", searchFields: ["name"], allowedFilters: ["name", "teamId"] }),
 };
 const { notes, flags, articles, plainArticles, boards, memberships } = crud;
-const bag: unknown[] = [notes, flags, articles, plainArticles, boards, memberships, ...Object.values(wide)];
-const resources = bag.filter(isCrud).map((one) => one["~crud"]);
+const procedures = { notes, flags, articles, plainArticles, boards, memberships, ...wide };
+const resources = defineApi({ procedures })["~svc"].crud;
 const tables = resources.filter(({ prefix, table }) => prefix === table);
 
 const db = database();

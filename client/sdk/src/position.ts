@@ -1,6 +1,6 @@
 /**
- * What this client has seen, as a place in the database's log: with it a standby may answer a query, and never with less than
- * the client's own changes. `new` until the service has said where it is, and whenever that is not sure any more.
+ * What this client has seen, as a place in the database's log: with it a standby may answer a query, and never with less
+ * than the client's own changes. `new` until the service has said where it is, and whenever that is not sure any more.
  */
 const unknown = "new";
 

@@ -45,7 +45,7 @@ export const dbExplain = defineCommand({
       if (!isList(question.statement)) checkStatement(question.statement);
       const cluster = await openDatabase(await readConfig(args.cwd), { logins: "serving" });
       try {
-        const { url, settings, who } = await identify(cluster.urls, args.as, name);
+        const { url, settings, who } = await identify(cluster.urls, args.as, application);
         const asked = { ...question, settings };
         const plans = isList(question.statement)
           ? await connected(cluster.urls.admin, (client) => explainList(client, asked))
@@ -62,7 +62,8 @@ export const dbExplain = defineCommand({
     }),
 });
 
-const name = "svc db explain";
+/** For pg_stat_activity. */
+const application = "svc db explain";
 
 /** @throws DefinitionError for text that is no JSON */
 function parse(text: string | undefined): unknown {
@@ -74,7 +75,7 @@ function parse(text: string | undefined): unknown {
 }
 
 async function connected<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
-  const client = new pg.Client({ connectionString: url, application_name: name });
+  const client = new pg.Client({ connectionString: url, application_name: application });
   client.on("error", () => {}); // the statement that it interrupts tells
   await client.connect();
   try {
@@ -107,5 +108,4 @@ function describe(plan: Plan): string {
   return `${text === undefined ? "" : `${paint(text.trim(), 36)}\n`}${describePlan(plan)}`;
 }
 
-const line = ({ rule, name, problem, remedy }: PlanFinding) =>
-  `\n${paint(rule, 33)}  ${name}: ${problem}. ${remedy}`.concat("\n");
+const line = ({ rule, name, problem, remedy }: PlanFinding) => `\n${paint(rule, 33)}  ${name}: ${problem}. ${remedy}\n`;

@@ -1,4 +1,7 @@
-/** Whose eyes `svc db psql --as` and `svc db explain --as` look through: the login, and the settings that make it somebody. */
+/**
+ * Whose eyes `svc db psql --as` and `svc db explain --as` look through: the login, and the settings that make it
+ * somebody.
+ */
 import pg from "pg";
 import { findUser } from "../inspect.ts";
 

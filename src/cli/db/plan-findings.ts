@@ -61,7 +61,9 @@ async function readTables(system: pg.ClientBase, nodes: { node: PlanNode }[]): P
   return new Map(rows.map((row) => [row.name, row]));
 }
 
-/** Calls that are the same for all rows: no arguments, or the name of a setting. Its own functions PostgreSQL makes cheap. */
+/**
+ * Calls that are the same for all rows: no arguments, or the name of a setting. Its own functions PostgreSQL makes cheap.
+ */
 const constantCall = /[\w."]+\(\)|current_setting\([^()]*\)/g;
 const cheap = /^(now|random|gen_random_uuid|(clock|statement|transaction)_timestamp)\(/;
 const wrapped = /\( SELECT [^()]*(\w\(\)|current_setting\([^()]*\))[^()]*\)/g;

@@ -31,7 +31,9 @@ export async function convertWithParserA(bytes: Buffer, kind: DocumentKind): Pro
   return { markdown, pages, warnings: told(codes), poor: judge(bytes, kind, markdown) };
 }
 
-/** A long PDF is read in parts of so many pages, each of which is forgotten before the next: memory does not grow with it. */
+/**
+ * A long PDF is read in parts of so many pages, each of which is forgotten before the next: memory does not grow with it.
+ */
 const partOfPages = 100;
 /** Of a part of a long PDF, so many pages are held against the file. What is decided by is a share, so a sample will do. */
 const judgedOfPart = 10;

@@ -30,14 +30,14 @@ export function treeDirectory(directory: string): string {
 }
 
 /** The project that we are installed in; in our own repository, that repository. */
-export function projectRoot(): string {
+function projectRoot(): string {
   const here = import.meta.dirname;
   const installed = here.indexOf(`${"/"}node_modules/`);
   if (installed > 0) return here.slice(0, installed);
   return resolve(here, "../../..");
 }
 
-export function runsAsRoot(): boolean {
+function runsAsRoot(): boolean {
   return process.getuid?.() === 0;
 }
 

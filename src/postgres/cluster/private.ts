@@ -173,7 +173,10 @@ function opened(
   };
 }
 
-/** The owner stops the server, or hands it over where it is shared. Anybody else only leaves, unless the owner is dead and nobody is left to stop it. */
+/**
+ * The owner stops the server, or hands it over where it is shared. Anybody else only leaves, unless the owner is dead and
+ * nobody is left to stop it.
+ */
 async function release(files: server.ServerFiles, me: User, shared: boolean): Promise<void> {
   const running = readRunning(files.directory);
   if (!running) return;
