@@ -109,6 +109,20 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
     if (!known.has(option))
       fail(`there is no option "${option}", given for "${table}".`, `The options are ${[...known].join(", ")}.`);
   }
+  for (const option of ["allowAnonymous", "graphql"] as const) {
+    if (!["boolean", "undefined"].includes(typeof options[option])) {
+      fail(`${option} of "${table}" is ${JSON.stringify(options[option])}.`, "Give true or false.");
+    }
+  }
+  for (const [hook, run] of Object.entries(options.hooks ?? {})) {
+    const isKnown = hook === "beforeCreate" || hook === "beforeUpdate";
+    if (!isKnown || (run !== undefined && typeof run !== "function")) {
+      fail(
+        `hooks of "${table}" has ${isKnown ? `a "${hook}" that is no function` : `no "${hook}"`}.`,
+        "The hooks are beforeCreate(data, { context }) and beforeUpdate(data, { context }).",
+      );
+    }
+  }
   for (const option of ["defaultLimit", "maxLimit"] as const) {
     const value = options[option] ?? 1;
     if (!Number.isInteger(value) || value < 1 || value > 10_000) {
@@ -146,6 +160,11 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
       );
     }
   }
-  const chosen = options.columns && ("pick" in options.columns ? options.columns.pick : options.columns.omit);
-  for (const name of chosen ?? []) column("columns", name);
+  if (options.columns) {
+    const [[way, chosen] = [], ...more] = Object.entries(options.columns);
+    if ((way !== "pick" && way !== "omit") || more.length > 0 || !Array.isArray(chosen)) {
+      fail(`columns of "${table}" says neither which to show nor which not.`, "Give { pick: […] } or { omit: […] }.");
+    }
+    for (const name of chosen ?? []) column("columns", name);
+  }
 }

@@ -5,6 +5,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Context, Schema } from "../context/types.ts";
 import type { SvcRequest } from "../http/request.ts";
+import { requireFunction, requireSchema } from "./builder-checks.ts";
 import { compose, type Layer } from "./compose.ts";
 import { DefinitionError } from "./definition-error.ts";
 import { type BuilderState, type Call, inputLayer, type Middleware, middlewareLayer } from "./middleware.ts";
@@ -86,6 +87,12 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
         hint: 'Start with "/", and make each segment plain text or a parameter such as ":id".',
       });
     }
+    const twice = path.match(/:\w+/g)?.find((name, index, all) => all.indexOf(name) < index);
+    if (twice) {
+      throw new DefinitionError(`"${path}" has two parameters "${twice}".`, {
+        hint: "Give one of them another name: request.params holds one value for each.",
+      });
+    }
     return new HttpRouteBuilder({ ...this["~state"], path });
   }
 
@@ -98,6 +105,7 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
   use<Adds extends object = object>(
     middleware: Middleware<Adds>,
   ): HttpRouteBuilder<S, With<T, { adds: T["adds"] & Adds }>> {
+    requireFunction(this.#step("use"), middleware);
     const layer = middlewareLayer(middleware);
     return this.#layer(async (call, next) => complete(await layer(call, next)));
   }
@@ -111,6 +119,7 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
         hint: "Join the two schemas into one.",
       });
     }
+    requireSchema(this.#step("input"), schema);
     return this.#layer(inputLayer(schema), schema);
   }
 
@@ -118,6 +127,7 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
   output<O extends StandardSchemaV1>(
     schema: O,
   ): HttpRouteBuilder<S, With<T, { returns: StandardSchemaV1.InferInput<O> }>> {
+    requireSchema(this.#step("output"), schema);
     return new HttpRouteBuilder({ ...this["~state"], output: schema });
   }
 
@@ -133,8 +143,13 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
     if (!path) {
       throw new DefinitionError(`A ${verb} route has no path.`, { hint: 'Call .path("/api/…") on it first.' });
     }
+    requireFunction(this.#step("handler"), handler);
     const run = compose(layers, async (call) => complete(await handler(call as never)));
     return { "~svc": { route: { verb, path, anonymous, input, output, run } } };
+  }
+
+  #step(name: string): string {
+    return `The route ${this["~state"].path}: .${name}()`;
   }
 
   #layer<Next extends RouteTypes>(layer: Layer<Call, unknown>, input?: StandardSchemaV1): HttpRouteBuilder<S, Next> {

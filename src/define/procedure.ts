@@ -5,6 +5,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Context, Schema } from "../context/types.ts";
 import type { CrudStatement } from "../postgres/statement.ts";
+import { requireFunction, requireSchema } from "./builder-checks.ts";
 import { compose, type Layer } from "./compose.ts";
 import type { CrudDefinition } from "./crud-definition.ts";
 import { DefinitionError } from "./definition-error.ts";
@@ -115,6 +116,7 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
   use<Adds extends object = object>(
     middleware: Middleware<Adds>,
   ): ProcedureBuilder<S, With<T, { adds: T["adds"] & Adds }>> {
+    requireFunction(this.#step("use"), middleware);
     return this.#layer(middlewareLayer(middleware));
   }
 
@@ -127,6 +129,7 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
         hint: "Join the two schemas into one.",
       });
     }
+    requireSchema(this.#step("input"), schema);
     const inputIsFirst = this["~state"].layers.length === 0;
     return this.#layer(inputLayer(schema), { input: schema, inputIsFirst });
   }
@@ -138,6 +141,7 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     S,
     With<T, { returns: StandardSchemaV1.InferInput<O>; output: StandardSchemaV1.InferOutput<O> }>
   > {
+    requireSchema(this.#step("output"), schema);
     return new ProcedureBuilder({ ...this["~state"], output: schema });
   }
 
@@ -158,9 +162,14 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     if (!name) {
       throw new DefinitionError(`A ${kind} has no name.`, { hint: 'Call .name("module.operation") on it first.' });
     }
+    requireFunction(this.#step("handler"), handler);
     const run = compose(layers, async (call) => handler(call as never));
     const optional = { ...(inputIsFirst && { inputIsFirst }), ...(runAs && { runAs }) };
     return { "~svc": { procedure: { name, kind, anonymous, input, output, run, ...optional } } };
+  }
+
+  #step(name: string): string {
+    return `The procedure "${this["~state"].name}": .${name}()`;
   }
 
   #layer<Next extends BuilderTypes>(

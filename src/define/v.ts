@@ -116,7 +116,8 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return proto === null || Object.getPrototypeOf(proto) === null;
 }
 
-const isSchema = (value: unknown): value is StandardSchemaV1 =>
+/** Whether it is a Standard Schema of whatever vendor. */
+export const isSchema = (value: unknown): value is StandardSchemaV1 =>
   // arktype's schemas are functions.
   ((typeof value === "object" && value !== null) || typeof value === "function") && "~standard" in value;
 

@@ -133,6 +133,8 @@ export function workflow<A extends WorkflowArgs, R>(
   }
   if (typeof options?.handler !== "function")
     refuse("has no handler", "Pass { args, handler: async (wf, args) => … }.");
+  refuseUnknown(options, optionNames, refuse);
+  refuseUnknown(Object(options.retries), retryNames, refuse);
   const { version = 1, retries = {}, maxDuration, concurrency = null } = options;
   const {
     limit = 3,
@@ -161,6 +163,14 @@ export function workflow<A extends WorkflowArgs, R>(
     concurrency,
   };
   return { "~svc": { workflow: definition } };
+}
+
+const optionNames = ["args", "handler", "version", "retries", "maxDuration", "concurrency"];
+const retryNames = ["limit", "delay", "maxDelay"];
+
+function refuseUnknown(given: object, known: readonly string[], refuse: (what: string, hint: string) => never): void {
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown !== undefined) refuse(`has no option "${unknown}"`, `Known: ${known.join(", ")}.`);
 }
 
 function schemaOf(args: WorkflowArgs | undefined, refuse: (what: string, hint: string) => never): StandardSchemaV1 {

@@ -72,6 +72,36 @@ const mistakes: [string, () => unknown, string, string][] = [
     "The columns are id, title, tags, data, gone, bornAt.",
   ],
   [
+    "columns that are neither picked nor left out",
+    make({ columns: { only: ["title"] } }),
+    'createCrud: columns of "things" says neither which to show nor which not.',
+    "Give { pick: […] } or { omit: […] }.",
+  ],
+  [
+    "columns that are both",
+    make({ columns: { pick: ["title"], omit: ["gone"] } }),
+    'createCrud: columns of "things" says neither which to show nor which not.',
+    "Give { pick: […] } or { omit: […] }.",
+  ],
+  [
+    "a text for a switch",
+    make({ allowAnonymous: "false" }),
+    'createCrud: allowAnonymous of "things" is "false".',
+    "Give true or false.",
+  ],
+  [
+    "a hook that there is not",
+    make({ hooks: { beforecreate: () => ({}) } }),
+    'createCrud: hooks of "things" has no "beforecreate".',
+    "The hooks are beforeCreate(data, { context }) and beforeUpdate(data, { context }).",
+  ],
+  [
+    "a hook that is no function",
+    make({ hooks: { beforeCreate: {} } }),
+    'createCrud: hooks of "things" has a "beforeCreate" that is no function.',
+    "The hooks are",
+  ],
+  [
     "an operation that does not exist",
     make({ methods: ["list", "destroy"] }),
     'createCrud: methods of "things" names "destroy", which is no operation.',

@@ -1,7 +1,7 @@
 // If this file fails, a mistake in an application's definitions surfaces as a riddle at run time, or not at all.
 import { integer, pgTable, serial } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
-import { DefinitionError } from "../../src/index.ts";
+import { DefinitionError, v } from "../../src/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
 import { api, ask, at, createCrud, httpRoute, open, procedure, schema } from "./builders.ts";
 
@@ -39,6 +39,36 @@ const mistakes: [what: string, make: () => unknown, message: string, hint: strin
     () => httpRoute.post.path("/a").input(schema).input(schema),
     "The route /a declares .input() twice.",
     "Join the two schemas into one.",
+  ],
+  [
+    "a map of validators for a schema",
+    () => procedure.query.name("a.b").input({ id: v.number() } as never),
+    'The procedure "a.b": .input() takes a Standard Schema, and got an object.',
+    "Write v.object({ … }), or a schema of zod, valibot or arktype.",
+  ],
+  [
+    "an .output() that is none",
+    () => httpRoute.get.path("/a").output(undefined as never),
+    "The route /a: .output() takes a Standard Schema, and got nothing.",
+    "Write v.object({ … }), or a schema of zod, valibot or arktype.",
+  ],
+  [
+    "a middleware that is not there yet",
+    () => httpRoute.get.path("/a").use(undefined as never),
+    "The route /a: .use() takes a function, and got nothing.",
+    "Import it from a module that has made it by then: what is imported in a circle is undefined.",
+  ],
+  [
+    "a handler that is none",
+    () => procedure.mutation.name("a.b").handler({} as never),
+    'The procedure "a.b": .handler() takes a function, and got an object.',
+    "Import it from a module that has made it by then: what is imported in a circle is undefined.",
+  ],
+  [
+    "two parameters of one name",
+    () => httpRoute.get.path("/a/:id/b/:id"),
+    '"/a/:id/b/:id" has two parameters ":id".',
+    "Give one of them another name: request.params holds one value for each.",
   ],
   [
     "two procedures of one name",

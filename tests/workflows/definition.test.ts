@@ -17,6 +17,8 @@ describe("workflow() refuses", () => {
     ["retries", "a.b", { handler, retries: -1 }, /has retries -1/],
     ["a duration", "a.b", { handler, maxDuration: "soon" }, /has a maxDuration that is none/],
     ["concurrency", "a.b", { handler, concurrency: 1.5 }, /has concurrency 1.5/],
+    ["an option that there is not", "a.b", { handler, retry: 3 }, /has no option "retry"/],
+    ["retries of another form", "a.b", { handler, retries: { attempts: 3 } }, /has no option "attempts"/],
     ["args", "a.b", { handler, args: { amount: "number" } }, /has args that are no schema/],
   ] as const)("%s", ([, name, options, says]) => {
     expect(() => workflow(name, options as never)).toThrow(DefinitionError);
