@@ -133,6 +133,8 @@ export const fileSchema = z.strictObject({
       requestsPerAddress: attempts(30_000, "requests"),
       /** Requests per user within a minute, to one process; false: no limit. (Default: 6000) */
       requestsPerUser: attempts(6_000, "requests"),
+      /** Sockets that a client address may have open to one process; false: no limit. (Default: 2000) */
+      socketsPerAddress: attempts(2_000, "sockets"),
       /** Wrong passwords per account within 15 minutes, from networks it is not known by; false: no limit. (Default: 10) */
       signInsPerAccount: attempts(10),
       /** Wrong passwords per client address within 15 minutes; false: no limit. (Default: 100) */

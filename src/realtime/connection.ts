@@ -46,14 +46,22 @@ export class Connection implements Subscriber {
   /** When grants end, by the query's key. */
   readonly #ends = new Map<string, NodeJS.Timeout>();
 
-  /** @param socket what the connection was made of: events are written to it directly */
-  constructor(websocket: WebSocket, socket: Duplex, session: Session | null, options: ConnectionOptions) {
+  /**
+   * @param socket what the connection was made of: events are written to it directly
+   * @param options with the address that it counts for; null when nobody's are counted
+   */
+  constructor(
+    websocket: WebSocket,
+    socket: Duplex,
+    session: Session | null,
+    options: ConnectionOptions & { address: string | null },
+  ) {
     this.#websocket = websocket;
     this.#outbox = new Outbox(socket);
     this.#session = session;
     this.#options = options;
     const { hub } = options;
-    hub.join(this);
+    hub.join(this, options.address);
     websocket.on("message", (data, isBinary) => this.#receive(data as Buffer, isBinary));
     websocket.on("pong", () => {
       this.#answered = true;
@@ -155,7 +163,7 @@ export class Connection implements Subscriber {
           `A connection's keys have at most ${connectionLimits.keys} characters together.`,
         );
       }
-      if (!hub.hasRoom) throw new SvcError("UNAVAILABLE", "Too much is watched here. Try again later.");
+      if (!hub.hasRoomFor(this)) throw new SvcError("UNAVAILABLE", "Too much is watched here. Try again later.");
       const watched = watch();
       const { key: query, subscriptionKey } = watched;
       hub.subscribe(this, watched);

@@ -15,6 +15,7 @@ import { Grants } from "./grants.ts";
 import { type Flow, Hub, type Rerun } from "./hub.ts";
 import { ChangeReader } from "./replication.ts";
 import { SocketEndpoint } from "./socket.ts";
+import type { SocketAddresses } from "./socket-addresses.ts";
 import { traceDelivery } from "./trace-delivery.ts";
 import { type EventSink, transactionEvents } from "./transaction-events.ts";
 import { WatchRules } from "./watch-rules.ts";
@@ -27,6 +28,7 @@ export interface RealtimeOptions {
   authenticate: Authenticate;
   /** Refuses an address that asks too often. */
   count(request: IncomingMessage): void;
+  addresses: SocketAddresses;
   redeem(ticket: string): Promise<Session | null>;
   rerun: Rerun;
   runtime: Runtime;

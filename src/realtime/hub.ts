@@ -21,6 +21,8 @@ export type Rerun = (key: string) => Promise<string | null>;
 
 /** In bytes, measured: what a subscription takes beside its key, which stands in topics too. */
 const perSubscription = 1_500;
+/** Of the room, for one address. */
+const share = 1 / 8;
 const weightOf = ({ key }: Watched) => perSubscription + 2 * key.length;
 
 export class Hub implements Omit<EventSink, "end"> {
@@ -30,6 +32,9 @@ export class Hub implements Omit<EventSink, "end"> {
   /** Who listens to a topic, and for which of their queries. */
   readonly #topics = new Map<string, Map<Subscriber, Set<Watched>>>();
   readonly #subscribers = new Map<Subscriber, Map<string, Watched>>();
+  readonly #addresses = new Map<Subscriber, string>();
+  /** What the subscriptions of an address take. */
+  readonly #weights = new Map<string, number>();
   #flow: Flow = "degraded";
   /** Frames with events that were sent so far. */
   deliveries = 0;
@@ -45,6 +50,13 @@ export class Hub implements Omit<EventSink, "end"> {
     return this.#weight < this.#room;
   }
 
+  /** The same for one subscriber: their address may not take it all from the others. */
+  hasRoomFor(subscriber: Subscriber): boolean {
+    const address = this.#addresses.get(subscriber);
+    const theirs = address === undefined ? 0 : (this.#weights.get(address) ?? 0);
+    return this.hasRoom && theirs < this.#room * share;
+  }
+
   get flow(): Flow {
     return this.#flow;
   }
@@ -53,13 +65,16 @@ export class Hub implements Omit<EventSink, "end"> {
     return this.#subscribers.size;
   }
 
-  join(subscriber: Subscriber): void {
+  /** @param address whose subscriptions are limited together. (Default: nobody's) */
+  join(subscriber: Subscriber, address: string | null = null): void {
     this.#subscribers.set(subscriber, new Map());
+    if (address !== null) this.#addresses.set(subscriber, address);
   }
 
   leave(subscriber: Subscriber): void {
     for (const watched of this.#subscribers.get(subscriber)?.values() ?? []) this.#forget(subscriber, watched);
     this.#subscribers.delete(subscriber);
+    this.#addresses.delete(subscriber);
   }
 
   subscriptionsOf(subscriber: Subscriber): number {
@@ -86,7 +101,7 @@ export class Hub implements Omit<EventSink, "end"> {
     const before = own.get(watched.key);
     if (before) this.#forget(subscriber, before); // a grant may say something else than the one before
     own.set(watched.key, watched);
-    this.#weight += weightOf(watched);
+    this.#weigh(subscriber, weightOf(watched));
     for (const topic of watched.topics) {
       const listeners = this.#topics.get(topic) ?? new Map<Subscriber, Set<Watched>>();
       this.#topics.set(topic, listeners);
@@ -105,8 +120,17 @@ export class Hub implements Omit<EventSink, "end"> {
     }
   }
 
+  #weigh(subscriber: Subscriber, more: number): void {
+    this.#weight += more;
+    const address = this.#addresses.get(subscriber);
+    if (address === undefined) return;
+    const theirs = (this.#weights.get(address) ?? 0) + more;
+    if (theirs > 0) this.#weights.set(address, theirs);
+    else this.#weights.delete(address);
+  }
+
   #forget(subscriber: Subscriber, watched: Watched): void {
-    this.#weight -= weightOf(watched);
+    this.#weigh(subscriber, -weightOf(watched));
     for (const topic of watched.topics) {
       const listeners = this.#topics.get(topic);
       const theirs = listeners?.get(subscriber);

@@ -10,6 +10,7 @@ import { SvcError } from "../errors/svc-error.ts";
 import { toSvcError } from "../http/errors.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import { Connection, type ConnectionOptions, connectionLimits } from "./connection.ts";
+import type { SocketAddresses } from "./socket-addresses.ts";
 import type { Ended } from "./transaction-events.ts";
 
 export interface SocketOptions extends Omit<ConnectionOptions, "dropped"> {
@@ -17,6 +18,7 @@ export interface SocketOptions extends Omit<ConnectionOptions, "dropped"> {
   authenticate: Authenticate;
   /** Refuses an address that asks too often. */
   count(request: IncomingMessage): void;
+  addresses: SocketAddresses;
   /** The session of a ticket, once; null when it is none. */
   redeem(ticket: string): Promise<Session | null>;
   /** Somebody has connected. */
@@ -60,6 +62,13 @@ export class SocketEndpoint {
   /** For the server's `upgrade` event. */
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on("error", () => {}); // a client that is gone before it is admitted; without a listener we would be too
+    let address: string | null;
+    try {
+      address = this.#options.addresses.enter(request, socket);
+    } catch (error) {
+      refuse(socket, toSvcError(error));
+      return;
+    }
     const missed: Ended[] = [];
     this.#admitting.add(missed);
     this.#admit(request)
@@ -67,7 +76,7 @@ export class SocketEndpoint {
       .then(
         (session) =>
           this.#server.handleUpgrade(request, socket, head, (websocket) => {
-            const connection = new Connection(websocket, socket, session, this.#options);
+            const connection = new Connection(websocket, socket, session, { ...this.#options, address });
             this.#connections.add(connection);
             for (const whose of missed) connection.revokeIf(matching(whose));
             this.#options.opened();
@@ -129,5 +138,7 @@ function refuse(socket: Duplex, { status, message, code, hint, retryAfter }: Svc
     `content-length: ${Buffer.byteLength(body)}`,
     ...(retryAfter === undefined ? [] : [`retry-after: ${retryAfter}`]),
   ];
+  // No server looks after this connection any more: whoever leaves it open would hold its file for ever.
+  socket.once("finish", () => socket.destroy());
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }

@@ -19,6 +19,7 @@ import { createPools, type PoolUrls } from "../postgres/pools.ts";
 import { Replicas } from "../postgres/replicas.ts";
 import { createRealtime } from "../realtime/create-realtime.ts";
 import { publicRerun } from "../realtime/rerun.ts";
+import { SocketAddresses } from "../realtime/socket-addresses.ts";
 import { redeemTicket, ticketEndpoint } from "../realtime/tickets.ts";
 import { fileEndpoint } from "../storage/route.ts";
 import { uploadEndpoint } from "../storage/upload-route.ts";
@@ -105,6 +106,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       origins,
       authenticate,
       count: (request) => requests.countAddress(request),
+      addresses: new SocketAddresses({ ...config.limits, trustProxy: config.trustProxy }),
       redeem: (ticket) => redeemTicket(auth, ticket),
       rerun: publicRerun(runtime, procedures),
       runtime,

@@ -46,6 +46,7 @@ describe("without a file", () => {
         idleInTransactionMs: 10_000,
         shutdownMs: 10_000,
         requestsPerAddress: 30_000,
+        socketsPerAddress: 2_000,
         requestsPerUser: 6_000,
         signInsPerAccount: 10,
         signInsPerAddress: 100,

@@ -1,17 +1,21 @@
 // If this file fails, somebody without an account can fill the memory of a process with subscriptions, or keep it busy.
-import { describe, expect, test } from "vitest";
+import { once } from "node:events";
+import { connect as connectTcp } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type WebSocket from "ws";
 import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
 import { connectionLimits } from "../../src/realtime/connection.ts";
 import { Hub } from "../../src/realtime/hub.ts";
 import { database } from "../support/database.ts";
-import { apiWith, service } from "../support/service.ts";
-import { sockets } from "../support/sockets.ts";
+import { apiWith, service, TestService } from "../support/service.ts";
+import { Socket, sockets } from "../support/sockets.ts";
 
 const board = createSvcProcedureBuilders()
   .query.name("test.board")
   .allowAnonymous()
   .handler(() => 1);
-const running = service(database(), apiWith({ procedures: { board } }));
+const db = database();
+const running = service(db, apiWith({ procedures: { board } }));
 const connect = sockets(running);
 
 test("the keys of a connection have a length together, and make room for others when they go", async () => {
@@ -44,6 +48,79 @@ test("a process takes subscriptions as long as there is room", () => {
   expect(hub.hasRoom).toBe(false);
   hub.leave(other);
   expect(hub.hasRoom).toBe(true);
+});
+
+test("an address takes an eighth of it, and leaves the rest to others", () => {
+  const hub = new Hub(async () => null, 100_000);
+  const [one, same, other, nobodys] = [{ send() {} }, { send() {} }, { send() {} }, { send() {} }];
+  hub.join(one, "192.0.2.1");
+  hub.join(same, "192.0.2.1");
+  hub.join(other, "192.0.2.2");
+  hub.join(nobodys);
+  const watch = (subscriber: typeof one, key: string) => hub.subscribe(subscriber, { key, topics: [`key:${key}`] });
+  for (let n = 0; n < 3; n++) watch(one, `${n}${"x".repeat(2000)}`);
+  expect([one, same, other, nobodys].map((subscriber) => hub.hasRoomFor(subscriber))).toEqual([
+    false,
+    false,
+    true,
+    true,
+  ]);
+  hub.unsubscribe(one, `0${"x".repeat(2000)}`);
+  expect(hub.hasRoomFor(same)).toBe(true);
+  hub.leave(one);
+  for (let n = 0; n < 3; n++) watch(nobodys, `${n}${"x".repeat(20_000)}`);
+  expect([same, other, nobodys].map((subscriber) => hub.hasRoomFor(subscriber))).toEqual([false, false, false]);
+});
+
+describe("sockets of one address", () => {
+  const few = new TestService(db, apiWith({ procedures: { board } }), {
+    limits: { socketsPerAddress: 2 },
+    trustProxy: 1,
+  } as object);
+  beforeAll(() => few.start());
+  afterAll(() => few.stop());
+
+  /** @returns the status, once the upgrade is answered */
+  const upgraded = (from: string) =>
+    new Promise<{ status?: number | undefined; after?: string | undefined; websocket: WebSocket }>((resolve) => {
+      const { websocket } = new Socket(`${few.url.replace("http", "ws")}/ws`, { headers: { "x-forwarded-for": from } });
+      websocket.on("open", () => resolve({ status: 101, websocket }));
+      websocket.on("unexpected-response", (_request, { statusCode: status, headers }) => {
+        resolve({ status, after: headers["retry-after"], websocket });
+      });
+    });
+
+  test("are so many at once, and make room for others when they are closed", async () => {
+    const [one, two] = [await upgraded("192.0.2.1"), await upgraded("192.0.2.1")];
+    expect([one.status, two.status]).toEqual([101, 101]);
+    expect(await upgraded("192.0.2.1")).toMatchObject({ status: 429, after: "30" });
+    const other = await upgraded("192.0.2.2");
+    expect(other.status).toBe(101);
+    one.websocket.terminate();
+    await expect.poll(async () => (await upgraded("192.0.2.1")).status).toBe(101);
+    for (const { websocket } of [two, other]) websocket.terminate();
+  });
+
+  test("that never became any are not counted, and a refused client cannot hold its connection open", async () => {
+    for (let n = 0; n < 3; n++) {
+      const path = n === 0 ? "/elsewhere" : "/ws"; // there without the key of a handshake
+      const client = connectTcp({ port: Number(new URL(few.url).port), host: "127.0.0.1", allowHalfOpen: true });
+      client.on("error", () => {});
+      client.write(`GET ${path} HTTP/1.1\r\nhost: a\r\nx-forwarded-for: 192.0.2.3\r\n`);
+      client.write("connection: upgrade\r\nupgrade: websocket\r\n\r\n");
+      client.resume();
+      await once(client, "end");
+      const closed = new Promise((resolve) => client.once("close", resolve));
+      while (!client.destroyed) {
+        client.write("still here");
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      await closed;
+    }
+    const { status, websocket } = await upgraded("192.0.2.3");
+    expect(status).toBe(101);
+    websocket.terminate();
+  });
 });
 
 describe("a client that misbehaves", () => {

@@ -5,6 +5,7 @@ import type { AttemptLimits } from "../../src/auth/attempts.ts";
 export const raisedLimits = {
   requestsPerAddress: false,
   requestsPerUser: false,
+  socketsPerAddress: false,
   signInsPerAccount: 1_000_000,
   signInsPerAddress: 1_000_000,
   signUpsPerAddress: 1_000_000,

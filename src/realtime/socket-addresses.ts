@@ -1,0 +1,54 @@
+/**
+ * How many sockets each address holds open. A socket costs a process a file and memory for as long as its client likes,
+ * whoever that is: requests are counted by the minute, sockets while they are there.
+ * Next hop: `socket.ts` asks, `hub.ts` shares out what there is for subscriptions by the same addresses.
+ */
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { networkOf } from "../auth/client-address.ts";
+import { SvcError } from "../errors/svc-error.ts";
+import { addressOf } from "../http/request-limits.ts";
+
+export interface SocketAddressesOptions {
+  /** At once, to this process; false: no limit. */
+  socketsPerAddress: number | false;
+  trustProxy: boolean | number;
+}
+
+/** In seconds. */
+const comeBackAfter = 30;
+
+export class SocketAddresses {
+  readonly #options: SocketAddressesOptions;
+  readonly #open = new Map<string, number>();
+
+  constructor(options: SocketAddressesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Counts a socket until it is closed, whatever becomes of it.
+   *
+   * @returns the address, as it is counted; null when nobody's are
+   * @throws SvcError RATE_LIMITED
+   */
+  enter(request: IncomingMessage, socket: Duplex): string | null {
+    const { socketsPerAddress: most, trustProxy } = this.#options;
+    if (most === false || socket.destroyed) return null;
+    const address = networkOf(addressOf(request, trustProxy));
+    const open = this.#open.get(address) ?? 0;
+    if (open >= most) {
+      throw new SvcError("RATE_LIMITED", "Too many sockets are open from here.", {
+        retryAfter: comeBackAfter,
+        hint: "limits.socketsPerAddress says how many may be; behind a proxy, trustProxy tells whose they are.",
+      });
+    }
+    this.#open.set(address, open + 1);
+    socket.once("close", () => {
+      const left = (this.#open.get(address) ?? 1) - 1;
+      if (left > 0) this.#open.set(address, left);
+      else this.#open.delete(address);
+    });
+    return address;
+  }
+}
