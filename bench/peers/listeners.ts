@@ -64,7 +64,7 @@ async function open(url: string, token: string | undefined, key: string | undefi
 }
 
 const event = Buffer.from('{"type":"invalidate"');
-const isEvent = (data: Buffer) => data.compare(event, 0, event.length, 0, event.length) === 0;
+const isEvent = (data: Buffer) => data.subarray(0, event.length).equals(event);
 
 process.on("message", async ({ open: count = 0, url = "", token, keys = [], expect }: Order) => {
   if (expect !== undefined) {

@@ -91,10 +91,9 @@ export function createTransforms(storage: Pick<Storage, "driver" | "log">, finde
 
   /** What cannot be kept, on a full disk for example, is sent all the same and made again. */
   async function keep(id: string, key: string, image: Image): Promise<void> {
-    const bytes = [pack(image)] as unknown as AsyncIterable<Uint8Array>;
     try {
       await makeRoom(id);
-      await storage.driver.put(key, bytes, { durable: false });
+      await storage.driver.put(key, pack(image), { durable: false });
     } catch (err) {
       storage.log.warn({ err, key }, "a transform could not be kept");
     }

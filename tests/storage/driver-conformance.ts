@@ -28,6 +28,13 @@ export function driverConformance(name: string, open: () => StorageDriver): void
       expect((await read(key))?.equals(bytes)).toBe(true);
     });
 
+    test.each([0, 70_000])("gives back %i bytes that were put whole", async (size) => {
+      const key = newKey();
+      const bytes = randomBytes(size);
+      await open().put(key, bytes);
+      expect((await read(key))?.equals(bytes)).toBe(true);
+    });
+
     test("gives back everything at once, and null where there is nothing", async () => {
       const key = newKey();
       const bytes = randomBytes(700_000);

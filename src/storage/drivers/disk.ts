@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, open, opendir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, mkdir, open, opendir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -21,13 +21,14 @@ export class DiskDriver implements StorageDriver {
     this.#folder = folder;
   }
 
-  async put(key: string, bytes: AsyncIterable<Uint8Array>, { durable = true } = {}): Promise<void> {
+  async put(key: string, bytes: AsyncIterable<Uint8Array> | Uint8Array, { durable = true } = {}): Promise<void> {
     const passing = join(this.#folder, "incoming", randomUUID());
     const path = this.pathOf(key);
     try {
       const file = await inFolder(passing, () => open(passing, "wx", 0o600));
-      // Closes the file, also when the source breaks.
-      await pipeline(bytes, file.createWriteStream({ flush: durable }));
+      // Both close the file, also when the source breaks.
+      if (bytes instanceof Uint8Array) await writeAndClose(file, bytes, durable);
+      else await pipeline(bytes, file.createWriteStream({ flush: durable }));
       await inFolder(path, () => rename(passing, path));
     } catch (error) {
       await rm(passing, { force: true });
@@ -103,6 +104,15 @@ async function inFolder<T>(path: string, work: () => Promise<T>, attempts = 10):
     if ((error as NodeJS.ErrnoException).code !== "ENOENT" || attempts === 1) throw error;
     await mkdir(dirname(path), { recursive: true });
     return inFolder(path, work, attempts - 1);
+  }
+}
+
+async function writeAndClose(file: FileHandle, bytes: Uint8Array, flush: boolean): Promise<void> {
+  try {
+    await file.writeFile(bytes);
+    if (flush) await file.sync();
+  } finally {
+    await file.close();
   }
 }
 

@@ -8,12 +8,13 @@ import type { Readable } from "node:stream";
 /** Keys are made by storage alone: `objects/<uuid>`, `transforms/<uuid>/<name>` and `uploads/<uuid>/<name>`. */
 export interface StorageDriver {
   /**
-   * Writes the bytes, in one piece or not at all; on its return they outlive a power cut.
+   * Writes the bytes, in one piece or not at all; on its return they outlive a power cut. What is in memory as a whole is
+   * better given so: as a stream it costs a disk twice as much.
    *
    * @param options `durable: false` for what can be made again: a power cut may leave anything of it. (Default: true)
    * @throws what the source or the store threw; nothing is left behind then that `read` or `list` would show
    */
-  put(key: string, bytes: AsyncIterable<Uint8Array>, options?: { durable?: boolean }): Promise<void>;
+  put(key: string, bytes: AsyncIterable<Uint8Array> | Uint8Array, options?: { durable?: boolean }): Promise<void>;
   /**
    * @param range first and last byte, both included. (Default: everything)
    * @returns null when there is nothing under the key

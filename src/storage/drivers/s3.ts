@@ -27,12 +27,13 @@ export class S3Driver implements StorageDriver {
     return this.#client;
   }
 
-  async put(key: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  async put(key: string, bytes: AsyncIterable<Uint8Array> | Uint8Array): Promise<void> {
     // Parts of 5 MiB, of which four are in memory at most.
     const { Upload } = await import("@aws-sdk/lib-storage");
+    const Body = bytes instanceof Uint8Array ? bytes : Readable.from(bytes, { objectMode: false });
     const upload = new Upload({
       client: await this.#connect(),
-      params: { Bucket: this.#bucket, Key: key, Body: Readable.from(bytes, { objectMode: false }) },
+      params: { Bucket: this.#bucket, Key: key, Body },
     });
     await upload.done();
   }

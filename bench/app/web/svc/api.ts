@@ -40,7 +40,7 @@ const deep_itemsColumns = {
   updatedAt: "date",
 } as const;
 
-export const api = {
+const operations = {
   items: {
     list: query<Procedures["items"]["list"]>("items.list", itemsColumns),
     get: query<Procedures["items"]["get"]>("items.get", itemsColumns),
@@ -97,3 +97,28 @@ export const api = {
     retry: mutation<Workflows["retry"]>("workflows.retry"),
   },
 } as const;
+
+// Interfaces, which the compiler names in what it says; other types it prints, with every table in them.
+interface ItemsOperations extends Readonly<(typeof operations)["items"]> {}
+interface Items_1e3Operations extends Readonly<(typeof operations)["items_1e3"]> {}
+interface Items_1e4Operations extends Readonly<(typeof operations)["items_1e4"]> {}
+interface Items_1e5Operations extends Readonly<(typeof operations)["items_1e5"]> {}
+interface Items_1e6Operations extends Readonly<(typeof operations)["items_1e6"]> {}
+interface Items_1e7Operations extends Readonly<(typeof operations)["items_1e7"]> {}
+interface Deep_itemsOperations extends Readonly<(typeof operations)["deep_items"]> {}
+interface WorkflowsOperations extends Readonly<(typeof operations)["workflows"]> {}
+export interface Api {
+  readonly items: ItemsOperations;
+  readonly items_1e3: Items_1e3Operations;
+  readonly items_1e4: Items_1e4Operations;
+  readonly items_1e5: Items_1e5Operations;
+  readonly items_1e6: Items_1e6Operations;
+  readonly items_1e7: Items_1e7Operations;
+  readonly deep_items: Deep_itemsOperations;
+  readonly echo: (typeof operations)["echo"];
+  readonly echoToAnyone: (typeof operations)["echoToAnyone"];
+  readonly storeFile: (typeof operations)["storeFile"];
+  readonly workflows: WorkflowsOperations;
+}
+
+export const api: Api = operations;
