@@ -9,8 +9,9 @@ import type { Logger } from "pino";
 
 /** In milliseconds: between two looks. The dead are found at the second one. */
 const lookEvery = 2_000;
-/** In milliseconds: before the next try to connect. */
+/** In milliseconds: before the next try to connect, and the longest such wait. Each is twice as long as the one before. */
 const reconnectAfter = 200;
+const longestReconnect = 2_000;
 /** In milliseconds, before the second look: what a living worker needs to connect again, and some more. */
 const secondLookAfter = 400;
 /**
@@ -55,6 +56,7 @@ export function startRescue(options: RescueOptions): Rescue {
 
   const { promise: held, resolve: nowHeld } = Promise.withResolvers<void>();
 
+  let wait = reconnectAfter;
   const hold = async () => {
     const next = new pg.Client({ connectionString: url, application_name: `svc ${worker}`, keepAlive: true });
     let isLost = false;
@@ -62,9 +64,13 @@ export function startRescue(options: RescueOptions): Rescue {
       if (isLost || closed) return;
       isLost = true;
       quietUntil = Number.POSITIVE_INFINITY;
-      log.warn({ reason: String(reason) }, "the connection that says that this worker lives is lost; making another");
+      // Said once: while the database is away, nothing new is to be told.
+      if (wait === reconnectAfter) {
+        log.warn({ reason: String(reason) }, "the connection that says that this worker lives is lost; making another");
+      }
       next.end().catch(() => {});
-      retry = setTimeout(() => void hold(), reconnectAfter);
+      retry = setTimeout(() => void hold(), wait);
+      wait = Math.min(2 * wait, longestReconnect);
     };
     next.on("error", again);
     next.on("end", () => again("closed"));
@@ -75,6 +81,8 @@ export function startRescue(options: RescueOptions): Rescue {
       await next.query("set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3");
       await next.query("select svc_private.hold_worker($1)", [worker]);
       if (quietUntil > 0) quietUntil = performance.now() + graceMs;
+      if (wait > reconnectAfter) log.info("this worker is known to live again");
+      wait = reconnectAfter;
       nowHeld();
     } catch (error) {
       again(error);

@@ -129,6 +129,11 @@ export const fileSchema = z.strictObject({
       idleInTransactionMs: milliseconds().default(10_000),
       /** How long a stop waits for requests in flight, in milliseconds. (Default: 10000) */
       shutdownMs: milliseconds().default(10_000),
+      /**
+       * How long a stop goes on to take requests, while /readyz says 503 and each answer closes its connection, in
+       * milliseconds. (Default: 1000 in production, else 0)
+       */
+      lingerMs: whole(0, 600_000, "milliseconds", 5_000).optional(),
       /** Requests per client address within a minute, to one process; false: no limit. (Default: 30000) */
       requestsPerAddress: attempts(30_000, "requests"),
       /** Requests per user within a minute, to one process; false: no limit. (Default: 6000) */

@@ -4,6 +4,7 @@
  */
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { createAuth } from "../auth/create-auth.ts";
 import type { TrustedUsers } from "../auth/trusted-users.ts";
@@ -165,7 +166,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const stop = async () => {
       log.info("stopping: finishing requests in flight");
       await realtime.close();
-      await drain(server, inFlight, config.limits.shutdownMs);
+      await drain(
+        server,
+        inFlight,
+        config.limits.lingerMs ?? (config.production ? 1_000 : 0),
+        config.limits.shutdownMs,
+      );
       await auth.close();
       await replicas?.close();
       await pools.close();
@@ -198,13 +204,24 @@ const refuseForNow: RequestListener = (_request, response) => {
   response.writeHead(503, { "retry-after": "1" }).end();
 };
 
-/** Takes no new connections, lets answers finish, and after the deadline breaks what is left. */
-async function drain(server: Server, inFlight: ReadonlySet<ServerResponse>, deadlineMs: number): Promise<void> {
-  // A connection in use closes after its answer, and says so; an idle one closes now.
+/**
+ * Takes no new connections, lets answers finish, and after the deadline breaks what is left.
+ *
+ * @param lingerMs before that, so that whoever keeps connections hears of it by an answer, and the balancer by /readyz: a
+ *                 request that meets a connection that is just being closed cannot be sent again by itself
+ */
+async function drain(
+  server: Server,
+  inFlight: ReadonlySet<ServerResponse>,
+  lingerMs: number,
+  deadlineMs: number,
+): Promise<void> {
+  // A connection in use closes after its answer, and says so; an idle one closes when it has lingered.
   for (const response of inFlight) response.shouldKeepAlive = false;
   server.prependListener("request", (_request, response) => {
     response.shouldKeepAlive = false;
   });
+  if (lingerMs > 0) await sleep(lingerMs);
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
   const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);

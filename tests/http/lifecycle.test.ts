@@ -248,6 +248,27 @@ describe("a stop", () => {
     agent.destroy();
   });
 
+  test("goes on for limits.lingerMs to take requests, says 503 at /readyz, and closes connections by their answer", async () => {
+    const running = await started({ limits: { lingerMs: 1_500 } });
+    const agent = new Agent({ keepAlive: true });
+    const ask = async (path: string) => {
+      const [response] = await once(get(`${running.url}${path}`, { agent }), "response");
+      response.resume();
+      await once(response, "end");
+      return {
+        status: response.statusCode,
+        connection: response.headers.connection,
+        reused: response.req.reusedSocket,
+      };
+    };
+    expect(await ask("/healthz")).toMatchObject({ status: 200, reused: false });
+    const stopping = running.stop();
+    expect(await ask("/readyz")).toMatchObject({ status: 503, connection: "close", reused: true });
+    expect(await ask("/healthz")).toMatchObject({ status: 200, connection: "close", reused: false });
+    agent.destroy();
+    await stopping;
+  });
+
   test("is what closes an idle connection: by itself it is kept for longer than proxies keep theirs", async () => {
     const { socket, text } = await open(svc.url);
     socket.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");

@@ -113,6 +113,17 @@ function checkReplication(facts: ServerFacts, name: string): void {
   );
 }
 
+/** What to do where the server itself refuses, by SQLSTATE. */
+const refusals: Record<string, string> = {
+  "28P01":
+    "Is it the right password? The logins that `svc migrate` makes have none, until the administrator gives them one: " +
+    "alter role svc_request password '…'.",
+  "53300":
+    "All of the server's connections are taken: raise max_connections, let processes open fewer (`pool` in svc.config.ts), or " +
+    "put PgBouncer in between. pg_stat_activity says who has them.",
+  "57P03": "The server starts, stops or recovers: try again shortly.",
+};
+
 async function ask(url: string, name: string): Promise<ServerFacts> {
   let client: Client;
   try {
@@ -121,11 +132,9 @@ async function ask(url: string, name: string): Promise<ServerFacts> {
   } catch (error) {
     throw new ClusterError(
       `${name} does not lead to a database: ${reasonOf(error)}.`,
-      (error as { code?: string }).code === "28P01"
-        ? "Is it the right password? The logins that `svc migrate` makes have none, until the administrator gives them one: " +
-            "alter role svc_request password '…'."
-        : "Check its host, port, database, user and password, and that the server runs; or unset DATABASE_URL and svc runs " +
-            "a server of its own.",
+      refusals[(error as { code?: string }).code ?? ""] ??
+        "Check its host, port, database, user and password, and that the server runs; or unset DATABASE_URL and svc runs " +
+          "a server of its own.",
       { cause: error },
     );
   }
