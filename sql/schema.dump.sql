@@ -5478,7 +5478,12 @@ AS $function$
 declare
   policy record;
 begin
-  for policy in select p.polname from pg_catalog.pg_policy p where p.polrelid = target loop
+  for policy in
+    select p.polname
+      from pg_catalog.pg_policy p
+      join pg_catalog.pg_class c on c.oid = p.polrelid
+     where p.polrelid = target and not (c.relnamespace = 'svc'::regnamespace and p.polname like 'app\_%')
+  loop
     execute format('drop policy %I on %s', policy.polname, target);
   end loop;
 

@@ -1,6 +1,9 @@
 -- Clears the way for a file in policies/: drops the table's policies and revokes what request roles may do with it.
 -- Called by src/postgres/migrate.ts before each such file, so that a policy removed from the text is gone from the
 -- database too. Runs inside the migration's transaction: nobody ever sees the table without its policies.
+--
+-- A policy named app_… on a table of the platform's is the application's, such as one by which a team reads its members'
+-- files. A file of the platform that changes must not take it away.
 
 create or replace function svc_private.reset_policies(target regclass)
 returns void
@@ -11,7 +14,12 @@ as $$
 declare
   policy record;
 begin
-  for policy in select p.polname from pg_catalog.pg_policy p where p.polrelid = target loop
+  for policy in
+    select p.polname
+      from pg_catalog.pg_policy p
+      join pg_catalog.pg_class c on c.oid = p.polrelid
+     where p.polrelid = target and not (c.relnamespace = 'svc'::regnamespace and p.polname like 'app\_%')
+  loop
     execute format('drop policy %I on %s', policy.polname, target);
   end loop;
 

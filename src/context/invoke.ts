@@ -129,7 +129,10 @@ export async function inTransaction<T>(
     if (error instanceof SvcError) throw error;
     const explained = transaction.explain(error);
     // Express would read a meaning out of some values: an error's `status`, the string "route".
-    if (!(explained instanceof SvcError)) throw new SvcError("INTERNAL", undefined, { cause: explained });
+    if (!(explained instanceof SvcError)) {
+      const hint = !runtime.production && sqlState(explained) ? besides : undefined;
+      throw new SvcError("INTERNAL", undefined, { cause: explained, ...(hint && { hint }) });
+    }
     throw runtime.production ? explained : whereToLook(explained, caller);
   }
 }
@@ -206,6 +209,10 @@ const places: Record<string, string> = {
   "42P17":
     "A table's policies ask that table again, which PostgreSQL refuses; svc db lint names them: recursive_policy.",
 };
+
+/** Whose fault that is nobody knows: it is not what the caller's statement came to. */
+const besides =
+  "A statement of another transaction failed, as of unsafeDb: callers are told nothing of it unless the handler catches it. The log has it.";
 
 function whereToLook(error: unknown, { session }: Caller): unknown {
   if (!(error instanceof SvcError) || error.code === "UNAUTHORIZED") return error;

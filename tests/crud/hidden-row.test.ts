@@ -9,7 +9,11 @@ const db = database();
 const insert = procedure.mutation.name("test.insert").handler(async ({ context }) => {
   await context.db.insert(schema.notes).values({ title: "x", userId: "somebody else" });
 });
-const api = apiWith({ procedures: { insert } });
+const twice = procedure.mutation.name("test.twice").handler(async ({ context }) => {
+  const values = { title: "x", userId: context.auth.requireAuth().user.id, id: 1_000_000 };
+  await context.unsafeDb.insert(schema.notes).values([values, values]);
+});
+const api = apiWith({ procedures: { insert, twice } });
 const developing = service(db, api);
 const serving = service(db, api, { production: true } as object);
 
@@ -27,6 +31,14 @@ test("a write that a policy refuses says, while developing, where to look", asyn
         svc === serving ? undefined : expect.stringContaining("svc policies"),
       ]);
     }
+  }
+});
+
+test("what unsafeDb refuses says, while developing, why callers are not told", async () => {
+  for (const svc of [developing, serving]) {
+    const { status, body } = await svc.mutate(await svc.signUp("ann"), "test.twice");
+    const hint = svc === serving ? undefined : expect.stringContaining("as of unsafeDb");
+    expect([status, body.code, body.hint]).toEqual([500, "INTERNAL", hint]);
   }
 });
 

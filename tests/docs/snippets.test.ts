@@ -16,10 +16,10 @@ import { testServer } from "../support/test-server.ts";
 import { snippets } from "./markdown.ts";
 
 const everywhere = await snippets();
-// Those of the README, of the tutorial, and of the shop make one application each: readme.test.ts,
-// tests/packages/publish.test.ts and staff-and-customers.test.ts run them.
+// Those of the README, of the tutorial, of the shop and of the team make one application each: readme.test.ts,
+// tests/packages/publish.test.ts, staff-and-customers.test.ts and teams.test.ts run them.
 const all = everywhere.filter(
-  ({ place }) => !/^(README\.md|docs\/tutorial\/|docs\/how-to\/staff-and-customers\.md)/.test(place),
+  ({ place }) => !/^(README\.md|docs\/tutorial\/|docs\/how-to\/(staff-and-customers|teams)\.md)/.test(place),
 );
 const of = (language: string) => all.filter((snippet) => snippet.language === language);
 

@@ -1,56 +1,9 @@
 // If this file fails, a shop that was built as docs/how-to/staff-and-customers.md says sells what is not there, or shows
 // orders to strangers.
-import { execFile } from "node:child_process";
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { loadConfig } from "../../src/define/load-config.ts";
-import { migrate } from "../../src/postgres/migrate.ts";
-import { loadApp } from "../../src/service/load-app.ts";
-import { createLog } from "../../src/service/log.ts";
-import { type Service, startService } from "../../src/service/service.ts";
-import { database } from "../support/database.ts";
-import { root } from "../support/global-setup.ts";
-import { secret } from "../support/service.ts";
-import { snippets } from "./markdown.ts";
+import { expect, test } from "vitest";
+import { documented } from "./documented.ts";
 
-const db = database("template1");
-// Inside the project, where @svc/core resolves.
-const folder = join(root, ".svc", `staff-${process.pid}`);
-let service: Service;
-
-beforeAll(async () => {
-  for (const { place, file, text } of await snippets()) {
-    if (!file || !place.startsWith("docs/how-to/staff-and-customers.md")) continue;
-    await mkdir(dirname(join(folder, file)), { recursive: true });
-    await writeFile(join(folder, file), text);
-  }
-  const svc = (...words: string[]) =>
-    promisify(execFile)(process.execPath, [join(root, "src/cli/svc.ts"), ...words, "--cwd", folder]);
-  await svc("codegen");
-  await svc("migrate", "generate");
-  await migrate({ adminUrl: db.url("admin"), platform: root, application: folder });
-  const config = { ...(await loadConfig({ cwd: folder, env: {} })), port: 0 };
-  const app = await loadApp(config);
-  service = await startService({ app, config, urls: db.urls, secrets: [secret], log: createLog("silent") });
-});
-afterAll(async () => {
-  await service?.stop();
-  await rm(folder, { recursive: true, force: true });
-});
-
-async function post(path: string, body: object, token?: string) {
-  const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
-  const response = await fetch(service.url + path, { method: "POST", headers, body: JSON.stringify(body) });
-  return { status: response.status, body: await response.json() };
-}
-const person = async (name: string) => {
-  const email = `${name}@example.com`;
-  return (await post("/api/auth/sign-up", { email, password: "correct horse", name })).body;
-};
-const call = (kind: "query" | "mutation", token: string, name: string, args: object = {}) =>
-  post(`/api/${kind}`, { name, args }, token);
+const { db, person, call, lint } = documented("staff-and-customers.md");
 
 test("staff keeps the products, customers buy what is there, and each sees what is theirs", async () => {
   const [ann, bob, cleo] = await Promise.all([person("ann"), person("bob"), person("cleo")]);
@@ -79,10 +32,4 @@ test("staff keeps the products, customers buy what is there, and each sees what 
   expect((await call("mutation", bob.token, "orders.place", { productId: tea, quantity: -5 })).status).toBe(409);
 });
 
-test("the linter has nothing against it", async () => {
-  const admin = await db.connect("admin");
-  const { rows } = await admin.query(
-    "select rule, name from svc_private.lint_schema() where severity <> 'info' and name not like '%svc.%'",
-  );
-  expect(rows).toEqual([]);
-});
+test("the linter has nothing against it", async () => expect(await lint()).toEqual([]));

@@ -3,8 +3,10 @@ import { readdirSync } from "node:fs";
 import { Readable } from "node:stream";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createSvcHttpRouteBuilders } from "../../src/index.ts";
+import { migrate } from "../../src/postgres/migrate.ts";
 import { database } from "../support/database.ts";
 import { bytesFolder, fileProcedures, send, stored } from "../support/files.ts";
+import { root } from "../support/global-setup.ts";
 import { apiWith, bearer, service, type User } from "../support/service.ts";
 
 const db = database();
@@ -151,6 +153,27 @@ describe("read", () => {
     const id = await stored(svc, ann, text("for all"), { visibility: "public" });
     expect((await svc.query(bob, "files.read", { id })).body.json).toBe("for all");
     expect((await svc.query(null, "files.meta", { id })).body.json.visibility).toBe("public");
+  });
+});
+
+describe("a private object that a policy of the application shows to others", () => {
+  test("is read by them, and changed by its owner alone; a file of the platform leaves that policy", async () => {
+    const [shared, own] = [await stored(svc, ann, text("for Bob")), await stored(svc, ann, text("secret"))];
+    await db.sql(`create table public.shares (storage_id uuid primary key, user_id text not null);
+      alter table shares enable row level security;
+      create policy select_own on shares for select to svc_authenticated using (user_id = (select svc.current_user_id()));
+      grant select on shares to svc_authenticated;
+      create policy app_shared on svc.storage_objects for select to svc_authenticated
+        using (exists (select from public.shares s where s.storage_id = storage_objects.id))`);
+    await db.sql(`insert into shares values ('${shared}', '${bob.id}')`);
+    await migrate({ adminUrl: db.url("admin"), platform: root, again: true });
+
+    expect((await svc.query(bob, "files.read", { id: shared })).body.json).toBe("for Bob");
+    const { body } = await svc.query(bob, "files.grant", { id: shared });
+    expect(await svc.fetch(body.json.url)).toMatchObject({ status: 200, body: "for Bob" });
+    expect((await svc.mutate(bob, "files.remove", { id: shared })).status).toBe(404);
+    expect((await svc.query(bob, "files.read", { id: own })).status).toBe(404);
+    await db.sql("drop policy app_shared on svc.storage_objects; drop table shares");
   });
 });
 

@@ -1,0 +1,69 @@
+/** An application as a page of docs/how-to/ shows it: its snippets in their files, migrated and served. */
+import { execFile } from "node:child_process";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll } from "vitest";
+import { loadConfig } from "../../src/define/load-config.ts";
+import { migrate } from "../../src/postgres/migrate.ts";
+import { loadApp } from "../../src/service/load-app.ts";
+import { createLog } from "../../src/service/log.ts";
+import { type Service, startService } from "../../src/service/service.ts";
+import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+import { secret } from "../support/service.ts";
+import { snippets } from "./markdown.ts";
+
+/** @param page relative to docs/how-to/. Call it at the top of the file */
+export function documented(page: string) {
+  const db = database("template1");
+  // Inside the project, where @svc/core resolves.
+  const folder = join(root, ".svc", `${page}-${process.pid}`);
+  let service: Service;
+
+  beforeAll(async () => {
+    for (const { place, file, text } of await snippets()) {
+      if (!file || !place.startsWith(`docs/how-to/${page}:`)) continue;
+      await mkdir(dirname(join(folder, file)), { recursive: true });
+      await writeFile(join(folder, file), text);
+    }
+    const svc = (...words: string[]) =>
+      promisify(execFile)(process.execPath, [join(root, "src/cli/svc.ts"), ...words, "--cwd", folder]);
+    await svc("codegen");
+    await svc("migrate", "generate");
+    await migrate({ adminUrl: db.url("admin"), platform: root, application: folder });
+    const config = { ...(await loadConfig({ cwd: folder, env: {} })), port: 0 };
+    const app = await loadApp(config);
+    service = await startService({ app, config, urls: db.urls, secrets: [secret], log: createLog("silent") });
+  });
+  afterAll(async () => {
+    await service?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function post(path: string, body: object, token?: string) {
+    const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
+    const response = await fetch(service.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+    return { status: response.status, body: await response.json() };
+  }
+
+  return {
+    db,
+    url: () => service.url,
+    /** Signs somebody up. */
+    person: async (name: string) => {
+      const email = `${name}@example.com`;
+      return (await post("/api/auth/sign-up", { email, password: "correct horse", name })).body;
+    },
+    call: (kind: "query" | "mutation", token: string, name: string, args: object = {}) =>
+      post(`/api/${kind}`, { name, args }, token),
+    /** What the linter has against it. */
+    lint: async () => {
+      const admin = await db.connect("admin");
+      const { rows } = await admin.query(
+        "select rule, name from svc_private.lint_schema() where severity <> 'info' and name not like '%svc.%'",
+      );
+      return rows;
+    },
+  };
+}

@@ -1,0 +1,53 @@
+// If this file fails, a team that was built as docs/how-to/teams.md says shows strangers its members, messages or files.
+import { expect, test } from "vitest";
+import { documented } from "./documented.ts";
+
+const { url, person, call, lint } = documented("teams.md");
+
+/** Uploads a file of text in one piece. @returns its id */
+async function upload(token: string): Promise<string> {
+  const headers = { authorization: `Bearer ${token}`, "tus-resumable": "1.0.0" };
+  const made = await fetch(`${url()}/api/storage/uploads`, {
+    method: "POST",
+    headers: { ...headers, "upload-length": "4" },
+  });
+  const place = new URL(made.headers.get("location") ?? "", url());
+  const part = { ...headers, "upload-offset": "0", "content-type": "application/offset+octet-stream" };
+  expect((await fetch(place, { method: "PATCH", headers: part, body: "plan" })).status).toBe(204);
+  return place.pathname.split("/").at(-1) ?? "";
+}
+
+test("members see one another, guests read, owners decide, strangers learn nothing", async () => {
+  const [ann, bob, gus, eve] = await Promise.all(["ann", "bob", "gus", "eve"].map(person));
+  const team = (await call("mutation", ann.token, "teams.found", { name: "Blue" })).body.json.id;
+  const add = (token: string, of: { user: { id: string } }, role: string) =>
+    call("mutation", token, "members.create", { teamId: team, person: of.user.id, role });
+  expect((await add(eve.token, eve, "owner")).status).toBe(403);
+  expect((await add(ann.token, bob, "member")).status).toBe(200);
+  expect((await add(ann.token, gus, "guest")).status).toBe(200);
+  expect((await add(bob.token, eve, "member")).status).toBe(403);
+
+  const [file, stolen] = await Promise.all([upload(bob.token), upload(eve.token)]);
+  const say = (token: string, more = {}) =>
+    call("mutation", token, "messages.create", { teamId: team, body: "hi", ...more });
+  const { body: said } = await say(bob.token, { storageId: file });
+  expect((await say(gus.token)).status).toBe(403);
+  expect((await say(eve.token)).status).toBe(403);
+  expect((await say(bob.token, { storageId: stolen })).status).toBe(404);
+
+  const sees = async (token: string) =>
+    Promise.all(
+      ["teams", "members", "messages"].map(
+        async (name) => (await call("query", token, `${name}.list`)).body.json.total,
+      ),
+    );
+  for (const { token } of [ann, bob, gus]) expect(await sees(token)).toEqual([1, 3, 1]);
+  expect(await sees(eve.token)).toEqual([0, 0, 0]);
+
+  const thumbnail = (token: string) => call("query", token, "messages.thumbnail", { id: said.json.id });
+  const { body } = await thumbnail(gus.token);
+  expect(await (await fetch(url() + body.json.replace("&w=200", ""))).text()).toBe("plan");
+  expect((await thumbnail(eve.token)).status).toBe(404);
+});
+
+test("the linter has nothing against it", async () => expect(await lint()).toEqual([]));
