@@ -24,14 +24,20 @@ const large = 1_048_576;
 /** So many bodies of the largest size that is allowed may be held at once. */
 const maxLarge = 4;
 
-/** In bytes: the large bodies that this process holds, as its memory is the process's. */
-let held = 0;
+/** In bytes: what is no larger is always taken. */
+const small = 16_384;
+
+/** In bytes: so much of what lies between. Anybody may send such bodies by the thousand, and none of them to its end. */
+const roomBetween = 256 * 1_048_576;
+
+/** In bytes: the bodies that this process holds, as its memory is the process's. */
+const held = { large: 0, between: 0 };
 
 /**
  * Reads the whole body. It counts as held until the answer has been sent.
  *
  * @param limit in bytes
- * @throws SvcError PAYLOAD_TOO_LARGE as soon as the limit is passed; UNAVAILABLE when large bodies of others fill the
+ * @throws SvcError PAYLOAD_TOO_LARGE as soon as the limit is passed; UNAVAILABLE when bodies of others fill the
  *   memory that there is for them, whoever sends them and however slowly; BAD_REQUEST when the client goes away
  */
 export function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
@@ -46,9 +52,12 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
     let size = 0;
     let counted = 0;
     const count = (bytes: number) => {
-      held += bytes - counted;
-      counted = bytes;
+      held[counted > large ? "large" : "between"] -= counted;
+      counted = bytes > small ? bytes : 0;
+      held[counted > large ? "large" : "between"] += counted;
     };
+    const isTooMuch = () =>
+      counted > 0 && (counted > large ? held.large > maxLarge * limit : held.between > roomBetween);
     let isWanted = true;
     // What still comes is thrown away, so that the answer can be read.
     const refuse = (error: SvcError) => {
@@ -60,10 +69,9 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
     request.on("data", (chunk: Buffer) => {
       if (!isWanted) return;
       size += chunk.length;
-      if (size > large) count(size);
+      count(size);
       if (size > limit) refuse(tooLarge());
-      else if (counted > 0 && held > maxLarge * limit)
-        refuse(new SvcError("UNAVAILABLE", undefined, { retryAfter: 5 }));
+      else if (isTooMuch()) refuse(new SvcError("UNAVAILABLE", undefined, { retryAfter: 5 }));
       else chunks.push(chunk);
     });
     request.on("close", () => count(0)); // with the answer, or with the connection

@@ -1,8 +1,11 @@
 // If this file fails, anybody can stop the service with a form: one of a million parts, which nothing else runs beside, or
 // large ones that are never sent to their end, which fill the memory.
 import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
+import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
+import { readBody } from "../../src/http/body.ts";
 import { createSvcHttpRouteBuilders } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import type * as schema from "../fixture/backend/schema.ts";
@@ -92,4 +95,25 @@ test("large bodies that never end leave room for small ones, and for large ones 
   await Promise.all(slow.map((socket) => socket.closed || once(socket, "close")));
   await expect.poll(async () => (await upload()).status).toBe(200);
   for (let n = 0; n < 12; n++) expect((await upload()).status).toBe(200); // what has been answered does not count
+});
+
+test("nor do bodies of less than a mebibyte fill the memory: small ones are still taken", async () => {
+  const piece = Buffer.alloc(64 * 1024); // the same for all of them: what is held here is counted, not allocated
+  const limit = 2 * mebibyte;
+  const sent = (pieces: Buffer[], isWhole: boolean) => {
+    const body = Object.assign(new Readable({ read() {} }), { headers: {} });
+    for (const one of pieces) body.push(one);
+    if (isWhole) body.push(null);
+    return { body, read: readBody(body as unknown as IncomingMessage, limit) };
+  };
+  const slow = Array.from({ length: 300 }, () => sent(Array(15).fill(piece), false));
+  slow.push(...Array.from({ length: 20 }, () => sent([piece], false))); // where one was refused, there is a little room
+  const refused = (some: typeof slow) => Promise.race(some.map(({ read }) => read.catch((error) => error)));
+  for (const some of [slow.slice(0, 300), slow.slice(300)]) {
+    expect(await refused(some)).toMatchObject({ code: "UNAVAILABLE", retryAfter: 5 });
+  }
+  expect(await sent([piece.subarray(0, 16_384)], true).read).toHaveLength(16_384);
+
+  await Promise.all(slow.map(({ body }) => once(body.destroy(), "close")));
+  expect(await sent([piece], true).read).toHaveLength(piece.length);
 });
