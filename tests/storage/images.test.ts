@@ -9,7 +9,11 @@ import { apiWith, service, type User } from "../support/service.ts";
 
 const dir = bytesFolder();
 const procedures = { procedures: fileProcedures };
-const svc = service(database(), apiWith(procedures), { storage: { driver: "disk", dir } });
+const svc = service(database(), apiWith(procedures), { storage: { driver: "disk", dir }, plan: "pro" });
+const personal = service(database(), apiWith(procedures), {
+  storage: { driver: "disk", dir: bytesFolder() },
+  plan: "personal",
+});
 const free = service(database(), apiWith(procedures), {
   storage: { driver: "disk", dir: bytesFolder() },
   plan: "free",
@@ -155,6 +159,14 @@ test("on the plan free parameters are refused, and WebP is still served", async 
   expect([status, body.code]).toEqual([403, "PLAN_REQUIRED"]);
   const response = await fetch(`${free.url}/api/storage/${id}`, { headers: { accept: "image/webp" } });
   expect(response.headers.get("content-type")).toBe("image/webp");
+});
+
+test("on the plans personal and pro they are taken", async () => {
+  const id = await stored(personal, await personal.signUp("personal"), asFile(await png(10, 10)), {
+    visibility: "public",
+  });
+  expect((await personal.fetch(`/api/storage/${id}?w=5`)).status).toBe(200);
+  expect((await get(`/api/storage/${photo}?w=5`)).status).toBe(200);
 });
 
 describe("transforms that were made", () => {
