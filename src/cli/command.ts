@@ -42,3 +42,17 @@ export async function openDatabase(
   if (!isPart) say(`PostgreSQL ${cluster.serverVersion}: ${cluster.reason}`);
   return cluster;
 }
+
+/** The same for as long as `work` takes. */
+export async function withDatabase(
+  config: EffectiveConfig,
+  options: Pick<OpenOptions, "logins">,
+  work: (cluster: Cluster) => Promise<void>,
+): Promise<void> {
+  const cluster = await openDatabase(config, options);
+  try {
+    await work(cluster);
+  } finally {
+    await cluster.stop();
+  }
+}

@@ -5,7 +5,7 @@ import type { EffectiveConfig } from "../define/config.ts";
 import { DefinitionError } from "../define/definition-error.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { databaseName, dropAll } from "../postgres/migration-reset.ts";
-import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
+import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
 
 export const migrateReset = defineCommand({
   meta: { name: "reset", description: "Development: drop everything in the database and migrate again." },
@@ -23,8 +23,7 @@ export const migrateReset = defineCommand({
       const config = await readConfig(args.cwd);
       refuseElsewhere(config, args.force === true && Boolean(args.database));
       refuseWithoutAnswer(args.yes === true);
-      const cluster = await openDatabase(config, { logins: "admin" });
-      try {
+      await withDatabase(config, { logins: "admin" }, async (cluster) => {
         const adminUrl = cluster.urls.admin;
         const name = await databaseName(adminUrl);
         if (args.database !== undefined && args.database !== name) {
@@ -34,9 +33,7 @@ export const migrateReset = defineCommand({
         await dropAll(adminUrl);
         const applied = await migrate({ adminUrl, platform: platformRoot, application: config.cwd });
         say(`Emptied ${name}, and applied ${applied.length} files.`);
-      } finally {
-        await cluster.stop();
-      }
+      });
     }),
 });
 

@@ -1,7 +1,7 @@
 /** `svc migrate status`: what the database has of migrations/ and sql/, and what it lacks. For people and for CI. */
 import { defineCommand } from "citty";
 import { type FileStatus, migrationStatus } from "../postgres/migration-status.ts";
-import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
+import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
 import { paint, table, time } from "./table.ts";
 
 export const migrateStatus = defineCommand({
@@ -10,8 +10,7 @@ export const migrateStatus = defineCommand({
   run: ({ args }) =>
     run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
-      const cluster = await openDatabase(config, { logins: "admin" });
-      try {
+      await withDatabase(config, { logins: "admin" }, async (cluster) => {
         const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
         const files = await migrationStatus(target);
         const rows = files.map(({ state, appliedAt, path }) => [
@@ -22,9 +21,7 @@ export const migrateStatus = defineCommand({
         process.stdout.write(table(["state", "applied at (UTC)", "file"], rows));
         say(summary(files));
         if (files.some(({ state }) => state !== "applied")) process.exitCode = 1;
-      } finally {
-        await cluster.stop();
-      }
+      });
     }),
 });
 

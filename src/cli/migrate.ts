@@ -2,7 +2,7 @@
 import { defineCommand } from "citty";
 import { DefinitionError } from "../define/definition-error.ts";
 import { migrate } from "../postgres/migrate.ts";
-import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
+import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
 
 const applyArguments = {
   ...cwdArgument,
@@ -24,8 +24,7 @@ const apply = defineCommand({
   run: ({ args }) =>
     run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
-      const cluster = await openDatabase(config, { logins: "admin" });
-      try {
+      await withDatabase(config, { logins: "admin" }, async (cluster) => {
         const target = {
           adminUrl: cluster.urls.admin,
           platform: platformRoot,
@@ -41,9 +40,7 @@ const apply = defineCommand({
         const applied = await migrate({ ...target, report });
         if (!isChanged) say("Nothing to do.");
         else if (applied.length > 0) say(`Applied ${applied.length} files.`);
-      } finally {
-        await cluster.stop();
-      }
+      });
     }),
 });
 

@@ -8,7 +8,7 @@ import { codegen } from "../codegen/codegen.ts";
 import { generateMigration } from "../codegen/schema-generate.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { loadApp } from "../service/load-app.ts";
-import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
+import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
 
 export const prepareCommand = defineCommand({
   meta: { name: "prepare", description: "Generate, and bring the database up to date." },
@@ -22,15 +22,12 @@ export const prepareCommand = defineCommand({
       for (const file of await generateMigration(config, { renames: [], drops: [], careful: true })) {
         say(`wrote ${file}`);
       }
-      const cluster = await openDatabase(config);
-      try {
+      await withDatabase(config, {}, async (cluster) => {
         const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
         const applied = await migrate(target);
         const own = applied.filter((file) => !file.startsWith("platform/"));
         if (applied.length > own.length) say(`applied ${applied.length - own.length} files of the platform`);
         for (const file of own) say(`applied ${file.replace(/^application\//, "")}`);
-      } finally {
-        await cluster.stop();
-      }
+      });
     }),
 });

@@ -5,9 +5,7 @@
  * Next hop: `sql/storage/find_storage_objects.sql`.
  */
 import type pg from "pg";
-import { acquire } from "../postgres/acquire.ts";
-import { databaseError, isConnectionLoss } from "../postgres/errors.ts";
-import { systemIdentity } from "../postgres/identity.ts";
+import { ask } from "./ask.ts";
 import type { StorageObject } from "./storage.ts";
 
 /** What is sent of an object: also its bytes' SHA-256, in hex. */
@@ -101,14 +99,11 @@ export class ObjectFinder {
     // As JSON: the driver reads one column faster than seven.
     const text = "select coalesce(json_agg(it), '[]') as found from svc_private.find_storage_objects($1, $2) as it";
     const values = [questions.map(({ id }) => id), questions.map(({ granted }) => granted)];
-    const { client, release } = await acquire(this.#pool);
-    try {
-      const { rows } = await client.query({ name: "svc_find_storage_objects", text, values });
-      release();
-      return new Map(rows[0].found.map(({ at, ...object }: FoundObject & { at: number }) => [at, object]));
-    } catch (error) {
-      release(isConnectionLoss(error));
-      throw databaseError(error, systemIdentity);
-    }
+    const [row] = await ask<{ found: (FoundObject & { at: number })[] }>(this.#pool, {
+      name: "svc_find_storage_objects",
+      text,
+      values,
+    });
+    return new Map(row?.found.map(({ at, ...object }) => [at, object]));
   }
 }

@@ -7,9 +7,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { QueryResultRow } from "pg";
 import { SvcError } from "../errors/svc-error.ts";
-import { acquire } from "../postgres/acquire.ts";
-import { databaseError, isConnectionLoss } from "../postgres/errors.ts";
-import { systemIdentity } from "../postgres/identity.ts";
+import { ask } from "./ask.ts";
 import type { Incoming } from "./incoming.ts";
 import { mayRemoveBytes, objectKey, putBytes, removeBytes, type Storage, type StorageObject } from "./storage.ts";
 
@@ -209,16 +207,8 @@ export class Uploads {
     throw unknown();
   }
 
-  async #ask<Row extends QueryResultRow = QueryResultRow>(what: string, values: unknown[]): Promise<Row[]> {
-    const { client, release } = await acquire(this.#storage.pool);
-    try {
-      const { rows } = await client.query<Row>(`select ${what}`, values);
-      release();
-      return rows;
-    } catch (error) {
-      release(isConnectionLoss(error));
-      throw databaseError(error, systemIdentity);
-    }
+  #ask<Row extends QueryResultRow = QueryResultRow>(what: string, values: unknown[]): Promise<Row[]> {
+    return ask<Row>(this.#storage.pool, { text: `select ${what}`, values });
   }
 }
 

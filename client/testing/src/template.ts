@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { type Cluster, type DatabaseUrls, migrate, platformRoot, readFolder } from "@svc/core/internal";
 import pg from "pg";
 
-// Any number will do, as long as all test runs on a server use the same one.
-const advisoryLock = 7_265_021_846_114;
+// That of no other lock (sql/README.md), and the same for all test runs on a server.
+const advisoryLock = 7_265_021_846_116;
 
 const logins = ["request", "system", "auth", "admin", "replication"] as const;
 

@@ -6,7 +6,7 @@ import { defineCommand } from "citty";
 import { BackupError } from "../../backup/error.ts";
 import { megabytes, takeBackup } from "../../backup/take.ts";
 import { createDriver } from "../../storage/storage.ts";
-import { cwdArgument, openDatabase, readConfig, run, say } from "../command.ts";
+import { cwdArgument, readConfig, run, say, withDatabase } from "../command.ts";
 import { stopSignals } from "../signal.ts";
 import { version } from "../version.ts";
 
@@ -22,12 +22,11 @@ export const dbBackup = defineCommand({
   run: ({ args }) =>
     run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
-      const cluster = await openDatabase(config, { logins: "admin" });
-      const stop = new AbortController();
-      for (const signal of stopSignals) {
-        process.once(signal, () => stop.abort(new BackupError("Interrupted. There is no backup.")));
-      }
-      try {
+      await withDatabase(config, { logins: "admin" }, async (cluster) => {
+        const stop = new AbortController();
+        for (const signal of stopSignals) {
+          process.once(signal, () => stop.abort(new BackupError("Interrupted. There is no backup.")));
+        }
         const { files, tables, dump } = await takeBackup({
           adminUrl: cluster.urls.admin,
           driver: createDriver(config.storage),
@@ -41,8 +40,6 @@ export const dbBackup = defineCommand({
         if (files.damaged === 0) return;
         say(`${files.damaged} files were missing or damaged before: see svc storage verify.`);
         process.exitCode = 1;
-      } finally {
-        await cluster.stop();
-      }
+      });
     }),
 });

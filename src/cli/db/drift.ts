@@ -6,7 +6,7 @@ import { defineCommand } from "citty";
 import { DefinitionError } from "../../define/definition-error.ts";
 import { type Difference, findDrift } from "../../postgres/drift.ts";
 import { migrationStatus } from "../../postgres/migration-status.ts";
-import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "../command.ts";
+import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "../command.ts";
 import { paint } from "../table.ts";
 
 export const dbDrift = defineCommand({
@@ -26,8 +26,7 @@ export const dbDrift = defineCommand({
   run: ({ args }) =>
     run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
-      const cluster = await openDatabase(config, { logins: "admin" });
-      try {
+      await withDatabase(config, { logins: "admin" }, async (cluster) => {
         const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
         await refuseUnapplied(target);
         const differences = await findDrift({ ...target, scratchUrl: config.database?.scratch ?? null });
@@ -36,9 +35,7 @@ export const dbDrift = defineCommand({
         );
         say(summary(differences));
         if (differences.length > 0) process.exitCode = 1;
-      } finally {
-        await cluster.stop();
-      }
+      });
     }),
 });
 

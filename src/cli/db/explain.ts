@@ -6,7 +6,7 @@
 import { defineCommand } from "citty";
 import pg from "pg";
 import { DefinitionError } from "../../define/definition-error.ts";
-import { cwdArgument, openDatabase, readConfig, run, say } from "../command.ts";
+import { cwdArgument, readConfig, run, say, withDatabase } from "../command.ts";
 import { wholeNumber } from "../inspect.ts";
 import { paint } from "../table.ts";
 import { explainList, isList } from "./explain-list.ts";
@@ -43,8 +43,7 @@ export const dbExplain = defineCommand({
         timeoutSeconds: wholeNumber("timeout", args.timeout),
       };
       if (!isList(question.statement)) checkStatement(question.statement);
-      const cluster = await openDatabase(await readConfig(args.cwd), { logins: "serving" });
-      try {
+      await withDatabase(await readConfig(args.cwd), { logins: "serving" }, async (cluster) => {
         const { url, settings, who } = await identify(cluster.urls, args.as, application);
         const asked = { ...question, settings };
         const plans = isList(question.statement)
@@ -56,9 +55,7 @@ export const dbExplain = defineCommand({
           const shown = { as: who, analyzed: args.analyze, plans, findings };
           process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
         } else process.stdout.write(`${plans.map(describe).join("\n")}${findings.map(line).join("")}`);
-      } finally {
-        await cluster.stop();
-      }
+      });
     }),
 });
 

@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { defineCommand } from "citty";
 import { DefinitionError } from "../../define/definition-error.ts";
 import { libpqTarget } from "../../postgres/libpq.ts";
-import { cwdArgument, openDatabase, readConfig, run, say } from "../command.ts";
+import { cwdArgument, readConfig, run, say, withDatabase } from "../command.ts";
 import { asArgument, identify } from "./identify.ts";
 
 export const dbPsql = defineCommand({
@@ -20,8 +20,7 @@ export const dbPsql = defineCommand({
   },
   run: ({ args, rawArgs }) =>
     run(args.cwd, async () => {
-      const cluster = await openDatabase(await readConfig(args.cwd), { logins: "serving" });
-      try {
+      await withDatabase(await readConfig(args.cwd), { logins: "serving" }, async (cluster) => {
         const { url, settings, who } = await identify(cluster.urls, args.as, "svc db psql");
         if (!args.write) settings.default_transaction_read_only = "on";
         say(`As ${who}${args.write ? "" : ", reading only: --write allows changes"}.`);
@@ -32,9 +31,7 @@ export const dbPsql = defineCommand({
           ...(args.file === undefined ? [] : ["--file", args.file]),
           ...passed,
         ]);
-      } finally {
-        await cluster.stop();
-      }
+      });
     }),
 });
 

@@ -7,7 +7,7 @@ import { checkBackup } from "../../backup/check.ts";
 import { BackupError } from "../../backup/error.ts";
 import { restoreBackup } from "../../backup/restore.ts";
 import { createDriver } from "../../storage/storage.ts";
-import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "../command.ts";
+import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "../command.ts";
 
 export const dbRestore = defineCommand({
   meta: {
@@ -37,8 +37,7 @@ export const dbRestore = defineCommand({
         });
       }
       const config = await readConfig(args.cwd);
-      const cluster = await openDatabase(config, { logins: "admin" });
-      try {
+      await withDatabase(config, { logins: "admin" }, async (cluster) => {
         await restoreBackup({
           folder: args.folder,
           manifest,
@@ -51,8 +50,6 @@ export const dbRestore = defineCommand({
           report: say,
         });
         say("Next: svc migrate, for what is newer than the backup; then start.");
-      } finally {
-        await cluster.stop();
-      }
+      });
     }),
 });

@@ -8,7 +8,7 @@ import type { Seed } from "../../define/seed.ts";
 import { loadApp } from "../../service/load-app.ts";
 import { createLog } from "../../service/log.ts";
 import { runSeed } from "../../service/seed.ts";
-import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "../command.ts";
+import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "../command.ts";
 import { refusePending } from "../pending.ts";
 import { readSecrets } from "../read-secrets.ts";
 
@@ -30,15 +30,12 @@ export const dbSeed = defineCommand({
       const file = args.file ? resolve(config.cwd, args.file) : join(config.rootDir, "seed.ts");
       const seed = await loadSeed(file);
       const app = await loadApp(config);
-      const cluster = await openDatabase(config, { logins: "serving" });
-      try {
+      await withDatabase(config, { logins: "serving" }, async (cluster) => {
         await refusePending({ adminUrl: cluster.urls.system, platform: platformRoot, application: config.cwd });
         const secrets = await readSecrets(config);
         await runSeed(seed, { app, config, urls: cluster.urls, secrets, log: createLog("warn", process.stderr) });
         say(`Seeded by ${file}.`);
-      } finally {
-        await cluster.stop();
-      }
+      });
     }),
 });
 

@@ -5,7 +5,7 @@
 import { defineCommand } from "citty";
 import { checkBackup } from "../../backup/check.ts";
 import { rehearseRestore } from "../../backup/rehearse.ts";
-import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "../command.ts";
+import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "../command.ts";
 
 export const dbVerify = defineCommand({
   meta: {
@@ -35,8 +35,7 @@ export const dbVerify = defineCommand({
       }
       say("All files are what they were.");
       if (!args.deep) return;
-      const cluster = await openDatabase(await readConfig(args.cwd), { logins: "admin" });
-      try {
+      await withDatabase(await readConfig(args.cwd), { logins: "admin" }, async (cluster) => {
         const { admin } = cluster.urls;
         await rehearseRestore({
           folder: args.folder,
@@ -46,8 +45,6 @@ export const dbVerify = defineCommand({
           binDir: cluster.binDir,
         });
         say("Restored on trial: every table has the rows that it had.");
-      } finally {
-        await cluster.stop();
-      }
+      });
     }),
 });
