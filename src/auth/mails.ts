@@ -6,7 +6,7 @@
 import type { Logger } from "pino";
 import type { AuthDefinition, AuthMail } from "../define/auth.ts";
 import { SvcError } from "../errors/svc-error.ts";
-import { AsItIs } from "../telemetry/as-it-is.ts";
+import { AsItIs } from "../service/as-it-is.ts";
 
 export type MailKind = "verification" | "password reset";
 

@@ -4,10 +4,8 @@
  * What was converted before is not converted again, nor what somebody converts right now.
  * Next hop: `convert.ts`, `kept.ts`.
  */
-import { randomUUID } from "node:crypto";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Reservation } from "../ai/credits.ts";
 import type { Runtime } from "../context/invoke.ts";
 import { CallStorage } from "../context/storage.ts";
 import { SvcError } from "../errors/svc-error.ts";
@@ -110,15 +108,11 @@ async function look(
 
 /** The credits of the run's user, as conversions want them. */
 function creditsOf({ ai, documents }: Runtime, userId: string | null, cap = documents.defaultCap): Credits {
-  const held = new Map<string, Reservation>();
   return {
     async reserve(amount) {
       const request = { userId, operation: "document.convert", model: "hosted", estimate: { credits: amount }, cap };
-      const id = randomUUID();
-      held.set(id, await ai.credits.reserve(request));
-      return id;
+      const { settleAmount, release } = await ai.credits.reserve(request);
+      return { settle: settleAmount, release };
     },
-    settle: async (id, amount) => void (await held.get(id)?.settleAmount(amount)),
-    release: async (id) => held.get(id)?.release(),
   };
 }

@@ -23,12 +23,13 @@ import type {
 
 /** Holds back what a paid call may cost, so that concurrent calls cannot spend the same credits. */
 export interface Credits {
-  /** @returns what settle and release take @throws SvcError when there are not that many */
-  reserve(amount: number): Promise<string>;
-  /** Charges what it did cost, and gives back the rest. */
-  settle(reservation: string, amount: number): Promise<void>;
-  /** Gives all of it back. */
-  release(reservation: string): Promise<void>;
+  /** @throws SvcError when there are not that many */
+  reserve(amount: number): Promise<{
+    /** Charges what it did cost, and gives back the rest. */
+    settle(amount: number): Promise<unknown>;
+    /** Gives all of it back. */
+    release(): Promise<void>;
+  }>;
 }
 
 /** What the platform configured. */
@@ -46,7 +47,7 @@ export interface Platform {
   largest?: number;
 }
 
-const free: Credits = { reserve: async () => "", settle: async () => {}, release: async () => {} };
+const free: Credits = { reserve: async () => ({ settle: async () => {}, release: async () => {} }) };
 
 /**
  * @throws SvcError UNSUPPORTED_MEDIA_TYPE, DOCUMENT_UNREADABLE, DOCUMENT_ENCRYPTED, DOCUMENT_PAID_FALLBACK_REQUIRED,
@@ -181,10 +182,10 @@ class Conversion {
     try {
       markdown = await convertHosted(endpoint, this.#bytes, this.#kind, this.#options.filename);
     } catch (error) {
-      await credits.release(reservation);
+      await reservation.release();
       throw error;
     }
-    await credits.settle(reservation, amount);
+    await reservation.settle(amount);
     // What a model wrote is no safer than what a document holds.
     return [await this.#run({ engine: "clean", kind: "md" }, Buffer.from(markdown)), amount];
   }

@@ -2,7 +2,7 @@
  * Takes secrets out of what the application logs, by the names they stand under, at any depth, and where the name says
  * nothing by their shape (`mask.ts`).
  */
-import { AsItIs } from "../telemetry/as-it-is.ts";
+import { AsItIs } from "./as-it-is.ts";
 import { describeError } from "./describe-error.ts";
 import { mask } from "./mask.ts";
 

@@ -56,21 +56,19 @@ const external = { mode: "force-external", paidFallback: true } as const;
 
 /** Credits in memory, as a caller of its own would keep them. */
 function purse(total: number) {
-  const held = new Map<string, number>();
   const state = { left: total, charged: 0 };
   const credits: Credits = {
-    async reserve(amount) {
-      state.left -= amount;
-      const id = String(held.size);
-      held.set(id, amount);
-      return id;
-    },
-    async settle(id, amount) {
-      state.left += (held.get(id) ?? 0) - amount;
-      state.charged += amount;
-    },
-    async release(id) {
-      state.left += held.get(id) ?? 0;
+    async reserve(reserved) {
+      state.left -= reserved;
+      return {
+        async settle(amount) {
+          state.left += reserved - amount;
+          state.charged += amount;
+        },
+        async release() {
+          state.left += reserved;
+        },
+      };
     },
   };
   return { credits, state };
