@@ -3202,7 +3202,7 @@ begin
               order by k.rank desc limit 10)) as a
   ), trust as (
     select case when a.score is null then 1
-                else least(1.35, 0.4 * power(greatest(v.best - a.score, 0)
+                else least(2, 0.35 * power(greatest(v.best - a.score, 0)
                        / nullif(greatest(v.worst - a.score, (v.best - v.worst) / 10), 0)
                        / nullif(k.best / nullif(k.worst, 0), 0), 2)) end as vector
       from (select max(score) as best, min(score) as worst from keyword) as k

@@ -10,8 +10,8 @@
 --
 -- Vectors always have a nearest, whether they know anything or not. How far it stands out is counted from the zero of the
 -- leg: 0 for words; for vectors, whose cosines may all lie at 0.8, what they give to texts that only the words found. Best
--- over worst candidate, so counted, is the leg's contrast. Vectors count 0.4 times the square of their contrast over that
--- of the words, 1.35 at most; as much as words where there is no such text. The result is divided by the most there can be:
+-- over worst candidate, so counted, is the leg's contrast. Vectors count 0.35 times the square of their contrast over that
+-- of the words, 2 at most; as much as words where there is no such text. The result is divided by the most there can be:
 -- 1 is the best of both. docs/explanation/search.md says what this was measured with, and where it falls short.
 
 create or replace function svc.search_hybrid(
@@ -53,7 +53,7 @@ begin
               order by k.rank desc limit 10)) as a
   ), trust as (
     select case when a.score is null then 1
-                else least(1.35, 0.4 * power(greatest(v.best - a.score, 0)
+                else least(2, 0.35 * power(greatest(v.best - a.score, 0)
                        / nullif(greatest(v.worst - a.score, (v.best - v.worst) / 10), 0)
                        / nullif(k.best / nullif(k.worst, 0), 0), 2)) end as vector
       from (select max(score) as best, min(score) as worst from keyword) as k
