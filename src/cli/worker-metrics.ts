@@ -7,11 +7,12 @@ import { SvcError } from "../errors/svc-error.ts";
 import { type MetricsAccess, refuseReader } from "../http/metrics-access.ts";
 import type { JobMetrics } from "../telemetry/job-metrics.ts";
 
-/** @param port 0 takes any free one @throws the system's error when it is taken */
+/** @param port 0 takes any free one @param host (Default: all addresses) @throws the system's error when it is taken */
 export async function serveWorkerMetrics(
   port: number,
   jobs: JobMetrics,
   access: MetricsAccess,
+  host: string | null = null,
 ): Promise<{ url: string; close(): void }> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -26,7 +27,7 @@ export async function serveWorkerMetrics(
       response.writeHead(status, { "content-type": "text/plain; charset=utf-8" }).end(`${message}\n`);
     }
   });
-  server.listen(port);
+  server.listen(port, host ?? undefined);
   await once(server, "listening");
   return {
     url: `http://localhost:${(server.address() as AddressInfo).port}/metrics`,

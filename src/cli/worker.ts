@@ -77,7 +77,8 @@ async function work({ cwd, "metrics-port": port, ...args }: WorkArguments): Prom
     });
     await worker.ready;
     if (metrics) {
-      told = await serveWorkerMetrics(metricsPort, metrics, { token: config.metricsToken, open: !config.production });
+      const access = { token: config.metricsToken, open: !config.production };
+      told = await serveWorkerMetrics(metricsPort, metrics, access, config.host);
       say(`  Metrics: ${told.url}`);
     }
     const stop = nextSignal();

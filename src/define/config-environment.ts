@@ -1,6 +1,6 @@
 /** The environment variables, with the sentence an operator reads when one is wrong. Next hop: `load-config.ts`. */
 import { z } from "zod";
-import { must, plan, port, portNumber } from "./config-rules.ts";
+import { host, must, plan, port, portNumber } from "./config-rules.ts";
 
 const entries = (text: string): string[] =>
   text
@@ -27,6 +27,7 @@ function isIssuer(text: string): boolean {
 export const environmentSchema = z.object({
   NODE_ENV: z.string().optional(),
   PORT: z.string().regex(/^\d+$/, must(portNumber)).transform(Number).pipe(port()).optional(),
+  SVC_HOST: host().optional(),
   DATABASE_URL: databaseUrl.optional(),
   DATABASE_SYSTEM_URL: databaseUrl.optional(),
   DATABASE_QUEUE_URL: databaseUrl.optional(),

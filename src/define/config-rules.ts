@@ -1,4 +1,5 @@
 /** The kinds of values a configuration has, each with the sentence an operator reads when one is wrong. */
+import { isIP } from "node:net";
 import { z } from "zod";
 import { kindOf } from "./v.ts";
 
@@ -29,4 +30,8 @@ export const folder = () =>
   z.string(must('a folder, relative to this file, such as "./backend"')).min(1, must("a folder"));
 export const portNumber = "a port number from 0 (any free one) to 65535, for example 4000";
 export const port = () => integer(0, 65_535, portNumber);
+export const host = () => {
+  const be = 'an address of this machine such as "127.0.0.1", or "::" for all of them';
+  return z.string(must(be)).refine((address) => isIP(address) !== 0, must(be));
+};
 export const plan = () => z.enum(["free", "personal", "pro"], must('"free", "personal" or "pro"'));

@@ -14,6 +14,7 @@ import {
   connections,
   fileBytes,
   folder,
+  host,
   integer,
   milliseconds,
   must,
@@ -64,6 +65,8 @@ export const fileSchema = z.strictObject({
     .default([]),
   /** TCP port; 0 takes any free one. (Default: 4000) */
   port: port().default(4000),
+  /** The address that is listened on. (Default: all in production, "127.0.0.1" otherwise: this machine alone connects) */
+  host: host().optional(),
   /** Where the bytes of stored files lie. (Default: the folder ".svc/storage" on disk) */
   storage: z
     .discriminatedUnion(
@@ -176,7 +179,7 @@ type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> 
 
 /** The configuration in effect, deeply frozen. Folders are absolute; customDomains are origins. */
 export type EffectiveConfig = Frozen<
-  Omit<z.output<typeof fileSchema>, "schema" | "webDir" | "ai" | "graphql" | "openapi"> & {
+  Omit<z.output<typeof fileSchema>, "schema" | "host" | "webDir" | "ai" | "graphql" | "openapi"> & {
     /** The application's folder. */
     cwd: string;
     /** The file that was read, or null when there is none. */
@@ -184,6 +187,8 @@ export type EffectiveConfig = Frozen<
     /** Whether NODE_ENV is "production". */
     production: boolean;
     schema: string[];
+    /** null: all addresses. */
+    host: string | null;
     webDir: string | null;
     openapi: { document: boolean; reference: boolean };
     /** null without DATABASE_URL: the embedded cluster. A purpose without a URL of its own has that of requests. */

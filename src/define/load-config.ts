@@ -150,6 +150,7 @@ function merge(written: FileSettings, set: Environment, cwd: string) {
     openapi: { ...openapi, reference: openapi.document && (openapi.reference ?? !production) },
     webDir: webDir === undefined ? null : resolve(cwd, webDir),
     port: set.PORT ?? written.port,
+    host: set.SVC_HOST ?? written.host ?? (production ? null : "127.0.0.1"),
     plan: set.SVC_PLAN ?? written.plan,
     database: url
       ? {

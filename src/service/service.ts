@@ -77,7 +77,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     // The port comes first: without AUTHLIB_URL the service's own origin depends on it.
     await new Promise<void>((resolve, reject) => {
-      server.once("error", reject).listen(config.port, resolve);
+      server.once("error", reject).listen(config.port, config.host ?? undefined, resolve);
     });
     const url = `http://localhost:${(server.address() as AddressInfo).port}`;
 

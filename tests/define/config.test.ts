@@ -21,6 +21,7 @@ describe("without a file", () => {
       frontendOrigins: [],
       customDomains: [],
       port: 4000,
+      host: "127.0.0.1",
       storage: { driver: "disk", dir: join(cwd, ".svc/storage") },
       plan: "pro",
       webDir: null,
