@@ -251,7 +251,7 @@ export async function runJob(
 
 /** The queue keeps the message: that of what really happened, not the one for callers. */
 function reasonOf(error: unknown): Error {
-  const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const reason = error instanceof Error ? (error.cause ?? error) : error; // handlers may throw what is no Error
   return reason instanceof Error ? reason : new Error(String(reason));
 }
 

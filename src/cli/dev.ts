@@ -38,7 +38,7 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
     preparing = false;
     if (!right)
       return say(
-        `Mend it and save. ${server.served ? "The last good version keeps serving." : "Until then nothing is served."}`,
+        `Mend it and save. ${server.serves ? "The last good version keeps serving." : "Until then nothing is served."}`,
       );
     await server.replace();
     say(`  ${Math.round(performance.now() - began)} ms`);
@@ -115,9 +115,9 @@ class Server {
     this.#cwd = cwd;
   }
 
-  /** Whether there has been a version that could be started. */
-  get served(): boolean {
-    return this.#child !== undefined;
+  /** Whether a version of the application is running. */
+  get serves(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
   /** Ends the present one and starts the next; resolves when that serves, or has failed. */
@@ -126,12 +126,18 @@ class Server {
     const child = command("start", this.#cwd, "--with-worker");
     this.#child = child;
     await Promise.race([new Promise((resolve) => child.once("message", resolve)), exited(child)]);
+    void exited(child).then(() => {
+      if (this.#child === child)
+        say("The service has ended. Mend it and save; any file that you save starts it again.");
+    });
   }
 
   async stop(): Promise<void> {
-    if (!this.#child) return;
-    this.#child.kill("SIGTERM");
-    await exited(this.#child);
+    const child = this.#child;
+    if (!child) return;
+    this.#child = undefined; // that it ends now is no news
+    child.kill("SIGTERM");
+    await exited(child);
   }
 }
 

@@ -23,7 +23,11 @@ const wait = procedure.internal.name("crash.wait").handler(async ({ context, inp
 const fail = procedure.internal.name("crash.fail").handler(() => {
   throw new Error("This never works.");
 });
-export const api = defineApi({ procedures: { wait, fail } });
+/** Throws what is no Error. */
+const text = procedure.internal.name("crash.text").handler(() => {
+  throw "This neither.";
+});
+export const api = defineApi({ procedures: { wait, fail, text } });
 
 /** Whose jobs they are. */
 export const user = "a user of this file";

@@ -275,11 +275,13 @@ describe("a job that cannot be done", () => {
   test("keeps its error, does not hold up the others, and in the end waits for a person", async () => {
     await worker();
     const poison = await enqueue("crash.fail", "poison");
+    const text = await enqueue("crash.text", "text");
     const [broken] = await db.sql("select id from graphile_worker.add_job('procedure', '{\"no\": \"payload\"}')");
     const good = await enqueue("crash.wait", "good");
     gate("good")?.resolve();
     await until(async () => !(await job(good)));
     await until(async () => (await job(poison))?.last_error === "This never works.");
+    await until(async () => (await job(text))?.last_error === "This neither.");
     await until(async () => /procedure/.test((await job(broken?.id))?.last_error ?? ""));
 
     await db.sql("update graphile_worker._private_jobs set attempts = max_attempts - 1, run_at = now() where id = $1", [
