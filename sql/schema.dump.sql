@@ -682,10 +682,13 @@ column scope: text not null
 column path: text not null
 column checksum: text not null
 column applied_at: timestamp with time zone not null default now()
+column earlier: text[] not null default '{}'::text[]
 constraint applied_sql_pkey: PRIMARY KEY (scope, path)
 constraint applied_sql_scope_check: CHECK ((scope = ANY (ARRAY['platform'::text, 'application'::text])))
 grant delete, insert, select, update to svc_system
 comment: Files of sql/ with the text that was applied last. A different text is applied again.
+comment column checksum: Of the text that was applied last; empty when its file is gone.
+comment column earlier: Checksums of texts that were applied before, the latest last.
 
 -- table svc_private.crons: owner svc_owner
 column name: text not null

@@ -7,7 +7,7 @@ import type pg from "pg";
 import type { EffectiveConfig } from "../define/config.ts";
 import { describeConfig } from "../define/describe-config.ts";
 import { refuseDrift } from "../postgres/fingerprints.ts";
-import { pendingMigrations } from "../postgres/migrate.ts";
+import { pendingMigrations } from "../postgres/ledger.ts";
 import { createPools } from "../postgres/pools.ts";
 import { refuseUsed } from "../postgres/scratch.ts";
 import { type LoadedApp, loadApp } from "../service/load-app.ts";

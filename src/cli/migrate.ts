@@ -11,6 +11,11 @@ const applyArguments = {
     description: "Apply every file of sql/ again, to undo what was changed there by hand.",
     default: false,
   },
+  "allow-older": {
+    type: "boolean",
+    description: "Apply although newer files have migrated this database: their functions are replaced by older ones.",
+    default: false,
+  },
   wait: {
     type: "string",
     description: "For how many seconds to try again while others use the tables. (Default: 300)",
@@ -30,6 +35,7 @@ const apply = defineCommand({
           platform: platformRoot,
           application: config.cwd,
           again: args.again,
+          refuseNewer: config.production && !args["allow-older"],
           patienceMs: readSeconds(args.wait) * 1000,
         };
         let isChanged = false; // also by what is dropped or secured, which no file says

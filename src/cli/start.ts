@@ -38,7 +38,8 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean): Pro
   let tracing: Tracing | undefined;
   try {
     const target = { platform: platformRoot, application: config.cwd };
-    if (config.database) await refusePending({ ...target, adminUrl: cluster.urls.system });
+    let isOlder = false;
+    if (config.database) isOlder = await refusePending({ ...target, adminUrl: cluster.urls.system });
     else await migrateOwn({ ...target, adminUrl: cluster.urls.admin });
 
     const secrets = await readSecrets(config);
@@ -47,7 +48,7 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean): Pro
     outliveUnawaited(log);
     const jobMetrics = withWorker || !config.database ? new JobMetrics() : undefined;
     const shared = { app, config, urls: cluster.urls, secrets, log, tracing };
-    const service = await startService({ ...shared, allowDrift, jobMetrics });
+    const service = await startService({ ...shared, allowDrift: allowDrift || isOlder, jobMetrics });
     // Nobody else would run jobs on a cluster that belongs to this process.
     const worker = jobMetrics && (await startOwnWorker({ ...shared, metrics: jobMetrics }));
     const stop = nextSignal(); // before anybody is told that it is ready, and may stop it

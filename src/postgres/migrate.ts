@@ -4,11 +4,11 @@
  * there before. Two migrators at once: the second waits for the first and then finds nothing to do.
  * Next hop: `migration-files.ts` reads the folders; `sql/README.md` states the order.
  */
-import { createHash } from "node:crypto";
 import pg from "pg";
+import { checksum, migrationNames, noteApplied, readLedger, type Scope, scopes, unknownMigrations } from "./ledger.ts";
 import { type MigrationFile, readFolder } from "./migration-files.ts";
 import { type Patience, withLocks } from "./migration-locks.ts";
-import { installQueue, queueRevision, wantedQueueRevision } from "./queue.ts";
+import { installQueue } from "./queue.ts";
 
 /** Says which file failed, where in it, and what to do. */
 export class MigrationError extends Error {
@@ -37,9 +37,9 @@ export interface MigrateOptions extends Patience {
   platformMigrations?: number;
   /** Applies every file of `sql/` again, as if its text were new: what was changed by hand is as it is written. */
   again?: boolean;
+  /** Refuses a database that newer files have migrated: these would put older functions in place of theirs. (Default: false) */
+  refuseNewer?: boolean;
 }
-
-type Scope = "platform" | "application";
 
 // Roles belong to the server, the lock above to one database of it: migrators of two databases meet in roles.sql. The
 // second waits for the first's transaction and then fails: "tuple concurrently updated", which has no code of its own, a
@@ -83,28 +83,6 @@ async function inMigration<T>(
   }
 }
 
-/** Names of the application's and the platform's migrations that this database does not have yet. */
-export async function pendingMigrations(options: Omit<MigrateOptions, "report">): Promise<string[]> {
-  const client = new pg.Client({ connectionString: options.adminUrl, application_name: "svc migrate status" });
-  await client.connect();
-  try {
-    const ledger = await readLedger(client);
-    const pending: string[] = [];
-    if ((await queueRevision(client)) < wantedQueueRevision) pending.push("platform/queue");
-    for (const { scope, folder } of scopes(options)) {
-      for (const file of await readFolder(`${folder}/migrations`)) {
-        if (!ledger.migrations.has(`${scope}/${file.path}`)) pending.push(`${scope}/migrations/${file.path}`);
-      }
-      for (const file of await readFolder(`${folder}/sql`)) {
-        if (ledger.sql.get(`${scope}/${file.path}`) !== checksum(file.text)) pending.push(`${scope}/sql/${file.path}`);
-      }
-    }
-    return pending;
-  } finally {
-    await client.end();
-  }
-}
-
 class Migration {
   readonly #client: pg.Client;
   readonly #options: MigrateOptions;
@@ -116,6 +94,7 @@ class Migration {
   }
 
   async run(): Promise<string[]> {
+    if (this.#options.refuseNewer) await this.#refuseNewer();
     for (const { scope, folder } of scopes(this.#options)) await this.#applyScope(scope, folder);
     if (this.#options.platformMigrations !== undefined) return this.#applied;
 
@@ -128,6 +107,16 @@ class Migration {
     }
     if (this.#options.application) await this.#dropUnwrittenCrud(this.#options.application);
     return this.#applied;
+  }
+
+  async #refuseNewer(): Promise<void> {
+    const unknown = unknownMigrations(await readLedger(this.#client), await migrationNames(this.#options));
+    if (unknown.length === 0) return;
+    throw new MigrationError(`This database has migrations that these files lack:\n  ${unknown.join("\n  ")}`, {
+      hint:
+        "A newer version has migrated it: deploy that one. To put the functions of these files in place of the newer ones " +
+        "all the same: --allow-older.",
+    });
   }
 
   async #installQueue(): Promise<void> {
@@ -170,12 +159,9 @@ class Migration {
     for (const file of between) await this.#apply(scope, "sql", file, "owner");
     for (const file of after) await this.#apply(scope, "sql", file, "administrator");
 
-    // A file that is gone and comes back as it was has to be applied again: what it had set up may be gone as well.
     if (limit === undefined) {
-      await this.#client.query("delete from svc_private.applied_sql where scope = $1 and path <> all ($2)", [
-        scope,
-        [...repeatable.before, ...repeatable.between, ...repeatable.after].map(({ path }) => path),
-      ]);
+      const all = [...repeatable.before, ...repeatable.between, ...repeatable.after];
+      await noteApplied(this.#client, scope, all);
     }
     // Recorded last: on a fresh database the ledger itself is the first migration's work.
     for (const file of [...before, ...between, ...after]) {
@@ -227,11 +213,6 @@ class Migration {
   }
 }
 
-function scopes(options: Pick<MigrateOptions, "platform" | "application">): { scope: Scope; folder: string }[] {
-  const platform = { scope: "platform" as const, folder: options.platform };
-  return options.application ? [platform, { scope: "application", folder: options.application }] : [platform];
-}
-
 /** Roles and schemas before the migrations, privileges on PostgreSQL's own functions after everything. */
 function order(files: MigrationFile[]) {
   const first = ["roles.sql", "schemas.sql"];
@@ -254,20 +235,6 @@ function isNew(scope: Scope, file: MigrationFile, ledger: Map<string, string>): 
     hint: "Restore its text and write a new migration for the change.",
   });
 }
-
-async function readLedger(client: pg.Client) {
-  const { rows } = await client.query("select to_regclass('svc_private.applied_sql') is not null as exists");
-  if (!rows[0].exists) return { migrations: new Map<string, string>(), sql: new Map<string, string>() };
-
-  const migrations = await client.query(
-    "select scope || '/' || name as key, checksum from svc_private.applied_migrations",
-  );
-  const sql = await client.query("select scope || '/' || path as key, checksum from svc_private.applied_sql");
-  const toMap = (rows: { key: string; checksum: string }[]) => new Map(rows.map((row) => [row.key, row.checksum]));
-  return { migrations: toMap(migrations.rows), sql: toMap(sql.rows) };
-}
-
-const checksum = (text: string) => createHash("sha256").update(text).digest("hex");
 
 function describe(path: string, text: string, error: unknown): MigrationError {
   if (!(error instanceof pg.DatabaseError)) return new MigrationError(`${path} failed: ${error}`, { cause: error });

@@ -4,7 +4,7 @@ import { cp, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { findPrograms, start } from "../../src/backup/programs.ts";
-import { pendingMigrations } from "../../src/postgres/migrate.ts";
+import { pendingMigrations } from "../../src/postgres/ledger.ts";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { backupsFolder, hasPrograms, restore, rowsOf, take } from "../support/backups.ts";
 import { svc as command } from "../support/cli.ts";

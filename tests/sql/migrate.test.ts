@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, inject, test } from "vitest";
 import { dumpSchema } from "../../src/postgres/dump.ts";
-import { migrate, pendingMigrations } from "../../src/postgres/migrate.ts";
+import { compareFiles, pendingMigrations } from "../../src/postgres/ledger.ts";
+import { migrate } from "../../src/postgres/migrate.ts";
 import { execute } from "../support/admin.ts";
 import { Database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
@@ -144,6 +145,41 @@ describe("migrate", () => {
     expect(
       await rows(adminUrl, "select has_table_privilege('svc_anonymous', 'public.vault', 'select') as may"),
     ).toEqual([{ may: false }]);
+  });
+
+  test("newer files are known to older ones, which may be started on and not applied by mistake", async () => {
+    const adminUrl = await empty();
+    const [older, newer] = [await application(), await application()];
+    const functionOf = (answer: number) =>
+      `create or replace function public.answer() returns int language sql return ${answer};`;
+    await mkdir(join(older, "sql"), { recursive: true });
+    for (const [folder, answer] of [
+      [older, 1],
+      [newer, 2],
+    ] as const) {
+      await writeFile(join(folder, "sql/answer.sql"), functionOf(answer));
+    }
+    await writeFile(join(newer, "migrations/0009_newer.sql"), "create table newer (id int);");
+    const at = (folder: string) => ({ adminUrl, platform: root, application: folder });
+    await migrate(at(older));
+    expect(await compareFiles(at(newer))).toEqual({
+      pending: ["application/migrations/0009_newer.sql", "application/sql/answer.sql"],
+      newer: [],
+    });
+    await migrate(at(newer));
+    expect(await compareFiles(at(older))).toEqual({
+      pending: [],
+      newer: ["application/migrations/0009_newer.sql", "application/sql/answer.sql"],
+    });
+
+    await expect(migrate({ ...at(older), refuseNewer: true })).rejects.toThrow(
+      /has migrations that these files lack:\n {2}application\/migrations\/0009_newer\.sql/,
+    );
+    expect(await rows(adminUrl, "select public.answer()")).toEqual([{ answer: 2 }]);
+    // Taken back on purpose: now it is the newer files that the database lacks.
+    await migrate(at(older));
+    expect(await rows(adminUrl, "select public.answer()")).toEqual([{ answer: 1 }]);
+    expect((await compareFiles(at(newer))).pending).toEqual(["application/sql/answer.sql"]);
   });
 
   test("generated functions that no file writes any more are dropped, and come back with their file", async () => {
