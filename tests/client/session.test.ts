@@ -220,14 +220,15 @@ describe("a social sign-in", () => {
 });
 
 describe("cookie mode", () => {
-  /** As a browser does: keeps cookies for `include`, and says which page asks. */
+  /** As a browser does: keeps and sends cookies for `include` alone, and says which page asks. */
   function browser(origin = running.url) {
     let cookie = "";
     const fetch: typeof globalThis.fetch = async (input, init) => {
-      const headers = { ...(init?.headers as Record<string, string>), origin, ...(cookie && { cookie }) };
+      const isWith = init?.credentials === "include";
+      const headers = { ...(init?.headers as Record<string, string>), origin, ...(isWith && cookie && { cookie }) };
       const response = await globalThis.fetch(input, { ...init, headers });
       const [set] = response.headers.getSetCookie();
-      if (init?.credentials === "include" && set) cookie = /Max-Age=0/.test(set) ? "" : (set.split(";")[0] ?? "");
+      if (isWith && set) cookie = /Max-Age=0/.test(set) ? "" : (set.split(";")[0] ?? "");
       return response;
     };
     const open = () => {
