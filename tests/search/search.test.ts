@@ -233,7 +233,7 @@ describe.skipIf(!hasVectors)("with vectors", () => {
       }, 0) / others.length;
     const [best, worst] = nearest.map(({ score }: { score: number }) => score - zero);
     const contrast = best / Math.max(worst, (best - worst) / 10) / (keyword[0].score / keyword.at(-1).score);
-    const trust = Math.min(1.35, 0.4 * contrast ** 2);
+    const trust = Math.min(2, 0.35 * contrast ** 2);
     expect(trust).toBeLessThan(0.9);
 
     // The nearest counts 1 of at least 3 there; whether the words have found it decides what is added.
