@@ -3808,6 +3808,7 @@ begin
     'name', run.name, 'version', run.version, 'args', run.args, 'fence', run.fence, 'attempts', run.attempts,
     'userId', run.user_id, 'system', run.is_system,
     'msLeft', extract(epoch from run.deadline - clock_timestamp()) * 1000,
+    'msOld', extract(epoch from clock_timestamp() - run.created_at) * 1000,
     'steps', (
       select coalesce(json_agg(json_build_object(
         'position', s.position, 'kind', s.kind, 'name', s.name, 'done', s.is_done, 'result', s.result,
@@ -4978,6 +4979,28 @@ $function$
 execute: svc_system
 comment: The parts behind this one, at most so many, with what their bytes must be.
 
+-- function svc_private.pass_on_run(uuid,bigint,interval): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.pass_on_run(run_id uuid, held bigint, delay interval)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  run constant svc.workflow_runs := svc_private.lock_run(run_id, held);
+  due constant timestamptz := least(clock_timestamp() + delay, run.deadline);
+begin
+  update svc.workflow_runs r
+     set status = 'pending', wait_marker = 'version', wake_at = due, claims = 0, updated_at = clock_timestamp()
+   where r.id = run.id;
+  perform svc_private.wake_run(run.id, due);
+  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.free_slot(run);
+end
+$function$
+execute: svc_system
+comment: Lets go of a held run for a worker whose code knows it.
+
 -- function svc_private.price_of(text,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.price_of(model text, input_tokens integer, output_tokens integer)
  RETURNS numeric
@@ -6116,7 +6139,7 @@ begin
                   when r.wait_marker is null then 'queued'
                   when r.wait_marker like 'wait:%' then 'waiting'
                   when r.wait_marker like 'sleep#%' then 'sleeping'
-                  else 'held' end as state,  -- for another attempt, or until others of its name have ended
+                  else 'held' end as state,  -- for another attempt or worker, or until others of its name have ended
              r.updated_at
         from svc.workflow_runs r where r.status in ('pending', 'running')
     ), counted as (

@@ -19,7 +19,7 @@ begin
                   when r.wait_marker is null then 'queued'
                   when r.wait_marker like 'wait:%' then 'waiting'
                   when r.wait_marker like 'sleep#%' then 'sleeping'
-                  else 'held' end as state,  -- for another attempt, or until others of its name have ended
+                  else 'held' end as state,  -- for another attempt or worker, or until others of its name have ended
              r.updated_at
         from svc.workflow_runs r where r.status in ('pending', 'running')
     ), counted as (

@@ -50,6 +50,7 @@ begin
     'name', run.name, 'version', run.version, 'args', run.args, 'fence', run.fence, 'attempts', run.attempts,
     'userId', run.user_id, 'system', run.is_system,
     'msLeft', extract(epoch from run.deadline - clock_timestamp()) * 1000,
+    'msOld', extract(epoch from clock_timestamp() - run.created_at) * 1000,
     'steps', (
       select coalesce(json_agg(json_build_object(
         'position', s.position, 'kind', s.kind, 'name', s.name, 'done', s.is_done, 'result', s.result,

@@ -25,6 +25,7 @@ interface Claim {
   userId: string | null;
   system: boolean;
   msLeft: number | null;
+  msOld: number;
   steps: RecordedStep[];
 }
 
@@ -36,6 +37,10 @@ export interface ExecuteOptions {
   /** Runs the function that ends the stretch and ends the job, in one statement. */
   finishWith(call: { name: string; text: string; values: unknown[] }): Promise<void>;
 }
+
+/** In milliseconds: for how long after its start a run of a newer version is left to other workers, and how often they are asked. */
+const releaseTakes = 60 * 60_000;
+const askOthersAfter = 5_000;
 
 /** Longer timers overflow; the deadline of such a run is looked at when it is claimed again. */
 const longestTimer = 2_000_000_000;
@@ -52,9 +57,12 @@ export async function executeRun(runId: string, options: ExecuteOptions): Promis
   if (!claim) return;
   const log = options.log.child({ run: runId, workflow: claim.name });
   nameSpan(activeSpan(), claim, runId);
-  const definition = options.workflows.get(claim.name)?.find(({ version }) => version === claim.version);
+  const versions = options.workflows.get(claim.name) ?? [];
+  const definition = versions.find(({ version }) => version === claim.version);
   try {
-    const end = definition ? await stretch(runId, claim, definition, { ...options, log }) : unknownVersion(claim);
+    const end = definition
+      ? await stretch(runId, claim, definition, { ...options, log })
+      : unknown(claim, versions, log);
     activeSpan()?.set({ "svc.workflow.ending": end.sql });
     await letGo(runId, claim.fence, end, options);
     log.info({ ending: end.sql }, "run let go");
@@ -72,7 +80,7 @@ function nameSpan(span: Span | undefined, { name, version }: Claim, runId: strin
 
 /** A function of sql/workflows/ that takes the run and its fence, and its other arguments. */
 interface End {
-  sql: "end_run" | "suspend_run" | "retry_run_later";
+  sql: "end_run" | "suspend_run" | "retry_run_later" | "pass_on_run";
   values: unknown[];
 }
 
@@ -138,7 +146,15 @@ const failed = (error: RunError, detail: string): End => ({
   values: ["failed", null, JSON.stringify(error), detail],
 });
 
-function unknownVersion({ name, version }: Claim): End {
+/** A version that was dropped is an error. A newer one has been started by newer code, whose workers know it. */
+function unknown({ name, version, msOld }: Claim, known: readonly WorkflowDefinition[], log: Logger): End {
+  if (known.every((one) => one.version < version) && msOld < releaseTakes) {
+    log.warn(
+      { version },
+      "this worker's code is older than the run; left to a newer worker. Restart this one with the new code",
+    );
+    return { sql: "pass_on_run", values: [`${askOthersAfter} milliseconds`] };
+  }
   const message = `This application has no workflow "${name}" of version ${version} any more.`;
   return failed(
     { code: "UNKNOWN_VERSION", message },

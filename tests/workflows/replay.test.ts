@@ -94,6 +94,24 @@ describe("a handler that was changed under its runs", () => {
     await app.mutate(ann, "workflows.retry", { id });
     expect((await ended(id)).error.code).toBe("UNKNOWN_VERSION");
   });
+
+  test("a run of a version that is yet to come is left to newer workers for an hour", async () => {
+    const id = await begin("replay.versioned");
+    const { version } = await ended(id);
+    const again = async (change: string) => {
+      await db.sql(`update svc.workflow_runs set version = 99, status = 'failed', ${change} where id = $1`, [id]);
+      await app.mutate(ann, "workflows.retry", { id });
+    };
+    await again("claims = 0");
+    await until(async () => (await get(id)).waitMarker === "version");
+    // As a worker that knows it would find it when its time has come.
+    await db.sql("update svc.workflow_runs set version = $2 where id = $1", [id, version]);
+    await db.sql("update graphile_worker._private_jobs set run_at = now() where key = 'workflow:' || $1", [id]);
+    expect((await ended(id)).status).toBe("completed");
+
+    await again("created_at = now() - interval '2 hours'");
+    expect((await ended(id)).error.code).toBe("UNKNOWN_VERSION");
+  });
 });
 
 test("branches that have begun already fail the run, and its detail says what to write", async () => {

@@ -1,0 +1,24 @@
+-- Lets go of a run that this worker's code does not know, and another's may: in the middle of a release, workers of the version
+-- before take runs that newer processes have started. Called by src/workflows/execute.ts. It costs the run no attempt.
+create or replace function svc_private.pass_on_run(run_id uuid, held bigint, delay interval)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+declare
+  run constant svc.workflow_runs := svc_private.lock_run(run_id, held);
+  due constant timestamptz := least(clock_timestamp() + delay, run.deadline);
+begin
+  update svc.workflow_runs r
+     set status = 'pending', wait_marker = 'version', wake_at = due, claims = 0, updated_at = clock_timestamp()
+   where r.id = run.id;
+  perform svc_private.wake_run(run.id, due);
+  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.free_slot(run);
+end
+$$;
+
+comment on function svc_private.pass_on_run(uuid, bigint, interval) is
+  'Lets go of a held run for a worker whose code knows it.';
