@@ -3692,7 +3692,9 @@ CREATE OR REPLACE FUNCTION svc_private.cancel_any_job(job_id bigint)
  SET search_path TO ''
 AS $function$
 begin
-  delete from graphile_worker._private_jobs j where j.id = cancel_any_job.job_id and j.locked_at is null;
+  delete from graphile_worker._private_jobs j
+   where j.id = cancel_any_job.job_id
+     and case when j.locked_at is null then true else pg_try_advisory_xact_lock(726502186, hashtext(j.locked_by)) end;
   return found;
 end
 $function$

@@ -1,5 +1,8 @@
 -- Takes a job that is not running out of the queue, whoever it belongs to. Called by `svc jobs cancel`, and by
 -- ctx.scheduler.cancel in what runs as the system.
+--
+-- A job whose worker has died is not running, also before another worker has given it back: one that kills every worker
+-- that takes it could never be cancelled otherwise. The lock is svc_private.hold_worker's.
 
 create or replace function svc_private.cancel_any_job(job_id bigint)
 returns boolean
@@ -9,7 +12,9 @@ security definer
 set search_path = ''
 as $$
 begin
-  delete from graphile_worker._private_jobs j where j.id = cancel_any_job.job_id and j.locked_at is null;
+  delete from graphile_worker._private_jobs j
+   where j.id = cancel_any_job.job_id
+     and case when j.locked_at is null then true else pg_try_advisory_xact_lock(726502186, hashtext(j.locked_by)) end;
   return found;
 end
 $$;

@@ -271,6 +271,18 @@ describe("a worker that is told to stop", () => {
   });
 });
 
+test("a job is cancelled when its worker has died, and not while that lives", async () => {
+  const id = await enqueue("crash.fail", "kills whoever takes it");
+  await db.sql("update graphile_worker._private_jobs set locked_by = 'one', locked_at = now() where id = $1", [id]);
+  const cancelled = async () => (await db.sql("select svc_private.cancel_any_job($1) as it", [id]))[0]?.it;
+  const client = await db.connect("system");
+  await client.query("select svc_private.hold_worker('one')");
+  expect(await cancelled()).toBe(false);
+  await client.end();
+  await until(cancelled);
+  expect(await job(id)).toBeUndefined();
+});
+
 describe("a job that cannot be done", () => {
   test("keeps its error, does not hold up the others, and in the end waits for a person", async () => {
     await worker();
