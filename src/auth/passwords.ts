@@ -119,18 +119,29 @@ export class Passwords {
     return true;
   }
 
-  /** Ends all sessions of a user, but for the one with the id `keep`, and the sign-ins that wait for a second factor. */
+  /**
+   * Ends all sessions of a user, but for the one with the id `keep`, the sign-ins that wait for a second factor, and the
+   * trust in devices that are spared one.
+   */
   async endSessions(userId: string, keep?: string): Promise<void> {
-    const { adapter, internalAdapter } = this.#library.context;
-    await endSessions(internalAdapter, userId, keep);
-    await adapter.deleteMany({
-      model: "verification",
-      where: [
-        { field: "value", value: userId },
-        { field: "identifier", operator: "starts_with", value: "2fa-" },
-      ],
-    });
+    const { context } = this.#library;
+    await endSessions(context.internalAdapter, userId, keep);
+    await forget(context, userId, "2fa-");
+    await forget(context, userId, "trust-device-");
   }
+}
+
+/** What the second factor's plugin remembers of a user: challenges (`2fa-`), devices (`trust-device-`). */
+export async function forget(
+  { adapter }: Pick<Library["context"], "adapter">,
+  userId: string,
+  kind: "2fa-" | "trust-device-",
+): Promise<void> {
+  const where: Parameters<typeof adapter.deleteMany>[0]["where"] = [
+    { field: "value", value: userId },
+    { field: "identifier", operator: "starts_with", value: kind },
+  ];
+  await adapter.deleteMany({ model: "verification", where });
 }
 
 /** @throws SvcError FORBIDDEN when a hook of the application refuses */

@@ -8,7 +8,7 @@ import { APIError, createAuthMiddleware, isAPIError } from "better-auth/api";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Library } from "./library.ts";
 import { cookieHeader } from "./library-cookies.ts";
-import { endSessions } from "./passwords.ts";
+import { endSessions, forget } from "./passwords.ts";
 import type { SessionTokens } from "./session-token.ts";
 
 /** What a client sends along with e-mail and password, in token style. */
@@ -126,7 +126,7 @@ const uniqueViolation = "23505";
 
 /**
  * What the plugin leaves out. Whoever switches the second factor on, keeps the device at hand: the user's other sessions
- * began without it, and end. And an authenticator's code opens one session, however long it is shown.
+ * began without it, and end, and no device is trusted from before. And an authenticator's code opens one session, however long it is shown.
  */
 export const secondFactorRules: BetterAuthPlugin = {
   id: "svc-second-factor",
@@ -139,6 +139,7 @@ export const secondFactorRules: BetterAuthPlugin = {
           if (!newSession || !isSwitchedOn(newSession.user)) return;
           if (session?.session) {
             await endSessions(internalAdapter, newSession.user.id, newSession.session.id);
+            await forget(context, newSession.user.id, "trust-device-"); // they were trusted with an older secret
           } else if (path === "/two-factor/verify-totp") {
             if (await claimCode(context as Library["context"], newSession.user.id, String(body.code))) return;
             await internalAdapter.deleteSession(newSession.session.token);

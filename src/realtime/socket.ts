@@ -103,8 +103,8 @@ export class SocketEndpoint {
   async #admit(request: IncomingMessage): Promise<Session | null> {
     const { origins, authenticate, redeem } = this.#options;
     this.#options.count(request);
-    const url = new URL(request.url ?? "/", origins.own);
-    if (!paths.has(url.pathname)) {
+    const url = URL.parse(request.url ?? "/", origins.own);
+    if (!url || !paths.has(url.pathname)) {
       throw new SvcError("NOT_FOUND", "There is no WebSocket here.", {
         hint: `Connect to ${[...paths].join(" or ")}.`,
       });

@@ -68,7 +68,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     standbys.length > 0
       ? new Replicas(standbys, pools.request, { ...config.pool, ...config.limits, traced }, log)
       : undefined;
-  const server = createServer({ keepAliveTimeout: idleMs });
+  const server = createServer({
+    keepAliveTimeout: idleMs,
+    // Some clients offer HTTP/2 with every request (Java's do); that is no socket, and they speak HTTP/1.1 as well.
+    shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
+  });
   const inFlight = trackResponses(server);
   let answer: RequestListener = refuseForNow;
   server.on("request", (request, response) => answer(request, response));

@@ -173,6 +173,38 @@ describe("signing in with it, in cookie style", () => {
     thief.jar.set("__Secure-authlib.trust_device", trust ?? "");
     expect((await thief.post("/sign-in/email", { email, password })).body).toMatchObject({ twoFactorRedirect: true });
   });
+
+  test.each(["change-password", "sign-out-everywhere", "enable"])(
+    "no device is trusted any more after %s",
+    async (what) => {
+      const { email, password, totpURI } = await enrolled(server);
+      const device = new Browser(server);
+      await device.post("/sign-in/email", { email, password });
+      await device.post("/two-factor/verify-totp", { code: totp(totpURI), trustDevice: true });
+
+      const newPassword = what === "change-password" ? "another long password" : password;
+      if (what === "change-password") await device.post("/change-password", { currentPassword: password, newPassword });
+      else if (what === "sign-out-everywhere") await device.post("/sign-out-everywhere", {});
+      else {
+        expect((await device.post("/two-factor/disable", { password })).status).toBe(200);
+        // The plugin forgets the browser that asks. Another one was trusted, too.
+        await db.sql(
+          "insert into auth.verification (id, identifier, value, expires_at, created_at, updated_at) " +
+            "select $1, 'trust-device-' || $1, id, now() + interval '1 day', now(), now() from auth.\"user\" where email = $2",
+          [`other-${what}`, email],
+        );
+        const { body } = await device.post("/two-factor/enable", { password });
+        expect((await device.post("/two-factor/verify-totp", { code: totp(body.totpURI) })).status).toBe(200);
+      }
+      const rows = await db.sql(
+        'select identifier from auth.verification v join auth."user" u on u.id = v.value where u.email = $1',
+        [email],
+      );
+      expect(rows.filter(({ identifier }) => identifier.startsWith("trust-device-"))).toEqual([]);
+      const again = await device.post("/sign-in/email", { email, password: newPassword });
+      expect(again.body).toMatchObject({ twoFactorRedirect: true });
+    },
+  );
 });
 
 describe("signing in with it, in token style", () => {
