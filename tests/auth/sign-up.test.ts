@@ -1,6 +1,6 @@
 // If this file fails, people cannot get in, get in as somebody else, or give themselves rights they do not have.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type AuthServer, ann, startAuthServer } from "../support/auth-server.ts";
+import { type AuthServer, ann, origin, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
 
 const db = database();
@@ -184,11 +184,28 @@ describe("what is no sign-up", () => {
 });
 
 describe("emailAndPassword.enabled: false", () => {
-  test.for(["/sign-up", "/sign-in"])("%s answers 403 whatever is sent", async (path) => {
-    const off = await startAuthServer(db, { definition: { emailAndPassword: { enabled: false } } });
+  let off: AuthServer;
+  beforeAll(async () => {
+    off = await startAuthServer(db, { definition: { emailAndPassword: { enabled: false } } });
+  });
+  afterAll(() => off.close());
+
+  test.for([
+    "/sign-up",
+    "/sign-in",
+    "/sign-up/email",
+    "/sign-in/email",
+    "/change-password",
+    "/request-password-reset",
+    "/reset-password",
+  ])("%s answers 403 whatever is sent", async (path) => {
     for (const body of [ann, {}]) {
-      expect(await off.post(path, body)).toMatchObject({ status: 403, body: { code: "FORBIDDEN" } });
+      const answer = await off.post(path, body, { headers: { origin } });
+      // That of an origin that is not listed is a 403, too.
+      expect(answer).toMatchObject({
+        status: 403,
+        body: { code: "FORBIDDEN", error: expect.stringMatching(/password/) },
+      });
     }
-    await off.close();
   });
 });
