@@ -10,7 +10,7 @@ import type { Caller } from "../context/create-context.ts";
 import { check, own, toObject } from "../define/input-checks.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import { type BodyLimits, isJson, mediaType, parseJson, readBody } from "../http/body.ts";
-import { toSvcError } from "../http/errors.ts";
+import { errorHeaders, toSvcError } from "../http/errors.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
 import type { Endpoint } from "../http/procedures.ts";
 import type { Engine, EngineOptions, GraphqlRequest } from "./engine.ts";
@@ -48,10 +48,7 @@ export function graphqlEndpoint(options: GraphqlOptions): Endpoint {
       const error = toSvcError(thrown);
       exchange.error = error;
       const { refusal } = await import("./errors.ts");
-      sendJson(response, error.status, refusal(error, requestId), {
-        ...(error.retryAfter !== undefined && { "retry-after": String(error.retryAfter) }),
-        ...(error.code === "UNAUTHORIZED" && { "www-authenticate": "Bearer" }),
-      });
+      sendJson(response, error.status, refusal(error, requestId), errorHeaders(error));
     }
   };
 }

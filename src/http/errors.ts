@@ -46,12 +46,15 @@ export function sendError(response: ServerResponse, thrown: unknown): void {
   // Half an answer is out: the only honest end is to break the connection.
   if (response.headersSent) return void response.destroy();
 
-  const headers = {
-    ...(error.retryAfter !== undefined && { "retry-after": String(error.retryAfter) }),
-    ...(error.code === "UNAUTHORIZED" && { "www-authenticate": "Bearer" }),
-  };
-  sendJson(response, error.status, JSON.stringify(toErrorBody(error, exchange.requestId)), headers);
+  const body = JSON.stringify(toErrorBody(error, exchange.requestId));
+  sendJson(response, error.status, body, errorHeaders(error));
 }
+
+/** What HTTP itself has to say of an error. */
+export const errorHeaders = (error: SvcError) => ({
+  ...(error.retryAfter !== undefined && { "retry-after": String(error.retryAfter) }),
+  ...(error.code === "UNAUTHORIZED" && { "www-authenticate": "Bearer" }),
+});
 
 /** Express's last entry: what any of the others threw. */
 export const renderError: ErrorRequestHandler = (thrown, _request, response, _next) => sendError(response, thrown);

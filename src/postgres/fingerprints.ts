@@ -6,13 +6,13 @@ import type pg from "pg";
 import { crudFunctions } from "../codegen/crud-sql.ts";
 import type { CrudDefinition } from "../define/crud-definition.ts";
 
-interface Drift {
+interface Stray {
   signature: string;
   problem: "missing" | "different";
 }
 
 /** @returns the functions that are missing or were made from another definition; empty when all is well */
-async function findDrift(pool: pg.Pool, resources: readonly CrudDefinition[]): Promise<Drift[]> {
+async function strayFunctions(pool: pg.Pool, resources: readonly CrudDefinition[]): Promise<Stray[]> {
   const expected = resources.flatMap(crudFunctions);
   const { rows } = await pool.query<{ signature: string; exists: boolean; comment: string | null }>(
     `select signature, to_regprocedure(signature) is not null as exists,
@@ -21,7 +21,7 @@ async function findDrift(pool: pg.Pool, resources: readonly CrudDefinition[]): P
     [expected.map(({ signature }) => signature)],
   );
   const found = new Map(rows.map((row) => [row.signature, row]));
-  return expected.flatMap(({ signature, fingerprint }): Drift[] => {
+  return expected.flatMap(({ signature, fingerprint }): Stray[] => {
     const row = found.get(signature);
     if (!row?.exists) return [{ signature, problem: "missing" }];
     return row.comment?.endsWith(`svc:${fingerprint}`) ? [] : [{ signature, problem: "different" }];
@@ -35,9 +35,9 @@ export class DriftError extends Error {
 
 /** @throws DriftError that lists the functions and the commands that bring them in line */
 export async function refuseDrift(pool: pg.Pool, resources: readonly CrudDefinition[]): Promise<void> {
-  const drift = await findDrift(pool, resources);
-  if (drift.length === 0) return;
-  const list = drift.map(({ signature, problem }) => `  ${signature} is ${problem}`).join("\n");
+  const stray = await strayFunctions(pool, resources);
+  if (stray.length === 0) return;
+  const list = stray.map(({ signature, problem }) => `  ${signature} is ${problem}`).join("\n");
   throw new DriftError(
     `The database does not have the CRUD functions of these definitions:\n${list}\n` +
       "  Run `svc codegen` and `svc migrate`. To serve anyway during a rolling deploy: --allow-drift",

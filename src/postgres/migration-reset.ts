@@ -5,7 +5,7 @@
 import pg from "pg";
 import { MigrationError } from "./migrate.ts";
 
-// graphile_worker makes its own schema, as whoever starts it first.
+// Also a graphile_worker that is not svc_owner's: one from before svc made it would be in the way of ours.
 /** SQL, for one transaction. */
 export const dropEverything = `
 do $$

@@ -2,13 +2,13 @@
  * Which files a database has and which it lacks, for `svc migrate status`. Reads what `migrate.ts` recorded in
  * `svc_private.applied_migrations` and `applied_sql`, and changes nothing.
  */
-import { createHash } from "node:crypto";
 import pg from "pg";
-import type { MigrateOptions } from "./migrate.ts";
+import { checksum, type Folders, scopes } from "./ledger.ts";
 import { type MigrationFile, readFolder } from "./migration-files.ts";
+import { queueRevision, wantedQueueRevision } from "./queue.ts";
 
 export interface FileStatus {
-  /** `scope/migrations/…` or `scope/sql/…`, as `svc migrate` reports it. */
+  /** `scope/migrations/…` or `scope/sql/…`, as `svc migrate` reports it; `platform/queue` where its schema is an old one. */
   path: string;
   /**
    * `pending`: `svc migrate` would apply it. `edited`: a migration whose text is no longer what was applied, which
@@ -20,16 +20,16 @@ export interface FileStatus {
 }
 
 /** The files of both scopes, in the order in which `svc migrate` lists them: platform first. */
-export async function migrationStatus(
-  options: Pick<MigrateOptions, "adminUrl" | "platform" | "application">,
-): Promise<FileStatus[]> {
-  const client = new pg.Client({ connectionString: options.adminUrl, application_name: "svc migrate status" });
+export async function migrationStatus({ adminUrl, ...folders }: Folders & { adminUrl: string }): Promise<FileStatus[]> {
+  const client = new pg.Client({ connectionString: adminUrl, application_name: "svc migrate status" });
   await client.connect();
   try {
     const applied = await readApplied(client);
     const files: FileStatus[] = [];
-    for (const [scope, folder] of Object.entries({ platform: options.platform, application: options.application })) {
-      if (folder === undefined) continue;
+    if ((await queueRevision(client)) < wantedQueueRevision) {
+      files.push({ path: "platform/queue", state: "pending", appliedAt: null });
+    }
+    for (const { scope, folder } of scopes(folders)) {
       const migrations = await readFolder(`${folder}/migrations`);
       files.push(
         ...statusOf(`${scope}/migrations/`, migrations, applied, "edited"),
@@ -66,7 +66,7 @@ function statusOf(
 ): FileStatus[] {
   return files.map(({ path, text }) => {
     const record = applied.get(prefix + path);
-    const isSame = record?.checksum === createHash("sha256").update(text).digest("hex");
+    const isSame = record?.checksum === checksum(text);
     const state = record ? (isSame ? "applied" : changed) : "pending";
     return { path: prefix + path, state, appliedAt: record?.appliedAt ?? null };
   });

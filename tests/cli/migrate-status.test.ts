@@ -79,6 +79,20 @@ describe("svc migrate status", () => {
     expect(open(out)).toEqual([expect.stringMatching(new RegExp(`^missing .* ${name}$`))]);
     await writeFile(path, text);
   });
+
+  test("names the queue where its schema is of an older revision", async () => {
+    const [latest] = await db.sql(
+      "delete from graphile_worker.migrations where id = (select max(id) from graphile_worker.migrations) returning *",
+    );
+    const { code, out } = await migrate(["status"]);
+    expect(code).toBe(1);
+    expect(open(out)).toEqual([`pending  ${"-".padEnd(19)}  platform/queue`]);
+    await db.sql("insert into graphile_worker.migrations select $1::int, $2::timestamptz, $3::boolean", [
+      latest?.id,
+      latest?.ts,
+      latest?.breaking,
+    ]);
+  });
 });
 
 describe("svc migrate reset", () => {

@@ -12,14 +12,8 @@ import { apiWith, service, TestService } from "../support/service.ts";
 
 /** Handlers wait here, so that a test decides when they go on. */
 function gate() {
-  let open = () => {};
-  let enter = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  const entered = new Promise<void>((resolve) => {
-    enter = resolve;
-  });
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+  const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
   const pass = () => {
     enter();
     return opened;

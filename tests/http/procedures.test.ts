@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
 import { type Answer, apiWith, bearer, service } from "../support/service.ts";
+import { brokenForms, brokenMaps } from "./broken-forms.ts";
 import { plain, rich } from "./wire-values.ts";
 
 /** What the last handler was called with. */
@@ -156,19 +157,6 @@ describe("files", () => {
     expect(calls).toBe(0);
   });
 
-  test.for([
-    ["/api/query", "wire.aks", "Did you mean wire.ask?"],
-    ["/api/query", "wire.echo", "wire.echo is a mutation: send it to /api/mutation."],
-    ["/api/mutation", "wire.hidden", "Did you mean wire."],
-  ] as const)(
-    "while developing, %s says of %s what was meant, and nothing of what is internal",
-    async ([path, name, hint]) => {
-      const { status, body } = await svc.post(path, { name }, null);
-      expect([status, body.hint]).toEqual([404, expect.stringContaining(hint)]);
-      expect(body.hint).not.toContain("wire.hidden");
-    },
-  );
-
   test("as whole and nested arguments", async () => {
     await send("/api/mutation", form(1, { json: { name: "wire.receive", args: null }, meta: [], maps: [["args"]] }));
     expect(arrived).toBeInstanceOf(File);
@@ -181,46 +169,13 @@ describe("files", () => {
     expect((arrived as [{ deep: File[] }])[0].deep[0]?.name).toBe('fïle "0".bin');
   });
 
-  test.for<[string, object]>([
-    ["a map to nowhere", { maps: [["args", "none"]] }],
-    ["a map through the prototype", { maps: [["args", "__proto__", "x"]] }],
-    ["a map that is no path", { maps: [{}] }],
-    ["maps that are no list", { maps: 1 }],
-    [
-      "more maps than files",
-      {
-        maps: [
-          ["args", "files", 0],
-          ["args", "at"],
-        ],
-        meta: [],
-      },
-    ],
-    ["an unknown meta code", { meta: [[8, "args"]] }],
-    ["no json", { json: undefined }],
-    ["a json without a name", { json: { args: { files: [null] } } }],
-  ])("%s: 400", async ([, data]) => {
+  test.for(brokenMaps)("%s: 400", async ([, data]) => {
     const { status, body } = await send("/api/mutation", form(1, data));
     expect({ status, id: typeof body.requestId }).toEqual({ status: 400, id: "string" });
     expect(calls).toBe(0);
   });
 
-  test.for<[string, string, string]>([
-    ["no boundary", "--x\r\n\r\n--x--", "multipart/form-data"],
-    ["another boundary", "--x\r\n\r\n--x--", "multipart/form-data; boundary=y"],
-    [
-      "a body that ends early",
-      '--x\r\ncontent-disposition: form-data; name="data"\r\n\r\n{',
-      "multipart/form-data; boundary=x",
-    ],
-    ["no data", "--x--\r\n", "multipart/form-data; boundary=x"],
-    ["no body", "", "multipart/form-data; boundary=x"],
-    [
-      "a file for data",
-      '--x\r\ncontent-disposition: form-data; name="data"; filename="d"\r\n\r\n{}\r\n--x--\r\n',
-      "multipart/form-data; boundary=x",
-    ],
-  ])("%s: 400", async ([, body, type]) => {
+  test.for(brokenForms)("%s: 400", async ([, body, type]) => {
     expect(await send("/api/mutation", body, type)).toMatchObject({ status: 400, body: { code: "BAD_REQUEST" } });
   });
 });
@@ -273,6 +228,19 @@ describe("what cannot be called", () => {
     }
     expect(calls).toBe(0);
   });
+
+  test.for([
+    ["/api/query", "wire.aks", "Did you mean wire.ask?"],
+    ["/api/query", "wire.echo", "wire.echo is a mutation: send it to /api/mutation."],
+    ["/api/mutation", "wire.hidden", "Did you mean wire."],
+  ] as const)(
+    "while developing, %s says of %s what was meant, and nothing of what is internal",
+    async ([path, name, hint]) => {
+      const { status, body } = await svc.post(path, { name }, null);
+      expect([status, body.hint]).toEqual([404, expect.stringContaining(hint)]);
+      expect(body.hint).not.toContain("wire.hidden");
+    },
+  );
 
   test.for<Record<string, string>>([
     {},
