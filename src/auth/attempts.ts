@@ -57,9 +57,10 @@ export class Attempts {
    *
    * @param email normalised, whether or not there is such an account
    * @param about from `about()`: where it comes from
+   * @param proves whether success proves that who asks is the owner (Default: true)
    * @throws SvcError RATE_LIMITED without trying; what `check` throws, INVALID_CREDENTIALS for a wrong password
    */
-  async password<T>(email: string, about: Headers, check: () => Promise<T>): Promise<T> {
+  async password<T>(email: string, about: Headers, check: () => Promise<T>, proves = true): Promise<T> {
     const known = this.#known(email, about);
     const receipt = await this.#take([
       { kind: "signInsPerAccount", subject: this.#hash(email), known },
@@ -68,7 +69,7 @@ export class Attempts {
     try {
       const result = await check();
       await this.#giveBack(receipt);
-      await this.succeeded(email, about);
+      if (proves) await this.succeeded(email, about);
       return result;
     } catch (error) {
       if (!(error instanceof SvcError && error.code === "INVALID_CREDENTIALS")) await this.#giveBack(receipt);

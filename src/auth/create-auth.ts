@@ -122,6 +122,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     credentials: new Credentials({ library, passwords, attempts, links }),
     accounts: new Accounts({ library, passwords, attempts }),
     attempts,
+    gate,
     links,
     once,
     library,

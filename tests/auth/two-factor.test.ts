@@ -18,11 +18,13 @@ const definition = defineAuth({
 
 const db = database();
 let server: AuthServer;
+let counting: AuthServer;
 beforeAll(async () => {
   await migrateAuth(db, definition);
   server = await startAuthServer(db, { definition });
+  counting = await startAuthServer(db, { definition, limits: { signInsPerAccount: 3 } });
 });
-afterAll(() => server.close());
+afterAll(() => Promise.all([server.close(), counting.close()]));
 
 describe("switching it on", () => {
   test("takes the password, and a code that shows that the app knows the secret", async () => {
@@ -292,5 +294,26 @@ describe("what a thief of the password saw earlier", () => {
       body: { hint: "INVALID_TWO_FACTOR_COOKIE" },
     });
     expect(await thief.me()).toBeNull();
+  });
+});
+
+describe("the password that a plugin's endpoint asks for", () => {
+  test("is counted as in a sign-in: who holds a session cannot try them all", async () => {
+    const { browser, email, password } = await enrolled(counting);
+    const guess = (guessed: string) => browser.post("/two-factor/generate-backup-codes", { password: guessed });
+    for (let n = 0; n < 3; n++) {
+      expect(await guess(`wrong ${n}`)).toMatchObject({ status: 400, body: { hint: "INVALID_PASSWORD" } });
+    }
+    for (const one of ["wrong 4", password]) {
+      expect(await guess(one)).toMatchObject({ status: 429, body: { code: "RATE_LIMITED" } });
+    }
+    expect((await counting.post("/sign-in", { email, password })).status).toBe(429);
+  });
+
+  test("the right one counts for nothing, however often", async () => {
+    const { browser, password } = await enrolled(counting);
+    for (let n = 0; n < 5; n++) {
+      expect((await browser.post("/two-factor/generate-backup-codes", { password })).status).toBe(200);
+    }
   });
 });

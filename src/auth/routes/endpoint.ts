@@ -15,6 +15,7 @@ import type { KeyStore } from "../key-store.ts";
 import { addressHeader, type Library } from "../library.ts";
 import type { MailLinks } from "../mail-links.ts";
 import type { OneTimeValues } from "../one-time-values.ts";
+import type { PasswordGate } from "../password-gate.ts";
 import type { Authenticate, SessionUser } from "../session.ts";
 import type { LiveSession } from "../session-store.ts";
 import type { SocialParts } from "../social/create-social.ts";
@@ -24,6 +25,7 @@ export interface AuthParts extends AuthenticateOptions {
   credentials: Credentials;
   accounts: Accounts;
   attempts: Attempts;
+  gate: PasswordGate;
   links: MailLinks;
   keys: KeyStore;
   once: OneTimeValues;

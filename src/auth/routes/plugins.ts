@@ -15,6 +15,7 @@ import { hasCookies, withoutSession } from "../library-cookies.ts";
 import { pluginEndpoints } from "../plugins.ts";
 import { type AuthParts, about, maxBody } from "./endpoint.ts";
 import { sendAnswer } from "./plugin-answers.ts";
+import { countingPasswords } from "./plugin-passwords.ts";
 
 /** The session that came along. */
 export interface Credential {
@@ -39,7 +40,9 @@ export function plugins(router: Router, parts: AuthParts): void {
         requireOurPage(parts, request);
         const credential = credentialOf(parts, request);
         const inner = await innerRequest(parts, request, credential);
-        await sendAnswer(parts, response, credential, await parts.library.handle(inner).catch(rethrow));
+        const ask = () => parts.library.handle(inner).catch(rethrow);
+        const answer = await countingPasswords(parts, request, inner, credential, ask);
+        await sendAnswer(parts, response, credential, answer);
       });
     }
   }
