@@ -16,11 +16,13 @@ import { startWorker } from "../workers/runner.ts";
 import { median } from "./measure.ts";
 
 const here = import.meta.dirname;
-const jobs = 2_000;
+const jobs = 1_000;
 const rounds = 3;
 /** Latencies are taken in turns of so many. */
 const waitsPerRound = 50;
 const concurrency = 8;
+/** What `svc worker` does at a time when nobody says otherwise. */
+const usual = 4;
 const user = "bench";
 
 const table = pgTable("job_rows", { id: serial("id").primaryKey(), userId: text("user_id").notNull() }, (t) =>
@@ -64,19 +66,13 @@ export async function run(): Promise<void> {
     ]);
     console.info(`jobs/s: svc ${show(rate)}, bare graphile-worker ${show(bareRate)}, ratio ${ratio(rate, bareRate)}`);
 
-    const counts = [1, 2, 4, 8];
-    const rates = await inTurns(
-      counts.map(
-        (count) => () => throughput(admin, enqueueOurs(), () => several(count, () => startOurs(cluster.urls, 1))),
-      ),
-    );
-    const best = Math.max(...rates.map(median));
-    for (const [index, count] of counts.entries()) {
-      const of = rates[index] ?? [];
-      console.info(
-        `${count} workers of one job at a time: ${show(of)} jobs/s, ${(median(of) / best).toFixed(2)} of the best`,
-      );
-    }
+    const ofOurs = (count: number, atATime: number) =>
+      throughput(admin, enqueueOurs(), () => several(count, () => startOurs(cluster.urls, atATime)));
+    const ofBare = (count: number) =>
+      throughput(admin, enqueueBare, () => several(count, () => startBare(cluster.urls, 1)));
+    await growing(`svc, ${usual} jobs at a time`, [1, 2, 4, 8], (count) => ofOurs(count, usual));
+    await growing("svc, one job at a time", [1, 8], (count) => ofOurs(count, 1));
+    await growing("bare graphile-worker, one job at a time", [1, 8], ofBare);
 
     const [clean, poisoned] = await inTurns([
       () => throughput(admin, enqueueOurs(), ours),
@@ -112,13 +108,24 @@ const show = (values: number[] = [], digits = 0) => median(values).toFixed(digit
 const ratio = (one: number[] = [], other: number[] = []) =>
   median(one.map((value, round) => value / (other[round] ?? value))).toFixed(2);
 
-/** Lets the sides take turns, so that whatever else the machine does hits all of them. */
+/** Lets the sides take turns, so that whatever else the machine does hits all of them. The first round warms up. */
 async function inTurns(sides: (() => Promise<number>)[]): Promise<number[][]> {
   const results = sides.map((): number[] => []);
-  for (let round = 0; round < rounds; round++) {
-    for (const [index, side] of sides.entries()) results[index]?.push(await side());
+  for (let round = -1; round < rounds; round++) {
+    for (const [index, side] of sides.entries()) {
+      const result = await side();
+      if (round >= 0) results[index]?.push(result);
+    }
   }
   return results;
+}
+
+/** How the rate grows with the number of workers. */
+async function growing(what: string, counts: number[], of: (count: number) => Promise<number>): Promise<void> {
+  const rates = (await inTurns(counts.map((count) => () => of(count)))).map(median);
+  const best = Math.max(...rates);
+  const line = rates.map((rate, index) => `${counts[index]}: ${(rate / best).toFixed(2)}`).join(", ");
+  console.info(`${what}, of the best rate (${best.toFixed(0)} jobs/s) by workers: ${line}`);
 }
 
 async function several(count: number, start: () => Promise<Running>): Promise<Running> {
@@ -154,12 +161,12 @@ async function startOurs(urls: Urls, atATime = concurrency): Promise<Running> {
 }
 
 /** What an application would write by hand: identity, one row, commit; the library then deletes the job. */
-async function startBare(urls: Urls): Promise<Running> {
-  const request = new pg.Pool({ connectionString: urls.request, max: concurrency + 1 });
-  const system = new pg.Pool({ connectionString: urls.system, max: concurrency + 4 });
+async function startBare(urls: Urls, atATime = concurrency): Promise<Running> {
+  const request = new pg.Pool({ connectionString: urls.request, max: atATime + 1 });
+  const system = new pg.Pool({ connectionString: urls.system, max: atATime + 4 });
   for (const pool of [request, system]) pool.on("error", () => {}).on("connect", () => {});
   const pool = runTaskList(
-    { concurrency, noHandleSignals: true, logger: new Logger(() => () => {}) },
+    { concurrency: atATime, noHandleSignals: true, logger: new Logger(() => () => {}) },
     {
       async bare() {
         began(performance.now());

@@ -178,18 +178,22 @@ class Reading {
       this.#moveTo(chunk.readBigUInt64BE(1));
       if (chunk[17] === 1) this.#acknowledge();
     } else if (chunk[0] === data) {
-      this.#read(this.#plugin.parse(chunk.subarray(25)));
+      this.#read(chunk.subarray(25));
       this.#moveTo(chunk.readBigUInt64BE(1));
     }
   }
 
-  #read(message: Pgoutput.Message): void {
+  /** The ends of transactions are read here: the library writes their positions out as text, which costs as much as a row. */
+  #read(bytes: Buffer): void {
+    if (bytes[0] === begin) this.#listener.begun(this.#fullId(bytes.readUInt32BE(17)));
+    else if (bytes[0] === commit) this.#listener.committed(Number(bytes.readBigInt64BE(18) / 1000n) + year2000);
+    else this.#tell(this.#plugin.parse(bytes));
+  }
+
+  #tell(message: Pgoutput.Message): void {
     switch (message.tag) {
       case "relation":
         for (const column of message.columns) if (asText.has(column.typeOid)) column.parser = (text: string) => text;
-        break;
-      case "begin":
-        this.#listener.begun(this.#fullId(message.xid));
         break;
       case "insert":
       case "update":
@@ -204,15 +208,12 @@ class Reading {
         if (message.prefix === "svc_trace") this.#listener.traced(Buffer.from(message.content).toString("latin1"));
         if (message.prefix === "svc_auth") this.#listener.ended(Buffer.from(message.content).toString("utf8"));
         break;
-      case "commit":
-        this.#listener.committed(Number(message.commitTime.valueOf() / 1000n) + year2000);
-        break;
     }
   }
 
   /** The log has the lower half of an id. The nearest to a recent one is meant: less than 2^31 run at a time. */
   #fullId(lower: number): bigint {
-    const low = BigInt(lower >>> 0);
+    const low = BigInt(lower);
     const near = (this.#recent & ~0xffff_ffffn) | low;
     const id = [near - 2n ** 32n, near, near + 2n ** 32n].reduce((best, candidate) =>
       distance(candidate, this.#recent) < distance(best, this.#recent) ? candidate : best,
@@ -250,6 +251,8 @@ const year2000 = Date.UTC(2000, 0, 1);
 
 const data = 0x77;
 const keepAlive = 0x6b;
+const begin = 0x42;
+const commit = 0x43;
 
 const distance = (a: bigint, b: bigint) => (a > b ? a - b : b - a);
 

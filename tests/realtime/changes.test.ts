@@ -12,6 +12,8 @@ const db = database();
 const log = createLog("silent");
 const heard: TransactionEvents[] = [];
 let lives = 0;
+/** When the transaction that was told last was committed. */
+let committedAt = 0;
 let reader: ChangeReader;
 let admin: pg.Client;
 
@@ -22,7 +24,12 @@ beforeAll(async () => {
     live: () => void lives++,
     lost: () => {},
   };
-  const listener = transactionEvents(defineApi({ procedures: crud })["~svc"].crud, sink, log);
+  const events = transactionEvents(defineApi({ procedures: crud })["~svc"].crud, sink, log);
+  const committed = (at: number) => {
+    committedAt = at;
+    events.committed(at);
+  };
+  const listener = { ...events, committed };
   reader = new ChangeReader({ url: db.url("replication"), listener, log });
   reader.start();
   await vi.waitFor(() => expect(lives).toBe(1), { timeout: 20_000 });
@@ -98,6 +105,16 @@ describe("a transaction", () => {
     const [events] = heard;
     expect(events?.xid).toBe(rows[0].xid);
     expect([...(events?.topics ?? [])]).toEqual(expect.arrayContaining(["list:notes:ann", "list:notes:bob"]));
+  });
+
+  // Else the lag of changes in /metrics and /readyz would be 0 whatever happens.
+  test("is told with the time of its commit by the server's clock", async () => {
+    const clock = async (): Promise<number> =>
+      Number((await admin.query("select extract(epoch from clock_timestamp()) * 1000 as ms")).rows[0].ms);
+    const before = Math.floor(await clock());
+    await told();
+    expect(committedAt).toBeGreaterThanOrEqual(before);
+    expect(committedAt).toBeLessThanOrEqual(await clock());
   });
 
   test("that rolls back is never told, nor what it said", async () => {
