@@ -4,6 +4,7 @@
  */
 import type { BetterAuthOptions } from "better-auth";
 import { DefinitionError } from "./definition-error.ts";
+import { kindOf } from "./v.ts";
 
 /** A further column of the user. Never taken from sign-up input: a new user gets the default, trusted code changes it. */
 export type AdditionalField =
@@ -93,10 +94,14 @@ export function defineAuth<const Definition extends AuthDefinition>(definition: 
     if (part === undefined) continue;
     if (typeof part !== "object" || part === null)
       throw new DefinitionError(`defineAuth: ${section} must be an object.`);
-    for (const key of Object.keys(part)) {
-      if ((known as readonly string[]).includes(key)) continue;
-      const where = section ? `"${section}.${key}"` : `"${key}"`;
-      throw new DefinitionError(`defineAuth does not know the key ${where}.`, { hint: `Known: ${known.join(", ")}.` });
+    for (const [key, value] of Object.entries(part)) {
+      const path = section ? `${section}.${key}` : key;
+      if (!(known as readonly string[]).includes(key)) {
+        throw new DefinitionError(`defineAuth does not know the key "${path}".`, {
+          hint: `Known: ${known.join(", ")}.`,
+        });
+      }
+      checkKind(path, value);
     }
   }
   const modes: unknown = definition.oauth?.allowedReturnModes ?? ["token"];
@@ -112,8 +117,30 @@ export function defineAuth<const Definition extends AuthDefinition>(definition: 
   return definition;
 }
 
+/** What these must be. A text such as "false" would switch on what it should switch off. */
+const kinds: Readonly<Record<string, "boolean" | "function">> = {
+  betterAuth: "function",
+  "emailAndPassword.enabled": "boolean",
+  "emailAndPassword.sendResetPassword": "function",
+  "emailVerification.required": "boolean",
+  "emailVerification.sendVerificationEmail": "function",
+};
+
+function checkKind(path: string, value: unknown): void {
+  const kind = Object.hasOwn(kinds, path) ? kinds[path] : undefined;
+  if (kind === undefined || value === undefined || typeof value === kind) return;
+  throw new DefinitionError(`defineAuth: ${path} takes a ${kind}, and got ${kindOf(value)}.`, {
+    hint: kind === "boolean" ? 'Of a variable write process.env.NAME === "true".' : "Pass the function itself.",
+  });
+}
+
 function checkField(name: string, field: AdditionalField): void {
   const where = `defineAuth: the additional field "${name}"`;
+  if (typeof field !== "object" || field === null) throw new DefinitionError(`${where} is ${kindOf(field)}.`);
+  const unknown = Object.keys(field).find((key) => key !== "type" && key !== "default");
+  if (unknown !== undefined) {
+    throw new DefinitionError(`${where} has the key "${unknown}".`, { hint: "Known: type, default." });
+  }
   if (reservedFields.has(name)) throw new DefinitionError(`${where} has the name of a field that every user has.`);
   if (!/^[a-z][A-Za-z0-9]{0,40}$/.test(name)) {
     throw new DefinitionError(`${where} must be named in camelCase, with letters and digits, at most 41.`);

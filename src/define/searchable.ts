@@ -57,6 +57,8 @@ export interface SearchTable {
   vectors: Map<string, number | null>;
 }
 
+const optionNames = ["fields", "language", "corpus", "visibility", "owner"];
+
 type Declaration = Pick<SearchTable, "fields" | "language" | "corpus" | "visibility" | "owner" | "always">;
 
 /** By the first policy of each. */
@@ -82,6 +84,13 @@ export function searchable(options: SearchableOptions): PgPolicy[] {
     throw new DefinitionError("searchable: fields takes 1 to 16 columns.", {
       hint: "Write fields: [t.title, t.body].",
     });
+  }
+  if (fields.includes(undefined as never)) {
+    throw new DefinitionError("searchable: one of fields is undefined.", { hint: "Give columns of the table." });
+  }
+  const unknown = Object.keys(options).find((name) => !optionNames.includes(name));
+  if (unknown !== undefined) {
+    throw new DefinitionError(`searchable has no "${unknown}".`, { hint: `Known: ${optionNames.join(", ")}.` });
   }
   for (const name of ["corpus", "visibility", "owner"] as const) {
     // A misspelt column is undefined: the table must not silently be searched as if it had none.

@@ -125,6 +125,18 @@ describe("the betterAuth hook", () => {
 const mistakes: { definition: unknown; names: RegExp }[] = [
   { definition: { emailandpassword: {} }, names: /"emailandpassword".*\n.*emailAndPassword/ },
   { definition: { emailAndPassword: { enable: true } }, names: /"emailAndPassword.enable"/ },
+  { definition: { emailAndPassword: { enabled: "false" } }, names: /enabled takes a boolean.*\n.*process\.env/ },
+  { definition: { emailVerification: { required: 1 } }, names: /emailVerification\.required takes a boolean/ },
+  {
+    definition: { emailVerification: { sendVerificationEmail: "x" } },
+    names: /sendVerificationEmail takes a function/,
+  },
+  { definition: { betterAuth: { plugins: [] } }, names: /betterAuth takes a function, and got an object/ },
+  {
+    definition: { user: { additionalFields: { role: { type: "text", defaultValue: "member" } } } },
+    names: /"role" has the key "defaultValue".*\n.*type, default/,
+  },
+  { definition: { user: { additionalFields: { role: "text" } } }, names: /"role" is a string/ },
   { definition: { oauth: { allowedReturnModes: ["cookies"] } }, names: /allowedReturnModes/ },
   ...["number", "string", "date", "json"].map((type) => ({
     definition: { user: { additionalFields: { age: { type } } } },
