@@ -4,8 +4,8 @@
  * Next hop: `sql/realtime/emit_message.sql`.
  */
 import { didYouMean } from "../define/nearest.ts";
+import { toParts } from "../define/rich-values.ts";
 import { SvcError } from "../errors/svc-error.ts";
-import { encodeParts } from "../http/wire.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import { mistake } from "./mistake.ts";
 
@@ -74,7 +74,7 @@ export class CallRealtime implements ContextRealtime {
           "use invalidate, and each asks for what they may see.",
       );
     }
-    const { json, meta } = encodeParts(data);
+    const { json, meta } = toParts("What is emitted", data, "Store it, and emit its id.");
     // What JSON lacks goes as an answer would: a Date is one for whoever watches, too.
     this.#say(meta.length > 0 ? { emit: key, result: { json, meta } } : { emit: key, data: json });
   }
@@ -116,7 +116,7 @@ const nameOf = (key: string) => key.split("::", 1)[0] ?? key;
  * As clients make it (client/sdk/src/key.ts): members sorted, what JSON lacks encoded, nothing where there are no arguments.
  */
 export function keyOf(queryKey: string, args: unknown): string {
-  const { json, meta } = encodeParts(args);
+  const { json, meta } = toParts("A query's arguments", args, "Store it, and pass its id.");
   if (args === undefined || isEmpty(json)) return queryKey;
   return `${queryKey}::${JSON.stringify(meta.length > 0 ? { json, meta: inOrder(meta) } : json, sortMembers)}`;
 }

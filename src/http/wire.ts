@@ -5,7 +5,7 @@
  * Where the path says the name, the body may leave it out.
  * Source: https://orpc.dev/docs/advanced/rpc-protocol
  */
-import { StandardRPCJsonSerializer } from "@orpc/client/standard";
+import { serializer, toParts } from "../define/rich-values.ts";
 import { type Issue, SvcError } from "../errors/svc-error.ts";
 
 /** A decoded call. */
@@ -21,8 +21,6 @@ export const wireLimits = { files: 16, parts: 64, meta: 2048, depth: 64 } as con
 
 /** oRPC's codes of rich types, 0 (bigint) to 7 (map). */
 const metaCodes = 8;
-
-const serializer = new StandardRPCJsonSerializer();
 
 /**
  * Decodes a JSON body.
@@ -52,38 +50,15 @@ export function decodeForm(form: FormData, named?: string): ProcedureCall {
   return asCall(deserialize(json, checkMeta(meta ?? []), checkPaths(maps ?? []), getFile), named);
 }
 
-/** @throws SvcError INTERNAL that says why, where the serializer would only run out of stack */
-function serialize(value: unknown) {
-  try {
-    return serializer.serialize(value);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    const cause = new Error("What is to be sent refers to itself, or is nested too deeply.", { cause: error });
-    throw new SvcError("INTERNAL", undefined, { cause });
-  }
-}
-
 /** `undefined`: 3 is its code among the types that JSON lacks. */
 const nothing = JSON.stringify({ json: null, meta: [[3]] });
 
-/** Encodes a handler's result as the body of the answer. @throws SvcError INTERNAL for a result that holds a file */
+/** Encodes a handler's result as the body of the answer. @throws TypeError for a result that holds a file, or itself */
 export function encodeResult(result: unknown): string {
-  const [json, meta, , blobs] = serialize(result);
-  if (blobs.length > 0) {
-    throw new SvcError("INTERNAL", undefined, {
-      cause: new Error("A procedure returned a file. Return its bytes from a route instead."),
-    });
-  }
+  const { json, meta } = toParts("A procedure's result", result, "Return its bytes from a route instead.");
   // A handler that returns nothing: JSON has no word for it, and without one the answer would hold no result.
   if (json === undefined) return nothing;
   return JSON.stringify(meta.length > 0 ? { json, meta } : { json });
-}
-
-/** A value as JSON, and beside it what JSON lacks. @throws TypeError for a value that holds a file */
-export function encodeParts(value: unknown): { json: unknown; meta: readonly (readonly unknown[])[] } {
-  const [json, meta, , blobs] = serialize(value);
-  if (blobs.length > 0) throw new TypeError("A file cannot be sent here. Store it, and send its id.");
-  return { json, meta };
 }
 
 /** The same for a result that PostgreSQL already wrote as JSON. */

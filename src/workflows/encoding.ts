@@ -1,11 +1,8 @@
 /**
  * How values of runs are stored: as results of procedures travel, `{"json": …, "meta"?: …}`, so that dates, bigints, sets
  * and the like come back as they were.
- * Source: https://orpc.dev/docs/advanced/rpc-protocol
  */
-import { StandardRPCJsonSerializer } from "@orpc/client/standard";
-
-const serializer = new StandardRPCJsonSerializer();
+import { serializer, toParts } from "../define/rich-values.ts";
 
 /** In bytes: a step's result or an event is a fact, not a document. */
 const largestValue = 1_048_576;
@@ -18,8 +15,7 @@ export interface Stored {
 
 /** @param what names the value in errors @throws TypeError for what cannot be kept: files, cycles, more than 1 MiB */
 export function encodeValue(what: string, value: unknown): string {
-  const [json, meta, , blobs] = serializer.serialize(value);
-  if (blobs.length > 0) throw new TypeError(`${what} holds a file. Store it, and keep its id.`);
+  const { json, meta } = toParts(what, value, "Store it, and keep its id.");
   const text = JSON.stringify(meta.length > 0 ? { json, meta } : { json });
   if (Buffer.byteLength(text) > largestValue) {
     throw new TypeError(`${what} is larger than 1 MiB. Keep it in a table or in storage, and its id here.`);

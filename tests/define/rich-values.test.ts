@@ -1,0 +1,29 @@
+// If this file fails, what cannot be sent or kept breaks off somewhere deep, in words that nobody understands.
+import { expect, test } from "vitest";
+import { toParts } from "../../src/define/rich-values.ts";
+import { encodeResult } from "../../src/http/wire.ts";
+import { decodeValue, encodeValue } from "../../src/workflows/encoding.ts";
+
+const circle: { self?: unknown } = {};
+circle.self = circle;
+
+test("a value that refers to itself is refused in words", () => {
+  const words = (what: string) => new TypeError(`${what} refers to itself, or is nested too deeply.`);
+  expect(() => toParts("It", circle, "")).toThrow(words("It"));
+  expect(() => encodeResult(circle)).toThrow(words("A procedure's result"));
+  expect(() => encodeValue("The arguments of a workflow", circle)).toThrow(words("The arguments of a workflow"));
+});
+
+test("a file is refused, and the words say what to do with it", () => {
+  const held = { deep: [new Blob(["x"])] };
+  expect(() => encodeResult(held)).toThrow("holds a file. Return its bytes from a route instead.");
+  expect(() => encodeValue("The step's result", held)).toThrow(
+    "The step's result holds a file. Store it, and keep its id.",
+  );
+});
+
+test("what a run keeps comes back as it was, up to 1 MiB", () => {
+  const value = { at: new Date(0), many: 10n ** 30n, kinds: new Set(["a", undefined]) };
+  expect(decodeValue(JSON.parse(encodeValue("It", value)))).toStrictEqual(value);
+  expect(() => encodeValue("It", "x".repeat(2 ** 20))).toThrow("It is larger than 1 MiB.");
+});
