@@ -45,6 +45,11 @@ begin
                                  else l.state = 'reserved' and l.expires_at > now() end), 0)::float8
       from (values ('charged'), ('reserved')) s (state)
     union all
+    select 'oldest_transaction_seconds', '',
+           coalesce(extract(epoch from clock_timestamp() - min(a.xact_start)), 0)::float8
+      from pg_catalog.pg_stat_activity a
+     where a.datname = current_database() and a.backend_type = 'client backend' and a.pid <> pg_backend_pid()
+    union all
     select 'replication_held_bytes', '', coalesce(max((slot ->> 'bytes')::float8), 0)
       from svc_private.replication_state() r, jsonb_array_elements(r.held) slot;
 
@@ -64,4 +69,4 @@ end
 $$;
 
 comment on function svc_private.service_state() is
-  'Numbers for metrics: runs of workflows, files and bytes, credits of this UTC day, log that replication slots keep.';
+  'Numbers for metrics: runs of workflows, files and bytes, credits of this UTC day, the oldest transaction, log that replication slots keep.';

@@ -21,6 +21,7 @@ const known: readonly [name: string, help: string, labelled?: boolean][] = [
   ["storage_bytes", "Their bytes, without conversions and transforms."],
   ["storage_uploads", "Uploads in parts that are under way."],
   ["ai_credits_today", "Credits of AI calls since midnight UTC: charged, or reserved by calls that run.", true],
+  ["oldest_transaction_seconds", "For how long the oldest transaction of this database has been open; 0 when none is."],
   ["replication_held_bytes", "Log that the slowest replication slot of the server keeps from being removed."],
 ];
 

@@ -97,6 +97,24 @@ test("svc db locks shows who waits for whom, down to the head of the chain, and 
   await last.query("rollback");
 });
 
+test("metrics tell for how long the oldest transaction has been open", async () => {
+  const told = async () => {
+    const rows = await asSystem(
+      "select value from svc_private.service_state() where metric = 'oldest_transaction_seconds'",
+    );
+    return rows[0]?.value as number;
+  };
+  const forgotten = await db.connect("admin");
+  await forgotten.query("begin; select from notes");
+  const [open] = await asSystem(
+    "select extract(epoch from clock_timestamp() - min(xact_start))::float8 as seconds from pg_stat_activity " +
+      "where datname = current_database() and pid <> pg_backend_pid()",
+  );
+  expect(await told()).toBeGreaterThanOrEqual(open?.seconds);
+  await forgotten.query("rollback");
+  expect(await told()).toBe(0);
+});
+
 test("svc db stats shows the database, its tables, indexes and slots", async () => {
   const { code, out } = await run("stats", "--json");
   expect(code).toBe(0);
