@@ -6,6 +6,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { SvcError } from "../errors/svc-error.ts";
 import { hashEmbedding } from "./local-hash.ts";
 import { runProgram } from "./program.ts";
 import type { Provider } from "./provider.ts";
@@ -27,7 +28,8 @@ export function localProvider(): Provider {
     async extractText(model, image, _mediaType, signal) {
       // The language pack stands in the model's name: local-tesseract, local-tesseract-deu.
       const [, language = "eng"] = /^local-tesseract-([a-z_+]{3,20})$/.exec(model) ?? [];
-      const printed = await runProgram("tesseract", ["stdin", "stdout", "-l", language], image, signal);
+      const picture = await redrawn(image);
+      const printed = await runProgram("tesseract", ["stdin", "stdout", "-l", language], picture, signal);
       return { text: printed.toString("utf8").trim(), usage: free };
     },
 
@@ -59,6 +61,23 @@ export function localProvider(): Provider {
       }
     },
   };
+}
+
+/**
+ * The picture as a PNG of our own. What is no picture, tesseract takes for a list of files on this machine, and reads those.
+ *
+ * @throws SvcError BAD_REQUEST
+ */
+async function redrawn(image: Uint8Array): Promise<Buffer> {
+  const { transformImage } = await import("../storage/image-engine.ts");
+  try {
+    return (await transformImage(Buffer.from(image), { f: "png" }, false)).bytes;
+  } catch (cause) {
+    throw new SvcError("BAD_REQUEST", "This image cannot be read, or is too large.", {
+      hint: "PNG, JPEG, WebP, GIF and AVIF are read here, up to 40 megapixels.",
+      cause,
+    });
+  }
 }
 
 const samplesOnly = ["-r", "16000", "-c", "1", "-b", "16", "-e", "signed", "-t", "raw", "-"];

@@ -1,5 +1,7 @@
 /** The programs of this machine: tesseract reads, espeak-ng speaks, pocketsphinx listens. For real, where they are. */
 import { accessSync, constants } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import sharp from "sharp";
 import { describe, expect, test } from "vitest";
@@ -26,20 +28,37 @@ function needs(...programs: string[]) {
   return test.skipIf(missing.length > 0);
 }
 
+// Drawn before the first image is read: from then on this process reads no SVG.
+const picture = await sharp(
+  Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="900" height="120">
+    <rect width="100%" height="100%" fill="white"/>
+    <text x="30" y="80" font-size="48" font-family="sans-serif">Invoice 4711 of March</text></svg>`),
+)
+  .png()
+  .toBuffer();
+
 needs("tesseract")("tesseract reads the text in an image", async () => {
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="900" height="120"><rect width="100%" height="100%" fill="white"/>
-    <text x="30" y="80" font-size="48" font-family="sans-serif">Invoice 4711 of March</text></svg>`;
-  const image = await sharp(Buffer.from(svg)).png().toBuffer();
-  const read = await provider.extractText?.("local-tesseract", image, "image/png", never);
+  const read = await provider.extractText?.("local-tesseract", picture, "image/png", never);
   expect(read).toEqual({ text: "Invoice 4711 of March", usage: { inputTokens: 0, outputTokens: 0 } });
 });
 
 needs("tesseract")("an image that is none is an error in our own words", async () => {
   const read = provider.extractText?.("local-tesseract", Buffer.from("no image"), "image/png", never);
-  await expect(read).rejects.toMatchObject({
-    code: "PROVIDER_FAILED",
-    hint: "tesseract could not make anything of it.",
-  });
+  await expect(read).rejects.toMatchObject({ code: "BAD_REQUEST", hint: expect.stringContaining("PNG, JPEG") });
+});
+
+needs("tesseract")("an image that names files reads none of them: they may be somebody else's", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "svc-vision-"));
+  try {
+    const secret = join(folder, "secret");
+    await writeFile(secret, picture);
+    for (const list of [`${secret}\n`, `\n${secret}\n${secret}\n`, `BM\n${secret}\n`]) {
+      const read = provider.extractText?.("local-tesseract", Buffer.from(list), "image/png", never);
+      await expect(read).rejects.toMatchObject({ code: "BAD_REQUEST" });
+    }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 needs("espeak-ng", "pocketsphinx_continuous")("espeak-ng says what pocketsphinx hears", async () => {
