@@ -1,8 +1,9 @@
 // If this file fails, a mistake in a scoped config shows itself as an event that somebody never gets, or should not.
 import { pgTable, serial, text } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
-import { scopeText } from "../../src/define/crud-realtime.ts";
+import { type ScopedRealtime, scopeText } from "../../src/define/crud-realtime.ts";
 import { createCrudFactory, createSvcProcedureBuilders, DefinitionError, openRls } from "../../src/index.ts";
+import { bucketOf } from "../../src/realtime/buckets.ts";
 
 const createCrud = createCrudFactory(createSvcProcedureBuilders());
 const rooms = pgTable("rooms", { id: serial("id").primaryKey(), name: text("name") }, () =>
@@ -85,4 +86,12 @@ test("scopes with the same members are the same, in whatever order", () => {
     scopeText({ a: null, b: [{ x: 2, y: 1 }] }, "scope"),
   );
   expect(scopeText({ team: "1" }, "scope")).not.toBe(scopeText({ team: 1 }, "scope"));
+});
+
+test("a bucket is one for the same policy, identity and scope, and another where one of them differs", () => {
+  const bucket = (change: object, scope: object = { room: 1 }) =>
+    bucketOf({ ...good, ...change } as ScopedRealtime, scope, "scope");
+  expect(bucket({ authorize: () => false })).toBe(bucket({}));
+  const others = [bucket({ policy: "public" }), bucket({ resourceIdentity: "halls" }), bucket({}, { room: 2 })];
+  expect(new Set([bucket({}), ...others]).size).toBe(4);
 });
