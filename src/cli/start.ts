@@ -53,6 +53,8 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean): Pro
     const worker = jobMetrics && (await startOwnWorker({ ...shared, metrics: jobMetrics }));
     const stop = nextSignal(); // before anybody is told that it is ready, and may stop it
     say(`\n  Ready: ${config.auth.url ?? service.url}\n`);
+    if (config.host === "127.0.0.1" && !config.production && !isPart)
+      say("  This machine alone can reach it; SVC_HOST=:: lets others.\n");
     process.send?.("ready"); // to `svc dev`
 
     const signal = await stop;
