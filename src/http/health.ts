@@ -16,6 +16,7 @@ export interface Readiness {
 
 export function healthEndpoints(readiness: Readiness, metrics: Metrics, access: MetricsAccess): Router {
   const router = Router();
+  const isReachable = createPing(readiness.pool);
   const named = (operation: string, handler: RequestHandler): RequestHandler => {
     return (request, response, next) => {
       exchangeOf(response).operation = operation;
@@ -29,7 +30,7 @@ export function healthEndpoints(readiness: Readiness, metrics: Metrics, access: 
   router.get(
     "/readyz",
     named("/readyz", async (_request, response) => {
-      const database = await ping(readiness.pool);
+      const database = await isReachable();
       const ready = database && !readiness.stopping();
       const stopping = readiness.stopping();
       const { flow, lag } = readiness.realtime();
@@ -46,6 +47,20 @@ export function healthEndpoints(readiness: Readiness, metrics: Metrics, access: 
     }),
   );
   return router;
+}
+
+/**
+ * Asks the database once for all who want to know at the same time: nobody is told to come later here, and whoever asks
+ * without end would take the requests' connections.
+ */
+export function createPing(pool: pg.Pool): () => Promise<boolean> {
+  let asking: Promise<boolean> | undefined;
+  return () => {
+    asking ??= ping(pool).finally(() => {
+      asking = undefined;
+    });
+    return asking;
+  };
 }
 
 async function ping(pool: pg.Pool): Promise<boolean> {

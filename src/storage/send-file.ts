@@ -27,8 +27,8 @@ export interface FileAnswer {
   open?(range?: ByteRange): Promise<Readable | null>;
 }
 
-/** What a browser may show. Everything else it saves: SVG and HTML would be pages, whatever else they claim to be. */
-const shown = /^(image\/(png|jpeg|gif|webp|avif)|audio\/[a-z0-9.+-]+|video\/[a-z0-9.+-]+)$/;
+/** What a browser may show. Everything else it saves: SVG, HTML and any XML would be pages, whatever else they claim to be. */
+const shown = /^(image\/(png|jpeg|gif|webp|avif)|(audio|video)\/(?!.*\+xml$)[a-z0-9.+-]+)$/;
 
 /** For the case that something is shown after all: no scripts, no forms, an origin of its own. */
 const policy = "default-src 'none'; style-src 'unsafe-inline'; media-src 'self'; img-src 'self'; sandbox";

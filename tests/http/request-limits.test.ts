@@ -1,6 +1,8 @@
 // If this file fails, one caller can take all there is, or is told to wait without being told how long.
+import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
+import { createPing } from "../../src/http/health.ts";
 import { addressOf, RequestLimits } from "../../src/http/request-limits.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
@@ -51,6 +53,20 @@ describe("requests", () => {
     expectRefused(await from("192.0.3.99", ann));
     expect((await from("192.0.3.99", bob)).status).toBe(200);
   });
+});
+
+test("readiness, which nobody is refused, asks the database once for all who want to know at the same time", async () => {
+  const pool = new pg.Pool({ connectionString: db.url("request"), max: 1 });
+  let taken = 0;
+  pool.on("acquire", () => taken++);
+  try {
+    const isReachable = createPing(pool);
+    const answers = await Promise.all(Array.from({ length: 50 }, () => isReachable()));
+    expect([taken, new Set(answers)]).toEqual([1, new Set([true])]);
+    expect([await isReachable(), taken]).toEqual([true, 2]);
+  } finally {
+    await pool.end();
+  }
 });
 
 describe("the count", () => {

@@ -137,6 +137,12 @@ describe("a file that is two things at once", () => {
     ["HTML that says it is text", `<!doctype html>${script}`, "text/plain", "attachment"],
     ["HTML in capitals", script, "TEXT/HTML; charset=utf-7", "attachment"],
     ["PDF", "%PDF-1.7 /OpenAction", "application/pdf", "attachment"],
+    [
+      "XML that says it is a film",
+      `<a xmlns="http://www.w3.org/1999/xhtml">${script}</a>`,
+      "video/a+xml",
+      "attachment",
+    ],
     ["multipart", script, "multipart/x-mixed-replace", "attachment"],
   ];
   test.each(cases)("(%s) never runs on this origin", async (_case, content, type, offered) => {
