@@ -2061,15 +2061,19 @@ CREATE OR REPLACE FUNCTION svc.estimate_rows(target text, condition text)
  SET search_path TO ''
 AS $function$
 declare
+  relation constant regclass := target::regclass;
   plan json;
 begin
-  for plan in execute format('explain (format json) select from %s as t where %s', target, coalesce(condition, 'true')) loop
+  if condition !~ '^t\.([a-z_][a-z0-9_]*|"([^"]|"")+") is (null|not true)$' then
+    raise exception 'rows are estimated under no condition but that of soft deletion' using errcode = '42501';
+  end if;
+  for plan in execute format('explain (format json) select from %s as t where %s', relation, coalesce(condition, 'true')) loop
     return (plan -> 0 -> 'Plan' ->> 'Plan Rows')::bigint;
   end loop;
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: Number of rows that the planner expects under a condition.
+comment: Number of rows of a table that the planner expects, without those that are softly deleted.
 
 -- function svc.filter_condition(jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.filter_condition(col jsonb, input jsonb)

@@ -34,7 +34,9 @@ describe("a platform function that runs text takes one statement, and none that 
   ];
   test.for(attempts)("%s", async (text) => {
     const client = await entered();
-    await expect(run(client, text)).rejects.toThrow(/cannot open multi-query plan as cursor|SET is not allowed/);
+    await expect(run(client, text)).rejects.toThrow(
+      /cannot open multi-query plan as cursor|SET is not allowed|invalid name syntax|no condition but/,
+    );
   });
 
   test.skipIf(inject("vector") === null)("nor does the search by vectors", async () => {
@@ -52,8 +54,20 @@ describe("a platform function that runs text takes one statement, and none that 
 
   test("an estimate is still one", async () => {
     const client = await entered();
-    const { rows } = await run(client, "select svc.estimate_rows('public.notes', 'true') >= 1 as is_one");
+    const { rows } = await run(client, "select svc.estimate_rows('public.notes', null) >= 1 as is_one");
     expect(rows).toEqual([{ is_one: true }]);
+  });
+
+  test.for([
+    "svc.estimate_rows('public.notes', 't.priority > 5')",
+    "svc.estimate_rows('public.notes', 't.done is not true or t.priority > 5')",
+    `svc.estimate_rows('public.notes', E't."done" is null\nor t.priority > 5')`,
+    `svc.estimate_rows('public.notes', E't."done" is null or "x"\nis null')`,
+    "svc.estimate_rows('public.notes as t where t.priority > 5 --', null)",
+    "svc.count_rows('public.notes', 't.priority > 5', 'estimated')",
+  ])("statistics are told under no condition of the caller's: %s", async (call) => {
+    const client = await entered();
+    await expect(run(client, `select ${call}`)).rejects.toThrow(/no condition but|invalid name syntax/);
   });
 
   test("every function that requests may call and that may SET runs what gives rows alone", async () => {
