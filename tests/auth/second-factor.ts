@@ -1,6 +1,7 @@
 /** Somebody with a second factor, in a browser that keeps cookies, for two-factor.test.ts. */
 import { expect } from "vitest";
 import { type Answer, type AuthServer, origin } from "../support/auth-server.ts";
+import type { Database } from "../support/database.ts";
 import { totp } from "../support/totp.ts";
 
 /** A browser's jar: what an answer sets is sent with the next request. */
@@ -57,3 +58,25 @@ export async function enrolled(server: AuthServer, who = person()) {
   expect([enable.status, verified.status]).toEqual([200, 200]);
   return { ...who, id: up.body.user.id as string, browser, totpURI, backupCodes, verified };
 }
+
+/** A browser that has brought the password, and is asked for the code. */
+export async function asked(server: AuthServer, { email, password }: Pick<Person, "email" | "password">) {
+  const browser = new Browser(server);
+  await browser.post("/sign-in/email", { email, password });
+  return browser;
+}
+
+const devices = `select v.identifier from auth.verification v join auth."user" u on u.id = v.value
+  where u.email = $1 and v.identifier like 'trust-device-%'`;
+
+/** The devices that are spared the code. */
+export const trusted = (db: Database, email: string) => db.sql(devices, [email]);
+
+/** One more of them. The plugin itself forgets none but the one that asks. */
+export const trustAnother = (db: Database, email: string) =>
+  db.sql(
+    `insert into auth.verification (id, identifier, value, expires_at, created_at, updated_at)
+     select gen_random_uuid(), 'trust-device-' || id, id, now() + interval '1 day', now(), now()
+       from auth."user" where email = $1`,
+    [email],
+  );

@@ -6,7 +6,7 @@ import { type AuthServer, origin, startAuthServer } from "../support/auth-server
 import { database } from "../support/database.ts";
 import { migrateAuth } from "../support/plugin-tables.ts";
 import { totp, wrong } from "../support/totp.ts";
-import { Browser, enrolled, person } from "./second-factor.ts";
+import { asked, Browser, enrolled, person, trustAnother, trusted } from "./second-factor.ts";
 
 const definition = defineAuth({
   betterAuth: (defaults) => ({
@@ -100,8 +100,7 @@ describe("signing in with it, in cookie style", () => {
 
   test("refuses a wrong code, and a challenge that has been used", async () => {
     const { totpURI, email, password } = await enrolled(server);
-    const browser = new Browser(server);
-    await browser.post("/sign-in/email", { email, password });
+    const browser = await asked(server, { email, password });
     const challenge = browser.cookie;
     const code = totp(totpURI);
     expect(await browser.post("/two-factor/verify-totp", { code: wrong(code) })).toMatchObject({ status: 401 });
@@ -114,8 +113,7 @@ describe("signing in with it, in cookie style", () => {
 
   test("one right code, brought many times at once, opens one session", async () => {
     const { id, totpURI, email, password } = await enrolled(server);
-    const browser = new Browser(server);
-    await browser.post("/sign-in/email", { email, password });
+    const browser = await asked(server, { email, password });
     const options = { headers: { origin, cookie: browser.cookie } };
     const count = async () => (await db.sql("select 1 from auth.session where user_id = $1", [id])).length;
     const before = await count();
@@ -131,15 +129,13 @@ describe("signing in with it, in cookie style", () => {
     const { totpURI, email, password } = await enrolled(server);
     const statuses: number[] = [];
     for (let round = 0; round < 2; round++) {
-      const browser = new Browser(server);
-      await browser.post("/sign-in/email", { email, password });
+      const browser = await asked(server, { email, password });
       for (let attempt = 0; attempt < 6; attempt++) {
         statuses.push((await browser.post("/two-factor/verify-totp", { code: wrong(totp(totpURI)) })).status);
       }
     }
     expect(statuses.slice(0, 6)).toEqual([401, 401, 401, 401, 401, 400]);
-    const browser = new Browser(server);
-    await browser.post("/sign-in/email", { email, password });
+    const browser = await asked(server, { email, password });
     expect(await browser.post("/two-factor/verify-totp", { code: totp(totpURI) })).toMatchObject({
       status: 429,
       body: { code: "RATE_LIMITED", hint: "ACCOUNT_TEMPORARILY_LOCKED" },
@@ -149,20 +145,17 @@ describe("signing in with it, in cookie style", () => {
   test("a backup code works once", async () => {
     const { id, email, password, backupCodes } = await enrolled(server);
     const [code] = backupCodes;
-    const browser = new Browser(server);
-    await browser.post("/sign-in/email", { email, password });
+    const browser = await asked(server, { email, password });
     expect(await browser.post("/two-factor/verify-backup-code", { code })).toMatchObject({ status: 200 });
     expect(await browser.me()).toBe(id);
-    const again = new Browser(server);
-    await again.post("/sign-in/email", { email, password });
+    const again = await asked(server, { email, password });
     expect(await again.post("/two-factor/verify-backup-code", { code })).toMatchObject({ status: 401 });
     expect(await again.me()).toBeNull();
   });
 
   test("a trusted device is asked for the password alone, another one is not trusted", async () => {
     const { id, email, password, totpURI } = await enrolled(server);
-    const browser = new Browser(server);
-    await browser.post("/sign-in/email", { email, password });
+    const browser = await asked(server, { email, password });
     await browser.post("/two-factor/verify-totp", { code: totp(totpURI), trustDevice: true });
     const trust = browser.jar.get("__Secure-authlib.trust_device");
     expect(trust).toBeDefined();
@@ -180,8 +173,7 @@ describe("signing in with it, in cookie style", () => {
     "no device is trusted any more after %s",
     async (what) => {
       const { email, password, totpURI } = await enrolled(server);
-      const device = new Browser(server);
-      await device.post("/sign-in/email", { email, password });
+      const device = await asked(server, { email, password });
       await device.post("/two-factor/verify-totp", { code: totp(totpURI), trustDevice: true });
 
       const newPassword = what === "change-password" ? "another long password" : password;
@@ -190,19 +182,11 @@ describe("signing in with it, in cookie style", () => {
       else {
         expect((await device.post("/two-factor/disable", { password })).status).toBe(200);
         // The plugin forgets the browser that asks. Another one was trusted, too.
-        await db.sql(
-          "insert into auth.verification (id, identifier, value, expires_at, created_at, updated_at) " +
-            "select $1, 'trust-device-' || $1, id, now() + interval '1 day', now(), now() from auth.\"user\" where email = $2",
-          [`other-${what}`, email],
-        );
+        await trustAnother(db, email);
         const { body } = await device.post("/two-factor/enable", { password });
         expect((await device.post("/two-factor/verify-totp", { code: totp(body.totpURI) })).status).toBe(200);
       }
-      const rows = await db.sql(
-        'select identifier from auth.verification v join auth."user" u on u.id = v.value where u.email = $1',
-        [email],
-      );
-      expect(rows.filter(({ identifier }) => identifier.startsWith("trust-device-"))).toEqual([]);
+      expect(await trusted(db, email)).toEqual([]);
       const again = await device.post("/sign-in/email", { email, password: newPassword });
       expect(again.body).toMatchObject({ twoFactorRedirect: true });
     },
@@ -241,16 +225,14 @@ describe("signing in with it, in token style", () => {
   });
 
   test("wrong codes count as wrong passwords do", async () => {
-    const strict = await startAuthServer(db, { definition, limits: { signInsPerAccount: 3 } });
     const { email, password, totpURI } = await enrolled(server);
     const tries = ["wrong horse", password, password].map((candidate) =>
-      strict.post("/sign-in", { email, password: candidate, code: wrong(totp(totpURI)) }),
+      counting.post("/sign-in", { email, password: candidate, code: wrong(totp(totpURI)) }),
     );
     expect((await Promise.all(tries)).map(({ status }) => status)).toEqual([401, 401, 401]);
-    const late = await strict.post("/sign-in", { email, password, code: totp(totpURI) });
+    const late = await counting.post("/sign-in", { email, password, code: totp(totpURI) });
     expect(late).toMatchObject({ status: 429, body: { code: "RATE_LIMITED" } });
     expect(late.body).not.toHaveProperty("hint"); // it is not the plugin's own lock
-    await strict.close();
   });
 
   test("a right password without the code is no success: it does not make its sender known", async () => {
@@ -269,8 +251,7 @@ describe("what a thief of the password saw earlier", () => {
     expect((await server.post("/sign-in", { email, password, code })).status).toBe(200);
     const sessions = () => db.sql("select token from auth.session where user_id = $1 order by token", [id]);
     const before = await sessions();
-    const browser = new Browser(server);
-    await browser.post("/sign-in/email", { email, password });
+    const browser = await asked(server, { email, password });
     expect(await browser.post("/two-factor/verify-totp", { code, trustDevice: true })).toMatchObject({
       status: 401,
       body: { hint: "INVALID_CODE" },
@@ -285,8 +266,7 @@ describe("what a thief of the password saw earlier", () => {
 
   test("a sign-in that began with the old password ends with it", async () => {
     const { totpURI, email, password, browser } = await enrolled(server);
-    const thief = new Browser(server);
-    await thief.post("/sign-in/email", { email, password });
+    const thief = await asked(server, { email, password });
     const changed = await browser.post("/change-password", { currentPassword: password, newPassword: "better horse" });
     expect(changed.status).toBe(200);
     expect(await thief.post("/two-factor/verify-totp", { code: totp(totpURI) })).toMatchObject({

@@ -1,9 +1,12 @@
-/** Jobs that wait to be let on, or never work, and ways to enqueue and to look at them, for crashes.test.ts. */
-import { beforeAll } from "vitest";
+/** Jobs that wait to be let on, or never work, ways to enqueue and to look at them, and workers to kill, for crashes.test.ts. */
+import { type ChildProcess, fork } from "node:child_process";
+import { join } from "node:path";
+import { afterAll, beforeAll } from "vitest";
 import { defineApi } from "../../src/define/api.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
 import type { Database } from "../support/database.ts";
+import { secret } from "../support/service.ts";
 import { jobs } from "../support/worker.ts";
 
 const gates = new Map<string, PromiseWithResolvers<void>>();
@@ -39,7 +42,19 @@ export function crashJobs(db: Database) {
       user,
     ]),
   );
+  const children = new Set<ChildProcess>();
+  afterAll(() => {
+    for (const child of children) child.kill("SIGKILL");
+  });
   return {
+    /** A worker in a process of its own. */
+    async startChild(): Promise<ChildProcess> {
+      const child = fork(join(import.meta.dirname, "../support/worker-child.ts"), [JSON.stringify(db.urls), secret]);
+      children.add(child);
+      child.once("exit", () => children.delete(child));
+      await new Promise((resolve, reject) => child.once("message", resolve).once("exit", reject));
+      return child;
+    },
     async enqueue(name: string, title: string): Promise<string> {
       const [row] = await db.sql(
         `select svc_private.add_procedure_job(jsonb_build_object('kind', 'user', 'userId', $1::text), $2,

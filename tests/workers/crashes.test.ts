@@ -1,14 +1,12 @@
 // If this file fails, a worker that dies loses jobs, leaves them stuck, or has them done twice.
-import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/define/load-config.ts";
 import { createLog } from "../../src/service/log.ts";
 import { startRescue } from "../../workers/rescue.ts";
 import type { Worker } from "../../workers/runner.ts";
 import { database } from "../support/database.ts";
-import { secret } from "../support/service.ts";
 import { jobs, type StartWorker, until, workers } from "../support/worker.ts";
 import { api, began, crashJobs, gate, user } from "./crash-jobs.ts";
 
@@ -16,7 +14,7 @@ import { api, began, crashJobs, gate, user } from "./crash-jobs.ts";
 const rounds = Number(process.env.CHAOS_KILLS ?? 5);
 
 const db = database();
-const { enqueue, job, rows, hold } = crashJobs(db);
+const { enqueue, job, rows, hold, startChild } = crashJobs(db);
 const start = workers(db, api);
 const running: Worker[] = [];
 const worker: StartWorker = async (options) => {
@@ -28,19 +26,6 @@ const worker: StartWorker = async (options) => {
 afterEach(() => Promise.all(running.splice(0).map((one) => one.stop())).then(() => {}));
 
 describe("workers killed at random points", () => {
-  const children = new Set<ChildProcess>();
-  afterAll(() => {
-    for (const child of children) child.kill("SIGKILL");
-  });
-
-  async function startChild(): Promise<ChildProcess> {
-    const child = fork(join(import.meta.dirname, "../support/worker-child.ts"), [JSON.stringify(db.urls), secret]);
-    children.add(child);
-    child.once("exit", () => children.delete(child));
-    await new Promise((resolve, reject) => child.once("message", resolve).once("exit", reject));
-    return child;
-  }
-
   test(`lose no job of ${rounds * 50} and do none twice, killed ${rounds} times`, {
     timeout: rounds * 40_000,
   }, async () => {
