@@ -1,6 +1,7 @@
 /**
  * Interleaved measurement: each contestant works for a short slice, in turn and several times, so that whatever else
- * the machine does hits all of them. Prints medians and ratios; absolute figures mean little on a shared machine.
+ * the machine does hits all of them. Prints medians and ratios; absolute figures mean little on a shared machine. On a busy one
+ * a stall of either side counts against whoever takes more turns: "calm" compares the best tenth of short windows.
  */
 import autocannon from "autocannon";
 import type { Contestant } from "./process.ts";
@@ -18,6 +19,8 @@ export interface Result {
   name: string;
   /** Per second, median of the slices. */
   rate: number;
+  /** Per second in the best tenth of short windows, in which nothing else on the machine got in the way. */
+  calm: number;
   /** Server CPU per operation, in microseconds, median of the slices. */
   cpu: number;
   /** In milliseconds, median of the slices. */
@@ -36,10 +39,17 @@ interface Options {
   connections?: number;
 }
 
+/** What one slice gave. */
+type Slice = Omit<Result, "name" | "calm"> & { windows: number[] };
+
+/** A window is at least so long, in milliseconds, and has so many answers. */
+const windowLength = 20;
+const windowAnswers = 20;
+
 /** Lets the runners take turns. @throws Error as soon as one answer is not 200 */
 export async function interleave(runners: Runner[], options: Options = {}): Promise<Result[]> {
   const { rounds = 5, seconds = 3, connections = 16, amount } = options;
-  const slices = new Map(runners.map(({ name }) => [name, [] as Omit<Result, "name">[]]));
+  const slices = new Map(runners.map(({ name }) => [name, [] as Slice[]]));
   for (const runner of runners) await slice(runner, 1, connections, amount); // warm up
   for (let round = 0; round < rounds; round++) {
     for (const runner of runners) slices.get(runner.name)?.push(await slice(runner, seconds, connections, amount));
@@ -47,21 +57,22 @@ export async function interleave(runners: Runner[], options: Options = {}): Prom
   return [...slices].map(([name, all]) => ({
     name,
     rate: median(all.map((one) => one.rate)),
+    calm: quantile(
+      all.flatMap((one) => one.windows),
+      0.9,
+    ),
     cpu: median(all.map((one) => one.cpu)),
     p50: median(all.map((one) => one.p50)),
     p99: median(all.map((one) => one.p99)),
   }));
 }
 
-async function slice(
-  runner: Runner,
-  seconds: number,
-  connections: number,
-  amount: number | undefined,
-): Promise<Omit<Result, "name">> {
+async function slice(runner: Runner, seconds: number, connections: number, amount: number | undefined): Promise<Slice> {
   const before = runner.process.cpu();
   const start = performance.now();
   let end = start;
+  let opened = { at: start, answers: 0 };
+  const windows: number[] = [];
   const { body } = runner;
   const options: autocannon.Options = {
     url: `${runner.process.url}${runner.path}`,
@@ -76,6 +87,10 @@ async function slice(
     // autocannon itself sees only once a second that the amount is done.
     instance.on("response", () => {
       end = performance.now();
+      opened.answers++;
+      if (end - opened.at < windowLength || opened.answers < windowAnswers) return;
+      windows.push((opened.answers / (end - opened.at)) * 1000);
+      opened = { at: end, answers: 0 };
     });
   });
   const done = result["2xx"];
@@ -87,6 +102,7 @@ async function slice(
     cpu: (runner.process.cpu() - before) / done,
     p50: result.latency.p50,
     p99: result.latency.p99,
+    windows,
   };
 }
 
@@ -108,20 +124,23 @@ export async function alternate(calls: (() => Promise<unknown>)[], rounds: numbe
   return taken.map(median);
 }
 
-export function median(values: number[]): number {
+export const median = (values: number[]): number => quantile(values, 0.5);
+
+function quantile(values: number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+  return sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
 }
 
 /** One line per contestant; ratios are to the last one, the peer. */
 export function report(title: string, results: Result[]): void {
   const peer = results.at(-1);
   console.info(`\n${title}`);
-  for (const { name, rate, cpu, p50, p99 } of results) {
+  for (const { name, rate, calm, cpu, p50, p99 } of results) {
     const ratio = peer ? rate / peer.rate : Number.NaN;
+    const calmRatio = peer ? calm / peer.calm : Number.NaN;
     const cpuRatio = peer ? cpu / peer.cpu : Number.NaN;
     console.info(
-      `  ${name.padEnd(16)} ${rate.toFixed(0).padStart(7)}/s  ${ratio.toFixed(2)}x` +
+      `  ${name.padEnd(16)} ${rate.toFixed(0).padStart(7)}/s  ${ratio.toFixed(2)}x, calm ${calmRatio.toFixed(2)}x` +
         `   CPU ${cpu.toFixed(0).padStart(4)} us  ${cpuRatio.toFixed(2)}x   p50 ${p50} ms  p99 ${p99} ms`,
     );
   }
