@@ -1,7 +1,7 @@
 /** The public surface of @svc/core. What is not exported here is internal. */
 export { type Ai, createAi } from "./ai/create-ai.ts";
 export type { Session, SessionUser } from "./auth/session.ts";
-export type { ContextGrounding, GroundedAnswer, GroundingInput } from "./context/grounding.ts";
+export type { ContextGrounding, GroundedAnswer, GroundingInput, GroundingStreamInput } from "./context/grounding.ts";
 export type {
   ContextRag,
   IngestFileInput,

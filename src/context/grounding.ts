@@ -10,12 +10,15 @@ import { type Language, languageOf } from "../rag/languages.ts";
 import { amountOf, bestOfChunks, sourceIdsOf } from "../rag/passages.ts";
 import { partsOf, type RagScope, refusal, resolveScope } from "../rag/scope.ts";
 import { requireLength, unitVector } from "../rag/vectors.ts";
-import { type Reading, readingAside } from "./reading-aside.ts";
+import { type Reading, readingAside, readingOn } from "./reading-aside.ts";
 import {
   citedPassages,
   mostPassages,
+  streamAnswer,
   type WriteOptions,
+  type Writing,
   type WrittenAnswer,
+  type WrittenSentence,
   writeAnswer,
   writeOptionsOf,
 } from "./written-answer.ts";
@@ -84,7 +87,17 @@ export interface ContextGrounding {
    *   what `ai.chat` throws
    */
   answer(input: GroundingInput): Promise<GroundedAnswer>;
+  /**
+   * Has a model write an answer as the `write` of `answer` does, and gives each sentence as soon as it is there and has
+   * stood the check. May be read when the handler has returned, as the body of a route. None where nothing is known.
+   *
+   * @throws SvcError as `answer`; what `ai.stream` throws with the first sentence that is asked for
+   */
+  stream(input: GroundingStreamInput): Promise<AsyncIterableIterator<WrittenSentence>>;
 }
+
+/** As of `answer`. Claims only choose passages: without them the question does. */
+export type GroundingStreamInput = Omit<GroundingInput, "claims"> & { claims?: ClaimInput[] };
 
 /**
  * @param userId the caller, null when nobody is signed in
@@ -95,60 +108,75 @@ export function contextGrounding(
   userId: string | null,
   aside: () => RequestTransaction,
 ): ContextGrounding {
+  /** Reads what the claims rest on, and with `write` the passages for a model. */
+  async function look(input: GroundingInput, write: WriteOptions | undefined, read: Read) {
+    const { question, claims, mode } = partsOf(input);
+    const scope = resolveScope(input.scope, userId);
+    if (mode !== "qa") throw refusal("mode", "qa");
+    refuseText("question", question, 2_000);
+    const fewest = write ? 0 : 1;
+    if (!Array.isArray(claims) || claims.length < fewest || claims.length > 20)
+      throw refusal("claims", `${fewest} to 20 claims`);
+    for (const [index, claim] of claims.entries()) refuseClaim(`claims.${index}`, claim);
+    const { chunks, sentences, citations } = budgetOf(input.budget);
+    const { minSimilarity = 0.8 } = input;
+    if (!(typeof minSimilarity === "number" && minSimilarity >= 0 && minSimilarity <= 1)) {
+      throw refusal("minSimilarity", "a number from 0 to 1");
+    }
+    const vectors = claims.map(({ vector }, index) =>
+      vector === undefined ? undefined : unitVector(`claims.${index}.vector`, vector),
+    );
+    const place = { language: languageOf(input.language), scope, sourceIds: sourceIdsOf(input.sourceIds) };
+    const choices = { citations, minSimilarity };
+
+    const seen = await read(async (reader) => {
+      await requireLength(reader, scope, vectors);
+      const texts = claims.map(({ claimText }) => claimText);
+      const rows = await findEvidence(reader, { ...place, claims: texts, chunks, sentences, vectors });
+      const found = Map.groupBy(rows, ({ claim }) => claim);
+      const judged = claims.map((claim, index) => groundClaim(claim, found.get(index + 1) ?? [], choices));
+      const cited = write ? citedPassages(judged, rows) : [];
+      if (!write || cited.length > 0) return { judged, rows, passages: cited };
+      const asked = await findEvidence(reader, { ...place, claims: [question], ...amountOf(mostPassages) });
+      return { judged, rows, passages: bestOfChunks(asked).slice(0, mostPassages) };
+    });
+    /** @param check by which to read when the model has written */
+    const writing = (options: WriteOptions, check: Read): Writing => ({
+      question,
+      passages: seen.passages,
+      options,
+      choices,
+      async evidenceFor(claims, sourceIds) {
+        const most = { chunks: 50, sentences: 50 }; // the passages that were cited are to be among them
+        const rows = await check((reader) => findEvidence(reader, { ...place, sourceIds, claims, ...most }));
+        const found = Map.groupBy(rows, ({ claim }) => claim);
+        return claims.map((_, index) => found.get(index + 1) ?? []);
+      },
+    });
+    return { ...seen, writing };
+  }
+
   return {
     async answer(input) {
-      const { question, claims, mode } = partsOf(input);
-      const scope = resolveScope(input.scope, userId);
-      if (mode !== "qa") throw refusal("mode", "qa");
-      refuseText("question", question, 2_000);
-      const write = writeOptionsOf(input.write);
-      const fewest = write ? 0 : 1;
-      if (!Array.isArray(claims) || claims.length < fewest || claims.length > 20)
-        throw refusal("claims", `${fewest} to 20 claims`);
-      for (const [index, claim] of claims.entries()) refuseClaim(`claims.${index}`, claim);
-      const { chunks, sentences, citations } = budgetOf(input.budget);
-      const { minSimilarity = 0.8 } = input;
-      if (!(typeof minSimilarity === "number" && minSimilarity >= 0 && minSimilarity <= 1)) {
-        throw refusal("minSimilarity", "a number from 0 to 1");
-      }
-      const vectors = claims.map(({ vector }, index) =>
-        vector === undefined ? undefined : unitVector(`claims.${index}.vector`, vector),
-      );
-      const place = { language: languageOf(input.language), scope, sourceIds: sourceIdsOf(input.sourceIds) };
-      const choices = { citations, minSimilarity };
+      const write = writeOptionsOf(partsOf(input).write);
       // A model takes its time: where the call has no transaction yet, none is open while it writes.
-      const read = write ? readingAside(transaction, aside) : <T>(work: Reading<T>) => work(transaction);
-
-      const { judged, rows, passages } = await read(async (reader) => {
-        await requireLength(reader, scope, vectors);
-        const texts = claims.map(({ claimText }) => claimText);
-        const rows = await findEvidence(reader, { ...place, claims: texts, chunks, sentences, vectors });
-        const found = Map.groupBy(rows, ({ claim }) => claim);
-        const judged = claims.map((claim, index) => groundClaim(claim, found.get(index + 1) ?? [], choices));
-        const cited = write ? citedPassages(judged, rows) : [];
-        if (!write || cited.length > 0) return { judged, rows, passages: cited };
-        const asked = await findEvidence(reader, { ...place, claims: [question], ...amountOf(mostPassages) });
-        return { judged, rows, passages: bestOfChunks(asked).slice(0, mostPassages) };
-      });
-      const answer = answerOf(question, judged, rows.length);
+      const read: Read = write ? readingAside(transaction, aside) : (work) => work(transaction);
+      const { judged, rows, writing } = await look(input, write, read);
+      const answer = answerOf(input.question, judged, rows.length);
       if (!write) return answer;
-
-      const written = await writeAnswer({
-        question,
-        passages,
-        options: write,
-        choices,
-        async evidenceFor(claims, sourceIds) {
-          const most = { chunks: 50, sentences: 50 }; // the passages that were cited are to be among them
-          const rows = await read((reader) => findEvidence(reader, { ...place, sourceIds, claims, ...most }));
-          const found = Map.groupBy(rows, ({ claim }) => claim);
-          return claims.map((_, index) => found.get(index + 1) ?? []);
-        },
-      });
+      const written = await writeAnswer(writing(write, read));
       return { ...answer, grounded: answer.grounded && written.text !== null, written };
+    },
+
+    async stream(input) {
+      const write = writeOptionsOf(partsOf(input).write) ?? {};
+      const { writing } = await look({ ...input, claims: input.claims ?? [] }, write, readingAside(transaction, aside));
+      return streamAnswer(writing(write, readingOn(transaction, aside)));
     },
   };
 }
+
+type Read = <T>(work: Reading<T>) => Promise<T>;
 
 function budgetOf(budget: GroundingBudget = {}): Required<GroundingBudget> {
   const { chunks = 20, sentences = 12, citations = 3 } = budget ?? {};

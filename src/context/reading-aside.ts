@@ -11,15 +11,22 @@ export type Reading<T> = (reader: RequestTransaction) => Promise<T>;
  */
 export const readingAside =
   (transaction: RequestTransaction, aside: () => RequestTransaction) =>
-  async <T>(work: Reading<T>): Promise<T> => {
-    if (transaction.isOpen || transaction.isOver) return work(transaction);
-    const own = aside();
-    try {
-      const result = await work(own);
-      await own.commit();
-      return result;
-    } catch (error) {
-      await own.rollback();
-      throw own.explain(error);
-    }
-  };
+  <T>(work: Reading<T>): Promise<T> =>
+    transaction.isOpen || transaction.isOver ? work(transaction) : readApart(aside(), work);
+
+/** The same for what goes on when the call is over, as a stream that its handler has returned. */
+export const readingOn =
+  (transaction: RequestTransaction, aside: () => RequestTransaction) =>
+  <T>(work: Reading<T>): Promise<T> =>
+    transaction.isOpen && !transaction.isOver ? work(transaction) : readApart(aside(), work);
+
+async function readApart<T>(own: RequestTransaction, work: Reading<T>): Promise<T> {
+  try {
+    const result = await work(own);
+    await own.commit();
+    return result;
+  } catch (error) {
+    await own.rollback();
+    throw own.explain(error);
+  }
+}

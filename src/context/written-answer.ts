@@ -7,7 +7,7 @@ import { type ChatOptions, createAi } from "../ai/create-ai.ts";
 import type { Usage } from "../ai/credits.ts";
 import { type FoundEvidence, type GroundedClaim, type GroundingChoices, groundClaim } from "../rag/answer.ts";
 import { refusal } from "../rag/scope.ts";
-import { citedSentences, writingPrompt } from "../rag/written-prompt.ts";
+import { type CitedSentence, citedSentences, endedSentences, writingPrompt } from "../rag/written-prompt.ts";
 
 /** How the model is asked, as by `ai.chat`. */
 export type WriteOptions = Pick<ChatOptions, "model" | "maxTokens" | "temperature" | "signal">;
@@ -78,23 +78,7 @@ export async function writeAnswer({
     ...options,
     ...writingPrompt(question, passages),
   });
-  const written = citedSentences(reply).map(({ text, cited }) => ({
-    text,
-    cited: cited.flatMap((number) => passages[number - 1] ?? []),
-  }));
-
-  const checked = written.slice(0, mostSentences).filter(({ cited }) => cited.length > 0);
-  const sourceIds = [...new Set(checked.flatMap(({ cited }) => cited.map(({ sourceId }) => sourceId)))];
-  const texts = checked.map(({ text }) => text);
-  const found = texts.length === 0 ? [] : await evidenceFor(texts, sourceIds);
-  const judged = written.map((sentence, index): WrittenSentence & { reason?: OmittedSentence["reason"] } => {
-    const ids = new Set(sentence.cited.map(({ chunkId }) => chunkId));
-    const evidence = (found[checked.indexOf(sentence)] ?? []).filter(({ chunkId }) => ids.has(chunkId));
-    const { claimText: text, ...rest } = groundClaim({ claimText: sentence.text }, evidence, choices);
-    if (index >= mostSentences) return { text, ...rest, reason: "not_checked" };
-    if (sentence.cited.length === 0) return { text, ...rest, reason: "no_citation" };
-    return rest.status === "supported" ? { text, ...rest } : { text, ...rest, reason: "not_supported" };
-  });
+  const judged = await judge(citedSentences(reply), 0, { passages, choices, evidenceFor });
 
   const sentences = judged.filter(({ reason }) => reason === undefined);
   const billing = { model, usage, creditsCharged };
@@ -106,6 +90,85 @@ export async function writeAnswer({
     omitted: judged.filter((one): one is OmittedSentence => one.reason !== undefined),
     ...billing,
   };
+}
+
+type Judged = WrittenSentence & { reason?: OmittedSentence["reason"] };
+
+/** @param before how many sentences stood before these */
+async function judge(
+  written: CitedSentence[],
+  before: number,
+  { passages, choices, evidenceFor }: Pick<Writing, "passages" | "choices" | "evidenceFor">,
+): Promise<Judged[]> {
+  const citing = written.map(({ text, cited }) => ({
+    text,
+    cited: cited.flatMap((number) => passages[number - 1] ?? []),
+  }));
+  const room = Math.max(0, mostSentences - before);
+  const checked = citing.slice(0, room).filter(({ cited }) => cited.length > 0);
+  const sourceIds = [...new Set(checked.flatMap(({ cited }) => cited.map(({ sourceId }) => sourceId)))];
+  const texts = checked.map(({ text }) => text);
+  const found = texts.length === 0 ? [] : await evidenceFor(texts, sourceIds);
+  return citing.map((sentence, index) => {
+    const ids = new Set(sentence.cited.map(({ chunkId }) => chunkId));
+    const evidence = (found[checked.indexOf(sentence)] ?? []).filter(({ chunkId }) => ids.has(chunkId));
+    const { claimText: text, ...rest } = groundClaim({ claimText: sentence.text }, evidence, choices);
+    if (index >= room) return { text, ...rest, reason: "not_checked" };
+    if (sentence.cited.length === 0) return { text, ...rest, reason: "no_citation" };
+    return rest.status === "supported" ? { text, ...rest } : { text, ...rest, reason: "not_supported" };
+  });
+}
+
+/**
+ * The same sentence by sentence: each is checked when the model has ended it, and given out if it stands.
+ *
+ * @returns none where there are no passages, and no model is asked
+ */
+export function streamAnswer(writing: Writing): AsyncIterableIterator<WrittenSentence> {
+  const { question, passages, options } = writing;
+  // Now, and not when the first sentence is asked for: it belongs to this call.
+  const pieces = passages.length === 0 ? null : createAi().stream({ ...options, ...writingPrompt(question, passages) });
+  const sentences = standing(pieces, writing);
+  // As in src/ai/stream.ts: a generator that waits hears of its end only with the next piece.
+  const leave = async () => {
+    // It is its own iterator. What becomes of it, the sentence that is waited for tells.
+    await pieces?.[Symbol.asyncIterator]()
+      .return?.()
+      .catch(() => {});
+  };
+  return {
+    next: () => sentences.next(),
+    async return() {
+      await leave();
+      return sentences.return(undefined);
+    },
+    async throw(error) {
+      await leave();
+      return sentences.throw(error);
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+async function* standing(
+  pieces: AsyncIterable<string> | null,
+  writing: Writing,
+): AsyncGenerator<WrittenSentence, undefined> {
+  let reply = "";
+  let told = 0;
+  const news = async (all: CitedSentence[]) => {
+    const fresh = all.slice(told);
+    const judged = fresh.length === 0 ? [] : await judge(fresh, told, writing);
+    told += fresh.length;
+    return judged.filter(({ reason }) => reason === undefined);
+  };
+  for await (const piece of pieces ?? []) {
+    reply += piece;
+    yield* await news(endedSentences(reply));
+  }
+  yield* await news(citedSentences(reply));
 }
 
 /** Whether and how an answer is to be written. @throws SvcError BAD_REQUEST */

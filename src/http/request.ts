@@ -15,6 +15,8 @@ export interface SvcRequest<Params = Record<string, string>> {
   readonly query: Record<string, string>;
   /** Names in lower case; several values of one name are joined by a comma. */
   readonly headers: Record<string, string>;
+  /** Aborted when the client goes away before it has the whole answer: for what a handler, or its stream, waits for. */
+  readonly signal: AbortSignal;
   /** The parsed JSON body. @throws SvcError INVALID_JSON */
   json(): Promise<unknown>;
   /** Fields and files of a form, 1,000 at most. @throws SvcError UNSUPPORTED_MEDIA_TYPE, BAD_REQUEST, PAYLOAD_TOO_LARGE */
@@ -25,6 +27,16 @@ export interface SvcRequest<Params = Record<string, string>> {
 
 /** All behind the first "?"; the values may hold more of them. */
 const queryText = (url: string) => (url.includes("?") ? url.slice(url.indexOf("?") + 1) : "");
+
+function leavingOf({ res: response }: Request): AbortSignal {
+  const controller = new AbortController();
+  const note = () => {
+    if (!response?.writableFinished) controller.abort(new Error("The client has gone."));
+  };
+  if (response?.closed) note();
+  else response?.once("close", note);
+  return controller.signal;
+}
 
 /** Wraps an Express request. The body is read at most once, whichever readers are used, and how often. */
 export function toSvcRequest(request: Request, limits: BodyLimits): SvcRequest {
@@ -37,7 +49,12 @@ export function toSvcRequest(request: Request, limits: BodyLimits): SvcRequest {
     body ??= readBody(request, limit);
     return body;
   };
+  let signal: AbortSignal | undefined;
   return {
+    get signal() {
+      signal ??= leavingOf(request);
+      return signal;
+    },
     method: request.method,
     path: request.path,
     params: request.params as Record<string, string>,

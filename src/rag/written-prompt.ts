@@ -55,6 +55,16 @@ export function citedSentences(written: string): CitedSentence[] {
     .filter(({ text }) => /[\p{L}\p{N}]/u.test(text));
 }
 
+/**
+ * Of a text that goes on, the sentences that nothing more can be added to: marks may follow a full stop, so one has ended
+ * when words of the next are there.
+ */
+export function endedSentences(written: string): CitedSentence[] {
+  const all = citedSentences(written.replace(/\[[\d\s,]*$/, "")); // half a mark
+  const last = all.at(-1);
+  return all.slice(0, last && /\p{L}/u.test(last.text) ? -1 : -2);
+}
+
 const sentenceOf = (text: string): CitedSentence => ({
   text: text
     .replaceAll(marks, " ")

@@ -1,5 +1,5 @@
 /** Procedures that hand everything to `ctx.rag` and `ctx.grounding`, and a small document to ask about. */
-import { createSvcProcedureBuilders } from "@svc/core";
+import { createSvcHttpRouteBuilders, createSvcProcedureBuilders, type WrittenSentence } from "@svc/core";
 import { v } from "../../src/define/v.ts";
 import { apiWith } from "../support/service.ts";
 
@@ -57,7 +57,21 @@ export const procedures = {
     }),
 };
 
-export const api = apiWith({ procedures });
+async function* lines(sentences: AsyncIterable<WrittenSentence>) {
+  for await (const sentence of sentences) yield `${JSON.stringify(sentence)}\n`;
+}
+
+/** Sentence by sentence, when the handler has returned. */
+const stream = createSvcHttpRouteBuilders()
+  .post.path("/docs/stream")
+  .allowAnonymous()
+  .input(input)
+  .handler(async ({ context, input, request }) => {
+    const sentences = await context.grounding?.stream({ ...input, write: { signal: request.signal } });
+    return { body: sentences && lines(sentences) };
+  });
+
+export const api = apiWith({ procedures, httpRoutes: { stream } });
 
 export const handbook = `The handbook of the harbour.
 

@@ -1,9 +1,9 @@
 // If this file fails, a model's answer says what no document says, or a model is shown what its reader may not read.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { citedSentences } from "../../src/rag/written-prompt.ts";
+import { citedSentences, endedSentences } from "../../src/rag/written-prompt.ts";
 import { aiProvider } from "../support/ai-provider.ts";
 import { database } from "../support/database.ts";
-import { TestService, type User } from "../support/service.ts";
+import { bearer, TestService, type User } from "../support/service.ts";
 import { api, handbook } from "./application.ts";
 
 const db = database();
@@ -48,6 +48,11 @@ const ask = (more: object = {}, who: User | null = ann) =>
     write: {},
     ...more,
   });
+/** A reading transaction ends a moment after its answer is there. */
+const nobodyWaits = () => {
+  const idle = "datname = current_database() and state = 'idle in transaction' and query like '%find_evidence%'";
+  return expect.poll(() => db.sql(`select query from pg_stat_activity where ${idle}`)).toEqual([]);
+};
 const written = async (text: string, more: object = {}) => {
   writes(text);
   const { status, body } = await ask(more);
@@ -128,14 +133,13 @@ describe("an answer that a model writes", () => {
   });
 
   test("may be slow: no transaction waits for it", async () => {
-    let waiting: unknown;
+    let failure: unknown;
     provider.reply = async () => {
-      const idle = "datname = current_database() and state = 'idle in transaction' and query like '%find_evidence%'";
-      waiting = await db.sql(`select query from pg_stat_activity where ${idle}`);
+      await nobodyWaits().catch((error) => (failure = error));
       return `${crane.claimText} [1][2]`;
     };
     expect((await ask()).body.json.written.text).toBe(crane.claimText);
-    expect(waiting).toEqual([]);
+    expect(failure).toBeUndefined();
   });
 
   test("in a mutation may cite what the same call has stored", async () => {
@@ -145,6 +149,102 @@ describe("an answer that a model writes", () => {
     const question = { question: "When does the ferry leave?", scope: ferry, mode: "qa", claims: [], write: {} };
     const { body } = await svc.mutate(ann, "docs.ingestAndAnswer", { document, question });
     expect(body.json.written).toMatchObject({ text: "The ferry leaves at noon.", omitted: [] });
+  });
+});
+
+describe("an answer that is streamed", () => {
+  const streamed = async (more: object = {}, who: User | null = ann) => {
+    const question = "What does a night cost, and what does the crane lift?";
+    const response = await fetch(`${svc.url}/docs/stream`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...(who && bearer(who)) },
+      body: JSON.stringify({ question, scope, mode: "qa", ...more }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      text,
+      sentences: text
+        .split("\n")
+        .filter(Boolean)
+        .map((line) => JSON.parse(line)),
+    };
+  };
+
+  test("gives the sentences that stand, each with its citations, and is charged", async () => {
+    writes(
+      "A boat pays a mooring fee of 12 euros per night. [fees] The harbour sells fish [fees]. The crane lifts at most 8 tonnes [safety].",
+    );
+    const { sentences } = await streamed({ claims: [fee, crane] });
+    expect(sentences).toMatchObject([
+      { text: "A boat pays a mooring fee of 12 euros per night.", citations: [{ sectionPath: ["Fees"] }] },
+      { text: "The crane lifts at most 8 tonnes.", status: "supported", citations: [{ sectionPath: ["Safety"] }] },
+    ]);
+    expect(await db.sql("select operation, state, user_id from svc.ai_ledger order by id desc limit 1")).toEqual([
+      { operation: "stream", state: "settled", user_id: ann.id },
+    ]);
+  });
+
+  test("tells a sentence before the model has ended, and holds no transaction meanwhile", async () => {
+    const { promise: toldFirst, resolve } = Promise.withResolvers<void>();
+    provider.reply = async function* () {
+      yield `${crane.claimText.slice(0, -1)} [1][2]. Every `;
+      await toldFirst;
+      yield "boat pays nothing [1].";
+    };
+    const response = await fetch(`${svc.url}/docs/stream`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...bearer(ann) },
+      body: JSON.stringify({ question: "What does the crane lift?", scope, mode: "qa", claims: [crane, fee] }),
+    });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const first = await reader.read();
+    expect(JSON.parse(Buffer.from(first.value ?? []).toString()).text).toBe(crane.claimText);
+    await nobodyWaits();
+    resolve();
+    expect((await reader.read()).done).toBe(true);
+  });
+
+  test("ends at the provider when its reader leaves, and what had been said is paid", async () => {
+    const left = Promise.withResolvers<void>();
+    provider.reply = async function* () {
+      yield `${crane.claimText.slice(0, -1)} [1][2]. Every `;
+      await left.promise; // the provider is silent
+    };
+    const leaving = new AbortController();
+    const response = await fetch(`${svc.url}/docs/stream`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...bearer(ann) },
+      body: JSON.stringify({ question: "What does the crane lift?", scope, mode: "qa", claims: [crane, fee] }),
+      signal: leaving.signal,
+    });
+    await (response.body as ReadableStream<Uint8Array>).getReader().read();
+    leaving.abort();
+    const last = () => db.sql("select operation, state from svc.ai_ledger order by id desc limit 1");
+    await expect.poll(last).toEqual([{ operation: "stream", state: "settled" }]);
+    left.resolve();
+  });
+
+  test("is empty where nothing is known, asks no model without passages, and refuses what answer refuses", async () => {
+    writes("UNKNOWN");
+    expect(await streamed()).toMatchObject({ status: 200, text: "" });
+    provider.asked.length = 0;
+    expect(await streamed({ question: "xylophone" })).toMatchObject({ status: 200, text: "" });
+    expect(provider.asked).toEqual([]);
+    expect((await streamed({}, null)).status).toBe(401);
+    expect((await streamed({ question: "" })).status).toBe(400);
+  });
+
+  test.for([
+    "One night costs 12.50 euros [1]. The crane, e.g. on Sunday, lifts 8 t. [2][3] Dr. Ann says no! [4] Is it so? Yes.",
+    "- Open at nine [1].\n- Closed on Monday. [2]\n\nNothing else",
+    "UNKNOWN.",
+    "밤에는 닫힌다 [1]. 아침에 연다 [2]. 夜は閉まる。[3] 朝は開く。[4]",
+  ])("has the sentences that the whole has, wherever it is cut: %s", (text) => {
+    const told: unknown[] = [];
+    for (let end = 1; end <= text.length; end++) told.push(...endedSentences(text.slice(0, end)).slice(told.length));
+    told.push(...citedSentences(text).slice(told.length));
+    expect(told).toEqual(citedSentences(text));
   });
 });
 

@@ -20,8 +20,8 @@ export class AiProvider {
   readonly asked: Asked[] = [];
   /** What happens instead, until the next test. */
   fault: Fault | undefined;
-  /** What its chat writes instead of an echo, until the next test. */
-  reply: ((body: Asked["body"]) => string | Promise<string>) | undefined;
+  /** What its chat writes instead of an echo, until the next test; in pieces, what it streams. */
+  reply: ((body: Asked["body"]) => string | Promise<string> | AsyncIterable<string>) | undefined;
   /** How many numbers its embeddings have. */
   dimensions = 384;
   /** What it says that a call used. */
@@ -51,7 +51,10 @@ export class AiProvider {
     const json = (answer: object) =>
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
     const { usage } = this;
-    if (path.endsWith("/chat/completions") && body.stream) return stream(response, usage);
+    if (path.endsWith("/chat/completions") && body.stream) {
+      const text = (await this.reply?.(body)) ?? ["one ", "two ", "three"];
+      return stream(response, usage, typeof text === "string" ? (text.match(/.{1,7}/gs) ?? []) : text);
+    }
     if (path.endsWith("/chat/completions")) {
       const content = (await this.reply?.(body)) ?? `echo: ${JSON.stringify(body.messages.at(-1).content)}`;
       return void json({
@@ -87,13 +90,17 @@ export class AiProvider {
   }
 }
 
-function stream(response: ServerResponse, usage: object): void {
+async function stream(
+  response: ServerResponse,
+  usage: object,
+  pieces: Iterable<string> | AsyncIterable<string>,
+): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream" });
   const send = (choice: object, more: object = {}) =>
     response.write(
       `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, ...choice }], ...more })}\n\n`,
     );
-  for (const content of ["one ", "two ", "three"]) send({ delta: { role: "assistant", content } });
+  for await (const content of pieces) send({ delta: { role: "assistant", content } });
   send({ delta: {}, finish_reason: "stop" }, { usage });
   response.end("data: [DONE]\n\n");
 }
