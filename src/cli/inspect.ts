@@ -9,6 +9,7 @@ import type { EffectiveConfig } from "../define/config.ts";
 import { DefinitionError } from "../define/definition-error.ts";
 import { openDatabase, readConfig } from "./command.ts";
 import { stopSignals } from "./signal.ts";
+import { printable } from "./table.ts";
 
 export const limitArgument = {
   limit: { type: "string", description: "Rows at most. (Default: 50)", default: "50" },
@@ -78,7 +79,7 @@ export async function follow(look: () => Promise<Followed[]>, gone?: (id: string
   for (let first = true; !stop.signal.aborted; first = false) {
     const rows = await look();
     for (const { id, state, line } of rows.toReversed()) {
-      if (!first && known.get(id) !== state) process.stdout.write(`${line}\n`);
+      if (!first && known.get(id) !== state) process.stdout.write(`${printable(line)}\n`);
       known.set(id, state);
     }
     const present = new Set(rows.map(({ id }) => id));

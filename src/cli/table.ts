@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 
 /** Columns as wide as their widest cell; the last one ends where it ends. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [head, ...rows];
+  const all = [head, ...rows.map((row) => row.map(printable))];
   const widths = head.map((_, column) => Math.max(...all.map((row) => lengthOf(row[column] ?? ""))));
   return all
     .map((row) => {
@@ -21,8 +21,15 @@ export function paint(text: string, colour: number): string {
 /** One thing's properties, a line each. */
 export function details(rows: readonly (readonly [label: string, value: string])[]): string {
   const width = Math.max(...rows.map(([label]) => label.length));
-  return rows.map(([label, value]) => `${label.padEnd(width)}  ${value}\n`).join("");
+  return rows.map(([label, value]) => `${label.padEnd(width)}  ${printable(value)}\n`).join("");
 }
+
+/**
+ * What others have written, such as the message of an error, without what a terminal would obey: it can set the clipboard
+ * and rewrite what stands above. Lines, tabs and the colours of `paint` stay.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
+export const printable = (text: string): string => text.replace(/(?![\n\t]|\u001b\[[39]\d?m)\p{Cc}/gu, "");
 
 /** UTC, to the second; "-" for none. */
 export const time = (value: Date | null): string => value?.toISOString().slice(0, 19).replace("T", " ") ?? "-";

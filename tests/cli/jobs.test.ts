@@ -53,6 +53,18 @@ describe("svc jobs", () => {
     expect((await jobs(db)).map(({ id }) => id)).toEqual([first]);
   });
 
+  test("prints nothing that a terminal would obey, whatever the message of an error holds", async () => {
+    const id = await enqueue("tasks.hostile");
+    const hostile = "\u001b]52;c;b3duZWQ=\u0007no \u001b[2Jsuch\u009b1A mailbox\r\nand more";
+    await db.sql("update graphile_worker._private_jobs set last_error = $1 where id = $2", [hostile, id]);
+    for (const args of [["list"], ["show", id]]) {
+      const { text } = await run("jobs", ...args).ended;
+      expect(text).toContain("no [2Jsuch1A mailbox");
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
+      expect(text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
+    }
+  });
+
   test.for([
     [["show", "999999"], /There is no job 999999/],
     [["retry", "x"], /"x" is no job's id/],
