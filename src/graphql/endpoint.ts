@@ -86,7 +86,7 @@ async function readRequest(request: IncomingMessage, limits: BodyLimits): Promis
   if (!isJson(mediaType(request))) {
     throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, { hint: "Send application/json." });
   }
-  const body = parseJson(await readBody(request, limits.jsonBytes));
+  const body = parseJson(await readBody(request, limits.jsonBytes), request);
   if (Array.isArray(body)) {
     throw new SvcError("VALIDATION_FAILED", "One request holds one operation.", {
       hint: "Send them one by one, or as several fields of one operation.",

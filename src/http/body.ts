@@ -81,14 +81,20 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
   });
 }
 
-/** @throws SvcError INVALID_JSON, also for text that is not UTF-8 */
-export function parseJson(body: Buffer): unknown {
-  if (!isUtf8(body)) throw new SvcError("INVALID_JSON");
+/**
+ * @param request whose body it is, for the hint
+ * @throws SvcError INVALID_JSON, also for text that is not UTF-8
+ */
+export function parseJson(body: Buffer, { headers }: Pick<IncomingMessage, "headers">): unknown {
+  const encoding = headers["content-encoding"] ?? "identity";
+  const hint =
+    encoding === "identity" ? {} : { hint: "A body is not unpacked here: send it without content-encoding." };
+  if (!isUtf8(body)) throw new SvcError("INVALID_JSON", undefined, hint);
   try {
     const text = body.toString("utf8");
     // A byte order mark may be ignored (RFC 8259, section 8.1), and some editors write one.
     return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   } catch (cause) {
-    throw new SvcError("INVALID_JSON", undefined, { cause });
+    throw new SvcError("INVALID_JSON", undefined, { cause, ...hint });
   }
 }

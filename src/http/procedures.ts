@@ -109,7 +109,7 @@ async function readCall(
   named: string | undefined,
 ): Promise<ProcedureCall> {
   const type = mediaType(request);
-  if (isJson(type)) return decodeCall(parseJson(await readBody(request, limits.jsonBytes)), named);
+  if (isJson(type)) return decodeCall(parseJson(await readBody(request, limits.jsonBytes), request), named);
   if (type === "multipart/form-data" && kind === "mutation") {
     const body = await readBody(request, limits.multipartBytes);
     return decodeForm(await parseForm(body, request.headers["content-type"] ?? "", wireLimits.parts), named);

@@ -62,7 +62,7 @@ export function toSvcRequest(request: Request, limits: BodyLimits): SvcRequest {
     headers: Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : value]),
     ) as Record<string, string>,
-    json: async () => parseJson(await bytes()),
+    json: async () => parseJson(await bytes(), request),
     async formData() {
       if (type !== "multipart/form-data" && type !== "application/x-www-form-urlencoded") {
         throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, { hint: "Send multipart/form-data." });

@@ -1,5 +1,6 @@
 // If this file fails, a webhook or a feed of an application receives or sends something else than its author wrote.
 import { request as rawRequest } from "node:http";
+import { gzipSync } from "node:zlib";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { SvcRequest } from "../../src/index.ts";
 import { database } from "../support/database.ts";
@@ -146,6 +147,15 @@ describe("a request body", () => {
   });
   test("that is not JSON says so", async () => {
     expect((await post("text", "{", json)).body.error).toBe("Invalid JSON body");
+  });
+  test.for(["/api/query", "/api/readers/text"])("that is compressed says so: %s", async (path) => {
+    const headers = { "content-type": "application/json", "content-encoding": "gzip" };
+    const { status, body } = await svc.fetch(path, { method: "POST", body: gzipSync("{}"), headers });
+    expect([status, body.code, body.hint]).toEqual([
+      400,
+      "INVALID_JSON",
+      expect.stringMatching(/without content-encoding/),
+    ]);
   });
 });
 

@@ -100,7 +100,7 @@ export async function jsonBody(request: Request): Promise<unknown> {
   if (!isJson(mediaType(request))) {
     throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, { hint: "Send application/json." });
   }
-  return parseJson(await readBody(request, maxBody));
+  return parseJson(await readBody(request, maxBody), request);
 }
 
 /** The page's origin, if a browser may be sent back to it. */
