@@ -10,6 +10,7 @@ import type { AuthDefinition } from "../define/auth.ts";
 import { DefinitionError } from "../define/definition-error.ts";
 import { isCoreKey, libraryPrivileges, pluginTables } from "./schema-auth.ts";
 import { type Grants, tableGrants, viewGrants } from "./schema-grants.ts";
+import { short } from "./schema-names.ts";
 import { addOwnerIndex } from "./schema-owner-index.ts";
 import { type UserFields, userFields } from "./schema-user-fields.ts";
 
@@ -114,7 +115,9 @@ export const platformSchemas = ["auth", "svc", "svc_private", "svc_crud", "exten
 export async function takeSnapshot({ schema, auth }: Declared, previous: Snapshot | null): Promise<Snapshot> {
   for (const [name, value] of Object.entries(schema)) if (is(value, PgRole)) refuseOwnRole(name, value);
   const ofPlugins = pluginTables(auth);
-  const own = [...Object.values(schema).filter((value) => !isPlatform(value)), ...ofPlugins];
+  const declared = Object.values(schema).filter((value) => !isPlatform(value));
+  refuseTwins(declared.filter((value) => is(value, PgTable)));
+  const own = [...declared, ...ofPlugins];
 
   const kit = await import("drizzle-kit/api");
   // By index: two files may export the same name.
@@ -158,6 +161,26 @@ function refuseOwnRole(name: string, role: PgRole): void {
   throw new DefinitionError(`The schema exports a role, ${name}, that a migration would have to create.`, {
     hint: `Migrations run without the right to create roles. Create it as the administrator, and here: pgRole("${role.name}").existing().`,
   });
+}
+
+/** Of two that have one name, drizzle-kit takes one. A table that two files export is one all the same. */
+function refuseTwins(tables: readonly PgTable[]): void {
+  const names = new Set<string>();
+  for (const table of new Set(tables)) {
+    const key = short(keyOf(table));
+    if (names.has(key)) {
+      throw new DefinitionError(`Two tables of the schema are named "${key}".`, {
+        hint: "Give one of them another name.",
+      });
+    }
+    names.add(key);
+    const policies = getTableConfig(table).policies.map(({ name }) => name);
+    const twin = policies.find((name, index) => policies.indexOf(name) !== index);
+    if (twin === undefined) continue;
+    throw new DefinitionError(`The table "${key}" has two policies named "${twin}".`, {
+      hint: "Give yours another name: those of ownerRls and the other helpers are taken.",
+    });
+  }
 }
 
 function refuseLinked({ policies }: Snapshot): void {

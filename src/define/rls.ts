@@ -139,6 +139,12 @@ export function isCaller(column: AnyPgColumn, helper = "ownerRls"): SQL {
 
 /** The caller's id is text. Inside a table's definition Drizzle knows a column by its builder's name only. */
 function cast(column: AnyPgColumn, helper: string): string {
+  // Types are stripped and not checked.
+  if (!column) {
+    throw new DefinitionError(`${helper} got no column, but ${column}: the table has none of that name.`, {
+      hint: "Name the property of the column with the user's id, as in (t) => ownerRls(t.userId).",
+    });
+  }
   if (column.columnType === "PgUUID") return "::uuid";
   if (["PgText", "PgVarchar", "PgChar"].includes(column.columnType)) return "";
   throw new DefinitionError(`${helper}: column "${column.name}" cannot hold the id of a user.`, {

@@ -70,6 +70,14 @@ function clock(name: string, time: ClockTime, day: string): string {
 
 /** @throws DefinitionError for what croner does not take, and for what never comes */
 export function cronSchedule(name: string, expression: string, timezone = "UTC"): Schedule {
+  if (!isTimezone(timezone)) {
+    throw new DefinitionError(
+      `The cron "${name}" has the timezone ${JSON.stringify(timezone)}, which there is none of.`,
+      {
+        hint: 'Write an IANA name, such as "Europe/Berlin".',
+      },
+    );
+  }
   try {
     const times = new Croner(expression, { timezone, paused: true });
     if (times.nextRun() === null) throw new Error("it never comes.");
@@ -83,7 +91,16 @@ export function cronSchedule(name: string, expression: string, timezone = "UTC")
     };
   } catch (error) {
     throw new DefinitionError(`The cron "${name}" has no schedule that works: ${(error as Error).message}`, {
-      hint: 'A cron expression is five parts, as in "30 3 * * mon-fri"; a time zone is an IANA name.',
+      hint: 'A cron expression is five parts, as in "30 3 * * mon-fri".',
     });
+  }
+}
+
+function isTimezone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
   }
 }

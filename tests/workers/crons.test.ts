@@ -173,4 +173,7 @@ describe("what cannot be a cron is refused when it is defined", () => {
         }),
     ],
   ])("%s", ([, define]) => expect(define).toThrow(DefinitionError));
+  test("a time zone is called that", () => {
+    expect(() => named().daily({ hour: 1, timezone: "Berlin" })).toThrow(/timezone "Berlin".*\n.*IANA/);
+  });
 });

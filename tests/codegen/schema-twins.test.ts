@@ -1,0 +1,33 @@
+// If this file fails, of two tables or policies of one name one is dropped in silence, or a crash explains nothing.
+import { ownerRls } from "@svc/core";
+import { sql } from "drizzle-orm";
+import { pgPolicy, pgSchema, pgTable, serial, text } from "drizzle-orm/pg-core";
+import { expect, test } from "vitest";
+import { takeSnapshot } from "../../src/codegen/schema-snapshot.ts";
+
+const columns = { id: serial("id").primaryKey(), userId: text("user_id").notNull() };
+const notes = pgTable("notes", columns, (t) => ownerRls(t.userId));
+const snapshot = (schema: Record<string, unknown>) => takeSnapshot({ schema, auth: {} }, null);
+
+test("two tables of one name are refused, and one that is exported twice is not", async () => {
+  const twin = pgTable("notes", { ...columns, title: text("title") });
+  await expect(snapshot({ notes, twin })).rejects.toThrow('Two tables of the schema are named "notes".');
+  const elsewhere = pgSchema("other").table("notes", columns);
+  expect(Object.keys((await snapshot({ notes, again: notes, elsewhere })).tables)).toEqual([
+    "public.notes",
+    "other.notes",
+  ]);
+});
+
+test("two policies of one name are refused", async () => {
+  const twice = pgTable("notes", columns, (t) => [
+    ...ownerRls(t.userId),
+    pgPolicy("select_owner", { using: sql`true` }),
+  ]);
+  await expect(snapshot({ twice })).rejects.toThrow(/"notes" has two policies named "select_owner"/);
+});
+
+test("a policy of a column that there is not says so", async () => {
+  const table = pgTable("notes", columns, (t) => ownerRls(Object(t).ownerId));
+  await expect(snapshot({ table })).rejects.toThrow(/ownerRls got no column, but undefined/);
+});
