@@ -1185,6 +1185,17 @@ column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
 comment: Columns named like secrets that callers without an account may read.
 
+-- view svc_private.lint_sub_select_in_policy: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text collate "C"
+column problem: text
+column remedy: text
+grant delete, insert, select, update to svc_system
+comment: Policies that compare with IN (SELECT …), which no index serves.
+
 -- view svc_private.lint_table_bloat: owner svc_owner
 column severity: text
 column catalog: regclass

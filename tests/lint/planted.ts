@@ -251,6 +251,14 @@ export const planted: Planted[] = [
     undo: dropTable,
   },
   {
+    rule: "sub_select_in_policy",
+    plant: table(
+      plain,
+      `${grantAll} create policy p on lab.t to svc_authenticated using (owner in (select user_id from public.memberships));`,
+    ),
+    undo: dropTable,
+  },
+  {
     rule: "unwrapped_identity",
     plant: table(
       plain,
