@@ -31,7 +31,10 @@ export function grantEndpoint({ authenticate, grants, rules, runtime }: GrantEnd
   router.post(path, async (request, response) => {
     const exchange = exchangeOf(response);
     exchange.operation = path;
-    const { query, args } = Object(parseJson(await readBody(request, maxBody), request)) as { query?: unknown; args?: unknown };
+    const { query, args } = Object(parseJson(await readBody(request, maxBody), request)) as {
+      query?: unknown;
+      args?: unknown;
+    };
     const session = await authenticate(request.headers);
     const user = session?.user.id ?? null;
     const decoded = decodeCall({ name: typeof query === "string" ? query : "", args }).args;

@@ -62,6 +62,7 @@ export class WatchRules {
     }
     const { name, args } = split(key);
     this.#find(name, userId);
+    argumentsIn(args); // what is no JSON is the key of nothing that could be told
     if (this.#scopedList(name)) {
       throw new SvcError("GRANT_REQUIRED", undefined, {
         hint: "Ask POST /api/realtime/query/authorize for a token, and send it with subscribeQuery.",

@@ -210,6 +210,7 @@ describe("who may connect, and watch what", () => {
     ["notes.nothing", "NOT_FOUND"],
     ["notes.create", "NOT_FOUND"],
     ["posts.get::{", "BAD_REQUEST"],
+    ["posts.list::{", "BAD_REQUEST"],
     ["x".repeat(5000), "BAD_REQUEST"],
     [7, "BAD_REQUEST"],
   ])("a visitor who watches %j gets %s", async (watched, code) => {
