@@ -19,6 +19,9 @@ const maxStatements = 2;
 /** Requests that must wait before a second statement begins beside the first: for fewer it costs more than their wait. */
 const worthAnother = 8;
 
+/** In milliseconds. Behind a statement that takes longer, on a connection that has died for example, nobody waits. */
+const patience = 20;
+
 /** Requests in one statement. */
 const maxTogether = 500;
 
@@ -37,6 +40,8 @@ export class ObjectFinder {
   /** Requests, of which several may ask the same. */
   #requests = 0;
   #running = 0;
+  /** When the last statement began. */
+  #began = 0;
   #scheduled = false;
 
   constructor(pool: pg.Pool) {
@@ -65,7 +70,8 @@ export class ObjectFinder {
   /** When the requests that have arrived by now are read. */
   #schedule(): void {
     if (this.#scheduled || this.#running >= maxStatements) return;
-    if (this.#running > 0 && this.#requests < worthAnother) return;
+    const isSlow = performance.now() - this.#began > patience;
+    if (this.#running > 0 && this.#requests < worthAnother && !isSlow) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
@@ -78,6 +84,7 @@ export class ObjectFinder {
       const together = [...this.#waiting].slice(0, maxTogether);
       for (const [key] of together) this.#waiting.delete(key);
       this.#requests = 0;
+      this.#began = performance.now();
       this.#running++;
       this.#ask(together.map(([, question]) => question)).finally(() => {
         this.#running--;

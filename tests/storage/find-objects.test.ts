@@ -1,0 +1,32 @@
+// If this file fails, one database connection that has died in silence keeps stored files from everybody.
+import { randomUUID } from "node:crypto";
+import pg from "pg";
+import { expect, test } from "vitest";
+import { ObjectFinder } from "../../src/storage/find-objects.ts";
+import { database } from "../support/database.ts";
+
+const db = database();
+
+test("behind a connection that does not answer nobody waits who asks a moment later", async () => {
+  const pool = new pg.Pool({ connectionString: db.urls.system, max: 2 });
+  const id = randomUUID();
+  await db.sql("insert into svc.storage_objects (id, name, size, type, sha256) values ($1, 'x', 1, 'text/plain', $2)", [
+    id,
+    "0".repeat(64),
+  ]);
+  const finder = new ObjectFinder(pool);
+  await finder.find(id, true);
+  const { rows } = await pool.query("select pg_backend_pid() as pid");
+  process.kill(rows[0].pid, "SIGSTOP"); // the only connection, and so the next to be used
+  const asked: Promise<unknown>[] = [];
+  let found = 0;
+  const ask = () => asked.push(finder.find(id, true).then((object) => object?.id === id && found++));
+  try {
+    ask();
+    await expect.poll(() => ask() && found).toBeGreaterThan(0);
+  } finally {
+    process.kill(rows[0].pid, "SIGCONT");
+    await Promise.all(asked);
+    await pool.end();
+  }
+});
