@@ -70,6 +70,7 @@ function misuse(method: string, path: string): string | undefined {
   if (path === "/ws" || path === "/api/realtime") {
     return "This is a WebSocket, and no upgrade was asked for: a proxy in front has to pass Upgrade and Connection on.";
   }
+  if (/^\/api\/(api|ws)\b/.test(path)) return "The baseUrl of a client is the service's origin alone, without /api.";
   if (!/^\/api\/(query|mutation)(\/|$)/.test(path)) return undefined;
   return method === "POST"
     ? "Check the procedure's name, and that queries go to /api/query and mutations to /api/mutation."

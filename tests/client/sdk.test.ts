@@ -104,6 +104,22 @@ describe("arguments and results", () => {
     expect(await client().query(api.echo, value)).toEqual(value);
   });
 
+  test("an operation of the other kind is refused before anything is sent", async () => {
+    const { upload, echo } = api;
+    const args = {} as never;
+    await expect(client().query(upload as never, args)).rejects.toThrow(
+      `${upload.name} is a mutation: it is for mutate.`,
+    );
+    await expect(client().mutate(echo as never, args)).rejects.toThrow(`${echo.name} is a query: it is for query.`);
+    expect(() => client().watch(upload as never, args, () => {})).toThrow(/is a mutation/);
+  });
+
+  test("arguments that hold a circle say so", async () => {
+    const circle: { again?: unknown } = {};
+    circle.again = circle;
+    await expect(client().query(api.echo, circle)).rejects.toThrow(/^The arguments of \S+ hold a circle/);
+  });
+
   test("what is no operation, or no baseUrl, says what to write instead", async () => {
     const missing = undefined as never;
     await expect(client().query(missing, missing)).rejects.toThrow(/no operation, but undefined.*api\.tasks\.list/);

@@ -224,6 +224,7 @@ test.for([
   ["GET", "/api/query", "POST"],
   ["PUT", "/api/mutation/notes.create", "POST"],
   ["POST", "/api/query/notes.lst", "name"],
+  ["POST", "/api/api/query", "baseUrl"],
   ["GET", "/ws", "Upgrade"],
   ["GET", "/api/realtime", "Upgrade"],
   ["GET", "/nothing", undefined],

@@ -6,7 +6,7 @@ import { decode, encode } from "./wire.ts";
 
 /** @param watch asks for the snapshot that the answer was read from */
 export function toBody(name: string, args: unknown, watch?: true): string | FormData {
-  const { json, meta, maps, files } = encode({ name, args });
+  const { json, meta, maps, files } = encoded(name, args);
   if (files.length === 0) {
     // Inside a JSON body the encoding is that of args alone: the paths lose their first step.
     const inner = meta.map(([code, , ...path]) => [code, ...path]);
@@ -17,6 +17,15 @@ export function toBody(name: string, args: unknown, watch?: true): string | Form
   form.set("data", JSON.stringify({ json, meta, maps }));
   for (const [index, file] of files.entries()) form.set(String(index), file);
   return form;
+}
+
+function encoded(name: string, args: unknown) {
+  try {
+    return encode({ name, args });
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new TypeError(`The arguments of ${name} hold a circle, or are nested too deeply.`, { cause });
+  }
 }
 
 /** Also for arguments that look like an encoding themselves, which the service would otherwise take apart. */

@@ -151,8 +151,8 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
     }
   }
 
-  async function call(operation: Operation, args: unknown, signal: AbortSignal): Promise<unknown> {
-    return fromBody(await send(toBody(nameOf(operation), args), operation, signal), operation);
+  async function call(kind: Operation["kind"], operation: Operation, args: unknown, signal: AbortSignal) {
+    return fromBody(await send(toBody(nameOf(operation, kind), args), operation, signal), operation);
   }
 
   async function send(body: string | FormData, operation: Operation, signal: AbortSignal): Promise<unknown> {
@@ -190,14 +190,15 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
     query(operation, ...[args, given]) {
       const { signal, timeoutMs: limit = timeoutMs, retries = 2 } = given ?? {};
       return withDeadline(limit, signal, (both) =>
-        withRetries(retries, both, () => call(operation, args, both)),
+        withRetries(retries, both, () => call("query", operation, args, both)),
       ) as Promise<never>;
     },
     mutate(operation, ...[args, given]) {
       const { signal, timeoutMs: limit = timeoutMs } = given ?? {};
-      return withDeadline(limit, signal, (both) => call(operation, args, both)) as Promise<never>;
+      return withDeadline(limit, signal, (both) => call("mutation", operation, args, both)) as Promise<never>;
     },
     watch(operation, args, onResult, onError = () => {}) {
+      nameOf(operation, "query");
       return watched.of(operation, args).watch({ result: onResult as (result: unknown) => void, error: onError });
     },
     realtime: connection,

@@ -32,14 +32,19 @@ export type Operations = object;
 /**
  * The operation's name.
  *
- * @throws TypeError for what is none: a misspelt member of `api`, or a group of operations
+ * @param kind what it has to be, where that matters
+ * @throws TypeError for what is none, a misspelt member of `api` or a group of operations, and for one of the other kind
  */
-export function nameOf(operation: Operation): string {
-  if (typeof operation?.name === "string") return operation.name;
-  const what = operation === undefined || operation === null ? String(operation) : "a group of them";
-  throw new TypeError(
-    `This is no operation, but ${what}. Pass one such as api.tasks.list; \`svc codegen\` writes those that the backend has.`,
-  );
+export function nameOf(operation: Operation, kind?: "query" | "mutation"): string {
+  if (typeof operation?.name !== "string") {
+    const what = operation === undefined || operation === null ? String(operation) : "a group of them";
+    throw new TypeError(
+      `This is no operation, but ${what}. Pass one such as api.tasks.list; \`svc codegen\` writes those that the backend has.`,
+    );
+  }
+  if (kind === undefined || operation.kind === kind) return operation.name;
+  const call = kind === "query" ? "mutate" : "query";
+  throw new TypeError(`${operation.name} is a ${operation.kind}: it is for ${call}.`);
 }
 
 /** What the type of a backend's procedure says of itself. */
