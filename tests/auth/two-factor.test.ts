@@ -277,6 +277,17 @@ describe("what a thief of the password saw earlier", () => {
   });
 });
 
+test("codes that are tried at the same moment, after many right passwords, are counted before they are compared", async () => {
+  const { email, password, totpURI } = await enrolled(counting);
+  const browsers = Array.from({ length: 8 }, () => new Browser(counting));
+  for (const browser of browsers) {
+    expect((await browser.post("/sign-in/email", { email, password })).body).toMatchObject({ twoFactorRedirect: true });
+  }
+  const code = wrong(totp(totpURI));
+  const answers = await Promise.all(browsers.map((browser) => browser.post("/two-factor/verify-totp", { code })));
+  expect(answers.map(({ status }) => status).sort()).toEqual([401, 401, 401, 429, 429, 429, 429, 429]);
+});
+
 describe("the password that a plugin's endpoint asks for", () => {
   test("is counted as in a sign-in: who holds a session cannot try them all", async () => {
     const { browser, email, password } = await enrolled(counting);

@@ -1,15 +1,17 @@
 /**
- * Passwords that plugins' endpoints compare: to switch a second factor off, to sign in with a user name. Counted as those of
- * our own endpoints are, and hashed in the same gate; the plugins know nothing of either.
+ * Passwords and second factors that plugins' endpoints compare: to switch a second factor off, to sign in with a user name.
+ * Counted before they are compared, as those of our own endpoints are, and hashed in the same gate; the plugins know nothing of
+ * either, and look whether an account is locked before they have counted those who ask at the same moment.
  * Next hop: `../attempts.ts`.
  */
 import type { Request as HttpRequest } from "express";
 import { SvcError } from "../../errors/svc-error.ts";
+import { cookieValue } from "../session-cookie.ts";
 import { type AuthParts, about } from "./endpoint.ts";
 import type { Credential } from "./plugins.ts";
 
 /** What better-auth's plugins answer to a wrong one, such as INVALID_USERNAME_OR_PASSWORD. */
-const wrong = /^INVALID_(?:\w+_)?PASSWORD$/;
+const wrong = /^INVALID_(?:(?:\w+_)?PASSWORD|CODE|BACKUP_CODE)$/;
 
 /**
  * @param inner the request as the plugin gets it
@@ -41,8 +43,10 @@ export async function countingPasswords(
   }
 }
 
-/** Whose password the body holds, as attempts are counted by it; null when it holds none. */
+/** Whose password or second factor is tried, as attempts are counted by it; null when none is. */
 async function accountOf(parts: AuthParts, inner: Request, credential: Credential | null): Promise<string | null> {
+  const challenged = credential === null ? await challengedUser(parts, inner) : null;
+  if (challenged !== null) return `second factor ${challenged}`;
   const body: unknown = inner.body
     ? await inner
         .clone()
@@ -56,6 +60,14 @@ async function accountOf(parts: AuthParts, inner: Request, credential: Credentia
   if (typeof email === "string") return email.trim().toLowerCase();
   const name = [username, phoneNumber].find((given) => typeof given === "string");
   return `plugin ${name === undefined ? "" : String(name).trim().toLowerCase()}`;
+}
+
+/** The user whose first factor was right, as the cookie of the second says. Whether that is signed, the plugin looks. */
+async function challengedUser({ library: { context } }: AuthParts, { url, headers }: Request): Promise<string | null> {
+  if (!/\/two-factor\/verify-[\w-]+$/.test(new URL(url).pathname)) return null;
+  const value = cookieValue(headers.get("cookie") ?? undefined, context.createAuthCookie("two_factor").name) ?? "";
+  const identifier = value.slice(0, Math.max(0, value.lastIndexOf(".")));
+  return identifier === "" ? null : ((await context.internalAdapter.findVerificationValue(identifier))?.value ?? null);
 }
 
 async function isRefusal(answer: Response): Promise<boolean> {
