@@ -16,6 +16,7 @@ import { identityOf } from "../postgres/identity.ts";
 import { type CrudStatement, callStatement, callWithin } from "../postgres/statement.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import { CallContext, type Caller, type ContextServices, transactionFor } from "./create-context.ts";
+import { noteIgnoredFilters } from "./ignored-filters.ts";
 import type { Context } from "./types.ts";
 
 /** What a process needs in order to run calls. */
@@ -169,7 +170,8 @@ export async function invokeStatement(
   watched?: Invocation<unknown>["watched"],
 ): Promise<string> {
   requireSession({ caller, anonymous: procedure.anonymous });
-  const { statement } = procedure;
+  const { statement, crud } = procedure;
+  if (!runtime.production && crud && procedure.name.endsWith(".list")) noteIgnoredFilters(runtime.log, crud, input);
   const json = statement.before
     ? await callHooked(runtime, statement, input, caller)
     : await callStatement(

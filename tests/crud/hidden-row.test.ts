@@ -87,3 +87,15 @@ test("a row that is marked as deleted says so, while developing", async () => {
   const { body } = await developing.mutate(ann, "articles.remove", { id: row.json.id });
   expect(body.hint).toMatch(new RegExp(`--row ${row.json.id}\\. Or it was removed, as deleted_at then says\\.$`));
 });
+
+test("a filter that the resource does not allow is a line of the log, once, while developing", async () => {
+  for (const svc of [developing, serving]) {
+    const ann = await svc.signUp("ann");
+    const filters = { title: "x", OR: [{ body: "x" }], nope: 1 };
+    for (let times = 0; times < 2; times++) await svc.query(ann, "articles.list", { filters });
+    const told = svc.logged
+      .filter((line) => line.includes("a filter is ignored"))
+      .map((line) => JSON.parse(line).filter);
+    expect(told).toEqual(svc === serving ? [] : ["body", "nope"]);
+  }
+});

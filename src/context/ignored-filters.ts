@@ -1,0 +1,30 @@
+/**
+ * While developing: a list ignores conditions that its resource does not allow, and answers with more rows than were asked
+ * for. The log says so, once for each name.
+ * Next hop: `docs/reference/filters.md` states what is ignored.
+ */
+import type { Logger } from "pino";
+import type { CrudDefinition } from "../define/crud-definition.ts";
+
+const noted = new WeakMap<CrudDefinition, Set<string>>();
+
+/** @param input of `list`, as the client sent it */
+export function noteIgnoredFilters(log: Logger, crud: CrudDefinition, input: unknown): void {
+  const known = noted.get(crud) ?? new Set<string>();
+  noted.set(crud, known);
+  for (const name of namesIn(Object(input).filters, 0)) {
+    if (crud.allowedFilters.includes(name) || known.has(name) || known.size >= 100) continue;
+    known.add(name);
+    log.warn(
+      { operation: `${crud.prefix}.list`, filter: name.slice(0, 64) },
+      "a filter is ignored: name it in allowedFilters of createCrud, or leave it out",
+    );
+  }
+}
+
+function namesIn(filters: unknown, depth: number): string[] {
+  if (typeof filters !== "object" || filters === null || depth > 5) return [];
+  return Object.entries(filters).flatMap(([name, value]) =>
+    ["OR", "AND"].includes(name) && Array.isArray(value) ? value.flatMap((one) => namesIn(one, depth + 1)) : [name],
+  );
+}
