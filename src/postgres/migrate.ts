@@ -76,7 +76,7 @@ async function inMigration<T>(
   const client = new pg.Client({ connectionString: options.adminUrl, application_name: "svc migrate" });
   await client.connect();
   try {
-    return await then(client, await withLocks(client, options, () => new Migration(client, options).run()));
+    return await then(client, await withLocks(client, options, (limit) => new Migration(client, options, limit).run()));
   } finally {
     // An open transaction ends with its connection.
     await client.end();
@@ -86,11 +86,13 @@ async function inMigration<T>(
 class Migration {
   readonly #client: pg.Client;
   readonly #options: MigrateOptions;
+  readonly #limitWaiting: () => Promise<unknown>;
   readonly #applied: string[] = [];
 
-  constructor(client: pg.Client, options: MigrateOptions) {
+  constructor(client: pg.Client, options: MigrateOptions, limitWaiting: () => Promise<unknown>) {
     this.#client = client;
     this.#options = options;
+    this.#limitWaiting = limitWaiting;
   }
 
   async run(): Promise<string[]> {
@@ -154,6 +156,7 @@ class Migration {
     const after = limit === undefined ? repeatable.after.filter(changed) : [];
 
     for (const file of before) await this.#apply(scope, "sql", file, "administrator");
+    await this.#limitWaiting();
     if (scope === "platform" && limit === undefined) await this.#installQueue();
     for (const file of fresh) await this.#apply(scope, "migrations", file, "owner");
     for (const file of between) await this.#apply(scope, "sql", file, "owner");

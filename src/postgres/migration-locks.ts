@@ -29,17 +29,21 @@ const advisoryLock = 7_265_021_846_113;
 /**
  * Opens the transaction, as the only migrator of this database, and runs the migration in it. The transaction is left open.
  *
+ * @param run gets what limits its waiting from there on: not for roles, which nobody else waits for, but for tables
  * @throws the last attempt's error when others held the tables for all that time, and any other error at once
  */
-export async function withLocks<T>(client: pg.Client, patience: Patience, run: () => Promise<T>): Promise<T> {
+export async function withLocks<T>(
+  client: pg.Client,
+  patience: Patience,
+  run: (limit: () => Promise<unknown>) => Promise<T>,
+): Promise<T> {
   const { patienceMs = 300_000, lockWaitMs = 2_000, report } = patience;
   const deadline = performance.now() + patienceMs;
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
     await client.query("begin");
     await client.query("select pg_advisory_xact_lock($1)", [advisoryLock]);
-    await client.query("select set_config('lock_timeout', $1, true)", [String(lockWaitMs)]);
     try {
-      return await run();
+      return await run(() => client.query("select set_config('lock_timeout', $1, true)", [String(lockWaitMs)]));
     } catch (error) {
       if (!isHeldUp(error)) throw error;
       await client.query("rollback");
