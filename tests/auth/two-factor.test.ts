@@ -18,11 +18,13 @@ const definition = defineAuth({
 
 const db = database();
 let server: AuthServer;
+let counting: AuthServer;
 beforeAll(async () => {
   await migrateAuth(db, definition);
   server = await startAuthServer(db, { definition });
+  counting = await startAuthServer(db, { definition, limits: { signInsPerAccount: 3 } });
 });
-afterAll(() => server.close());
+afterAll(() => Promise.all([server.close(), counting.close()]));
 
 describe("switching it on", () => {
   test("takes the password, and a code that shows that the app knows the secret", async () => {
