@@ -14,6 +14,7 @@ import { type LoadedApp, loadApp } from "../service/load-app.ts";
 import { createLog } from "../service/log.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run } from "./command.ts";
 import { examineConnections, examineReplicas, examineWays } from "./doctor-connections.ts";
+import { forgetful } from "./doctor-durability.ts";
 import { examineReplication, replicationState } from "./doctor-replication.ts";
 import { explain } from "./explain.ts";
 
@@ -61,6 +62,9 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
     const pools = createPools(cluster.urls, { ...config.pool, ...config.limits }, createLog("silent"));
     try {
       await report.check("the generated functions", () => refuseDrift(pools.system, app.api["~svc"].crud));
+      await report.check(null, async () => {
+        for (const text of await forgetful(pools.request)) report.note("advice", text);
+      });
       await report.check(null, () => examineQueue(pools.system, report));
       await report.check(null, async () => {
         for (const { kind, text } of examineReplication(await replicationState(pools.system))) report.note(kind, text);

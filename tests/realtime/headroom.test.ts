@@ -1,5 +1,6 @@
 // If this file fails, an operator is not told that the log's readers have no room, or that a forgotten slot fills the disk.
 import { describe, expect, test } from "vitest";
+import { forgetful } from "../../src/cli/doctor-durability.ts";
 import { examineReplication, type ReplicationState, replicationState } from "../../src/cli/doctor-replication.ts";
 import { database } from "../support/database.ts";
 import { service } from "../support/service.ts";
@@ -48,6 +49,14 @@ describe("svc doctor", () => {
     ],
   ])("says that %s", ([, changes, wanted]) => {
     expect(said(changes)).toContainEqual(expect.stringMatching(wanted));
+  });
+
+  test("says that what was acknowledged may be forgotten", async () => {
+    const client = await db.connect("request");
+    await client.query("set synchronous_commit = off");
+    expect(await forgetful(client as never)).toEqual([
+      expect.stringMatching(/^(.+, )?synchronous_commit: off\..*lost/),
+    ]);
   });
 
   test("reads a real server: the slot of a service, and one that nobody reads", async () => {

@@ -1,0 +1,13 @@
+/** What `svc doctor` says of settings under which PostgreSQL forgets what it has said is done. Next hop: `doctor.ts`. */
+import type pg from "pg";
+
+/** @param pool the requests', whose login or database may have settings of its own */
+export async function forgetful(pool: Pick<pg.Pool, "query">): Promise<string[]> {
+  const { rows } = await pool.query<{ name: string }>(
+    "select name from pg_catalog.pg_settings where name in ('fsync', 'full_page_writes', 'synchronous_commit') " +
+      "and setting = 'off' order by 1",
+  );
+  if (rows.length === 0) return [];
+  const names = rows.map(({ name }) => name).join(", ");
+  return [`${names}: off. What was acknowledged may be lost when PostgreSQL or its machine crashes.\n  Switch it on.`];
+}
