@@ -30,9 +30,11 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
   const beside = companion ? startBeside(companion, cwd) : undefined;
   let turns = Promise.resolve();
   let preparing = false;
+  let waiting = 0;
 
   const reload = async () => {
     const began = performance.now();
+    waiting--;
     preparing = true;
     const right = await succeeds("prepare", cwd);
     preparing = false;
@@ -40,10 +42,12 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
       return say(
         `Mend it and save. ${server.serves ? "The last good version keeps serving." : "Until then nothing is served."}`,
       );
+    if (waiting > 0) return; // for what was saved meanwhile, which this has not prepared
     await server.replace();
     say(`  ${Math.round(performance.now() - began)} ms`);
   };
   const schedule = () => {
+    waiting++;
     turns = turns.then(reload);
   };
 
