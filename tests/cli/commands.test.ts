@@ -168,8 +168,10 @@ describe("svc", () => {
     await expect.poll(command.output, { timeout: 50_000 }).toContain('"hello" cannot be the path of a route.');
     expect(await hello(changed)).toEqual({ hi: "you" });
 
-    const pids = [...command.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid));
-    process.kill(pids.at(-1) as number, "SIGKILL");
+    const pids = () =>
+      [...command.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid));
+    await expect.poll(pids).toHaveLength(2); // the log comes a little later than what is said
+    process.kill(pids()[1] as number, "SIGKILL");
     await expect.poll(command.output).toContain("The service has ended.");
     await writeFile(file, good);
   }, 90_000);

@@ -80,7 +80,9 @@ export function followTutorial({ app, db, env }: Options): void {
     await take("Operations");
     const references = () => readFile(join(app(), "web/svc/api.ts"), "utf8");
     await expect.poll(references, { timeout: 90_000 }).toContain("books.unread");
-    await expect.poll(() => newcomer.output, { timeout: 90_000 }).toMatch(/applied sql\/crud\/books\.sql[^]*Ready: /);
+    await expect
+      .poll(() => newcomer.output, { timeout: 90_000 })
+      .toMatch(/applied sql\/crud\/books\.sql[\s\S]*Ready: /);
   });
 
   test("shows a live page, and a worker that is killed goes on", async () => {
