@@ -1,4 +1,4 @@
--- Each run of a name with maxRunning that ends lets the one go on that has waited longest: found among all that wait, they made
+-- Each run of a name with max_running that ends lets the one go on that has waited longest: found among all that wait, they made
 -- the end of each dearer with every one (sql/workflows/free_slot.sql). And failures are few, but metrics and `svc workflows
 -- list` looked for them among all runs of the day (sql/ops/service_state.sql).
 

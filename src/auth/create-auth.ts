@@ -8,6 +8,7 @@ import type { Logger } from "pino";
 import type { AuthDefinition } from "../define/auth.ts";
 import { DefinitionError } from "../define/definition-error.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
+import { Gate } from "../service/gate.ts";
 import { Accounts } from "./accounts.ts";
 import { ask } from "./ask.ts";
 import { type AttemptLimits, Attempts } from "./attempts.ts";
@@ -19,7 +20,6 @@ import { createLibrary } from "./library.ts";
 import { MailLinks } from "./mail-links.ts";
 import { Mails } from "./mails.ts";
 import { OneTimeValues } from "./one-time-values.ts";
-import { PasswordGate } from "./password-gate.ts";
 import { Passwords } from "./passwords.ts";
 import { Revocations } from "./revocations.ts";
 import { account } from "./routes/account.ts";
@@ -76,7 +76,10 @@ export interface Auth {
   close(): Promise<void>;
 }
 
-/** Passwords hashed at once: libuv has four threads, and one must stay free for everybody else. */
+/**
+ * Passwords hashed at once: scrypt holds a thread of libuv, which has four, and one must stay free for everybody else, the
+ * verification of JWTs first; and 32 MiB.
+ */
 const maxHashes = 3;
 /** Sign-ins that may wait for one of them: some seconds' worth. */
 const maxWaiting = 100;
@@ -108,7 +111,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   const means = { jwts, sessionTokens, sessions, cookie, origins };
   const authenticate = createAuthenticate(means);
   // A sign-up holds a connection while it hashes: at least one is left for the sessions of everybody else.
-  const gate = new PasswordGate(Math.max(1, Math.min(maxHashes, pool.options.max - 1)), maxWaiting);
+  const gate = new Gate(Math.max(1, Math.min(maxHashes, pool.options.max - 1)), maxWaiting);
   const once = new OneTimeValues(pool);
   const passwords = new Passwords(library, gate);
   const attempts = new Attempts({ pool, secret: secrets[0] ?? "", limits: options.limits, log });

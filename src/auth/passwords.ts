@@ -4,8 +4,8 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { SvcError } from "../errors/svc-error.ts";
+import type { Gate } from "../service/gate.ts";
 import type { Library } from "./library.ts";
-import type { PasswordGate } from "./password-gate.ts";
 
 /** How a password is replaced. */
 export interface Replacement {
@@ -22,9 +22,9 @@ export interface Replacement {
 export class Passwords {
   readonly #library: Library;
   readonly #compared = new AsyncLocalStorage<{ hash?: string }>();
-  readonly gate: PasswordGate;
+  readonly gate: Gate;
 
-  constructor(library: Library, gate: PasswordGate) {
+  constructor(library: Library, gate: Gate) {
     this.#library = library;
     this.gate = gate;
     const { password } = library.context;

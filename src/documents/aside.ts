@@ -6,7 +6,7 @@
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { Slots } from "../storage/slots.ts";
+import { Gate } from "../service/gate.ts";
 import { unreadable } from "./refusals.ts";
 import type { Tasks } from "./text-thread.ts";
 
@@ -16,7 +16,7 @@ const longest = 30_000;
 /** In mebibytes, of a thread's heap. */
 const memory = 768;
 
-const slots = new Slots(2, 100);
+const gate = new Gate(2, 100);
 const script = new URL(import.meta.url.endsWith(".ts") ? "text-thread.ts" : "text-thread.js", import.meta.url);
 
 /** Threads that wait for the next text, and the clocks of their patience. They keep no process from ending. */
@@ -40,7 +40,7 @@ export function aside<Task extends keyof Tasks>(
   args: Parameters<Tasks[Task]>,
   timeMs = longest,
 ): Promise<ReturnType<Tasks[Task]>> {
-  return slots.run(async () => {
+  return gate.run(async () => {
     const { result, refusal } = await answerOf(take(), { task, args }, timeMs);
     if (refusal !== undefined) throw unreadable(refusal);
     return result as ReturnType<Tasks[Task]>;
@@ -56,7 +56,9 @@ function take(): Worker {
     return waiting;
   }
   // Nothing that the platform was configured with is within reach of a text.
-  return new Worker(script, { env: {}, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: memory } });
+  const thread = new Worker(script, { env: {}, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: memory } });
+  // One that fails while it is being ended has nobody left to tell, and must not end this process.
+  return thread.on("error", () => {});
 }
 
 function keep(thread: Worker): void {

@@ -3,9 +3,9 @@
  * Next hop: `image-engine.ts` makes them.
  */
 import { crc32 } from "node:zlib";
+import { Gate } from "../service/gate.ts";
 import type { ObjectFinder } from "./find-objects.ts";
 import type { Image } from "./image-engine.ts";
-import { Slots } from "./slots.ts";
 import { objectKey, type Storage, type StorageObject, transformPrefix } from "./storage.ts";
 import { type TransformOptions, UnreadableImage } from "./transform-options.ts";
 
@@ -39,7 +39,7 @@ export interface Transforms {
 /** @param finder tells whether an object is still there */
 export function createTransforms(storage: Pick<Storage, "driver" | "log">, finder: ObjectFinder): Transforms {
   const running = new Map<string, Promise<Image | null>>();
-  const slots = new Slots(maxRunning, maxWaiting);
+  const gate = new Gate(maxRunning, maxWaiting);
   const recent = new RecentImages(memory);
   const counts = new Map<string, number>();
 
@@ -50,7 +50,7 @@ export function createTransforms(storage: Pick<Storage, "driver" | "log">, finde
     if (whole) return whole;
     if (object.size === 0) throw new UnreadableImage("This file is empty.");
     if (object.size > maxSource) throw new UnreadableImage("This file is too large for an image.");
-    const image = await slots.run(() => make(object, options, webp));
+    const image = await gate.run(() => make(object, options, webp));
     if (!image) return null;
     await keep(object.id, key, image);
     // Deleted meanwhile? Whoever deletes removes the row first and its transforms then: one of the two sees the other.

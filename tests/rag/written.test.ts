@@ -1,44 +1,21 @@
 // If this file fails, a model's answer says what no document says, or a model is shown what its reader may not read.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { citedSentences, endedSentences } from "../../src/rag/written-prompt.ts";
 import { aiProvider } from "../support/ai-provider.ts";
 import { database } from "../support/database.ts";
-import { bearer, TestService, type User } from "../support/service.ts";
-import { api, handbook } from "./application.ts";
+import type { TestService, User } from "../support/service.ts";
+import { crane, fee, key, nobodyWaits, quoted, scope, startWriting, writes } from "./writing.ts";
 
 const db = database();
 const provider = aiProvider();
-const key = "sk-the-provider-key-0123456789";
-const scope = { corpus: "harbour", visibility: "private" };
-const fee = { claimText: "Every boat pays a mooring fee of 12 euros per night." };
-const crane = { claimText: "The crane lifts boats of at most 8 tonnes." };
+const has = (text: string) => writes(provider, text);
 let svc: TestService;
 let ann: User;
 
 beforeAll(async () => {
-  const ai = { chatModel: "gpt-test", timeoutMs: 20_000, creditsPerRequest: 50, baseUrl: provider.url, apiKey: key };
-  svc = new TestService(db, api, { ai } as object);
-  await svc.start();
-  ann = await svc.signUp("ann");
-  await svc.mutate(ann, "docs.ingest", { title: "Handbook", markdown: handbook, scope });
+  ({ svc, ann } = await startWriting(db, provider));
 });
 afterAll(() => svc.stop());
 
-interface Quoted {
-  number: number;
-  source: string;
-  text: string;
-}
-const quoted = (body: { messages: { content: string }[] }): { question: string; passages: Quoted[] } =>
-  JSON.parse(body.messages[1]?.content ?? "");
-/** Has the model write a text; `[fees]` in it becomes the number of the passage of that section. */
-const writes = (text: string) => {
-  provider.reply = (body) =>
-    text.replaceAll(/\[([a-z]+)\]/g, (_, section: string) => {
-      const found = quoted(body).passages.find(({ source }) => source.toLowerCase().includes(section));
-      return `[${found?.number ?? 99}]`;
-    });
-};
 const ask = (more: object = {}, who: User | null = ann) =>
   svc.query(who, "docs.answer", {
     question: "What does a night cost, and what does the crane lift?",
@@ -48,13 +25,8 @@ const ask = (more: object = {}, who: User | null = ann) =>
     write: {},
     ...more,
   });
-/** A reading transaction ends a moment after its answer is there. */
-const nobodyWaits = () => {
-  const idle = "datname = current_database() and state = 'idle in transaction' and query like '%find_evidence%'";
-  return expect.poll(() => db.sql(`select query from pg_stat_activity where ${idle}`)).toEqual([]);
-};
 const written = async (text: string, more: object = {}) => {
-  writes(text);
+  has(text);
   const { status, body } = await ask(more);
   expect([status, body]).toMatchObject([200, {}]);
   return body.json;
@@ -135,7 +107,7 @@ describe("an answer that a model writes", () => {
   test("may be slow: no transaction waits for it", async () => {
     let failure: unknown;
     provider.reply = async () => {
-      await nobodyWaits().catch((error) => (failure = error));
+      await nobodyWaits(db).catch((error) => (failure = error));
       return `${crane.claimText} [1][2]`;
     };
     expect((await ask()).body.json.written.text).toBe(crane.claimText);
@@ -143,129 +115,12 @@ describe("an answer that a model writes", () => {
   });
 
   test("in a mutation may cite what the same call has stored", async () => {
-    writes("The ferry leaves at noon [ferry].");
+    has("The ferry leaves at noon [ferry].");
     const ferry = { corpus: "ferry", visibility: "private" };
     const document = { title: "Ferry", text: "The ferry leaves at noon.", scope: ferry };
     const question = { question: "When does the ferry leave?", scope: ferry, mode: "qa", claims: [], write: {} };
     const { body } = await svc.mutate(ann, "docs.ingestAndAnswer", { document, question });
     expect(body.json.written).toMatchObject({ text: "The ferry leaves at noon.", omitted: [] });
-  });
-});
-
-describe("an answer that is streamed", () => {
-  const streamed = async (more: object = {}, who: User | null = ann) => {
-    const question = "What does a night cost, and what does the crane lift?";
-    const response = await fetch(`${svc.url}/docs/stream`, {
-      method: "POST",
-      headers: { "content-type": "application/json", ...(who && bearer(who)) },
-      body: JSON.stringify({ question, scope, mode: "qa", ...more }),
-    });
-    const text = await response.text();
-    return {
-      status: response.status,
-      text,
-      sentences: text
-        .split("\n")
-        .filter(Boolean)
-        .map((line) => JSON.parse(line)),
-    };
-  };
-
-  test("gives the sentences that stand, each with its citations, and is charged", async () => {
-    writes(
-      "A boat pays a mooring fee of 12 euros per night. [fees] The harbour sells fish [fees]. The crane lifts at most 8 tonnes [safety].",
-    );
-    const { sentences } = await streamed({ claims: [fee, crane] });
-    expect(sentences).toMatchObject([
-      { text: "A boat pays a mooring fee of 12 euros per night.", citations: [{ sectionPath: ["Fees"] }] },
-      { text: "The crane lifts at most 8 tonnes.", status: "supported", citations: [{ sectionPath: ["Safety"] }] },
-    ]);
-    expect(await db.sql("select operation, state, user_id from svc.ai_ledger order by id desc limit 1")).toEqual([
-      { operation: "stream", state: "settled", user_id: ann.id },
-    ]);
-  });
-
-  test("tells a sentence before the model has ended, and holds no transaction meanwhile", async () => {
-    const { promise: toldFirst, resolve } = Promise.withResolvers<void>();
-    provider.reply = async function* () {
-      yield `${crane.claimText.slice(0, -1)} [1][2]. Every `;
-      await toldFirst;
-      yield "boat pays nothing [1].";
-    };
-    const response = await fetch(`${svc.url}/docs/stream`, {
-      method: "POST",
-      headers: { "content-type": "application/json", ...bearer(ann) },
-      body: JSON.stringify({ question: "What does the crane lift?", scope, mode: "qa", claims: [crane, fee] }),
-    });
-    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
-    const first = await reader.read();
-    expect(JSON.parse(Buffer.from(first.value ?? []).toString()).text).toBe(crane.claimText);
-    await nobodyWaits();
-    resolve();
-    expect((await reader.read()).done).toBe(true);
-  });
-
-  test("ends at the provider when its reader leaves, and what had been said is paid", async () => {
-    const left = Promise.withResolvers<void>();
-    provider.reply = async function* () {
-      yield `${crane.claimText.slice(0, -1)} [1][2]. Every `;
-      await left.promise; // the provider is silent
-    };
-    const leaving = new AbortController();
-    const response = await fetch(`${svc.url}/docs/stream`, {
-      method: "POST",
-      headers: { "content-type": "application/json", ...bearer(ann) },
-      body: JSON.stringify({ question: "What does the crane lift?", scope, mode: "qa", claims: [crane, fee] }),
-      signal: leaving.signal,
-    });
-    await (response.body as ReadableStream<Uint8Array>).getReader().read();
-    leaving.abort();
-    const last = () => db.sql("select operation, state from svc.ai_ledger order by id desc limit 1");
-    await expect.poll(last).toEqual([{ operation: "stream", state: "settled" }]);
-    left.resolve();
-  });
-
-  test("is empty where nothing is known, asks no model without passages, and refuses what answer refuses", async () => {
-    writes("UNKNOWN");
-    expect(await streamed()).toMatchObject({ status: 200, text: "" });
-    provider.asked.length = 0;
-    expect(await streamed({ question: "xylophone" })).toMatchObject({ status: 200, text: "" });
-    expect(provider.asked).toEqual([]);
-    expect((await streamed({}, null)).status).toBe(401);
-    expect((await streamed({ question: "" })).status).toBe(400);
-  });
-
-  test.for([
-    "One night costs 12.50 euros [1]. The crane, e.g. on Sunday, lifts 8 t. [2][3] Dr. Ann says no! [4] Is it so? Yes.",
-    "- Open at nine [1].\n- Closed on Monday. [2]\n\nNothing else",
-    "UNKNOWN.",
-    "밤에는 닫힌다 [1]. 아침에 연다 [2]. 夜は閉まる。[3] 朝は開く。[4]",
-  ])("has the sentences that the whole has, wherever it is cut: %s", (text) => {
-    const told: unknown[] = [];
-    for (let end = 1; end <= text.length; end++) told.push(...endedSentences(text.slice(0, end)).slice(told.length));
-    told.push(...citedSentences(text).slice(told.length));
-    expect(told).toEqual(citedSentences(text));
-  });
-});
-
-describe("where a model puts its marks, each sentence has its own", () => {
-  test.for([
-    [
-      "before or behind the full stop",
-      "It opens [1]. It closes. [2] It rests [3].",
-      "It opens.1|It closes.2|It rests.3",
-    ],
-    ["several at once", "Dr. Kim opens [1, 2][3].", "Dr. Kim opens.1,2,3"],
-    ["in lists and headings", "# Fees\n- The fee is **12 euros** [1].\n- None.\n", "Fees|The fee is 12 euros.1|None."],
-    [
-      "in Korean",
-      "사무실은 8시에 문을 연다 [1]. 배는 12유로를 낸다 [2].",
-      "사무실은 8시에 문을 연다.1|배는 12유로를 낸다.2",
-    ],
-    ["around nothing", "[1]. ... \0 [2]", ""],
-  ])("%s", ([, text, wanted]) => {
-    const found = citedSentences(text as string).map(({ text, cited }) => `${text}${cited.join(",")}`);
-    expect(found.join("|")).toBe(wanted);
   });
 });
 
@@ -325,7 +180,7 @@ describe("what passages say to the model", () => {
 });
 
 describe("what is refused, or fails", () => {
-  beforeEach(() => writes("The crane lifts boats of at most 8 tonnes [safety]."));
+  beforeEach(() => has("The crane lifts boats of at most 8 tonnes [safety]."));
 
   test.for([
     ["true", true],

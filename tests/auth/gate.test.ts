@@ -1,11 +1,11 @@
 // If this file fails, a burst of sign-ins takes all threads and connections, or people wait for a place that never comes.
 import { expect, test } from "vitest";
-import { PasswordGate } from "../../src/auth/password-gate.ts";
+import { Gate } from "../../src/service/gate.ts";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 test("runs as many at once as it may, the others in their order, and refuses when too many wait", async () => {
-  const gate = new PasswordGate(2, 3);
+  const gate = new Gate(2, 3);
   const order: number[] = [];
   let running = 0;
   let most = 0;
@@ -25,7 +25,7 @@ test("runs as many at once as it may, the others in their order, and refuses whe
 });
 
 test("gives a place on when a call fails", async () => {
-  const gate = new PasswordGate(1, 1);
+  const gate = new Gate(1, 1);
   const failing = gate.run(() => Promise.reject(new Error("wrong")));
   const next = gate.run(async () => "in");
   await expect(failing).rejects.toThrow("wrong");

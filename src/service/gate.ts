@@ -1,11 +1,10 @@
 /**
- * How many passwords are hashed at once. scrypt holds a thread of libuv's pool, 32 MiB and, during a sign-up, a database
- * connection; without a bound, a burst of sign-ins would stop everything else that needs one of them, the verification
- * of JWTs first.
+ * So many calls at once, so many behind them: what holds a processor, memory or connections for a while leaves the rest of
+ * them to the rest of the process. For passwords that are hashed, images that are made, texts that are taken apart.
  */
 import { SvcError } from "../errors/svc-error.ts";
 
-export class PasswordGate {
+export class Gate {
   readonly #limit: number;
   readonly #maxWaiting: number;
   readonly #waiting: (() => void)[] = [];
