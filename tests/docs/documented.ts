@@ -1,7 +1,7 @@
-/** An application as a page of docs/how-to/ shows it: its snippets in their files, migrated and served. */
+/** An application as a page shows it: its snippets in their files, migrated and served. */
 import { execFile } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll } from "vitest";
 import { loadConfig } from "../../src/define/load-config.ts";
@@ -14,23 +14,24 @@ import { root } from "../support/global-setup.ts";
 import { secret } from "../support/service.ts";
 import { snippets } from "./markdown.ts";
 
-/** @param page relative to docs/how-to/. Call it at the top of the file */
+/** @param page such as README.md. A migration that it does not show is generated. Call it at the top of the file */
 export function documented(page: string) {
   const db = database("template1");
   // Inside the project, where @svc/core resolves.
-  const folder = join(root, ".svc", `${page}-${process.pid}`);
+  const folder = join(root, ".svc", `${basename(page)}-${process.pid}`);
   let service: Service;
 
   beforeAll(async () => {
-    for (const { place, file, text } of await snippets()) {
-      if (!file || !place.startsWith(`docs/how-to/${page}:`)) continue;
+    const shown = (await snippets()).filter(({ place }) => place.startsWith(`${page}:`));
+    for (const { file, text } of shown) {
+      if (!file) continue;
       await mkdir(dirname(join(folder, file)), { recursive: true });
       await writeFile(join(folder, file), text);
     }
     const svc = (...words: string[]) =>
       promisify(execFile)(process.execPath, [join(root, "src/cli/svc.ts"), ...words, "--cwd", folder]);
     await svc("codegen");
-    await svc("migrate", "generate");
+    if (!shown.some(({ file }) => file?.startsWith("migrations/"))) await svc("migrate", "generate");
     await migrate({ adminUrl: db.url("admin"), platform: root, application: folder });
     const config = { ...(await loadConfig({ cwd: folder, env: {} })), port: 0 };
     const app = await loadApp(config);
@@ -50,6 +51,7 @@ export function documented(page: string) {
   return {
     db,
     url: () => service.url,
+    post,
     /** Signs somebody up. */
     person: async (name: string) => {
       const email = `${name}@example.com`;

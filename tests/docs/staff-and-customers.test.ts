@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { documented } from "./documented.ts";
 
-const { db, person, call, lint } = documented("staff-and-customers.md");
+const { db, person, call, lint } = documented("docs/how-to/staff-and-customers.md");
 
 test("staff keeps the products, customers buy what is there, and each sees what is theirs", async () => {
   const [ann, bob, cleo] = await Promise.all([person("ann"), person("bob"), person("cleo")]);

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { documented } from "./documented.ts";
 
-const { url, person, call, lint } = documented("teams.md");
+const { url, person, call, lint } = documented("docs/how-to/teams.md");
 
 /** Uploads a file of text in one piece. @returns its id */
 async function upload(token: string): Promise<string> {
