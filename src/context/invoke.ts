@@ -5,6 +5,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { EffectiveConfig } from "../define/config.ts";
+import { HookMistake } from "../define/crud-hooks.ts";
 import { type Call, validate } from "../define/middleware.ts";
 import type { ProcedureDefinition } from "../define/procedure.ts";
 import { isUuid } from "../define/uuid.ts";
@@ -17,6 +18,7 @@ import { type CrudStatement, callStatement, callWithin } from "../postgres/state
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import { CallContext, type Caller, type ContextServices, transactionFor } from "./create-context.ts";
 import { noteIgnoredFilters } from "./ignored-filters.ts";
+import { mistake } from "./mistake.ts";
 import type { Context } from "./types.ts";
 
 /** What a process needs in order to run calls. */
@@ -243,10 +245,11 @@ export async function invokeWithin(
   context: Context,
   procedure: ProcedureDefinition & { statement: CrudStatement },
   input: unknown,
+  production: boolean,
 ): Promise<string> {
   requireSession({ caller: { session: context.auth.getSession() }, anonymous: procedure.anonymous });
   const { statement } = procedure;
-  const changed = statement.before ? await statement.before(input, context) : input;
+  const changed = await hooked(statement, input, context, production);
   const json = await callWithin(transaction, statement, statement.values(changed));
   if (json === null) throw missingRow();
   return json;
@@ -260,11 +263,21 @@ function callHooked(
   caller: Caller,
 ): Promise<string | null> {
   return inTransaction(runtime, caller, "write", async (transaction, context) => {
-    const changed = await statement.before?.(input, context);
+    const changed = await hooked(statement, input, context, runtime.production);
     const json = await callWithin(transaction, statement, statement.values(changed));
     if (json === null) await transaction.rollback();
     return json;
   });
+}
+
+/** What the application's hook makes of the input. @throws SvcError INTERNAL for what it should not have returned */
+async function hooked(statement: CrudStatement, input: unknown, context: Context, production: boolean) {
+  if (!statement.before) return input;
+  try {
+    return await statement.before(input, context);
+  } catch (error) {
+    throw error instanceof HookMistake ? mistake(error.hook, error.message, production) : error;
+  }
 }
 
 function requireSession({ caller, anonymous }: { caller: Pick<Caller, "session">; anonymous: boolean }): void {

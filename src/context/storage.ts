@@ -6,7 +6,10 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Readable } from "node:stream";
+import { isPlain } from "../define/input-checks.ts";
+import { byNearness } from "../define/nearest.ts";
 import { isUuid } from "../define/uuid.ts";
+import { kindOf } from "../define/v.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import type { FoundObject } from "../storage/find-objects.ts";
@@ -99,6 +102,7 @@ export class CallStorage implements ContextStorage {
   async store(file: Blob, nameOrOptions: string | StoreOptions = {}): Promise<string> {
     if (!(file instanceof Blob)) throw wrong("store takes a File or a Blob; for bytes there is storeBuffer.");
     const options = typeof nameOrOptions === "string" ? { name: nameOrOptions } : nameOrOptions;
+    requireKnown("store", options, ["name", "visibility"]);
     const name = options.name ?? (file instanceof File ? file.name : "file");
     return this.#store(file.stream(), name, file.type, options.visibility);
   }
@@ -110,6 +114,7 @@ export class CallStorage implements ContextStorage {
   }
 
   async createReadGrant(id: string, options: { ttlSeconds?: number; disposition?: Disposition } = {}) {
+    requireKnown("createReadGrant", options, ["ttlSeconds", "disposition"]);
     const { ttlSeconds = 300, disposition = "inline" } = options;
     if (!Number.isFinite(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > longestGrant) {
       throw wrong(`createReadGrant: ttlSeconds must be a number of seconds from 1 to ${longestGrant}.`);
@@ -129,6 +134,7 @@ export class CallStorage implements ContextStorage {
 
   async createUploadUrl(options: UploadUrlOptions = {}): Promise<UploadUrl> {
     this.#requireWrite();
+    requireKnown("createUploadUrl", options, ["name", "type", "maxBytes", "ttlSeconds", "visibility"]);
     if (options.visibility !== undefined) requireVisibility(options.visibility);
     return reserveUpload(this.#transaction, this.#storage.limits.uploadBytes, options);
   }
@@ -232,4 +238,15 @@ function requireVisibility(visibility: unknown): void {
 const unknown = () => new SvcError("NOT_FOUND", "This file does not exist, or you may not see it.");
 
 /** The handler's mistake or its caller's, whose values these often are. */
+/** A slip in an option's name would leave a link open for longer than was meant. @throws SvcError BAD_REQUEST */
+function requireKnown(call: string, options: unknown, known: readonly string[]): void {
+  if (!isPlain(options))
+    throw wrong(`${call}: its options are ${kindOf(options)}. Pass an object of ${known.join(", ")}.`);
+  const unknown = Object.keys(options).find((option) => !known.includes(option));
+  if (unknown === undefined) return;
+  const [nearest] = byNearness(unknown, known);
+  const list = known.join(", ");
+  throw wrong(`${call}: there is no option "${unknown}". Did you mean "${nearest}"? The options are ${list}.`);
+}
+
 const wrong = (message: string) => new SvcError("BAD_REQUEST", message);

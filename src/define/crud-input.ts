@@ -5,11 +5,9 @@
  * arguments of lists.
  */
 import type { Issue } from "../errors/svc-error.ts";
-import type { CrudStatement } from "../postgres/statement.ts";
 import type { ColumnDescription } from "./columns.ts";
 import { type CrudDefinition, type CrudOperation, writableColumns } from "./crud-definition.ts";
 import { listArguments } from "./crud-list.ts";
-import type { CrudOptions } from "./crud-options.ts";
 import { check, type Input, own, toObject } from "./input-checks.ts";
 import { wireForms } from "./wire-kinds.ts";
 
@@ -46,33 +44,6 @@ export function crudValues(crud: CrudDefinition, operation: CrudOperation): ToVa
   }
 }
 
-/** Makes the step before the statement, if the resource declares a hook for the operation. */
-export function crudHook(
-  crud: CrudDefinition,
-  operation: CrudOperation,
-  { hooks }: CrudOptions,
-): CrudStatement["before"] | undefined {
-  const writable = writableColumns(crud);
-  const typed = (input: unknown, as: "create" | "update") =>
-    check((issues) => {
-      const row = rowOf(writable, toObject(input, issues), issues, as);
-      const entries = writable.filter(({ property }) => property in row);
-      return Object.fromEntries(entries.map((column) => [column.property, column.toApplication(row[column.property])]));
-    });
-  if (operation === "create" && hooks?.beforeCreate) {
-    const { beforeCreate } = hooks;
-    return async (input, context) => beforeCreate(typed(input, "create") as never, { context });
-  }
-  if (operation === "update" && hooks?.beforeUpdate) {
-    const { beforeUpdate } = hooks;
-    return async (input, context) => {
-      const { id, ifUnmodifiedSince } = input as Input;
-      return { ...(await beforeUpdate(typed(input, "update") as never, { context })), id, ifUnmodifiedSince };
-    };
-  }
-  return undefined;
-}
-
 function idOf(id: ColumnDescription, object: Input, issues: Issue[]): string | number {
   const value = own(object, "id");
   const accepted = value === null ? undefined : wireForms[id.kind].accept(value, id.values);
@@ -93,7 +64,13 @@ function ifUnmodifiedSince(object: Input, issues: Issue[]): Input {
   return { ifUnmodifiedSince: accepted };
 }
 
-function rowOf(columns: ColumnDescription[], object: Input, issues: Issue[], operation: "create" | "update"): Input {
+/** The columns of a row that are there, each in the form that the SQL function takes. */
+export function rowOf(
+  columns: ColumnDescription[],
+  object: Input,
+  issues: Issue[],
+  operation: "create" | "update",
+): Input {
   const row: Input = Object.create(null); // a column may be named as something that objects inherit
   for (const column of columns) {
     const value = own(object, column.property);

@@ -17,7 +17,7 @@ export function toObject(input: unknown, issues: Issue[]): Input {
   return {};
 }
 
-const isPlain = (value: unknown): value is Input =>
+export const isPlain = (value: unknown): value is Input =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
 
 /** Inherited members, `__proto__` among them, are never input. */

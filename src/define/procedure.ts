@@ -93,8 +93,14 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     return new ProcedureBuilder({ ...this["~state"], name });
   }
 
-  /** Lets callers in who are not signed in. (Default: they get 401) */
-  allowAnonymous(): ProcedureBuilder<S, T> {
+  /** Lets callers in who are not signed in; nobody calls internal procedures from outside. (Default: they get 401) */
+  allowAnonymous(..._none: T["kind"] extends "internal" ? [never] : []): ProcedureBuilder<S, T> {
+    const { kind, name } = this["~state"];
+    if (kind === "internal") {
+      throw new DefinitionError(`The internal procedure "${name}" cannot .allowAnonymous().`, {
+        hint: 'Leave it out: it runs as whoever scheduled it, signed in or not. .runAs("system") looks past row-level security.',
+      });
+    }
     return new ProcedureBuilder({ ...this["~state"], anonymous: true });
   }
 

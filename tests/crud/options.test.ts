@@ -95,6 +95,23 @@ describe("hooks", () => {
     }
   });
 
+  test("that return something wrong are our fault, and the log says which and what is wanted", async () => {
+    const { id } = await created("hooked", { title: "kept" });
+    const slips: [call: string, data: object, hint: string][] = [
+      ["create", { title: "a slip" }, 'beforeCreate of "hooked": what it returned cannot be stored: title must be'],
+      ["create", { title: "forgotten" }, 'beforeCreate of "hooked": it returned nothing. Return the data to insert'],
+      ["update", { id, title: "forgotten" }, 'beforeUpdate of "hooked": it returned nothing. Return the changes'],
+    ];
+    for (const [call, data, hint] of slips) {
+      const { status, body } = await svc.mutate(ann, `hooked.${call}`, data);
+      expect({ status, code: body.code }).toEqual({ status: 500, code: "INTERNAL" });
+      expect(body).not.toHaveProperty("issues");
+      expect(body.hint).toContain(hint);
+      expect(svc.logged.find((line) => line.includes(body.requestId))).toContain(JSON.stringify(hint).slice(1, -1));
+    }
+    expect(await db.sql("select title from articles")).toEqual([{ title: "kept" }]);
+  });
+
   test("run for who may, and change no one else's row", async () => {
     expect((await svc.mutate(null, "hooked.create", { title: "x" })).status).toBe(401);
     const { id } = await created("hooked", { title: "mine" });

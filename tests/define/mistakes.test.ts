@@ -65,6 +65,12 @@ const mistakes: [what: string, make: () => unknown, message: string, hint: strin
     "Import it from a module that has made it by then: what is imported in a circle is undefined.",
   ],
   [
+    "an internal procedure for strangers",
+    () => procedure.internal.name("a.b").allowAnonymous(...([] as unknown as [never])),
+    'The internal procedure "a.b" cannot .allowAnonymous().',
+    'Leave it out: it runs as whoever scheduled it, signed in or not. .runAs("system") looks past row-level security.',
+  ],
+  [
     "two parameters of one name",
     () => httpRoute.get.path("/a/:id/b/:id"),
     '"/a/:id/b/:id" has two parameters ":id".',

@@ -13,7 +13,7 @@ const procedures = {
     .name("paths.size")
     .allowAnonymous()
     .handler(({ input }) => (input as { file: Blob }).file.size),
-  hidden: procedure.internal.name("paths.hidden").allowAnonymous().handler(echo),
+  hidden: procedure.internal.name("paths.hidden").handler(echo),
 };
 const db = database();
 const svc = service(db, apiWith({ procedures }));

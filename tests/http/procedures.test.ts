@@ -43,7 +43,7 @@ const procedures = {
     .handler(() => {}),
   closed: procedure.query.name("wire.closed").handler(echo),
   closedMutation: procedure.mutation.name("wire.closedMutation").handler(echo),
-  hidden: procedure.internal.name("wire.hidden").allowAnonymous().handler(echo),
+  hidden: procedure.internal.name("wire.hidden").handler(echo),
 };
 const db = database();
 const svc = service(db, apiWith({ procedures }));

@@ -55,6 +55,13 @@ describe("a private object", () => {
 });
 
 describe("a grant", () => {
+  test("with an option that there is not, is refused: it would last as long as it does without", async () => {
+    const ask = async (options: unknown) => (await svc.query(ann, "files.grant", { id: mine, options })).body.error;
+    expect(await ask({ ttl: 5 })).toMatch('createReadGrant: there is no option "ttl". Did you mean "ttlSeconds"?');
+    expect(await ask({ Disposition: "attachment" })).toMatch('Did you mean "disposition"?');
+    expect(await ask(5)).toMatch("createReadGrant: its options are a number.");
+  });
+
   test("that was tampered with, for another object, or over, is none", async () => {
     const { url } = await grant(mine);
     const given = url.split("grant=")[1] as string;

@@ -43,7 +43,6 @@ describe("a procedure", () => {
       .output(z.number())
       .use(({ next }) => next())
       .input(z.array(z.string()))
-      .allowAnonymous()
       .name("a.d")
       .handler(({ input }) => input.length);
     expectTypeOf<TypesOf<typeof p>>().toEqualTypeOf<{
@@ -52,6 +51,12 @@ describe("a procedure", () => {
       input: string[];
       output: number;
     }>();
+  });
+
+  it("does not compile when an internal procedure lets strangers in, whom it never meets", () => {
+    // @ts-expect-error nobody calls it from outside
+    expect(() => procedure.internal.allowAnonymous()).toThrow();
+    procedure.query.allowAnonymous();
   });
 
   it("does not compile when the handler returns something else than .output() takes", () => {
