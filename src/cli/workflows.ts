@@ -29,7 +29,7 @@ interface Run {
   attempts: number;
   args: unknown;
   result: unknown;
-  error: { code?: string; message?: string } | null;
+  error: { code?: string; message?: string; hint?: string } | null;
   error_detail: string | null;
   wake_at: Date | null;
   created_at: Date;
@@ -142,7 +142,8 @@ const line = (one: Run): string[] => [
   one.name,
   one.caller,
   time(one.created_at),
-  one.error?.message?.split("\n", 1)[0]?.slice(0, 80) ?? "",
+  // Of a mistake in the handler the hint is what tells.
+  ((one.error?.code === "INTERNAL" && one.error.hint) || one.error?.message)?.split("\n", 1)[0]?.slice(0, 80) ?? "",
 ];
 
 function describe(one: Run): string {
@@ -158,6 +159,7 @@ function describe(one: Run): string {
     ["arguments", JSON.stringify(one.args)],
     ["result", JSON.stringify(one.result)],
     ["error", one.error ? `${one.error.code}: ${one.error.message}` : "-"],
+    ["hint", one.error?.hint ?? "-"],
     ["detail", one.error_detail ?? "-"],
   ]);
   const steps = (one.steps ?? []).map((step) => [step.position, step.kind, step.name, outcomeOf(step)]);

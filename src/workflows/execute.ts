@@ -10,7 +10,7 @@ import { type Identity, systemIdentity } from "../postgres/identity.ts";
 import { jobAttributes } from "../telemetry/jobs.ts";
 import { activeSpan, type Span } from "../telemetry/span.ts";
 import { decodeValue, encodeValue, type Stored } from "./encoding.ts";
-import { detailOf, type RunError, runError } from "./failure.ts";
+import { checked, detailOf, type RunError, runError } from "./failure.ts";
 import { type Ending, replay } from "./replay.ts";
 import type { RecordedStep } from "./replay-port.ts";
 import { lostOr, RunLostError, RunPort } from "./run-port.ts";
@@ -133,7 +133,8 @@ function endOf(ending: Ending, claim: Claim, definition: WorkflowDefinition, log
       return failed(runError(ending.error), detailOf(ending.error));
     case "completed":
       try {
-        const result = encodeValue("The workflow's result", ending.result);
+        const what = "The workflow's result";
+        const result = checked(what, () => encodeValue(what, ending.result));
         return { sql: "end_run", values: ["completed", result, null, null] };
       } catch (error) {
         return failed(runError(error), detailOf(error));

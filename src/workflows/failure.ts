@@ -17,6 +17,21 @@ export class NonDeterministicError extends Error {
   override readonly name = "NonDeterministicError";
 }
 
+/** An author's mistake in a call of `wf`. Its text is ours and quotes nothing but names, so whoever may see the run may read it. */
+export class WorkflowMistake extends Error {
+  override readonly name = "WorkflowMistake";
+}
+
+/** @param what begins our own messages: what toJSON() of an author's object throws may hold anything, and stays as it is */
+export function checked<T>(what: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    const { message, cause } = error as Error;
+    throw String(message).startsWith(what) ? new WorkflowMistake(message, { cause }) : error;
+  }
+}
+
 /** A step that failed for good, as its handler meets it, at once or at a later replay. */
 export class StepError extends Error {
   override readonly name = "StepError";
@@ -53,7 +68,8 @@ const final = [
   "DOCUMENT_COST_ABOVE_CAP",
 ];
 
-export const isFinal = (error: unknown) => error instanceof SvcError && final.includes(error.code);
+export const isFinal = (error: unknown) =>
+  error instanceof WorkflowMistake || (error instanceof SvcError && final.includes(error.code));
 
 /** An error that was not meant for callers is told as INTERNAL; its text may hold what nobody should see. */
 export function runError(error: unknown, step?: string): RunError {
@@ -63,7 +79,7 @@ export function runError(error: unknown, step?: string): RunError {
       ? { code: "NON_DETERMINISTIC", message: error.message, hint: undefined }
       : error instanceof SvcError
         ? error
-        : new SvcError("INTERNAL");
+        : new SvcError("INTERNAL", undefined, error instanceof WorkflowMistake ? { hint: error.message } : {});
   return { code, message, ...(hint !== undefined && { hint }), ...(step !== undefined && { step }) };
 }
 

@@ -15,7 +15,7 @@ import type { ConvertStoredInput } from "../documents/convert-stored.ts";
 import type { ConvertedDocument } from "../documents/types.ts";
 import { type Duration, milliseconds } from "./duration.ts";
 import { decodeValue } from "./encoding.ts";
-import { isFinal, NonDeterministicError, StepError } from "./failure.ts";
+import { checked, isFinal, NonDeterministicError, StepError, WorkflowMistake } from "./failure.ts";
 import { type Enter, type RecordedStep, type ReplayPort, type RunningStep, StepFailure } from "./replay-port.ts";
 
 /** How a replay ended. */
@@ -47,6 +47,8 @@ const places = new AsyncLocalStorage<Place>();
 
 /** Runs the handler once. @throws what the port threw, when that was no step's own error */
 export const replay = (options: ReplayOptions): Promise<Ending> => new Replay(options).run();
+
+const patienceOf = (duration: Duration) => checked(JSON.stringify(duration), () => milliseconds(duration));
 
 class Replay implements WorkflowContext {
   readonly #options: ReplayOptions;
@@ -135,7 +137,7 @@ class Replay implements WorkflowContext {
   async parallel<const B extends readonly (() => unknown)[]>(branches: B): Promise<never> {
     // What is a promise has begun on this strand, in an order that no replay could repeat.
     if (!Array.isArray(branches) || branches.some((branch) => typeof branch !== "function")) {
-      throw new TypeError(
+      throw new WorkflowMistake(
         "wf.parallel takes a list of functions, as in wf.parallel([() => wf.step(…), () => wf.step(…)]).",
       );
     }
@@ -162,11 +164,11 @@ class Replay implements WorkflowContext {
 
   // biome-ignore lint/suspicious/noExplicitAny: as the interface has it
   async waitForEvent<T = any>(name: string, timeout?: Duration): Promise<T | null> {
-    return (await this.#wait("wait", name, timeout === undefined ? null : milliseconds(timeout))) as T | null;
+    return (await this.#wait("wait", name, timeout === undefined ? null : patienceOf(timeout))) as T | null;
   }
 
   async sleep(duration: Duration): Promise<void> {
-    await this.#wait("sleep", "sleep", milliseconds(duration));
+    await this.#wait("sleep", "sleep", patienceOf(duration));
   }
 
   async #wait(kind: "wait" | "sleep", name: string, patience: number | null): Promise<unknown> {
@@ -180,10 +182,12 @@ class Replay implements WorkflowContext {
   /** Takes the next position of this strand, and compares it with what was recorded there. */
   #meet(kind: RecordedStep["kind"] | "parallel", name: string) {
     const place = places.getStore();
-    if (!place) throw new Error("wf was used outside its handler.");
-    if (place.step) throw new Error(`wf.${kind === "wait" ? "waitForEvent" : kind} was called inside a step.`);
+    if (!place) throw new WorkflowMistake("wf was used outside its handler.");
+    if (place.step) {
+      throw new WorkflowMistake(`wf.${kind === "wait" ? "waitForEvent" : kind} was called inside a step.`);
+    }
     if (kind !== "parallel" && (typeof name !== "string" || name === "" || name.length > 200)) {
-      throw new TypeError("A step or event needs a name of 1 to 200 characters.");
+      throw new WorkflowMistake("A step or event needs a name of 1 to 200 characters.");
     }
     const position = `${place.strand.prefix}${place.strand.next++}`;
     const before = this.#recorded.get(position);
@@ -212,13 +216,15 @@ class Replay implements WorkflowContext {
     return error;
   }
 
+  /** What is the run's and no step's own error ends the replay: the handler, which could catch it and go on, never meets it. */
   async #work<T>(work: () => Promise<T>): Promise<T> {
     this.#active++;
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof StepError || error instanceof StepFailure)) this.#outcome.reject(error);
-      throw error;
+      if (error instanceof StepError || error instanceof StepFailure) throw error;
+      this.#outcome.reject(error);
+      return new Promise(() => {});
     } finally {
       this.#active--;
       this.#look();
@@ -266,6 +272,6 @@ class Replay implements WorkflowContext {
   #stepHere(what: string): RunningStep {
     const step = places.getStore()?.step;
     if (step) return step;
-    throw new Error(`${what} is there inside a step alone: what happens outside of one may happen again.`);
+    throw new WorkflowMistake(`${what} is there inside a step alone: what happens outside of one may happen again.`);
   }
 }

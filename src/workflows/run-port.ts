@@ -15,7 +15,7 @@ import type { Identity } from "../postgres/identity.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
 import { errorType, traced } from "../telemetry/span.ts";
 import { encodeValue } from "./encoding.ts";
-import { runError, StepError } from "./failure.ts";
+import { checked, runError, StepError } from "./failure.ts";
 import { type Enter, type ReplayPort, type RunningStep, StepFailure, type WaitAnswer } from "./replay-port.ts";
 
 /** The run was cancelled, or is another worker's: nothing more that this one does for it counts. */
@@ -88,7 +88,8 @@ export class RunPort implements ReplayPort {
         () => this.#aiCall(transaction),
         () => run(step),
       );
-      done = { result, stored: encodeValue(`The result of the step "${name}"`, result) };
+      const what = `The result of the step "${name}"`;
+      done = { result, stored: checked(what, () => encodeValue(what, result)) };
     } catch (error) {
       return fail(error);
     }

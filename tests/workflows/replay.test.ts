@@ -1,6 +1,6 @@
 // If this file fails, a crash makes a run do a step twice, a changed handler corrupts old runs, or an event is lost.
 import { beforeAll, describe, expect, test } from "vitest";
-import { v, workflow } from "../../src/index.ts";
+import { v, type WorkflowContext, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
@@ -40,8 +40,36 @@ const racing = workflow("replay.racing", {
   args: { timeout: v.number() },
   handler: async (wf, { timeout }) => ((await wf.waitForEvent("go", timeout)) === null ? "time" : "event"),
 });
-const promising = workflow("replay.with-promises", {
-  handler: (wf) => wf.parallel([wf.step("begun", () => 1)] as never),
+let isHeld = false;
+const gate = Promise.withResolvers<void>();
+const caught: unknown[] = [];
+const catching = workflow("replay.catching", {
+  handler: async (wf) => {
+    const held = wf.step("held", () => {
+      isHeld = true;
+      return gate.promise;
+    });
+    await held.catch((error) => caught.push(error));
+  },
+});
+const mistakes: Record<string, (wf: WorkflowContext) => unknown> = {
+  promises: (wf) => wf.parallel([wf.step("begun", () => 1)] as never),
+  nested: (wf) => wf.step("nested", () => wf.sleep(1)),
+  outside: (wf) => wf.db,
+  nameless: (wf) => wf.step("", () => 1),
+  moons: (wf) => wf.waitForEvent("go", "3 moons"),
+  file: (wf) => wf.step("file", () => new Blob(["x"])),
+  result: () => ({ file: new Blob(["x"]) }),
+  getter: () => ({
+    get it() {
+      throw new TypeError("a secret");
+    },
+  }),
+};
+const mistaken = workflow("replay.mistaken", {
+  args: { kind: v.string() },
+  retries: { limit: 3, delay: "1 hour" },
+  handler: (wf, { kind }) => mistakes[kind]?.(wf),
 });
 const versioned = workflow("replay.versioned", { version: 2, handler: () => 2 });
 
@@ -51,7 +79,10 @@ const start = procedure.mutation
   .handler(({ context, input }) => context.workflows.start(input.name, input.args));
 
 const db = database();
-const api = apiWith({ procedures: { start }, workflows: { changing, crashing, promising, racing, versioned } });
+const api = apiWith({
+  procedures: { start },
+  workflows: { catching, changing, crashing, mistaken, racing, versioned },
+});
 const startWorker = workers(db, api);
 const app = service(db, api);
 let ann: User;
@@ -114,11 +145,39 @@ describe("a handler that was changed under its runs", () => {
   });
 });
 
-test("branches that have begun already fail the run, and its detail says what to write", async () => {
-  const { id, status } = await ended(await begin("replay.with-promises"));
-  expect(status).toBe("failed");
-  const [run] = await db.sql("select error_detail from svc.workflow_runs where id = $1", [id]);
-  expect(run?.error_detail).toContain("wf.parallel takes a list of functions");
+test("a handler that catches errors goes no further in a run that was cancelled under it", async () => {
+  const id = await begin("replay.catching");
+  await until(() => isHeld);
+  await app.mutate(ann, "workflows.cancel", { id });
+  gate.resolve();
+  const job = "select from graphile_worker._private_jobs where key = 'workflow:' || $1";
+  await until(async () => (await db.sql(job, [id])).length === 0);
+  expect(caught).toEqual([]);
+});
+
+describe("a mistake in a call of wf is told in the error of the run, which is not tried again:", () => {
+  test.for<[string, string]>([
+    ["promises", "wf.parallel takes a list of functions, as in"],
+    ["nested", "wf.sleep was called inside a step."],
+    ["outside", "wf.db is there inside a step alone:"],
+    ["nameless", "A step or event needs a name of 1 to 200 characters."],
+    ["moons", '"3 moons" is no duration up to ten years.'],
+    ["file", 'The result of the step "file" holds a file.'],
+    ["result", "The workflow's result holds a file."],
+  ])("%s", async ([kind, says]) => {
+    const { status, error, attempts } = await ended(await begin("replay.mistaken", { kind }));
+    expect([status, error.code, error.hint, attempts]).toEqual([
+      "failed",
+      "INTERNAL",
+      expect.stringContaining(says),
+      0,
+    ]);
+  });
+
+  test("what an author's own code throws is not", async () => {
+    const { error } = await ended(await begin("replay.mistaken", { kind: "getter" }));
+    expect(error).toEqual({ code: "INTERNAL", message: expect.any(String) });
+  });
 });
 
 test("a replay after every checkpoint does no step again, in a row or in parallel", async () => {
