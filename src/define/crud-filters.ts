@@ -19,17 +19,40 @@ type IsOrdered<Column> = Column extends { _: { dataType: "number" | "bigint" | "
     ? true
     : false;
 
-type Equality<V> = { op: "eq" | "ne"; value: Nullable<V> };
-type Membership<V> = { op: "in" | "nin"; value: readonly Nullable<V>[] };
-type Order<V> = { op: "gt" | "gte" | "lt" | "lte"; value: V };
-type Pattern = { op: "like" | "ilike"; value: string };
+/** Of every kind of column. */
+type Equal<V> = Nullable<V> | { op: "eq" | "ne"; value: Nullable<V> };
+/** What the compiler names where a condition is wrong: the value's type and not its column's, which fills lines. */
+type Exact<V> = Equal<V> | { op: "in" | "nin"; value: readonly Nullable<V>[] };
+type Ordered<V> = Exact<V> | { op: "gt" | "gte" | "lt" | "lte"; value: V };
+type Text<V> = Exact<V> | { op: "like" | "ilike"; value: string };
+/** A `numeric` and a date in a string are strings to Drizzle, too. */
+type OrderedText<V> = Ordered<V> | { op: "like" | "ilike"; value: string };
 
-type Condition<Column, V> =
-  | Nullable<V>
-  | Equality<V>
-  | (Column extends { _: { dataType: "json" | "array" } } ? never : Membership<V>)
-  | (IsOrdered<Column> extends true ? Order<V> : never)
-  | (Column extends { _: { dataType: "string" } } ? Pattern : never);
+type Condition<Column, V> = Column extends { _: { dataType: "json" | "array" } }
+  ? Equal<V>
+  : Column extends { _: { dataType: "string" } }
+    ? IsOrdered<Column> extends true
+      ? OrderedText<V>
+      : Text<V>
+    : IsOrdered<Column> extends true
+      ? Ordered<V>
+      : Exact<V>;
+
+/** What each of these properties may be compared with. */
+export type ConditionsOf<T extends PgTable, Allowed extends keyof InferSelectModel<T>> = {
+  [K in Allowed]: Condition<
+    K extends keyof Columns<T> ? Columns<T>[K] : never,
+    Accepted<NonNullable<InferSelectModel<T>[K]>>
+  >;
+};
+
+interface Groups<Conditions> {
+  OR?: readonly FiltersOf<Conditions>[];
+  AND?: readonly FiltersOf<Conditions>[];
+}
+
+/** @typeParam Conditions what each property may be compared with */
+export type FiltersOf<Conditions> = Partial<Conditions> & Groups<Conditions>;
 
 /**
  * Filters of a table's rows: a value per property means equality, `{ op, value }` anything else, several keys AND, and
@@ -39,12 +62,10 @@ type Condition<Column, V> =
  * @example
  * const filters: CrudFilters<typeof tasks> = { done: false, OR: [{ priority: { op: "gte", value: 3 } }, { dueAt: null }] };
  */
-export type CrudFilters<T extends PgTable, Allowed extends keyof InferSelectModel<T> = keyof InferSelectModel<T>> = {
-  [K in Allowed]?: Condition<
-    K extends keyof Columns<T> ? Columns<T>[K] : never,
-    Accepted<NonNullable<InferSelectModel<T>[K]>>
-  >;
-} & { OR?: readonly CrudFilters<T, Allowed>[]; AND?: readonly CrudFilters<T, Allowed>[] };
+export type CrudFilters<
+  T extends PgTable,
+  Allowed extends keyof InferSelectModel<T> = keyof InferSelectModel<T>,
+> = FiltersOf<ConditionsOf<T, Allowed>>;
 
 /** As deep as a call may be nested at all (src/http/wire.ts). */
 const maxDepth = 64;

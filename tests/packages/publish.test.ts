@@ -186,11 +186,13 @@ describe("an application that svc init made", () => {
     const good = await readFile(page, "utf8");
     const mistaken = good
       .replace("{ id, text, done }", "{ id, title, done }")
-      .replace("notes.clearDone", "notes.clear");
+      .replace("notes.clearDone", "notes.clear")
+      .replace("{ limit: 100 }", "{ limit: 100, filters: { text: 'x' } }");
     await writeFile(page, mistaken);
     const said = await run("npm", ["run", "--silent", "typecheck"]).catch(String);
     expect(said).toMatch(/'title' does not exist/);
     expect(said).toContain("Property 'clear' does not exist on type 'NotesOperations'.");
+    expect(said).toContain("'text' does not exist in type 'FiltersOf<{ done: Exact<boolean>; }>'");
     await writeFile(page, good);
   });
 

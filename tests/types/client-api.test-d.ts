@@ -44,3 +44,16 @@ test("options decide what there is", () => {
   expectTypeOf<keyof typeof api.read_only>().toEqualTypeOf<"list" | "get">();
   expectTypeOf<InputOf<typeof api.announcements.remove>>().toEqualTypeOf<{ id: bigint }>();
 });
+
+test("filters are those that the resource allows, and the order one of the columns it shows", () => {
+  client.query(api.articles.list, { filters: { title: "x", OR: [{ rank: { op: "gt", value: 3n } }, { day: null }] } });
+  // @ts-expect-error allowedFilters does not name the body, which the service would ignore
+  client.query(api.articles.list, { filters: { body: "x" } });
+  // @ts-expect-error nor inside a group
+  client.query(api.articles.list, { filters: { OR: [{ title: "x" }, { body: "x" }] } });
+  // @ts-expect-error this resource allows no filters
+  client.query(api.notes.list, { filters: { done: true } });
+  client.query(api.titles.list, { orderBy: "title" });
+  // @ts-expect-error nobody sees this column
+  client.query(api.titles.list, { orderBy: "body" });
+});

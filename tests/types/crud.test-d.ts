@@ -1,6 +1,6 @@
 /** If these fail, generated CRUD takes or gives other types than its table's columns and its options say. */
 import { describe, expectTypeOf, it } from "vitest";
-import type { CrudList, CrudListArguments } from "../../src/index.ts";
+import type { CrudList, CrudListArguments, CrudOptions } from "../../src/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { createCrud, type Note, type TypesOf } from "./builders.ts";
 
@@ -19,7 +19,7 @@ describe("generated CRUD", () => {
     }>();
     expectTypeOf<TypesOf<typeof notes.list>["output"]>().toEqualTypeOf<CrudList<Note>>();
     expectTypeOf<TypesOf<typeof notes.list>["input"]>().toEqualTypeOf<
-      CrudListArguments<typeof schema.notes> | undefined
+      CrudListArguments<typeof schema.notes, object> | undefined
     >();
     expectTypeOf<CrudListArguments<typeof schema.notes>["orderBy"]>().toEqualTypeOf<keyof Note | undefined>();
     expectTypeOf<TypesOf<typeof notes.remove>>().toEqualTypeOf<{
@@ -59,6 +59,18 @@ describe("generated CRUD", () => {
     expectTypeOf<TypesOf<typeof bodiless.create>["input"]>().toHaveProperty("title");
     // @ts-expect-error there is no such column
     createCrud(schema.articles, { searchFields: ["nonsense"] });
+  });
+
+  it("takes the filters that the options allow, and all of them where the compiler cannot see the options", () => {
+    const narrow = createCrud(schema.notes, { allowedFilters: ["done"] });
+    type Narrow = NonNullable<TypesOf<typeof narrow.list>["input"]>["filters"];
+    expectTypeOf<keyof NonNullable<Narrow>>().toEqualTypeOf<"done" | "OR" | "AND">();
+    const options: CrudOptions<typeof schema.notes> = { allowedFilters: ["done"] };
+    const unknown = createCrud(schema.notes, options);
+    expectTypeOf<TypesOf<typeof unknown.list>["input"]>().toEqualTypeOf<
+      CrudListArguments<typeof schema.notes> | undefined
+    >();
+    expectTypeOf<{ filters: { title: "x" } }>().toExtend<CrudListArguments<typeof schema.notes>>();
   });
 
   it("types what hooks get and give", () => {
