@@ -16,6 +16,18 @@ export const limitArgument = {
 } as const;
 
 /**
+ * A pool for one command. Its idle connections may break: those of a private cluster do when it stops with the command, for
+ * `end()` does not wait until the server has heard of it. Without a listener that would end the process with an error.
+ *
+ * @param name the connections' application_name
+ */
+export function commandPool(connectionString: string, name: string, max = 1): pg.Pool {
+  const pool = new pg.Pool({ connectionString, max, application_name: name });
+  pool.on("error", () => {});
+  return pool;
+}
+
+/**
  * Connects as svc_system, which row-level security does not bind, for as long as `work` takes.
  *
  * @param cwd the application's folder
@@ -26,7 +38,7 @@ export async function withSystem(
 ): Promise<void> {
   const config = await readConfig(cwd);
   const cluster = await openDatabase(config, { logins: "serving" });
-  const pool = new pg.Pool({ connectionString: cluster.urls.system, application_name: "svc command", max: 2 });
+  const pool = commandPool(cluster.urls.system, "svc command", 2);
   try {
     await work(pool, config);
   } finally {

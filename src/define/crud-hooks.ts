@@ -6,7 +6,7 @@
 import type { Issue } from "../errors/svc-error.ts";
 import type { CrudStatement } from "../postgres/statement.ts";
 import { type CrudDefinition, type CrudOperation, writableColumns } from "./crud-definition.ts";
-import { rowOf } from "./crud-input.ts";
+import { idOf, rowOf } from "./crud-input.ts";
 import type { CrudOptions } from "./crud-options.ts";
 import { check, type Input, isPlain, toObject } from "./input-checks.ts";
 import { kindOf } from "./v.ts";
@@ -51,6 +51,8 @@ export function crudHook(
     const wrong = issues.map(({ path, message }) => `${path.join(".")} ${message}`).join("; ");
     throw new HookMistake(hook, `what it returned cannot be stored: ${wrong}. Return ${wanted[as]}.`);
   };
+  const typedId = (input: unknown) =>
+    crud.id.toApplication(check((issues) => idOf(crud.id, toObject(input, issues), issues))) as never;
   if (operation === "create" && hooks?.beforeCreate) {
     const { beforeCreate } = hooks;
     return async (input, context) =>
@@ -59,9 +61,17 @@ export function crudHook(
   if (operation === "update" && hooks?.beforeUpdate) {
     const { beforeUpdate } = hooks;
     return async (input, context) => {
+      const call = { context, id: typedId(input) };
       const { id, ifUnmodifiedSince } = input as Input;
-      const returned = await beforeUpdate(typed(input, "update") as never, { context });
+      const returned = await beforeUpdate(typed(input, "update") as never, call);
       return { ...storable(returned, "update"), id, ifUnmodifiedSince };
+    };
+  }
+  if (operation === "remove" && hooks?.beforeRemove) {
+    const { beforeRemove } = hooks;
+    return async (input, context) => {
+      await beforeRemove(typedId(input), { context });
+      return input;
     };
   }
   return undefined;

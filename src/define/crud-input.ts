@@ -44,7 +44,7 @@ export function crudValues(crud: CrudDefinition, operation: CrudOperation): ToVa
   }
 }
 
-function idOf(id: ColumnDescription, object: Input, issues: Issue[]): string | number {
+export function idOf(id: ColumnDescription, object: Input, issues: Issue[]): string | number {
   const value = own(object, "id");
   const accepted = value === null ? undefined : wireForms[id.kind].accept(value, id.values);
   // A text that is too long for its column is an id of no row; a number would not reach the comparison.

@@ -7,7 +7,7 @@ import type { Context } from "../context/types.ts";
 import type { ColumnDescription } from "./columns.ts";
 import { type CrudOperation, crudOperations } from "./crud-definition.ts";
 import type { RealtimeOption } from "./crud-realtime.ts";
-import type { CrudCreate, CrudRow } from "./crud-types.ts";
+import type { CrudCreate, CrudId, CrudRow } from "./crud-types.ts";
 import { DefinitionError } from "./definition-error.ts";
 
 /** What a hook gets beside the data. */
@@ -49,10 +49,13 @@ export interface CrudOptions<T extends PgTable = PgTable> {
   /** Run inside the call's transaction, on input that has been checked; what they return is checked again. */
   hooks?: {
     beforeCreate?(data: CrudCreate<T>, call: CrudHookCall): CrudCreate<T> | Promise<CrudCreate<T>>;
+    /** `id` is the row's. Whether there is such a row that the caller may change is found out after the hook. */
     beforeUpdate?(
       data: Partial<CrudCreate<T>>,
-      call: CrudHookCall,
+      call: CrudHookCall & { id: CrudId<T> },
     ): Partial<CrudCreate<T>> | Promise<Partial<CrudCreate<T>>>;
+    /** By throwing it keeps the row; what it returns is waited for and left aside. Likewise before the row is looked for. */
+    beforeRemove?(id: CrudId<T>, call: CrudHookCall): unknown;
   };
 }
 
@@ -71,6 +74,8 @@ const known = new Set<string>([
   "realtime",
   "hooks",
 ] satisfies (keyof CrudOptions)[]);
+
+const hookNames = ["beforeCreate", "beforeUpdate", "beforeRemove"];
 
 /** Kinds that a filter can compare. */
 const filterable = new Set([
@@ -115,11 +120,12 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
     }
   }
   for (const [hook, run] of Object.entries(options.hooks ?? {})) {
-    const isKnown = hook === "beforeCreate" || hook === "beforeUpdate";
+    const isKnown = hookNames.includes(hook);
     if (!isKnown || (run !== undefined && typeof run !== "function")) {
       fail(
         `hooks of "${table}" has ${isKnown ? `a "${hook}" that is no function` : `no "${hook}"`}.`,
-        "The hooks are beforeCreate(data, { context }) and beforeUpdate(data, { context }).",
+        "The hooks are beforeCreate(data, { context }), beforeUpdate(data, { context, id }) and " +
+          "beforeRemove(id, { context }). What is to happen after a write, whoever writes, is a trigger's.",
       );
     }
   }

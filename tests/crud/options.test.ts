@@ -70,7 +70,21 @@ describe("hooks", () => {
     const row = await created("hooked", { title: "  spaces  ", publishedAt: "2026-05-01T10:00:00Z" });
     expect(row).toMatchObject({ title: "spaces", publishedAt: "2026-05-01T10:00:00+00:00" });
     const { body } = await svc.mutate(ann, "hooked.update", { id: row.id, title: "again" });
-    expect(body.json).toMatchObject({ title: "again", body: "edited" });
+    expect(body.json).toMatchObject({ title: "again", body: `edited ${row.id}` });
+  });
+
+  test("are told whose row is removed, and keep it by throwing", async () => {
+    const gone = await created("hooked", { title: "gone" });
+    const kept = await created("hooked", { title: "kept" });
+    const anns = await created("hooked", { title: "Ann's" });
+    await db.sql("truncate notes");
+    expect((await svc.mutate(ann, "hooked.remove", { id: gone.id })).body.json).toEqual({ id: gone.id });
+    expect((await svc.mutate(ann, "hooked.remove", { id: kept.id })).body.error).toBe("Not this one.");
+    expect((await svc.mutate(bob, "hooked.remove", { id: anns.id })).status).toBe(404);
+    expect((await svc.mutate(ann, "hooked.remove", { id: 5 })).status).toBe(400);
+    expect(await db.sql("select title from articles order by title")).toEqual([{ title: "Ann's" }, { title: "kept" }]);
+    // What the hook wrote went with the calls that failed.
+    expect(await db.sql("select title from notes")).toEqual([{ title: `removed ${gone.id}` }]);
   });
 
   test("write in the same transaction as the row", async () => {

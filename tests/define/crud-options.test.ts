@@ -93,7 +93,7 @@ const mistakes: [string, () => unknown, string, string][] = [
     "a hook that there is not",
     make({ hooks: { beforecreate: () => ({}) } }),
     'createCrud: hooks of "things" has no "beforecreate".',
-    "The hooks are beforeCreate(data, { context }) and beforeUpdate(data, { context }).",
+    "The hooks are beforeCreate(data, { context }), beforeUpdate(data, { context, id }) and beforeRemove(id, { context }).",
   ],
   [
     "a hook that is no function",

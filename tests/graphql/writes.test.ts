@@ -61,7 +61,7 @@ test("hooks run as they do by name, inside the request's transaction", async () 
   const refused = await ask(ann, create, { input: { title: "forbidden" } });
   expect(refused.errors[0]).toMatchObject({ message: "Not this title.", extensions: { code: "FORBIDDEN" } });
   const change = await ask(ann, `mutation { updateHooked(id: "${data.createHooked.id}", patch: {}) { body } }`);
-  expect(change.data.updateHooked.body).toBe("edited");
+  expect(change.data.updateHooked.body).toBe(`edited ${data.createHooked.id}`);
 });
 
 /**

@@ -77,6 +77,8 @@ describe("generated CRUD", () => {
     createCrud(schema.articles, {
       hooks: {
         beforeCreate: (data) => ({ ...data, title: data.title.trim(), publishedAt: data.publishedAt ?? new Date() }),
+        beforeUpdate: (data, { id }) => ({ ...data, body: id.toUpperCase() }),
+        beforeRemove: (id) => expectTypeOf(id).toEqualTypeOf<string>(),
       },
     });
   });

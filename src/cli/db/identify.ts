@@ -2,8 +2,7 @@
  * Whose eyes `svc db psql --as` and `svc db explain --as` look through: the login, and the settings that make it
  * somebody.
  */
-import pg from "pg";
-import { findUser } from "../inspect.ts";
+import { commandPool, findUser } from "../inspect.ts";
 
 export const asArgument = {
   as: {
@@ -29,7 +28,7 @@ export async function identify(
   if (as === "system") return { url: urls.system, settings: {}, who: "system" };
   if (as === undefined)
     return { url: urls.request, settings: { "svc.user_id": "", role: "svc_anonymous" }, who: "anonymous" };
-  const pool = new pg.Pool({ connectionString: urls.system, max: 1, application_name: command });
+  const pool = commandPool(urls.system, command);
   try {
     const id = await findUser(pool, as);
     return { url: urls.request, settings: { "svc.user_id": id, role: "svc_authenticated" }, who: `user ${id}` };

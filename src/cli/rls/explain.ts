@@ -8,7 +8,7 @@ import { defineCommand } from "citty";
 import pg from "pg";
 import { DefinitionError } from "../../define/definition-error.ts";
 import { cwdArgument, openDatabase, readConfig, run } from "../command.ts";
-import { findUser } from "../inspect.ts";
+import { commandPool, findUser } from "../inspect.ts";
 import { type Access, listAccess, type Policy } from "../policies.ts";
 import { paint } from "../table.ts";
 
@@ -23,9 +23,10 @@ export const rlsExplain = defineCommand({
   run: ({ args }) =>
     run(args.cwd, async () => {
       const cluster = await openDatabase(await readConfig(args.cwd), { logins: "serving" });
-      const [system, request] = [cluster.urls.system, cluster.urls.request].map(
-        (connectionString) => new pg.Pool({ connectionString, max: 1, application_name: "svc rls explain" }),
-      ) as [pg.Pool, pg.Pool];
+      const [system, request] = [
+        commandPool(cluster.urls.system, "svc rls explain"),
+        commandPool(cluster.urls.request, "svc rls explain"),
+      ];
       try {
         const userId = args.as === undefined ? null : await findUser(system, args.as);
         const role = userId === null ? "svc_anonymous" : "svc_authenticated";

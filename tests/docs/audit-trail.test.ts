@@ -1,0 +1,36 @@
+// If this file fails, an audit trail that was built as docs/how-to/audit-trail.md says misses changes, or tells strangers of them.
+import { expect, test } from "vitest";
+import { documented } from "./documented.ts";
+
+const { db, person, call, lint } = documented("docs/how-to/audit-trail.md");
+
+test("every change is noted with who made it, and shown to those who see the row", async () => {
+  const [ann, bob] = await Promise.all(["ann", "bob"].map(person));
+  const { id } = (await call("mutation", ann.token, "claims.create", { title: "Hail" })).body.json;
+  await call("mutation", ann.token, "claims.update", { id, title: "Hail and wind" });
+  expect((await call("mutation", bob.token, "claims.update", { id, title: "Mine" })).status).toBe(404);
+  await call("mutation", ann.token, "claims.remove", { id });
+  await call("mutation", ann.token, "claims.restore", { id });
+  await db.sql("update claims set title = 'Wind'");
+
+  const history = async (token: string) =>
+    (await call("query", token, "history.list", { filters: { claimId: id }, orderBy: "id", orderDir: "asc" })).body.json
+      .data;
+  const entries = (await history(ann.token)).map(({ actor, action, changed }: Record<string, object>) => [
+    actor,
+    action,
+    changed,
+  ]);
+  const me = ann.user.id;
+  expect(entries).toEqual([
+    [me, "insert", expect.objectContaining({ title: [null, "Hail"] })],
+    [me, "update", { title: ["Hail", "Hail and wind"] }],
+    [me, "update", { deleted_at: [null, expect.any(String)] }],
+    [me, "update", { deleted_at: [expect.any(String), null] }],
+    [null, "update", { title: ["Hail and wind", "Wind"] }],
+  ]);
+  expect(await history(bob.token)).toEqual([]);
+  expect((await call("query", ann.token, "claims.get", { id })).body.json.title).toBe("Wind");
+});
+
+test("the linter has nothing against it", async () => expect(await lint()).toEqual([]));
