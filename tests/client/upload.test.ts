@@ -131,4 +131,20 @@ describe("client.upload", () => {
     await expect(upload(file(), { id })).rejects.toMatchObject({ code: "NOT_FOUND" });
     await client.cancelUpload(id);
   });
+
+  test("says what it takes, where it is given a text, bytes or nothing", async () => {
+    const { client } = await connect();
+    const wrong: [unknown, string][] = [
+      ["text", "string"],
+      [new Uint8Array(3), "Uint8Array"],
+      [new FormData(), "FormData"],
+      [null, "null"],
+      [undefined, "undefined"],
+    ];
+    for (const [given, what] of wrong) {
+      const error = await client.upload(given as Blob).catch((error: unknown) => error);
+      expect(error).toBeInstanceOf(TypeError);
+      expect(String(error)).toContain(`takes a File or a Blob, and got ${what}. Make one`);
+    }
+  });
 });

@@ -116,6 +116,7 @@ export interface SvcClient<Api extends Operations = Operations> {
    * and what has arrived waits a day.
    *
    * @returns the storage id
+   * @throws TypeError for what is no File or Blob
    * @throws SvcError by code, NETWORK_ERROR when nothing arrived for all its tries; or the signal's reason
    * @example
    * const { id } = await client.upload(file, { onProgress: ({ sent, size }) => show(sent / size) });

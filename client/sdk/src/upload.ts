@@ -40,6 +40,7 @@ const tus = { "tus-resumable": "1.0.0" };
 const [smallest, largest] = [256 * 1024, 16 * 1024 * 1024];
 
 export async function upload(fetch: Fetch, file: Blob, options: UploadOptions = {}): Promise<{ id: string }> {
+  checkFile(file);
   const { retries = 8, onProgress = () => {}, signal = new AbortController().signal } = options;
   const persist = <T>(run: () => Promise<T>): Promise<T> => {
     signal.throwIfAborted();
@@ -72,6 +73,16 @@ export async function upload(fetch: Fetch, file: Blob, options: UploadOptions = 
   }
   onProgress({ sent: file.size, size: file.size });
   return { id };
+}
+
+/** By its members: a Blob of another window, or of a library for one, is none of this window's class. */
+function checkFile(file: Partial<Blob> | null | undefined): void {
+  if (typeof file?.size === "number" && typeof file.slice === "function") return;
+  const what =
+    file === null ? "null" : typeof file === "object" ? (file.constructor?.name ?? "an object") : typeof file;
+  throw new TypeError(
+    `client.upload takes a File or a Blob, and got ${what}. Make one of text or bytes: new File([content], "name.txt").`,
+  );
 }
 
 /** Gives an upload up, and what has arrived of it. One that is finished, or unknown, is left as it is. */
