@@ -2777,6 +2777,32 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Keys of the rows of a corpus and visibility that match a query, with their BM25 scores, best first.
 
+-- function svc.find_misfits(text,text,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_misfits(schema_name text, table_name text, data jsonb)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+ SET "TimeZone" TO 'UTC'
+AS $function$
+declare
+  fill constant text := format('select jsonb_populate_record(null::%I.%I, $1)', schema_name, table_name);
+  misfits text[] := '{}';
+  field record;
+begin
+  for field in select e.key, e.value from jsonb_each(data) as e loop
+    begin
+      execute fill using jsonb_build_object(field.key, field.value);
+    exception when others then
+      misfits := misfits || field.key;
+    end;
+  end loop;
+  return misfits;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Names of the columns whose values, by column name in the object, do not fit their types.
+
 -- function svc.find_public_object(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_public_object(object_id uuid)
  RETURNS TABLE(id uuid, name text, size double precision, type text, visibility text, sha256 text)

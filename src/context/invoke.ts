@@ -18,6 +18,7 @@ import { type CrudStatement, callStatement, callWithin } from "../postgres/state
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import { CallContext, type Caller, type ContextServices, transactionFor } from "./create-context.ts";
 import { noteIgnoredFilters } from "./ignored-filters.ts";
+import { nameMisfits } from "./misfits.ts";
 import { mistake } from "./mistake.ts";
 import type { Context } from "./types.ts";
 
@@ -174,18 +175,15 @@ export async function invokeStatement(
   requireSession({ caller, anonymous: procedure.anonymous });
   const { statement, crud } = procedure;
   if (!runtime.production && crud && procedure.name.endsWith(".list")) noteIgnoredFilters(runtime.log, crud, input);
-  const json = statement.before
-    ? await callHooked(runtime, statement, input, caller)
-    : await callStatement(
-        runtime.requestPool,
-        identityOf(caller.session),
-        statement,
-        statement.values(input),
-        procedure.kind === "query",
-        watched,
-      ).catch((error) => {
-        throw runtime.production ? error : whereToLook(error, caller);
-      });
+  const { requestPool: pool } = runtime;
+  const identity = identityOf(caller.session);
+  const called = statement.before
+    ? callHooked(runtime, statement, input, caller)
+    : callStatement(pool, identity, statement, statement.values(input), procedure.kind === "query", watched);
+  const json = await called.catch(async (error) => {
+    const named = await nameMisfits(pool, identity, procedure, () => statement.values(input), error);
+    throw runtime.production || statement.before ? named : whereToLook(named, caller);
+  });
   if (json !== null) return json;
   if (statement.absent === "null") return "null";
   throw missingRow(runtime.production ? undefined : explanation(procedure, caller, input));

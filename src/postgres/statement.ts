@@ -40,10 +40,40 @@ export function callText(name: string, argumentCount: number, withSnapshot = fal
   const snapshot = withSnapshot ? ", pg_current_snapshot()::text as snapshot" : "";
   const trace = traced ? `svc.carry_trace($${argumentCount + 3}) as t, ` : "";
   return (
-    `select svc_crud.${name}(${parameters})::text as result${snapshot} ` +
-    `from (select ${trace}set_config('svc.user_id', $1, true) as a, set_config('role', $2, true) as b offset 0) as entered ` +
-    `where a is not null and b is not null${traced ? " and t is not null" : ""}`
+    `select svc_crud.${name}(${parameters})::text as result${snapshot} ${entered(trace)}` +
+    (traced ? " and t is not null" : "")
   );
+}
+
+const entered = (before = "") =>
+  `from (select ${before}set_config('svc.user_id', $1, true) as a, set_config('role', $2, true) as b offset 0) as entered ` +
+  "where a is not null and b is not null";
+
+/**
+ * Evaluates a call of a function of the platform's that is plpgsql and STABLE, as the given identity.
+ *
+ * @param call our own text; its parameters begin with $3
+ * @returns the result as text
+ */
+export async function callAs(
+  pool: pg.Pool,
+  identity: Identity,
+  call: string,
+  parameters: unknown[],
+): Promise<string | null> {
+  const { client, release } = await acquire(pool);
+  try {
+    const { rows } = await client.query<{ result: string | null }>({
+      name: call,
+      text: `select (${call})::text as result ${entered()}`,
+      values: [identity.userId, identity.role, ...parameters],
+    });
+    release();
+    return rows[0]?.result ?? null;
+  } catch (error) {
+    release(isConnectionLoss(error));
+    throw databaseError(error, identity);
+  }
 }
 
 const texts = new Map<string, string>();

@@ -1,0 +1,121 @@
+// If this file fails, a caller who writes a text that a column's type refuses is not told which field of the form it was.
+import { cidr, customType, inet, interval, macaddr, pgTable, serial, text, time, varchar } from "drizzle-orm/pg-core";
+import { beforeAll, expect, test } from "vitest";
+import { crudFile } from "../../src/codegen/crud-sql.ts";
+import { createCrudFactory, defineApi, openRls } from "../../src/index.ts";
+import { procedure } from "../fixture/backend/index.ts";
+import { database } from "../support/database.ts";
+import { apiWith, service } from "../support/service.ts";
+
+const of = (type: string) => customType<{ data: string }>({ dataType: () => type });
+const shifts = pgTable(
+  "shifts",
+  {
+    id: serial("id").primaryKey(),
+    name: text("name").notNull(),
+    startsAt: time("starts_at"),
+    lasts: interval("lasts"),
+    address: inet("address"),
+    network: cidr("network"),
+    device: macaddr("device"),
+    bits: of("bit(3)")("bits"),
+    pay: of("money")("pay"),
+    hours: of("int4range")("hours"),
+    place: of("point")("place"),
+    report: of("xml")("report"),
+    words: of("tsvector")("words"),
+    query: of("tsquery")("query"),
+    pauses: interval("pauses").array(),
+    code: of("shift_code")("code"),
+    tag: varchar("tag", { length: 3 }),
+  },
+  () => openRls({ read: "anyone", write: "anyone" }),
+);
+const keyed = pgTable("keyed", { id: inet("id").primaryKey(), name: text("name") }, () =>
+  openRls({ read: "anyone", write: "anyone" }),
+);
+const createCrud = createCrudFactory(procedure);
+const anyone = { allowAnonymous: true } as const;
+const crud = {
+  shifts: createCrud(shifts, anyone),
+  hooked: createCrud(shifts, { ...anyone, prefix: "hooked", hooks: { beforeCreate: (data) => data } }),
+  keyed: createCrud(keyed, { ...anyone, methods: ["get", "update", "remove"] }),
+};
+
+const db = database();
+beforeAll(() =>
+  db.sql(`
+    create domain shift_code as text check (value like 'S%');
+    create table shifts (id serial primary key, name text not null check (name <> 'nobody'), starts_at time, lasts interval,
+      address inet, network cidr, device macaddr, bits bit(3), pay money, hours int4range, place point, report xml,
+      words tsvector, query tsquery, pauses interval[], code shift_code, tag varchar(3));
+    create table keyed (id inet primary key, name text);
+    alter table shifts enable row level security; alter table keyed enable row level security;
+    create policy all_anyone on shifts to svc_anonymous, svc_authenticated using (true);
+    create policy all_anyone on keyed to svc_anonymous, svc_authenticated using (true);
+    grant all on shifts, keyed, shifts_id_seq to svc_anonymous, svc_authenticated;
+    ${defineApi({ procedures: crud })["~svc"].crud.map(crudFile).join("\n")}`),
+);
+const svc = service(db, apiWith({ procedures: crud }));
+
+const right = {
+  name: "Ann",
+  ...{ startsAt: "08:00", lasts: "2 hours", address: "10.0.0.1", network: "10.0.0.0/8", device: "08:00:2b:01:02:03" },
+  ...{ bits: "101", pay: "12.50", hours: "[8,12)", place: "(1,2)", report: "<ok/>", words: "a b", query: "a & b" },
+  ...{ pauses: ["5 minutes", null], code: "S1", tag: "abc" },
+};
+const wrong: [keyof typeof right, unknown, type: string][] = [
+  ["startsAt", "25:00", "time"],
+  ["startsAt", "soon", "time"],
+  ["lasts", "a while", "interval"],
+  ["address", "300.1.1.1", "inet"],
+  ["network", "10.0.0.1/8", "cidr"],
+  ["device", "none", "macaddr"],
+  ["bits", "2", "bit(3)"],
+  ["pay", "much", "money"],
+  ["hours", "[12,8)", "int4range"],
+  ["place", "here", "point"],
+  ["report", "<ok>", "xml"],
+  ["words", "'a", "tsvector"],
+  ["query", "a b", "tsquery"],
+  ["pauses", ["5 minutes", "short"], "interval[]"],
+  ["code", "T1", "shift_code"],
+];
+
+const refused = (...of: [path: string, type: string][]) => ({
+  status: 400,
+  code: "VALIDATION_FAILED",
+  issues: of.map(([path, type]) => ({ path: [path], message: `must be a value of the type ${type}` })),
+});
+const answer = async (name: string, args: object) => {
+  const { status, body } = await svc[name.endsWith("get") ? "query" : "mutate"](null, name, args);
+  return { status, code: body.code, issues: body.issues };
+};
+
+test.for(wrong)("%s: %j is refused with its path", async ([property, value, type]) => {
+  expect(await answer("shifts.create", { ...right, [property]: value })).toEqual(refused([property, type]));
+});
+
+test("all of them at once, on update and past a hook; what fits is stored", async () => {
+  const both = { ...right, lasts: "a while", address: "?" };
+  const issues = refused(["lasts", "interval"], ["address", "inet"]);
+  const { status, body } = await svc.mutate(null, "shifts.create", right);
+  expect({ status, json: body.json }).toMatchObject({
+    status: 200,
+    json: { lasts: "02:00:00", pauses: ["00:05:00", null] },
+  });
+  expect(await answer("shifts.update", { id: body.json.id, lasts: "a while", address: "?" })).toEqual(issues);
+  expect(await answer("hooked.create", both)).toEqual(issues);
+  expect(await answer("hooked.create", right)).toMatchObject({ status: 200 });
+});
+
+test("an id that is none of its type is refused as such", async () => {
+  for (const name of ["get", "update", "remove"]) {
+    expect(await answer(`keyed.${name}`, { id: "{nowhere", name: "x" })).toEqual(refused(["id", "inet"]));
+  }
+  expect(await answer("keyed.get", { id: "10.0.0.1" })).toMatchObject({ status: 200 });
+});
+
+test("what breaks a rule of the table instead keeps its answer", async () => {
+  expect(await answer("shifts.create", { ...right, name: "nobody" })).toEqual({ status: 400, code: "BAD_REQUEST" });
+});
