@@ -1,14 +1,17 @@
 /**
  * The second factor of better-auth's `twoFactor` plugin, at the doors that the plugin does not know: the library asks for
  * it after a password in its own endpoint, and nowhere else.
+ * Doors: `credentials.ts`, `routes/social.ts`, `routes/plugin-second-factor.ts`.
  * Next hop: better-auth/plugins/two-factor, through `library.ts`.
  */
+import { createHmac, timingSafeEqual } from "node:crypto";
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware, isAPIError } from "better-auth/api";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Library } from "./library.ts";
 import { cookieHeader } from "./library-cookies.ts";
 import { endSessions, forget } from "./passwords.ts";
+import { cookieValue } from "./session-cookie.ts";
 import type { SessionTokens } from "./session-token.ts";
 
 /** What a client sends along with e-mail and password, in token style. */
@@ -28,6 +31,43 @@ const isSwitchedOn = (user: object | null | undefined): boolean =>
 /** Whether this user's sign-ins take a second factor. */
 export async function hasSecondFactor({ context }: Pick<Library, "context">, userId: string): Promise<boolean> {
   return context.hasPlugin("two-factor") && isSwitchedOn(await context.internalAdapter.findUserById(userId));
+}
+
+/** What can stand behind the first factor, by the plugin's names, as it tells after a password. */
+export async function methodsOf({ context }: Pick<Library, "context">, userId: string): Promise<string[]> {
+  const { options = {} } = context.getPlugin("two-factor") as { options?: PluginOptions };
+  const where = [{ field: "userId", value: userId }];
+  const model = options.twoFactorTable ?? "twoFactor";
+  const app = options.totpOptions?.disable
+    ? null
+    : await context.adapter.findOne<{ verified?: boolean }>({ model, where });
+  return [...(app && app.verified !== false ? ["totp"] : []), ...(options.otpOptions?.sendOTP ? ["otp"] : [])];
+}
+
+interface PluginOptions {
+  twoFactorTable?: string;
+  totpOptions?: { disable?: boolean };
+  otpOptions?: { sendOTP?: unknown };
+}
+
+/**
+ * Whether this browser is one that this user has spared the second factor (`trustDevice`), and still does.
+ *
+ * @param cookies the `Cookie` header
+ */
+export async function isTrusted(
+  { context }: Pick<Library, "context">,
+  userId: string,
+  cookies: string | undefined,
+): Promise<boolean> {
+  const value = cookieValue(cookies, context.createAuthCookie("trust_device").name) ?? "";
+  // A keyed digest of user and record, then the record; the cookie's own signature says no more than that.
+  const [, digest, record] = /^([\w-]{43})!(trust-device-[\w-]{32})\./.exec(value) ?? [];
+  if (digest === undefined || record === undefined) return false;
+  const expected = createHmac("sha256", context.secret).update(`${userId}!${record}`).digest();
+  if (!timingSafeEqual(expected, Buffer.from(digest, "base64url"))) return false;
+  const kept = await context.internalAdapter.findVerificationValue(record);
+  return kept?.value === userId && kept.expiresAt > new Date();
 }
 
 /**

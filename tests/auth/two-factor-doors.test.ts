@@ -1,5 +1,5 @@
 // If this file fails, somebody without the second factor gets in where nobody thought of it.
-import { twoFactor } from "better-auth/plugins";
+import { admin, emailOTP, magicLink, multiSession, twoFactor } from "better-auth/plugins";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/define/auth.ts";
 import { type AuthServer, ann, origin, startAuthServer } from "../support/auth-server.ts";
@@ -11,6 +11,8 @@ import { totp } from "../support/totp.ts";
 
 const page = "https://front.test";
 const mails: { email: string; url: string }[] = [];
+const links: { email: string; url: string }[] = [];
+const codes: { email: string; otp: string }[] = [];
 const definition = defineAuth({
   emailAndPassword: { sendResetPassword: (mail) => void mails.push(mail) },
   oauth: { allowedReturnModes: ["token", "cookie"] },
@@ -18,7 +20,13 @@ const definition = defineAuth({
     ...defaults,
     rateLimit: { enabled: false },
     // Somebody who came by Google has no password to give.
-    plugins: [twoFactor({ allowPasswordless: true })],
+    plugins: [
+      twoFactor({ allowPasswordless: true }),
+      magicLink({ sendMagicLink: (mail) => void links.push(mail) }),
+      emailOTP({ sendVerificationOTP: async (mail) => void codes.push(mail) }),
+      multiSession(),
+      admin(),
+    ],
   }),
 });
 
@@ -40,6 +48,10 @@ const cookieMode = { callbackURL: `${page}/done`, oauthReturnMode: "cookie" };
 const json = { "content-type": "application/json", origin: page };
 const post = (browser: Browser, path: string, body: object) =>
   browser.go(`/api/auth${path}`, { method: "POST", headers: json, body: JSON.stringify(body) });
+const of = (list: { email: string }[], email: string) => list.findLast((mail) => mail.email === email);
+const names = (browser: Browser) =>
+  [...(browser.cookies.get(origin)?.keys() ?? [])].map((name) => name.replace("__Secure-authlib.", ""));
+const who = async (browser: Browser) => JSON.parse((await browser.go("/api/auth/me")).text).user.email;
 const status = async (browser: Browser) => (await browser.go("/api/auth/me")).status;
 
 async function enrol(bearer: string, password?: string): Promise<string> {
@@ -84,6 +96,96 @@ describe("a sign-in by a provider", () => {
       status: 403,
       body: { code: "TWO_FACTOR_REQUIRED" },
     });
+  });
+});
+
+describe("a sign-in by a plugin that knows no second factor", () => {
+  const email = "mia@example.com";
+  let uri: string;
+  let device: Browser;
+  const byLink = async (browser: Browser, more: object = {}) => {
+    await post(browser, "/sign-in/magic-link", { email, ...more });
+    return browser.go(String((of(links, email) as { url?: string } | undefined)?.url));
+  };
+  const byCode = async (browser: Browser, email: string) => {
+    await post(browser, "/email-otp/send-verification-otp", { email, type: "sign-in" });
+    return post(browser, "/sign-in/email-otp", { email, otp: (of(codes, email) as { otp?: string }).otp });
+  };
+  const sessions = async () =>
+    (await db.sql(`select 1 from auth.session s join auth."user" u on u.id = s.user_id where u.email = $1`, [email]))
+      .length;
+
+  beforeAll(async () => {
+    const { sessionToken } = (await server.signUp({ ...ann, email })).body;
+    await db.sql(`update auth."user" set email_verified = true where email = $1`, [email]);
+    uri = await enrol(sessionToken, ann.password);
+  });
+
+  test("is asked for the code after a code by mail, and has no session before", async () => {
+    const before = await sessions();
+    device = new Browser(server);
+    const answer = await byCode(device, email);
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(answer.text)).toEqual({ twoFactorRedirect: true, twoFactorMethods: ["totp"] });
+    expect(names(device)).toEqual(["two_factor"]);
+    expect([await status(device), await sessions()]).toEqual([401, before]);
+    const verified = await post(device, "/two-factor/verify-totp", { code: totp(uri), trustDevice: true });
+    expect([verified.status, await status(device)]).toEqual([200, 200]);
+  });
+
+  test("comes back from a link by mail without a session, to where the code is asked for", async () => {
+    const before = await sessions();
+    const browser = new Browser(server);
+    const back = await byLink(browser, { callbackURL: `${page}/in?at=1` });
+    expect([back.status, back.location?.href]).toEqual([302, `${page}/in?at=1&error=two_factor_required`]);
+    expect(names(browser)).toEqual(["two_factor"]);
+    expect([await status(browser), await sessions()]).toEqual([401, before]);
+  });
+
+  test("is refused where a token is brought along, which nothing could stand for", async () => {
+    const bearer = (await server.signUp({ ...ann, email: "other@example.com" })).body.sessionToken;
+    await server.post("/email-otp/send-verification-otp", { email, type: "sign-in" }, { bearer });
+    const { otp } = of(codes, email) as { otp?: string };
+    const answer = await server.post("/sign-in/email-otp", { email, otp }, { bearer });
+    expect(answer).toMatchObject({ status: 403, body: { code: "TWO_FACTOR_REQUIRED" } });
+    expect(answer.headers.getSetCookie()).toEqual([]);
+  });
+
+  test("is spared the code on a device that was trusted, and on no other", async () => {
+    const cookie = device.cookies.get(origin)?.get("__Secure-authlib.trust_device");
+    if (!cookie) throw new Error("no trusted device");
+    const jar = (value: string) => {
+      const browser = new Browser(server);
+      browser.cookies.set(origin, new Map([["__Secure-authlib.trust_device", { value, path: "/" }]]));
+      return browser;
+    };
+    const trusted = jar(cookie.value);
+    await byCode(trusted, email);
+    expect(await status(trusted)).toBe(200);
+    await server.signUp({ ...ann, email: "nobody@example.com" });
+    for (const value of [cookie.value.replace(/^./, (letter) => (letter === "A" ? "B" : "A")), "x!trust-device-x.y"]) {
+      const stranger = jar(value);
+      await byCode(stranger, email);
+      expect(await status(stranger)).toBe(401);
+    }
+    await db.sql("delete from auth.verification where identifier like 'trust-device-%'");
+    await byCode(trusted, email);
+    expect(names(trusted)).toContain("two_factor");
+  });
+
+  test("stays what it was for who has none, and for accounts that are turned to or stood in for", async () => {
+    const mine = await device.go("/api/auth/multi-session/list-device-sessions");
+    const [{ session, user }] = JSON.parse(mine.text);
+    expect((await byCode(device, "plain@example.com")).status).toBe(200);
+    expect(await who(device)).toBe("plain@example.com");
+    await post(device, "/multi-session/set-active", { sessionToken: session.token });
+    expect(await who(device)).toBe(email);
+
+    await db.sql(`update auth."user" set role = 'admin' where email = 'plain@example.com'`);
+    const operator = new Browser(server);
+    await byCode(operator, "plain@example.com");
+    expect((await post(operator, "/admin/impersonate-user", { userId: user.id })).status).toBe(200);
+    expect(await who(operator)).toBe(email);
   });
 });
 

@@ -16,6 +16,7 @@ import { pluginEndpoints } from "../plugins.ts";
 import { type AuthParts, about, maxBody } from "./endpoint.ts";
 import { sendAnswer } from "./plugin-answers.ts";
 import { countingPasswords } from "./plugin-passwords.ts";
+import { askForSecondFactor } from "./plugin-second-factor.ts";
 
 /** The session that came along. */
 export interface Credential {
@@ -33,7 +34,7 @@ const reading = new Set(["GET", "HEAD"]);
  */
 export function plugins(router: Router, parts: AuthParts): void {
   const taken = router.stack.flatMap(({ route }) => (route ? [route.path] : []));
-  for (const { path, methods } of pluginEndpoints(parts.library, taken)) {
+  for (const { id, path, methods } of pluginEndpoints(parts.library, taken)) {
     for (const method of methods) {
       router[method.toLowerCase() as "get" | "post"](path, async (request, response) => {
         exchangeOf(response).operation = `/api/auth${path}`;
@@ -41,7 +42,9 @@ export function plugins(router: Router, parts: AuthParts): void {
         const credential = credentialOf(parts, request);
         const inner = await innerRequest(parts, request, credential);
         const ask = () => parts.library.handle(inner).catch(rethrow);
+        const began = Date.now();
         const answer = await countingPasswords(parts, request, inner, credential, ask);
+        if (await askForSecondFactor(parts, request, response, { id, answer, began, credential })) return;
         await sendAnswer(parts, response, credential, answer);
       });
     }

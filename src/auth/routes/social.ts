@@ -5,7 +5,7 @@
 import type { Request, Response, Router } from "express";
 import { SvcError } from "../../errors/svc-error.ts";
 import { exchangeOf } from "../../http/exchange.ts";
-import { challenge, hasSecondFactor, secondFactorRequired } from "../second-factor.ts";
+import { challenge, hasSecondFactor, isTrusted, secondFactorRequired } from "../second-factor.ts";
 import type { Flow } from "../social/flows.ts";
 import type { Provider } from "../social/provider.ts";
 import { chooseMode, type Result, requireMode, withResult } from "../social/return-mode.ts";
@@ -72,7 +72,8 @@ export function social(router: Router, parts: AuthParts): void {
     const found = await people.find(answer.profile);
     if ("failure" in found) return { error: found.failure };
     const { userId } = found;
-    if (await hasSecondFactor(library, userId)) {
+    const isSpared = flow.mode === "cookie" && (await isTrusted(library, userId, request.headers.cookie));
+    if (!isSpared && (await hasSecondFactor(library, userId))) {
       // A browser goes on as after its password. A token has nothing that could stand for half a sign-in.
       if (flow.mode === "cookie") {
         response.appendHeader("set-cookie", await challenge(library, userId, sessionTokens));
