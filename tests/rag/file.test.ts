@@ -6,7 +6,7 @@ import { v } from "../../src/define/v.ts";
 import { database } from "../support/database.ts";
 import { docx, pdf } from "../support/papers.ts";
 import { apiWith, service, type User } from "../support/service.ts";
-import { Socket } from "../support/sockets.ts";
+import { heard, Socket } from "../support/sockets.ts";
 import { until, workers } from "../support/worker.ts";
 import { procedures } from "./application.ts";
 
@@ -111,7 +111,7 @@ test("its user hears of every step, and nobody else does", async () => {
   const id = await begin({ storageId });
   await end(id);
   await own.wait({ type: "invalidate", queries: ["workflows.list"] });
-  expect(JSON.stringify(foreign.frames)).not.toContain("invalidate");
+  expect(await heard(foreign, db)).toEqual([]);
   expect((await app.query(bob, "workflows.get", { id })).status).toBe(404);
 });
 
