@@ -1,6 +1,6 @@
 /**
  * `svc dev`: generates, migrates and serves, and does so again when a file changes. A mistake is printed, and the last
- * good version keeps serving until it is mended.
+ * good version keeps serving until it is mended. A service that crashes is started again.
  * Next hop: `prepare.ts` and `start.ts`, each run as a process of its own, since what was imported cannot be unloaded.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -26,7 +26,9 @@ export const dev = defineCommand({
 async function develop(cwd: string, companion: string | undefined): Promise<void> {
   const config = await readConfig(cwd);
   const cluster = await openDatabase(config);
-  const server = new Server(cwd);
+  const server = new Server(cwd, () => {
+    turns = turns.then(() => server.revive());
+  });
   const beside = companion ? startBeside(companion, cwd) : undefined;
   let turns = Promise.resolve();
   let preparing = false;
@@ -110,13 +112,23 @@ function watchApplication(
   };
 }
 
+/** How long to wait before each new try after a crash, in milliseconds. After the last one only a save helps. */
+const pauses = [200, 1_000, 3_000, 10_000, 30_000];
+/** In milliseconds. Who has served for so long was well: the next crash is the first again. */
+const well = 60_000;
+
 /** The process that serves. */
 class Server {
   readonly #cwd: string;
+  readonly #due: () => void;
   #child: ChildProcess | undefined;
+  #crashes = 0;
+  #pause: NodeJS.Timeout | undefined;
 
-  constructor(cwd: string) {
+  /** @param due told when it is time to revive what has crashed */
+  constructor(cwd: string, due: () => void) {
     this.#cwd = cwd;
+    this.#due = due;
   }
 
   /** Whether a version of the application is running. */
@@ -127,21 +139,49 @@ class Server {
   /** Ends the present one and starts the next; resolves when that serves, or has failed. */
   async replace(): Promise<void> {
     await this.stop();
-    const child = command("start", this.#cwd, "--with-worker");
-    this.#child = child;
-    await Promise.race([new Promise((resolve) => child.once("message", resolve)), exited(child)]);
-    void exited(child).then(() => {
-      if (this.#child === child)
-        say("The service has ended. Mend it and save; any file that you save starts it again.");
-    });
+    this.#crashes = 0;
+    await this.#start();
+  }
+
+  /** Starts what has crashed again, unless somebody did so meanwhile. */
+  async revive(): Promise<void> {
+    if (this.#child && !this.serves) await this.#start();
   }
 
   async stop(): Promise<void> {
+    clearTimeout(this.#pause);
     const child = this.#child;
     if (!child) return;
     this.#child = undefined; // that it ends now is no news
     child.kill("SIGTERM");
     await exited(child);
+  }
+
+  async #start(): Promise<void> {
+    const child = command("start", this.#cwd, "--with-worker");
+    this.#child = child;
+    let since: number | undefined;
+    child.once("message", () => {
+      since = performance.now();
+    });
+    void exited(child).then(() => {
+      if (this.#child === child) this.#crashed(child, since);
+    });
+    await Promise.race([new Promise((resolve) => child.once("message", resolve)), exited(child)]);
+  }
+
+  /** @param since when it began to serve; what never did would fail again */
+  #crashed({ exitCode, signalCode }: ChildProcess, since: number | undefined): void {
+    const why = signalCode ? `ended by ${signalCode}` : `exit code ${exitCode}; what it said last stands above`;
+    if (since !== undefined && performance.now() - since > well) this.#crashes = 0;
+    const pause = since === undefined ? undefined : pauses[this.#crashes++];
+    if (pause === undefined) {
+      const what = since === undefined ? "did not start" : "has crashed again";
+      say(`The service ${what}: ${why}. Mend it and save: that starts it again.`);
+      return;
+    }
+    say(`The service has crashed: ${why}. It starts again in ${pause / 1000} s, or when you save.`);
+    this.#pause = setTimeout(this.#due, pause);
   }
 }
 

@@ -164,15 +164,17 @@ describe("svc", () => {
     const changed = await ready(command, 2);
     expect(await hello(changed)).toEqual({ hi: "you" });
 
-    await writeFile(file, good.replace('.path("/api/hello/:name")', '.path("hello")'));
-    await expect.poll(command.output, { timeout: 50_000 }).toContain('"hello" cannot be the path of a route.');
-    expect(await hello(changed)).toEqual({ hi: "you" });
-
     const pids = () =>
       [...command.output().matchAll(/"pid":(\d+),[^\n]*"msg":"listening"/g)].map(([, pid]) => Number(pid));
     await expect.poll(pids).toHaveLength(2); // the log comes a little later than what is said
     process.kill(pids()[1] as number, "SIGKILL");
-    await expect.poll(command.output).toContain("The service has ended.");
+    await expect.poll(command.output).toContain("The service has crashed: ended by SIGKILL. It starts again in 0.2 s");
+    const again = await ready(command, 3);
+    expect(await hello(again)).toEqual({ hi: "you" });
+
+    await writeFile(file, good.replace('.path("/api/hello/:name")', '.path("hello")'));
+    await expect.poll(command.output, { timeout: 50_000 }).toContain('"hello" cannot be the path of a route.');
+    expect(await hello(again)).toEqual({ hi: "you" });
     await writeFile(file, good);
   }, 90_000);
 });
