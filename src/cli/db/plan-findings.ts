@@ -16,6 +16,11 @@ export interface PlanFinding {
 
 /** A table with fewer rows is read as a whole sooner than by an index. */
 const manyRows = 5_000;
+/**
+ * Of the rows of a table. Who wants more reads it as a whole sooner than by an index. Of a caller's own rows the planner knows
+ * only what an average owner has: with a handful of owners it says nothing about this one.
+ */
+const fewOfThem = 0.2;
 /** The planner is expected to be wrong; from here on it takes another plan than it would. */
 const farOff = 100;
 /** Below, the worst plan costs little. */
@@ -97,8 +102,7 @@ function scan(node: PlanNode, table: Table | undefined): Found | null {
   const shares = node["Parallel Aware"] ? Math.max(loops, 1) : 1;
   const kept = shares * numberOf(node, loops > 0 ? "Actual Rows" : "Plan Rows");
   const rows = loops > 0 ? kept + shares * numberOf(node, "Rows Removed by Filter") : table.rows;
-  // Where most rows are wanted, reading them all is the best there is.
-  if (rows < manyRows || kept > rows / 2) return null;
+  if (rows < manyRows || kept > rows * fewOfThem) return null;
   return {
     rule: "filtered_scan",
     problem: `${Math.round(rows)} rows are read, and ${loops > 0 ? "" : "about "}${Math.round(kept)} kept by ${node.Filter}`,
