@@ -3804,6 +3804,51 @@ $function$
 execute: svc_system
 comment: Enqueues a cron's procedure for one of its times, unless that was done; returns the job, or null, and the latest time.
 
+-- function svc_private.claim_job(text,integer[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[])
+ RETURNS SETOF graphile_worker._private_jobs
+ LANGUAGE plpgsql
+ SET search_path TO ''
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+declare
+  urgency smallint;
+  since timestamptz;
+begin
+  loop
+    -- From where the next search begins: what has been claimed before it is still in the index, until a vacuum.
+    select j.priority, j.run_at into urgency, since
+      from graphile_worker._private_jobs j
+     where j.is_available and (urgency is null or j.priority > urgency)
+     order by j.priority, j.run_at
+     limit 1;
+    exit when not found;
+    return query
+      with due as (
+        select j.id, j.job_queue_id
+          from graphile_worker._private_jobs j
+         where j.is_available and j.priority = urgency and j.run_at between since and now() and j.task_id = any (kinds)
+           and (j.job_queue_id is null or j.job_queue_id in (
+             select q.id from graphile_worker._private_job_queues q where q.is_available for update skip locked))
+         order by j.run_at
+         limit 1
+           for update skip locked
+      ), held as (
+        update graphile_worker._private_job_queues q set locked_by = worker, locked_at = now()
+          from due where q.id = due.job_queue_id
+      )
+      update graphile_worker._private_jobs j
+         set attempts = j.attempts + 1, locked_by = worker, locked_at = now()
+        from due where j.id = due.id
+      returning j.*;
+    exit when found;
+  end loop;
+end
+$function$
+execute: svc_system
+comment: Gives the worker the most urgent job that is due of these kinds; no row when there is none.
+
 -- function svc_private.claim_run(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_run(run_id uuid)
  RETURNS json
@@ -5123,21 +5168,71 @@ comment: Makes [{table, identity: [columns] or "full"}] the tables that realtime
 -- function svc_private.queue_state(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.queue_state()
  RETURNS TABLE(due bigint, running bigint, scheduled bigint, failing bigint, dead bigint, oldest_due_seconds double precision)
- LANGUAGE sql
- STABLE
+ LANGUAGE plpgsql
  SET search_path TO ''
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
 AS $function$
-  select count(*) filter (where j.locked_at is null and j.attempts < j.max_attempts and j.run_at <= now()),
-         count(*) filter (where j.locked_at is not null),
-         count(*) filter (where j.locked_at is null and j.attempts < j.max_attempts and j.run_at > now()),
-         count(*) filter (where j.attempts between 1 and j.max_attempts - 1 and j.locked_at is null),
-         count(*) filter (where j.attempts >= j.max_attempts and j.locked_at is null),
-         coalesce(extract(epoch from now() - min(j.run_at) filter (
-           where j.locked_at is null and j.attempts < j.max_attempts and j.run_at <= now())), 0)
-    from graphile_worker._private_jobs j
+declare
+  most constant integer := 10000;
+  urgency smallint := (select min(j.priority) from graphile_worker._private_jobs j where j.is_available);
+  oldest timestamptz;
+  kept float8;
+  tried float8;
+  plan json;
+begin
+  due := 0;
+  scheduled := 0;
+  while urgency is not null loop
+    due := due + (select count(*) from (
+      select from graphile_worker._private_jobs j
+       where j.is_available and j.priority = urgency and j.run_at <= now() limit most + 1) d);
+    scheduled := scheduled + (select count(*) from (
+      select from graphile_worker._private_jobs j
+       where j.is_available and j.priority = urgency and j.run_at > now() limit most + 1) s);
+    oldest := least(oldest, (
+      select j.run_at from graphile_worker._private_jobs j
+       where j.is_available and j.priority = urgency order by j.run_at limit 1));
+    urgency := (
+      select min(j.priority) from graphile_worker._private_jobs j where j.is_available and j.priority > urgency);
+  end loop;
+  running := (select count(*) from (
+    select from graphile_worker._private_jobs j where j.locked_by is not null limit most + 1) r);
+  failing := (select count(*) from (
+    select from graphile_worker._private_jobs j
+     where j.is_available and j.locked_at is null and j.attempts > 0 limit most + 1) f);
+  dead := (select count(*) from (
+    select from graphile_worker._private_jobs j
+     where not j.is_available and j.locked_at is null and j.attempts > 0 limit most + 1) d);
+  oldest_due_seconds := greatest(0, coalesce(extract(epoch from now() - oldest), 0));
+
+  if greatest(due, scheduled, failing, dead) > most then
+    select c.reltuples * pg_relation_size(c.oid) / current_setting('block_size')::float8 / greatest(1, c.relpages) into kept
+      from pg_catalog.pg_class c where c.oid = 'graphile_worker._private_jobs'::regclass;
+    select c.reltuples into tried from pg_catalog.pg_class c where c.oid = 'graphile_worker.jobs_tried'::regclass;
+    if dead > most then
+      dead := greatest(dead, tried - failing);
+    elsif failing > most then
+      failing := greatest(failing, tried - dead);
+    end if;
+    if due > most and scheduled > most then
+      for plan in
+        explain (format json) select from graphile_worker._private_jobs j where j.is_available and j.run_at <= now()
+      loop
+        due := greatest(due, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::bigint);
+      end loop;
+    elsif due > most then
+      due := greatest(due, kept - scheduled - running - dead);
+    end if;
+    if scheduled > most then
+      scheduled := greatest(scheduled, kept - due - running - dead);
+    end if;
+  end if;
+  return next;
+end
 $function$
 execute: svc_system
-comment: Numbers of jobs by state (failing ones count as due or scheduled too), and for how long the oldest has been due.
+comment: Numbers of jobs by state (failing ones count as due or scheduled too), estimates beyond 10,000, and for how long the oldest has been due.
 
 -- function svc_private.read_conversion(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.read_conversion(id uuid, owner_id text)
@@ -5475,7 +5570,22 @@ begin
     worker := holder;
     rescued := holder = any (suspects);
     if rescued then
-      perform graphile_worker.force_unlock_workers(array[holder]);
+      update graphile_worker._private_jobs j
+         set locked_at = null, locked_by = null,
+             flags = coalesce(j.flags, '{}') || jsonb_build_object('deaths', d.deaths),
+             last_error = format('The worker died while it ran this, %s.',
+               case d.deaths when 1 then 'once' else d.deaths || ' times' end),
+             run_at = case when d.deaths = 1 then j.run_at
+               else clock_timestamp() + (0.5 + random()) * exp(least(d.deaths, 10)) * interval '1 second' end
+        from (
+          select h.id,
+                 case when r.id is not null then greatest(r.claims, 1)
+                   else coalesce((h.flags ->> 'deaths')::integer, 0) + 1 end as deaths
+            from graphile_worker._private_jobs h
+            left join svc.workflow_runs r on r.id = substring(h.key from '^workflow:([0-9a-f-]{36})$')::uuid
+           where h.locked_by = holder) d
+       where j.id = d.id and j.locked_by = holder;
+      update graphile_worker._private_job_queues q set locked_at = null, locked_by = null where q.locked_by = holder;
       perform pg_notify('jobs:insert', '{"count":100}');
     end if;
     return next;
@@ -5612,7 +5722,7 @@ CREATE OR REPLACE FUNCTION svc_private.retry_job(job_id bigint)
 AS $function$
 begin
   update graphile_worker._private_jobs j
-     set attempts = 0, run_at = now(), updated_at = now()
+     set attempts = 0, flags = j.flags - 'deaths', run_at = now(), updated_at = now()
    where j.id = retry_job.job_id and j.locked_at is null;
   if found then
     perform pg_notify('jobs:insert', '{"count":1}');

@@ -1,9 +1,10 @@
 /**
  * The connections through which the library looks for jobs, claims them and says how they ended. They do not wait for the
  * disk: if PostgreSQL dies within the next half second it may forget a claim, and then somebody else makes it.
- * Next hop: `sql/jobs/finish_job.sql` refuses what was done under a claim that is forgotten; `rescue.ts` finds jobs whose
+ * Next hop: `sql/jobs/claim_job.sql` finds the next job; `sql/jobs/finish_job.sql` refuses what was done under a claim that is forgotten; `rescue.ts` finds jobs whose
  * end is.
  */
+import type pg from "pg";
 import type { Logger } from "pino";
 import { createPool, type OnePool, type PoolSettings } from "../src/postgres/pools.ts";
 
@@ -14,5 +15,20 @@ const connections = 4;
 export function createQueuePool(url: string, settings: PoolSettings, log: Logger): OnePool {
   return createPool("system", url, { ...settings, system: connections }, log, async (client) => {
     await client.query("set synchronous_commit = off");
+    claimAmongMany(client);
   });
+}
+
+/** The name under which the library prepares its claim of one job, and what stands in its place. Its values are the same. */
+const librarys = "get_job/graphile_worker";
+const ours = { name: "svc_claim_job", text: "select * from svc_private.claim_job($1, $2)" };
+
+type Query = (question: string | pg.QueryConfig, ...more: unknown[]) => unknown;
+
+/** The library's own claim reads all jobs that are scheduled for later, whenever none is due. */
+function claimAmongMany(client: pg.ClientBase): void {
+  const query = client.query.bind(client) as Query;
+  const instead: Query = (question, ...more) =>
+    query(typeof question === "object" && question.name === librarys ? { ...question, ...ours } : question, ...more);
+  client.query = instead as typeof client.query;
 }

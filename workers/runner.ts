@@ -212,6 +212,7 @@ export async function runJob(
     id: row.id,
     attempt: row.attempts,
     maxAttempts: row.max_attempts,
+    createdAt: row.created_at,
     worker,
     signal: helpers.abortSignal,
     log,

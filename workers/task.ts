@@ -23,6 +23,7 @@ export interface RunningJob {
   attempt: number;
   /** After this many a job that still fails is left for a person to look at. */
   maxAttempts: number;
+  createdAt: Date;
   /** The id under which this worker holds the job, as `svc.finish_job` wants it. */
   worker: string;
   /** Aborted when the worker has to end and the job should come to its end soon. */

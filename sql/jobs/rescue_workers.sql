@@ -5,7 +5,11 @@
 -- connections are new, so for `grace` nobody is dead. A worker that was merely slow loses its jobs, and nothing else:
 -- svc.finish_job() refuses what it did.
 --
--- A job that was rescued has used up an attempt: one that kills its worker each time does not go on for ever.
+-- A job that was rescued has used up an attempt, and says how often its worker died: one that kills every worker does not go
+-- on for ever, and in the end is dead as others are. The first death is mostly nobody's fault, so that it is due again at
+-- once. From the second on it waits, as after so many errors, give or take a half: then those that were with it on its
+-- worker are done by the time that it comes again, and do not die with it each time. What has come to a checkpoint since
+-- counts anew: claims of a run (svc_private.claim_run) in the place of deaths.
 -- SECURITY DEFINER for the notification: the jobs are to be taken at once and not at somebody's next look.
 
 create or replace function svc_private.rescue_workers(suspects text[], grace interval)
@@ -38,7 +42,22 @@ begin
     worker := holder;
     rescued := holder = any (suspects);
     if rescued then
-      perform graphile_worker.force_unlock_workers(array[holder]);
+      update graphile_worker._private_jobs j
+         set locked_at = null, locked_by = null,
+             flags = coalesce(j.flags, '{}') || jsonb_build_object('deaths', d.deaths),
+             last_error = format('The worker died while it ran this, %s.',
+               case d.deaths when 1 then 'once' else d.deaths || ' times' end),
+             run_at = case when d.deaths = 1 then j.run_at
+               else clock_timestamp() + (0.5 + random()) * exp(least(d.deaths, 10)) * interval '1 second' end
+        from (
+          select h.id,
+                 case when r.id is not null then greatest(r.claims, 1)
+                   else coalesce((h.flags ->> 'deaths')::integer, 0) + 1 end as deaths
+            from graphile_worker._private_jobs h
+            left join svc.workflow_runs r on r.id = substring(h.key from '^workflow:([0-9a-f-]{36})$')::uuid
+           where h.locked_by = holder) d
+       where j.id = d.id and j.locked_by = holder;
+      update graphile_worker._private_job_queues q set locked_at = null, locked_by = null where q.locked_by = holder;
       perform pg_notify('jobs:insert', '{"count":100}');
     end if;
     return next;

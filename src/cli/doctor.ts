@@ -17,6 +17,7 @@ import { examineConnections, examineReplicas, examineWays } from "./doctor-conne
 import { forgetful } from "./doctor-durability.ts";
 import { examineReplication, replicationState } from "./doctor-replication.ts";
 import { explain } from "./explain.ts";
+import { about } from "./table.ts";
 
 export const doctorCommand = defineCommand({
   meta: { name: "doctor", description: "Look for what is wrong, and print the configuration in effect." },
@@ -89,8 +90,9 @@ const patience = 60;
 async function examineQueue(pool: pg.Pool, report: Report): Promise<void> {
   const { rows } = await pool.query("select * from svc_private.queue_state()");
   const { due, running, scheduled, dead, oldest_due_seconds: oldest } = rows[0];
-  report.note("ok", `the queue: ${due} jobs due, ${running} running, ${scheduled} scheduled`);
-  if (dead > 0) report.note("advice", `${dead} jobs have used up their attempts.\n  See svc jobs list --state dead.`);
+  report.note("ok", `the queue: ${about(due)} jobs due, ${about(running)} running, ${about(scheduled)} scheduled`);
+  if (dead > 0)
+    report.note("advice", `${about(dead)} jobs have used up their attempts.\n  See svc jobs list --state dead.`);
   if (oldest > patience) {
     report.note("advice", `A job has been due for ${Math.round(oldest)} s: does a worker run? Start svc worker.`);
   }

@@ -7,7 +7,7 @@ import type pg from "pg";
 import { DefinitionError } from "../define/definition-error.ts";
 import { cwdArgument, run, say } from "./command.ts";
 import { follow, limitArgument, mostFollowed, oneOf, wholeNumber, withSystem } from "./inspect.ts";
-import { details, paint, table, time } from "./table.ts";
+import { about, details, paint, table, time } from "./table.ts";
 
 interface Job {
   id: string;
@@ -143,7 +143,7 @@ function describe(job: Job): string {
 async function summary(pool: pg.Pool): Promise<string> {
   const { rows } = await pool.query("select * from svc_private.queue_state()");
   const { due, running, scheduled, dead } = rows[0];
-  return `${due} due, ${running} running, ${scheduled} scheduled, ${dead} dead.`;
+  return `${about(due)} due, ${about(running)} running, ${about(scheduled)} scheduled, ${about(dead)} dead.`;
 }
 
 function idOf(text: string): string {

@@ -35,3 +35,6 @@ export const printable = (text: string): string => text.replace(/(?![\n\t]|\u001
 export const time = (value: Date | null): string => value?.toISOString().slice(0, 19).replace("T", " ") ?? "-";
 
 const lengthOf = (text: string) => stripVTControlCharacters(text).length;
+
+/** A number of jobs as sql/jobs/queue_state.sql gives it: beyond 10,000 it is an estimate. */
+export const about = (count: string): string => (Number(count) > 10_000 ? `about ${count}` : count);

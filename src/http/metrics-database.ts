@@ -36,7 +36,7 @@ export function addDatabaseMetrics(registry: Registry, pool: pg.Pool): void {
   });
   const jobs = new Gauge({
     name: "svc_jobs",
-    help: "Jobs in the queue by state; dead ones have used up their attempts.",
+    help: "Jobs in the queue by state, estimates beyond 10000; dead ones have used up their attempts.",
     labelNames: ["state"],
     registers,
     collect: () => queue(),

@@ -38,8 +38,9 @@ export interface ExecuteOptions {
   finishWith(call: { name: string; text: string; values: unknown[] }): Promise<void>;
 }
 
-/** In milliseconds: for how long after its start a run of a newer version is left to other workers, and how often they are asked. */
-const releaseTakes = 60 * 60_000;
+/** In milliseconds: for how long after it was made a run or job that only newer code can do is left to other workers. */
+export const releaseTakes = 60 * 60_000;
+/** In milliseconds: between two such workers. */
 const askOthersAfter = 5_000;
 
 /** Longer timers overflow; the deadline of such a run is looked at when it is claimed again. */

@@ -40,6 +40,52 @@ test("who holds jobs, and which of them a worker lost, is found without reading 
   await client.query("rollback");
 });
 
+test("what is due, and how the queue does, is found without reading what is scheduled for later", async () => {
+  await db.sql("vacuum analyze graphile_worker._private_jobs");
+  const client = await db.connect("admin");
+  const pages = async (statement: string) => {
+    await client.query(statement); // whose plans are made once for a connection
+    const { rows } = await client.query(`explain (analyze, buffers, format json) ${statement}`);
+    return rows[0]["QUERY PLAN"][0].Plan["Shared Hit Blocks"] + rows[0]["QUERY PLAN"][0].Plan["Shared Read Blocks"];
+  };
+  await client.query("begin");
+  // The whole index of what can be run has some 180, the table 450.
+  expect(await pages("select * from svc_private.claim_job('a worker', '{1,2,3}')")).toBeLessThan(40);
+  expect(await pages("select * from svc_private.queue_state()")).toBeLessThan(150);
+  const { rows } = await client.query("select * from svc_private.queue_state()");
+  expect(rows).toEqual([
+    { due: "0", running: "8", scheduled: "19992", failing: "0", dead: "0", oldest_due_seconds: 0 },
+  ]);
+  await client.query("rollback");
+});
+
+test("each state of the queue is counted, and jobs are claimed by their urgency, then their time", async () => {
+  const client = await db.connect("admin");
+  await client.query("begin; truncate graphile_worker._private_jobs");
+  await client.query(
+    `insert into graphile_worker._private_jobs (task_id, priority, run_at, attempts, max_attempts, locked_at, locked_by, key)
+       select (select id from graphile_worker._private_tasks where identifier = 'procedure'), priority,
+              now() + due * interval '1 minute', attempts, 10, case when held then now() end, case when held then 'x' end, key
+         from (values (0, 5, 0, false, 'later'), (0, -1, 0, false, 'second'), (0, -9, 10, false, 'dead'),
+                      (0, -2, 1, false, 'first'), (0, -3, 1, true, 'held'), (-1, 7, 2, false, 'urgent, later'),
+                      (1, -8, 0, false, 'third')) j (priority, due, attempts, held, key)`,
+  );
+  const { rows } = await client.query("select * from svc_private.queue_state()");
+  expect(rows).toEqual([{ due: "3", running: "1", scheduled: "2", failing: "2", dead: "1", oldest_due_seconds: 480 }]);
+  const claim = async () =>
+    (
+      await client.query(
+        "select key, attempts, locked_by from svc_private.claim_job('w', array(select id from graphile_worker._private_tasks))",
+      )
+    ).rows;
+  expect(await claim()).toEqual([{ key: "first", attempts: 2, locked_by: "w" }]);
+  expect(await claim()).toEqual([{ key: "second", attempts: 1, locked_by: "w" }]);
+  expect(await claim()).toEqual([{ key: "third", attempts: 1, locked_by: "w" }]);
+  expect(await claim()).toEqual([]);
+  expect((await client.query("select * from svc_private.claim_job('w', '{}')")).rows).toEqual([]);
+  await client.query("rollback");
+});
+
 test("the run that has waited longest for others of its name is found without reading those that wait", async () => {
   await db.sql(
     `insert into svc.workflow_runs (name, version, args, wait_marker, max_running, created_at)

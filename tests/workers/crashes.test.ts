@@ -40,7 +40,11 @@ describe("workers killed at random points", () => {
       victim?.kill("SIGKILL");
       running.push(await startChild());
     }
-    await until(async () => (await done()) >= total);
+    await until(async () => {
+      // One whose worker was killed twice waits: not here.
+      await db.sql("update graphile_worker._private_jobs set run_at = now() where locked_at is null and attempts > 0");
+      return (await done()) >= total;
+    });
     await until(async () => (await jobs(db)).every(({ locked_by }) => locked_by === null));
 
     const titles = await db.sql(
@@ -72,6 +76,49 @@ describe("the rescue", () => {
     await until(async () => (await db.sql("select svc_private.cancel_any_job($1) as it", [id]))[0]?.it);
   });
 
+  /** Lets a worker die with the job so many times. @returns the seconds that it waits after the last, and what it says */
+  const die = async (id: string, deaths: number) => {
+    for (let death = 0; death < deaths; death++) {
+      await db.sql(
+        "update graphile_worker._private_jobs set locked_by = 'killed', locked_at = now(), attempts = attempts + 1 where id = $1",
+        [id],
+      );
+      await db.sql("select svc_private.rescue_workers('{killed}', '0')");
+    }
+    const [row] = await db.sql(
+      "select extract(epoch from run_at - clock_timestamp())::float as wait, last_error as says, attempts from graphile_worker._private_jobs where id = $1",
+      [id],
+    );
+    return row as { wait: number; says: string; attempts: number };
+  };
+  const between = (least: number, most: number) => expect.toSatisfy((wait: number) => wait > least && wait <= most);
+
+  test("lets a job wait that kills its worker again and again, and says in the end how often it did", async () => {
+    const id = await enqueue("crash.unknown", "deadly");
+    expect(await die(id, 1)).toMatchObject({ wait: between(-60, 0), says: "The worker died while it ran this, once." });
+    // e² and e³ seconds, give or take a half.
+    expect(await die(id, 1)).toMatchObject({ wait: between(3, 12), says: expect.stringContaining("2 times") });
+    expect(await die(id, 1)).toMatchObject({ wait: between(9, 31) });
+    expect(await die(id, 7)).toMatchObject({ attempts: 10, says: "The worker died while it ran this, 10 times." });
+    const state = () => db.sql("select state from svc_private.list_jobs(null, $1, 1)", [id]);
+    expect(await state()).toEqual([{ state: "dead" }]);
+    await db.sql("select svc_private.retry_job($1)", [id]);
+    expect(await die(id, 1)).toMatchObject({ wait: between(-60, 0), says: expect.stringContaining("once") });
+    await db.sql("select svc_private.cancel_any_job($1)", [id]);
+  });
+
+  test("counts the deaths of a run's workers from its last checkpoint", async () => {
+    const add = "select svc_private.add_run($1, false, 'crash.unknown', 1, '{\"json\": {}}', null, null, null) as id";
+    const [run] = await db.sql(add, [user]);
+    const [row] = await db.sql("select id from graphile_worker._private_jobs where key = 'workflow:' || $1", [run?.id]);
+    await db.sql("update svc.workflow_runs set claims = 3 where id = $1", [run?.id]);
+    expect(await die(row?.id, 1)).toMatchObject({ wait: between(9, 31), says: expect.stringContaining("3 times") });
+    await db.sql("update graphile_worker._private_jobs set run_at = now() where id = $1", [row?.id]);
+    await db.sql("update svc.workflow_runs set claims = 0 where id = $1", [run?.id]);
+    expect(await die(row?.id, 1)).toMatchObject({ wait: between(-60, 0), says: expect.stringContaining("once") });
+    await db.sql("select svc_private.cancel_any_workflow($1)", [run?.id]);
+  });
+
   test("leaves a living worker's jobs alone, however long they take", async () => {
     const { id } = await worker();
     const held = await enqueue("crash.wait", "long");
@@ -83,6 +130,10 @@ describe("the rescue", () => {
       expect(found).toEqual([]);
     }
     expect(await job(held)).toMatchObject({ attempts: 1, locked_by: holder });
+    // By svc's own claim: that of the library reads all that are scheduled for later.
+    expect(
+      await db.sql("select from pg_stat_activity where query = 'select * from svc_private.claim_job($1, $2)'"),
+    ).not.toEqual([]);
     gate("long")?.resolve();
     await until(async () => !(await job(held)));
   });

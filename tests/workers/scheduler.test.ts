@@ -46,13 +46,18 @@ describe("a scheduled job", () => {
     expect(seen[3]).toEqual({ countedAll: 1, session: null });
   });
 
-  test("whose arguments .input() refuses when it runs is dead at once, and says where they are wrong", async () => {
+  test("whose arguments .input() refuses is left to newer workers for an hour, then dead at once", async () => {
     const { body } = await app.mutate(ann, "jobs.run", { name: "jobs.wrapped", args: 7 });
     const row = async () => (await jobs(db)).find(({ id }) => id === body.json.id);
     await until(async () => (await row())?.last_error != null);
-    expect(await db.sql("select state, attempts from svc_private.list_jobs(null, $1, 1)", [body.json.id])).toEqual([
-      { state: "dead", attempts: 10 },
-    ]);
+    const state = async () => db.sql("select state, attempts from svc_private.list_jobs(null, $1, 1)", [body.json.id]);
+    expect(await state()).toEqual([{ state: "failing", attempts: 1 }]);
+    await db.sql(
+      "update graphile_worker._private_jobs set run_at = now(), created_at = now() - interval '2 hours' where id = $1",
+      [body.json.id],
+    );
+    await until(async () => (await state())[0]?.state === "dead");
+    expect(await state()).toEqual([{ state: "dead", attempts: 10 }]);
     expect((await row())?.last_error).toBe('.input() of "jobs.wrapped" refuses the job\'s arguments at: title');
   });
 

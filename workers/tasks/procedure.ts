@@ -1,7 +1,8 @@
 /**
  * Calls of internal procedures: what `ctx.scheduler` and crons enqueue.
  *
- * Retries: 10 attempts over about 3½ hours (sql/jobs/add_procedure_job.sql); none when `.input()` refuses the arguments.
+ * Retries: 10 attempts over about 3½ hours (sql/jobs/add_procedure_job.sql); none when `.input()` refuses the arguments of a job
+ * that is older than a release takes.
  * Idempotency: what the handler writes through `ctx.db`, what it schedules and the end of the job are one transaction, so
  * they happen once. What it does elsewhere (a mail, another service) happens at least once.
  * Next hop: `src/context/invoke.ts`.
@@ -9,6 +10,7 @@
 import { z } from "zod";
 import type { Caller } from "../../src/context/create-context.ts";
 import { InputRefused, runInternal } from "../../src/context/invoke.ts";
+import { releaseTakes } from "../../src/workflows/execute.ts";
 import { defineTask, type TaskServices } from "../task.ts";
 
 const payload = z.object({
@@ -39,7 +41,9 @@ export const procedure = defineTask({
       { ...caller, requestId: requestId ?? `job:${job.id}` },
       (transaction) => job.finish(transaction),
     ).catch(async (error) => {
-      if (error instanceof InputRefused) await job.giveUp();
+      // Its arguments passed where it was scheduled: if that was a moment ago, by newer code, whose workers know them.
+      const isOld = Date.now() - job.createdAt.getTime() > releaseTakes;
+      if (error instanceof InputRefused && isOld) await job.giveUp();
       throw error;
     });
   },
