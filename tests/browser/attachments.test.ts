@@ -8,7 +8,7 @@ import { barriers, chromiumPath, deskApp, signUp, whySkipped } from "./desk-app.
 if (!chromiumPath) {
   test.skip(`attachments in a browser: ${whySkipped}`);
 } else {
-  const db = database("template1");
+  const db = database("platform");
   const app = deskApp(db);
   const noise = { type: "gaussian", mean: 128, sigma: 60 } as const;
   const picture = () =>

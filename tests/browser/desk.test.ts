@@ -18,7 +18,7 @@ import {
 if (!chromiumPath) {
   test.skip(`the desk in a browser: ${whySkipped}`);
 } else {
-  const db = database("template1");
+  const db = database("platform");
   const app = deskApp(db);
   const soon = <T>(read: () => T) => expect.poll(read);
 

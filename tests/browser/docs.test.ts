@@ -21,7 +21,7 @@ function hwp(): string | undefined {
 if (!chromiumPath) {
   test.skip(`documents in a browser: ${whySkipped}`);
 } else {
-  const app = deskApp(database("template1"));
+  const app = deskApp(database("platform"));
   beforeAll(() => app.startWorker());
 
   const sectionOf = async (page: Page, name: string, heading = name) => {

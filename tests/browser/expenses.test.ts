@@ -6,7 +6,7 @@ import { barriers, chromiumPath, deskApp, goTo, signUp, whySkipped } from "./des
 if (!chromiumPath) {
   test.skip(`expenses in a browser: ${whySkipped}`);
 } else {
-  const db = database("template1");
+  const db = database("platform");
   const app = deskApp(db);
   beforeAll(() => app.startWorker());
   const soon = <T>(read: () => T) => expect.poll(read);

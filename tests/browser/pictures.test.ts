@@ -26,7 +26,7 @@ const save = async (page: Page, name: string) => {
 if (!process.env.PICTURES || !chromiumPath) {
   test.skip("the pictures of the documentation: `npm run pictures`, with Chromium");
 } else {
-  const app = deskApp(database("template1"));
+  const app = deskApp(database("platform"));
 
   test("the pictures of the documentation", { timeout: 300_000 }, async () => {
     await app.startWorker();

@@ -13,7 +13,7 @@ import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 import { secret } from "../support/service.ts";
 
-const db = database("template1");
+const db = database("platform");
 const folder = join(root, "examples/bridge");
 const password = "the password of the example's frontend";
 let front: FetchServer;

@@ -16,7 +16,7 @@ import { snippets } from "./markdown.ts";
 
 /** @param page such as README.md. A migration that it does not show is generated. Call it at the top of the file */
 export function documented(page: string) {
-  const db = database("template1");
+  const db = database("platform");
   // Inside the project, where @svc/core resolves.
   const folder = join(root, ".svc", `${basename(page)}-${process.pid}`);
   let service: Service;

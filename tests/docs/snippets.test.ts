@@ -16,14 +16,14 @@ import { testServer } from "../support/test-server.ts";
 import { snippets } from "./markdown.ts";
 
 const everywhere = await snippets();
-// Those of the README, of the tutorial, of the shop and of the team make one application each: readme.test.ts,
-// tests/packages/publish.test.ts, staff-and-customers.test.ts and teams.test.ts run them.
+// Those of the README, of the tutorial, of the shop, of the team and of the audit trail make one application each: readme.test.ts,
+// tests/packages/publish.test.ts, staff-and-customers.test.ts, teams.test.ts and audit-trail.test.ts run them.
 const all = everywhere.filter(
-  ({ place }) => !/^(README\.md|docs\/tutorial\/|docs\/how-to\/(staff-and-customers|teams)\.md)/.test(place),
+  ({ place }) => !/^(README\.md|docs\/tutorial\/|docs\/how-to\/(staff-and-customers|teams|audit-trail)\.md)/.test(place),
 );
 const of = (language: string) => all.filter((snippet) => snippet.language === language);
 
-const db = database("template1");
+const db = database("platform");
 // Inside the project, where @svc/core resolves.
 const folder = join(root, ".svc", `snippets-${process.pid}`);
 let service: Service;

@@ -1,13 +1,9 @@
 /** A database of its own for a test file, cloned from the template in a few milliseconds. */
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, inject } from "vitest";
-import { execute, inDatabase, templateName } from "./admin.ts";
-
-const grants = join(import.meta.dirname, "../../sql/grants.sql");
+import { clone, execute, inDatabase, platformName, templateName } from "./admin.ts";
 
 export type Login = "request" | "system" | "auth" | "admin" | "replication";
 
@@ -15,11 +11,12 @@ export class Database {
   readonly name = `svc_test_${randomBytes(6).toString("hex")}`;
   readonly #clients: pg.Client[] = [];
 
-  /** @param template what to clone; "template0" gives an empty database */
-  async create(template: string = templateName()): Promise<void> {
-    await execute(inject("urls").admin, `create database ${this.name} template ${template}`);
-    // Privileges on a database are not part of a template.
-    if (template === templateName()) await execute(this.url("admin"), await readFile(grants, "utf8"));
+  /** @param template what to clone; "template0" gives an empty database, "platform" one without an application */
+  async create(template = "application"): Promise<void> {
+    const ours: Record<string, string> = { application: templateName(), platform: platformName() };
+    const { admin } = inject("urls");
+    if (ours[template]) await clone(admin, this.name, ours[template]);
+    else await execute(admin, `create database ${this.name} template ${template}`);
   }
 
   async drop(): Promise<void> {

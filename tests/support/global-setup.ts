@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import type { TestProject } from "vitest/node";
 import { openCluster } from "../../src/postgres/cluster.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
-import { execute, inDatabase, templateName } from "./admin.ts";
+import { clone, execute, inDatabase, platformName, templateName } from "./admin.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -62,7 +62,9 @@ export async function setup(project: TestProject) {
   process.stderr.write(`PostgreSQL ${cluster.serverVersion}: ${cluster.reason}\n`);
 
   const { admin } = cluster.urls;
-  await execute(admin, `create database ${templateName()}`);
+  await execute(admin, `create database ${platformName()}`);
+  await migrate({ adminUrl: inDatabase(admin, platformName()), platform: root });
+  await clone(admin, templateName(), platformName());
   await migrate({
     adminUrl: inDatabase(admin, templateName()),
     platform: root,
@@ -72,7 +74,7 @@ export async function setup(project: TestProject) {
   project.provide("serverVersion", cluster.serverVersion);
   project.provide("vector", cluster.vector);
   return async () => {
-    await execute(admin, `drop database ${templateName()} with (force)`);
+    for (const name of [templateName(), platformName()]) await execute(admin, `drop database ${name} with (force)`);
     await dropTemplatesOfApplications(admin);
     await cluster.stop();
   };
