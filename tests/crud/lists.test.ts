@@ -85,6 +85,7 @@ describe("order", () => {
     ["is newest first", undefined, ["d", "a", "C", "b"]],
     ["may be oldest first", { orderDir: "asc" }, ["b", "C", "a", "d"]],
     ["by a column is descending", { orderBy: "title" }, ["d", "b", "a", "C"]],
+    ["by a column is descending when it is asked to be", { orderBy: "title", orderDir: "desc" }, ["d", "b", "a", "C"]],
     ["by a column may be ascending", { orderBy: "title", orderDir: "asc" }, ["C", "a", "b", "d"]],
     ["by an unknown column is the default", { orderBy: "nonsense" }, ["d", "a", "C", "b"]],
     ["by something else than a column is the default", { orderBy: "title; drop table articles" }, ["d", "a", "C", "b"]],
