@@ -103,7 +103,7 @@ export function searchable(options: SearchableOptions): PgPolicy[] {
   const column = typeof visibility === "string" ? undefined : visibility;
   if (always !== null && !["private", "shared", "public"].includes(always)) {
     throw new DefinitionError(`searchable: visibility is ${JSON.stringify(always)}.`, {
-      hint: "Give private, shared or public for all rows, or a column that says it for each.",
+      hint: "Give private, shared or public for all rows, or a column that says it for each. What a team shares: docs/how-to/teams.md.",
     });
   }
   if (!owner && always !== "shared" && always !== "public") {

@@ -1,4 +1,4 @@
-// If this file fails, a team that was built as docs/how-to/teams.md says shows strangers its members, messages or files.
+// If this file fails, a team that was built as docs/how-to/teams.md says shows strangers its members, messages, documents or files.
 import { expect, test } from "vitest";
 import { documented } from "./documented.ts";
 
@@ -48,6 +48,28 @@ test("members see one another, guests read, owners decide, strangers learn nothi
   const { body } = await thumbnail(gus.token);
   expect(await (await fetch(url() + body.json.replace("&w=200", ""))).text()).toBe("plan");
   expect((await thumbnail(eve.token)).status).toBe(404);
+});
+
+test("members find what their team wrote and stored, and nobody else finds, counts or adds any of it", async () => {
+  const [ann, gus, eve] = await Promise.all(["ada", "gil", "eva"].map(person));
+  const found = async (token: string) => (await call("mutation", token, "teams.found", { name: "Red" })).body.json.id;
+  const team = await found(ann.token);
+  await call("mutation", ann.token, "members.create", { teamId: team, person: gus.user.id, role: "guest" });
+  const text = { teamId: team, body: "the harbour opens at nine" };
+  expect((await call("mutation", ann.token, "messages.create", text)).status).toBe(200);
+  const store = (token: string) =>
+    call("mutation", token, "documents.store", { team, title: "Plan", text: "The harbour opens at nine." });
+  expect((await store(ann.token)).status).toBe(200);
+  for (const { token } of [gus, eve]) expect((await store(token)).status).toBe(403);
+
+  const sees = async (token: string) => {
+    const { body: messages } = await call("query", token, "messages.search", { team, words: "harbour" });
+    const { body: documents } = await call("query", token, "documents.list", { team });
+    return [messages.json, documents.json.map(({ title }: { title: string }) => title)];
+  };
+  for (const { token } of [ann, gus]) expect(await sees(token)).toEqual([[text.body], ["Plan"]]);
+  expect(await sees(eve.token)).toEqual([[], []]);
+  expect((await call("query", eve.token, "messages.list")).body.json.total).toBe(0);
 });
 
 test("the linter has nothing against it", async () => expect(await lint()).toEqual([]));
