@@ -1,6 +1,6 @@
 /** The environment variables, with the sentence an operator reads when one is wrong. Next hop: `load-config.ts`. */
 import { z } from "zod";
-import { host, must, plan, port, portNumber } from "./config-rules.ts";
+import { host, hostName, must, plan, port, portNumber } from "./config-rules.ts";
 
 const entries = (text: string): string[] =>
   text
@@ -28,6 +28,7 @@ export const environmentSchema = z.object({
   NODE_ENV: z.string().optional(),
   PORT: z.string().regex(/^\d+$/, must(portNumber)).transform(Number).pipe(port()).optional(),
   SVC_HOST: host().optional(),
+  SVC_ALLOWED_HOSTS: z.string().transform(entries).pipe(z.array(hostName())).optional(),
   DATABASE_URL: databaseUrl.optional(),
   DATABASE_SYSTEM_URL: databaseUrl.optional(),
   DATABASE_QUEUE_URL: databaseUrl.optional(),

@@ -34,4 +34,9 @@ export const host = () => {
   const be = 'an address of this machine such as "127.0.0.1", or "::" for all of them';
   return z.string(must(be)).refine((address) => isIP(address) !== 0, must(be));
 };
+/** A name as browsers send it, or with a dot in front for all below it. */
+export const hostName = () => {
+  const be = 'a host name such as "dev.example.com", or ".example.com" for all below it, without scheme and port';
+  return z.string(must(be)).regex(/^\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/, must(be));
+};
 export const plan = () => z.enum(["free", "personal", "pro"], must('"free", "personal" or "pro"'));

@@ -15,6 +15,7 @@ import {
   fileBytes,
   folder,
   host,
+  hostName,
   integer,
   milliseconds,
   must,
@@ -67,6 +68,11 @@ export const fileSchema = z.strictObject({
   port: port().default(4000),
   /** The address that is listened on. (Default: all in production, "127.0.0.1" otherwise: this machine alone connects) */
   host: host().optional(),
+  /**
+   * Names that this service may be called by, besides localhost, IP addresses and those of its origins; ".example.com" is
+   * all below it, true any. (Default: none; in production any)
+   */
+  allowedHosts: z.union([z.literal(true), z.array(hostName())], must("true, or a list of host names")).optional(),
   /** Where the bytes of stored files lie. (Default: the folder ".svc/storage" on disk) */
   storage: z
     .discriminatedUnion(
@@ -179,7 +185,7 @@ type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> 
 
 /** The configuration in effect, deeply frozen. Folders are absolute; customDomains are origins. */
 export type EffectiveConfig = Frozen<
-  Omit<z.output<typeof fileSchema>, "schema" | "host" | "webDir" | "ai" | "graphql" | "openapi"> & {
+  Omit<z.output<typeof fileSchema>, "schema" | "host" | "allowedHosts" | "webDir" | "ai" | "graphql" | "openapi"> & {
     /** The application's folder. */
     cwd: string;
     /** The file that was read, or null when there is none. */
@@ -189,6 +195,8 @@ export type EffectiveConfig = Frozen<
     schema: string[];
     /** null: all addresses. */
     host: string | null;
+    /** null: nothing is said, and what goes without saying depends on `production`. */
+    allowedHosts: string[] | true | null;
     webDir: string | null;
     openapi: { document: boolean; reference: boolean };
     /** null without DATABASE_URL: the embedded cluster. A purpose without a URL of its own has that of requests. */

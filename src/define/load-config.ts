@@ -151,6 +151,7 @@ function merge(written: FileSettings, set: Environment, cwd: string) {
     webDir: webDir === undefined ? null : resolve(cwd, webDir),
     port: set.PORT ?? written.port,
     host: set.SVC_HOST ?? written.host ?? (production ? null : "127.0.0.1"),
+    allowedHosts: set.SVC_ALLOWED_HOSTS ?? written.allowedHosts ?? null,
     plan: set.SVC_PLAN ?? written.plan,
     database: url
       ? {

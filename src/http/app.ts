@@ -12,6 +12,7 @@ import { isGraphqlPath } from "../graphql/endpoint.ts";
 import { isFilePath } from "../storage/route.ts";
 import { isUploadPath } from "../storage/upload-route.ts";
 import type { Tracing } from "../telemetry/span.ts";
+import type { CheckHost } from "./allowed-hosts.ts";
 import { createCors } from "./cors.ts";
 import { notFound, renderError, sendError } from "./errors.ts";
 import { standingHeaders } from "./exchange.ts";
@@ -35,6 +36,7 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   /** null where GraphQL is off. */
   graphql: Endpoint | null;
   origins: OriginPolicy;
+  checkHost: CheckHost;
   requests: RequestLimits;
   log: Logger;
   metrics: Metrics;
@@ -82,8 +84,9 @@ export function createApp(options: AppOptions): RequestListener {
   };
 
   function handle(request: IncomingMessage, response: ServerResponse): void {
-    if (cors(request, response)) return;
     try {
+      options.checkHost(request);
+      if (cors(request, response)) return;
       if (!probes.has(pathOf(request.url ?? ""))) options.requests.countAddress(request);
     } catch (error) {
       sendError(response, error);

@@ -8,6 +8,7 @@ import type { Logger } from "pino";
 import type { Authenticate, Session } from "../auth/session.ts";
 import type { Runtime } from "../context/invoke.ts";
 import type { Api } from "../define/api.ts";
+import type { CheckHost } from "../http/allowed-hosts.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { grantEndpoint } from "./grant-endpoint.ts";
@@ -26,6 +27,7 @@ export interface RealtimeOptions {
   url: string;
   origins: OriginPolicy;
   authenticate: Authenticate;
+  checkHost: CheckHost;
   /** Refuses an address that asks too often. */
   count(request: IncomingMessage): void;
   addresses: SocketAddresses;

@@ -7,6 +7,7 @@ import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import type { Authenticate, Session } from "../auth/session.ts";
 import { SvcError } from "../errors/svc-error.ts";
+import type { CheckHost } from "../http/allowed-hosts.ts";
 import { toSvcError } from "../http/errors.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import { Connection, type ConnectionOptions, connectionLimits } from "./connection.ts";
@@ -16,6 +17,7 @@ import type { Ended } from "./transaction-events.ts";
 export interface SocketOptions extends Omit<ConnectionOptions, "dropped"> {
   origins: OriginPolicy;
   authenticate: Authenticate;
+  checkHost: CheckHost;
   /** Refuses an address that asks too often. */
   count(request: IncomingMessage): void;
   addresses: SocketAddresses;
@@ -101,7 +103,8 @@ export class SocketEndpoint {
 
   /** Before the upgrade, so that a refused page learns nothing but that. */
   async #admit(request: IncomingMessage): Promise<Session | null> {
-    const { origins, authenticate, redeem } = this.#options;
+    const { checkHost, origins, authenticate, redeem } = this.#options;
+    checkHost(request);
     this.#options.count(request);
     const url = URL.parse(request.url ?? "/", origins.own);
     if (!url || !paths.has(url.pathname)) {

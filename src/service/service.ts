@@ -10,6 +10,7 @@ import { createAuth } from "../auth/create-auth.ts";
 import type { TrustedUsers } from "../auth/trusted-users.ts";
 import type { EffectiveConfig } from "../define/config.ts";
 import { graphqlEndpoint } from "../graphql/endpoint.ts";
+import { createHostCheck } from "../http/allowed-hosts.ts";
 import { createApp } from "../http/app.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { createOriginPolicy } from "../http/origin-policy.ts";
@@ -87,6 +88,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     const origins = createOriginPolicy({ ...config, configured: config.auth.url, listening: url });
 
+    const checkHost = createHostCheck({ ...config, origins: origins.all });
+
     const auth = await createAuth({
       pool: pools.auth,
       // Not configured, replication goes where requests go; the login for authentication is then the nearer one.
@@ -110,6 +113,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       url: options.urls.replication,
       origins,
       authenticate,
+      checkHost,
       count: (request) => requests.countAddress(request),
       addresses: new SocketAddresses({ ...config.limits, trustProxy: config.trustProxy }),
       redeem: (ticket) => redeemTicket(auth, ticket),
@@ -136,6 +140,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         : null,
       realtimeRoutes: [ticketEndpoint(once, authenticate), realtime.router],
       origins,
+      checkHost,
       requests,
       runtime,
       replicas,

@@ -22,6 +22,7 @@ describe("without a file", () => {
       customDomains: [],
       port: 4000,
       host: "127.0.0.1",
+      allowedHosts: null,
       storage: { driver: "disk", dir: join(cwd, ".svc/storage") },
       plan: "pro",
       webDir: null,

@@ -103,7 +103,7 @@ describe("sockets of one address", () => {
 
   test("are none where another protocol is offered: the request is answered", async () => {
     const client = connectTcp(Number(new URL(few.url).port), "127.0.0.1");
-    client.write("GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: upgrade, http2-settings\r\nupgrade: h2c\r\n\r\n");
+    client.write("GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, http2-settings\r\nupgrade: h2c\r\n\r\n");
     const [answer] = await once(client, "data");
     expect(String(answer)).toMatch(/^HTTP\/1\.1 200 OK/);
     client.destroy();

@@ -13,16 +13,21 @@ export interface RawAnswer {
 export interface RawRequest {
   method: string;
   path: string;
+  /** (Default: "localhost") */
+  host?: string;
   headers?: readonly (readonly [name: string, value: string])[];
   body?: string;
 }
 
 /** Sends one request on a connection of its own. Values go out as UTF-8, whatever they hold. */
-export async function rawRequest(url: string, { method, path, headers = [], body }: RawRequest): Promise<RawAnswer> {
+export async function rawRequest(
+  url: string,
+  { method, path, host = "localhost", headers = [], body }: RawRequest,
+): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   const lines = [
     `${method} ${path} HTTP/1.1`,
-    "Host: api.example.com",
+    `Host: ${host}`,
     "Connection: close",
     ...headers.map(([name, value]) => `${name}: ${value}`),
     ...(body === undefined ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]),
