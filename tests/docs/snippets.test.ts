@@ -19,7 +19,8 @@ const everywhere = await snippets();
 // Those of the README, of the tutorial, of the shop, of the team and of the audit trail make one application each: readme.test.ts,
 // tests/packages/publish.test.ts, staff-and-customers.test.ts, teams.test.ts and audit-trail.test.ts run them.
 const all = everywhere.filter(
-  ({ place }) => !/^(README\.md|docs\/tutorial\/|docs\/how-to\/(staff-and-customers|teams|audit-trail)\.md)/.test(place),
+  ({ place }) =>
+    !/^(README\.md|docs\/tutorial\/|docs\/how-to\/(staff-and-customers|teams|audit-trail)\.md)/.test(place),
 );
 const of = (language: string) => all.filter((snippet) => snippet.language === language);
 
