@@ -4,6 +4,7 @@
  * Next hop: `create-ai.ts`.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { StoredFile } from "../context/read-file.ts";
 import type { ContextStorage } from "../context/storage.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import type { AiServices } from "./services.ts";
@@ -15,6 +16,8 @@ export interface AiCall {
   userId: string | null;
   /** Whose files are read and written. */
   storage: ContextStorage;
+  /** One of them whole; no transaction is held open for it. */
+  readFile(storageId: string): Promise<StoredFile>;
   /** What commits with the call. */
   transaction: RequestTransaction;
 }

@@ -4,6 +4,7 @@
  * Next hop: `paid.ts` for the credits, `provider.ts` for the providers, `stream.ts`, and `speech.ts` for what has to do
  * with files.
  */
+import type { StoredFile } from "../context/read-file.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import { type AiCall, currentAiCall } from "./call.ts";
 import type { Usage } from "./credits.ts";
@@ -40,6 +41,11 @@ export interface Billing {
   model: string;
 }
 
+/** The image itself, or where it is stored. */
+export type ImageSource =
+  | { image: Uint8Array | ArrayBuffer | Blob; mediaType: string; storageId?: undefined }
+  | { storageId: string; image?: undefined; mediaType?: undefined };
+
 export interface Ai {
   /** Answers a conversation. @throws SvcError CREDIT_LIMIT_EXCEEDED, AI_NOT_CONFIGURED, PROVIDER_FAILED, as all of them */
   chat(options: ChatOptions): Promise<{ text: string } & Billing>;
@@ -52,10 +58,11 @@ export interface Ai {
     options: { query: string; documents: string[]; topK?: number } & CallOptions,
   ): Promise<{ index: number; document: string; score: number }[]>;
   vision: {
-    /** The text in an image. `markdown` where the model writes it, with HTML as text and harmless links alone. */
-    extractText(
-      options: { image: Uint8Array | ArrayBuffer | Blob; mediaType: string } & CallOptions,
-    ): Promise<{ text: string; markdown?: string } & Billing>;
+    /**
+     * The text in an image: bytes with their media type, or a stored file that the caller may read. `markdown` where the
+     * model writes it, with HTML as text and harmless links alone.
+     */
+    extractText(options: ImageSource & CallOptions): Promise<{ text: string; markdown?: string } & Billing>;
   };
   speech: Speech;
 }
@@ -131,13 +138,13 @@ export function createAi(): Ai {
     },
 
     vision: {
-      async extractText({ image, mediaType, model: given, signal }) {
+      async extractText({ model: given, signal, ...source }) {
         const call = currentAiCall();
         const model = given ?? call.services.config.visionModel;
         const extract = able(call, model, "extractText");
-        const bytes = await bytesOf(image);
+        const { bytes, type: mediaType } = await imageOf(call, source);
         if (!/^image\/[a-z0-9.+-]+$/i.test(String(mediaType)))
-          throw wrong('mediaType must be one such as "image/png".');
+          throw wrong('mediaType, that of the stored file too, must be one such as "image/png".');
         const estimate = { inputTokens: 2000, outputTokens: 4096 };
         return paid(call, { operation: "vision.extractText", model, estimate }, async (reservation) => {
           const { text, usage } = await extract(model, bytes, mediaType, signalFor(call, signal));
@@ -186,11 +193,17 @@ function checkNumbers({ maxTokens, temperature = 0 }: { maxTokens: unknown; temp
   }
 }
 
-async function bytesOf(image: Uint8Array | ArrayBuffer | Blob): Promise<Uint8Array> {
+async function imageOf(call: AiCall, { storageId, image, mediaType }: ImageSource): Promise<StoredFile> {
+  if (storageId === undefined) return { bytes: await bytesOf(image), type: mediaType };
+  if (image === undefined) return call.readFile(storageId);
+  throw wrong("Give image with mediaType, or storageId.");
+}
+
+async function bytesOf(image: unknown): Promise<Uint8Array> {
   if (image instanceof Uint8Array) return image;
   if (image instanceof ArrayBuffer) return new Uint8Array(image);
   if (image instanceof Blob) return new Uint8Array(await image.arrayBuffer());
-  throw wrong("image must be a Uint8Array, an ArrayBuffer or a Blob.");
+  throw wrong("image must be a Uint8Array, an ArrayBuffer or a Blob; of a stored file, give storageId instead.");
 }
 
 const wrong = (message: string) => new SvcError("BAD_REQUEST", message);

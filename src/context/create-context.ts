@@ -13,6 +13,8 @@ import type { Storage } from "../storage/storage.ts";
 import type { CreateRequestDatabase } from "./database.ts";
 import { type ContextGrounding, contextGrounding } from "./grounding.ts";
 import { type ContextRag, contextRag, ingestFile } from "./rag.ts";
+import { readFileOf } from "./read-file.ts";
+import { readingAside } from "./reading-aside.ts";
 import { CallRealtime, type ContextRealtime, type IsPublic } from "./realtime.ts";
 import { CallScheduler, type ContextScheduler, type InternalNames } from "./scheduler.ts";
 import { type ContextSearch, contextSearch } from "./search.ts";
@@ -192,6 +194,10 @@ export class CallContext implements Context {
       services: services.ai,
       userId: caller.session?.user.id ?? null,
       storage: context.storage,
+      readFile: readFileOf(
+        services.storage,
+        readingAside(transaction, () => transactionFor(services, caller, "read")),
+      ),
       transaction,
     });
     return withAiCall(call, work);

@@ -6,6 +6,8 @@
 import { type AiCall, withAiCall } from "../ai/call.ts";
 import type { Runtime } from "../context/invoke.ts";
 import { contextRag } from "../context/rag.ts";
+import { readFileOf } from "../context/read-file.ts";
+import { readingAside } from "../context/reading-aside.ts";
 import { CallStorage } from "../context/storage.ts";
 import type { RequestDatabase } from "../context/types.ts";
 import { type ConvertStoredInput, convertStored } from "../documents/convert-stored.ts";
@@ -51,9 +53,8 @@ export class RunPort implements ReplayPort {
   }
 
   async #step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T> {
-    const { requestPool, systemPool, limits, requestDatabase } = this.#runtime;
-    const pool = this.#identity.role === "svc_system" ? systemPool : requestPool;
-    const transaction = new RequestTransaction(pool, this.#identity, "write", limits);
+    const { limits, requestDatabase } = this.#runtime;
+    const transaction = new RequestTransaction(this.#pool, this.#identity, "write", limits);
     const began = new Date();
     const values = (result: string | null, error: string | null) => [
       this.#runId,
@@ -118,10 +119,18 @@ export class RunPort implements ReplayPort {
     if (committed.status === "rejected") throw committed.reason;
   }
 
+  get #pool() {
+    const { requestPool, systemPool } = this.#runtime;
+    return this.#identity.role === "svc_system" ? systemPool : requestPool;
+  }
+
   /** For whom a step uses the AI module, whose files it reads, and what commits with the checkpoint. */
   #aiCall(transaction: RequestTransaction): AiCall {
     const storage = new CallStorage(this.#runtime.storage, transaction, "write");
-    return { services: this.#runtime.ai, userId: this.#identity.userId || null, storage, transaction };
+    const { ai: services, storage: files, limits } = this.#runtime;
+    const aside = readingAside(transaction, () => new RequestTransaction(this.#pool, this.#identity, "read", limits));
+    const readFile = readFileOf(files, aside);
+    return { services, userId: this.#identity.userId || null, storage, readFile, transaction };
   }
 
   convert(input: ConvertStoredInput) {
