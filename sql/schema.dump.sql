@@ -3117,12 +3117,18 @@ CREATE OR REPLACE FUNCTION svc.record_step(run_id uuid, held bigint, place text,
  SET search_path TO ''
 AS $function$
 declare
-  run constant svc.workflow_runs := svc_private.lock_run(run_id, held);
+  owner text;
 begin
+  -- The fence, as in lock_run, in one statement with the change.
+  update svc.workflow_runs r set attempts = 0, claims = 0, updated_at = clock_timestamp()
+   where r.id = record_step.run_id and r.status = 'running' and r.fence = held
+  returning r.user_id into owner;
+  if not found then
+    perform svc_private.lock_run(run_id, held); -- which says why not
+  end if;
   insert into svc.workflow_steps (run_id, position, kind, name, is_done, result, error, user_id, started_at, finished_at)
-    values (run.id, place, 'step', step, true, outcome, failure, run.user_id, began, clock_timestamp());
-  update svc.workflow_runs r set attempts = 0, claims = 0, updated_at = clock_timestamp() where r.id = run.id;
-  perform svc_private.announce_run(run.id, run.user_id);
+    values (record_step.run_id, place, 'step', step, true, outcome, failure, owner, began, clock_timestamp());
+  perform svc_private.announce_run(run_id, owner);
 end
 $function$
 execute: svc_request, svc_system

@@ -1,5 +1,6 @@
 -- Locks a run that a worker holds, or raises SV409 when it holds it no longer: it was cancelled, failed at its deadline,
--- or given to another worker. Called first by every function that a worker writes with: this is the fence.
+-- or given to another worker. Called first by every function that a worker writes with: this is the fence. (svc.record_step
+-- has its own, and comes here when it is shut.)
 --
 -- NO KEY UPDATE, since checkpoints refer to the run and must not wait for each other's foreign key.
 create or replace function svc_private.lock_run(run_id uuid, held bigint)
