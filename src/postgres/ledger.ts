@@ -24,6 +24,8 @@ export interface Ledger {
   sql: Map<string, string>;
   /** Checksums of what was applied before, by `scope/path`. */
   earlier: Map<string, readonly string[]>;
+  /** When each was applied last, by `scope/migrations/name` and `scope/sql/path`. */
+  appliedAt: Map<string, Date>;
 }
 
 export interface Comparison {
@@ -42,19 +44,22 @@ export function scopes({ platform, application }: Folders): { scope: Scope; fold
 
 export async function readLedger(client: pg.Client): Promise<Ledger> {
   const { rows } = await client.query("select to_regclass('svc_private.applied_sql') is not null as exists");
-  if (!rows[0].exists) return { migrations: new Map(), sql: new Map(), earlier: new Map() };
+  if (!rows[0].exists) return { migrations: new Map(), sql: new Map(), earlier: new Map(), appliedAt: new Map() };
   const migrations = await client.query(
-    "select scope || '/' || name as key, checksum from svc_private.applied_migrations",
+    `select scope || '/' || name as key, scope || '/migrations/' || name as path, checksum, applied_at
+       from svc_private.applied_migrations`,
   );
   // Not by its name: the migration that adds the column may be among those that are to come.
   const sql = await client.query(
-    `select scope || '/' || path as key, checksum, coalesce(to_jsonb(a) -> 'earlier', '[]') as earlier
+    `select scope || '/' || path as key, scope || '/sql/' || path as path, checksum, applied_at,
+            coalesce(to_jsonb(a) -> 'earlier', '[]') as earlier
        from svc_private.applied_sql a`,
   );
   return {
     migrations: new Map(migrations.rows.map((row) => [row.key, row.checksum])),
     sql: new Map(sql.rows.map((row) => [row.key, row.checksum])),
     earlier: new Map(sql.rows.map((row) => [row.key, row.earlier])),
+    appliedAt: new Map([...migrations.rows, ...sql.rows].map((row) => [row.path, row.applied_at])),
   };
 }
 

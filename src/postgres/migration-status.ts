@@ -1,9 +1,9 @@
 /**
- * Which files a database has and which it lacks, for `svc migrate status`. Reads what `migrate.ts` recorded in
- * `svc_private.applied_migrations` and `applied_sql`, and changes nothing.
+ * Which files a database has and which it lacks, for `svc migrate status`. Changes nothing.
+ * Next hop: `ledger.ts` reads what `migrate.ts` has recorded.
  */
 import pg from "pg";
-import { checksum, type Folders, scopes } from "./ledger.ts";
+import { checksum, type Folders, type Ledger, readLedger, scopes } from "./ledger.ts";
 import { type MigrationFile, readFolder } from "./migration-files.ts";
 import { queueRevision, wantedQueueRevision } from "./queue.ts";
 
@@ -24,18 +24,23 @@ export async function migrationStatus({ adminUrl, ...folders }: Folders & { admi
   const client = new pg.Client({ connectionString: adminUrl, application_name: "svc migrate status" });
   await client.connect();
   try {
-    const applied = await readApplied(client);
+    const ledger = await readLedger(client);
     const files: FileStatus[] = [];
     if ((await queueRevision(client)) < wantedQueueRevision) {
       files.push({ path: "platform/queue", state: "pending", appliedAt: null });
     }
     for (const { scope, folder } of scopes(folders)) {
+      const statusOf = (kind: "migrations" | "sql", { path, text }: MigrationFile): FileStatus => {
+        const whole = `${scope}/${kind}/${path}`;
+        const recorded = ledger[kind].get(`${scope}/${path}`);
+        // A changed file of sql/ is applied again, a migration never is.
+        const changed = kind === "sql" ? "pending" : "edited";
+        const state = recorded === undefined ? "pending" : recorded === checksum(text) ? "applied" : changed;
+        return { path: whole, state, appliedAt: ledger.appliedAt.get(whole) ?? null };
+      };
       const migrations = await readFolder(`${folder}/migrations`);
-      files.push(
-        ...statusOf(`${scope}/migrations/`, migrations, applied, "edited"),
-        ...gone(scope, migrations, applied),
-      );
-      files.push(...statusOf(`${scope}/sql/`, await readFolder(`${folder}/sql`), applied, "pending"));
+      files.push(...migrations.map((file) => statusOf("migrations", file)), ...gone(scope, migrations, ledger));
+      files.push(...(await readFolder(`${folder}/sql`)).map((file) => statusOf("sql", file)));
     }
     return files;
   } finally {
@@ -43,39 +48,10 @@ export async function migrationStatus({ adminUrl, ...folders }: Folders & { admi
   }
 }
 
-type Applied = Map<string, { checksum: string; appliedAt: Date }>;
-
-/** By path; empty for a database that svc has never seen. */
-async function readApplied(client: pg.Client): Promise<Applied> {
-  const { rows } = await client.query("select to_regclass('svc_private.applied_sql') is not null as exists");
-  if (!rows[0].exists) return new Map();
-  const applied = await client.query(
-    `select scope || '/migrations/' || name as path, checksum, applied_at from svc_private.applied_migrations
-     union all
-     select scope || '/sql/' || path, checksum, applied_at from svc_private.applied_sql`,
-  );
-  return new Map(applied.rows.map((row) => [row.path, { checksum: row.checksum, appliedAt: row.applied_at }]));
-}
-
-/** @param changed what a different text means: sql/ is applied again, a migration never is */
-function statusOf(
-  prefix: string,
-  files: MigrationFile[],
-  applied: Applied,
-  changed: "edited" | "pending",
-): FileStatus[] {
-  return files.map(({ path, text }) => {
-    const record = applied.get(prefix + path);
-    const isSame = record?.checksum === checksum(text);
-    const state = record ? (isSame ? "applied" : changed) : "pending";
-    return { path: prefix + path, state, appliedAt: record?.appliedAt ?? null };
-  });
-}
-
-function gone(scope: string, files: MigrationFile[], applied: Applied): FileStatus[] {
-  const prefix = `${scope}/migrations/`;
-  const present = new Set(files.map(({ path }) => prefix + path));
-  return [...applied]
-    .filter(([path]) => path.startsWith(prefix) && !present.has(path))
-    .map(([path, { appliedAt }]) => ({ path, state: "missing", appliedAt }));
+function gone(scope: string, files: MigrationFile[], { migrations, appliedAt }: Ledger): FileStatus[] {
+  const present = new Set(files.map(({ path }) => `${scope}/${path}`));
+  return [...migrations.keys()]
+    .filter((name) => name.startsWith(`${scope}/`) && !present.has(name))
+    .map((name) => name.replace("/", "/migrations/"))
+    .map((path) => ({ path, state: "missing", appliedAt: appliedAt.get(path) ?? null }));
 }
