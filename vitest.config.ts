@@ -26,7 +26,11 @@ export default defineConfig({
           name: "svc",
           include: ["tests/**/*.test.ts"],
           setupFiles: ["tests/support/warnings.ts"],
-          typecheck: { enabled: true, include: ["tests/types/**/*.test-d.ts"], tsconfig: "./tests/types/tsconfig.json" },
+          typecheck: {
+            enabled: true,
+            include: ["tests/types/**/*.test-d.ts"],
+            tsconfig: "./tests/types/tsconfig.json",
+          },
           ...limits,
         },
       },
