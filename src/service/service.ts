@@ -1,10 +1,7 @@
 /**
  * One API process: pools, authentication, HTTP, and an orderly end. Everything it opens, `stop` closes.
- * Next hop: `src/http/app.ts`.
+ * Next hop: `http-server.ts`, then `src/http/app.ts`.
  */
-import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { createAuth } from "../auth/create-auth.ts";
 import type { TrustedUsers } from "../auth/trusted-users.ts";
@@ -27,6 +24,7 @@ import { fileEndpoint } from "../storage/route.ts";
 import { uploadEndpoint } from "../storage/upload-route.ts";
 import type { JobMetrics } from "../telemetry/job-metrics.ts";
 import type { Tracing } from "../telemetry/span.ts";
+import { drain, listen, openServer } from "./http-server.ts";
 import type { LoadedApp } from "./load-app.ts";
 import { createRuntime } from "./runtime.ts";
 
@@ -61,126 +59,34 @@ export interface Service {
  * @throws DriftError when generated SQL functions are missing or stale; the system's error when the port is taken
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { app, config, log, tracing } = options;
-  const traced = tracing !== undefined;
-  const pools = createPools(options.urls, { ...config.pool, ...config.limits, traced }, log);
-  const standbys = config.database?.replicas ?? [];
-  const replicas =
-    standbys.length > 0
-      ? new Replicas(standbys, pools.request, { ...config.pool, ...config.limits, traced }, log)
-      : undefined;
-  const server = createServer({
-    keepAliveTimeout: idleMs,
-    // Some clients offer HTTP/2 with every request (Java's do); that is no socket, and they speak HTTP/1.1 as well.
-    shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
-  });
-  const inFlight = trackResponses(server);
-  let answer: RequestListener = refuseForNow;
-  server.on("request", (request, response) => answer(request, response));
+  const { app, config, log } = options;
+  const http = openServer();
+  const databases = openDatabases(options);
+  const { pools, replicas } = databases;
   try {
     if (!options.allowDrift) await refuseDrift(pools.system, app.api["~svc"].crud);
-
     // The port comes first: without AUTHLIB_URL the service's own origin depends on it.
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject).listen(config.port, config.host ?? undefined, resolve);
-    });
-    const url = `http://localhost:${(server.address() as AddressInfo).port}`;
-
+    const url = await listen(http, config.port, config.host ?? undefined);
     const origins = createOriginPolicy({ ...config, configured: config.auth.url, listening: url });
-
     const checkHost = createHostCheck({ ...config, origins: origins.all });
-
-    const auth = await createAuth({
-      pool: pools.auth,
-      // Not configured, replication goes where requests go; the login for authentication is then the nearer one.
-      listenUrl: options.urls.replication === options.urls.request ? options.urls.auth : options.urls.replication,
-      secrets: [...options.secrets],
-      origins,
-      definition: app.auth,
-      google: config.auth.google,
-      limits: config.limits,
-      production: config.production,
-      log,
-    });
-
-    const { once } = auth;
+    const auth = await openAuth(options, pools, origins);
     const requests = new RequestLimits({ ...config.limits, trustProxy: config.trustProxy });
     const authenticate = requests.countingUsers(auth.authenticate);
-    const { procedures } = app.api["~svc"];
     const runtime = createRuntime(app, pools, config, options.secrets, log);
-    const realtime = createRealtime({
-      api: app.api,
-      url: options.urls.replication,
-      origins,
-      authenticate,
-      checkHost,
-      count: (request) => requests.countAddress(request),
-      addresses: new SocketAddresses({ ...config.limits, trustProxy: config.trustProxy }),
-      redeem: (ticket) => redeemTicket(auth, ticket),
-      rerun: publicRerun(runtime, procedures),
-      runtime,
-      secrets: options.secrets,
-      log,
-      tracing,
-    });
-    server.on("upgrade", realtime.upgrade);
-    auth.onEnd((userId, sessionId) => {
-      realtime.revoke({ user: userId ?? undefined, session: sessionId ?? undefined });
-    });
-
+    const parts: Parts = { options, databases, origins, checkHost, auth, requests, runtime, authenticate };
+    const realtime = openRealtime(parts);
+    http.server.on("upgrade", realtime.upgrade);
     let stopping: Promise<void> | undefined;
-    answer = createApp({
-      api: app.api,
-      authenticate,
-      authRoutes: auth.router,
-      files: fileEndpoint(runtime.storage, config.plan),
-      uploads: uploadEndpoint(runtime.storage, authenticate),
-      graphql: config.graphql.enabled
-        ? graphqlEndpoint({ api: app.api, runtime, settings: config.graphql, authenticate, limits: config.limits, log })
-        : null,
-      realtimeRoutes: [ticketEndpoint(once, authenticate), realtime.router],
-      origins,
-      checkHost,
-      requests,
-      runtime,
-      replicas,
-      limits: config.limits,
-      log,
-      metrics: createMetrics(
-        { request: pools.request, system: pools.system, auth: pools.auth },
-        realtime.state,
-        options.jobMetrics,
-        replicas,
-      ),
-      metricsAccess: { token: config.metricsToken, open: !config.production },
-      tracing,
-      readiness: {
-        pool: pools.request,
-        realtime: () => realtime.state(),
-        stopping: () => stopping !== undefined,
-      },
-      openapi: config.openapi.document
-        ? { reference: config.openapi.reference, document: () => openApiDocument(app, config, origins.own) }
-        : null,
-      webDir: config.webDir,
-      webHeaders: config.webHeaders,
-      production: config.production,
-      trustProxy: config.trustProxy,
-    });
+    http.answerBy(openApp(parts, realtime, () => stopping !== undefined));
+
     const { request, system, auth: authentication } = config.pool;
     // Besides: the reader of the log and the listener for the ends of sessions, each directly.
     log.info({ connections: request + system + authentication + 2 }, "opens this many database connections at most");
     log.info({ url }, "listening");
-
     const stop = async () => {
       log.info("stopping: finishing requests in flight");
       await realtime.close();
-      await drain(
-        server,
-        inFlight,
-        config.limits.lingerMs ?? (config.production ? 1_000 : 0),
-        config.limits.shutdownMs,
-      );
+      await drain(http, config.limits.lingerMs ?? (config.production ? 1_000 : 0), config.limits.shutdownMs);
       await auth.close();
       await replicas?.close();
       await pools.close();
@@ -195,55 +101,114 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       },
     };
   } catch (error) {
-    server.close();
+    http.server.close();
     await replicas?.close();
     await pools.close();
     throw error;
   }
 }
 
-/**
- * In milliseconds: how long a connection without a request is kept. Longer than proxies keep theirs, a minute as a rule: who
- * closes first must be who sends the requests, or one of them meets a connection that is just being closed.
- */
-const idleMs = 75_000;
-
-/** The port is open a moment before everything behind it is. */
-const refuseForNow: RequestListener = (_request, response) => {
-  response.writeHead(503, { "retry-after": "1" }).end();
-};
-
-/**
- * Takes no new connections, lets answers finish, and after the deadline breaks what is left.
- *
- * @param lingerMs before that, so that whoever keeps connections hears of it by an answer, and the balancer by /readyz: a
- *                 request that meets a connection that is just being closed cannot be sent again by itself
- */
-async function drain(
-  server: Server,
-  inFlight: ReadonlySet<ServerResponse>,
-  lingerMs: number,
-  deadlineMs: number,
-): Promise<void> {
-  // A connection in use closes after its answer, and says so; an idle one closes when it has lingered.
-  for (const response of inFlight) response.shouldKeepAlive = false;
-  server.prependListener("request", (_request, response) => {
-    response.shouldKeepAlive = false;
-  });
-  if (lingerMs > 0) await sleep(lingerMs);
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
-  const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
-  await closed;
-  clearTimeout(deadline);
+/** What a process has opened when it makes the rest of itself. */
+interface Parts {
+  options: ServiceOptions;
+  databases: ReturnType<typeof openDatabases>;
+  origins: ReturnType<typeof createOriginPolicy>;
+  checkHost: ReturnType<typeof createHostCheck>;
+  auth: Awaited<ReturnType<typeof createAuth>>;
+  requests: RequestLimits;
+  runtime: ReturnType<typeof createRuntime>;
+  /** Counts whom it finds. */
+  authenticate: ReturnType<RequestLimits["countingUsers"]>;
 }
 
-/** The answers that have not been sent to their end. */
-function trackResponses(server: Server): ReadonlySet<ServerResponse> {
-  const inFlight = new Set<ServerResponse>();
-  server.on("request", (_request, response) => {
-    inFlight.add(response);
-    response.on("close", () => inFlight.delete(response));
+function openDatabases({ config, urls, log, tracing }: ServiceOptions) {
+  const settings = { ...config.pool, ...config.limits, traced: tracing !== undefined };
+  const pools = createPools(urls, settings, log);
+  const standbys = config.database?.replicas ?? [];
+  return { pools, replicas: standbys.length > 0 ? new Replicas(standbys, pools.request, settings, log) : undefined };
+}
+
+function openAuth(
+  { app, config, urls, secrets, log }: ServiceOptions,
+  pools: Parts["databases"]["pools"],
+  origins: Parts["origins"],
+) {
+  return createAuth({
+    pool: pools.auth,
+    // Not configured, replication goes where requests go; the login for authentication is then the nearer one.
+    listenUrl: urls.replication === urls.request ? urls.auth : urls.replication,
+    secrets: [...secrets],
+    origins,
+    definition: app.auth,
+    google: config.auth.google,
+    limits: config.limits,
+    production: config.production,
+    log,
   });
-  return inFlight;
+}
+
+function openRealtime({ options, origins, checkHost, auth, requests, runtime, authenticate }: Parts) {
+  const { app, config, urls, secrets, log, tracing } = options;
+  const realtime = createRealtime({
+    api: app.api,
+    url: urls.replication,
+    origins,
+    authenticate,
+    checkHost,
+    count: (request) => requests.countAddress(request),
+    addresses: new SocketAddresses({ ...config.limits, trustProxy: config.trustProxy }),
+    redeem: (ticket) => redeemTicket(auth, ticket),
+    rerun: publicRerun(runtime, app.api["~svc"].procedures),
+    runtime,
+    secrets,
+    log,
+    tracing,
+  });
+  auth.onEnd((userId, sessionId) => {
+    realtime.revoke({ user: userId ?? undefined, session: sessionId ?? undefined });
+  });
+  return realtime;
+}
+
+function openApp(
+  { options, databases, origins, checkHost, auth, requests, runtime, authenticate }: Parts,
+  realtime: ReturnType<typeof createRealtime>,
+  isStopping: () => boolean,
+) {
+  const { app, config, log, tracing } = options;
+  const { pools, replicas } = databases;
+  return createApp({
+    api: app.api,
+    authenticate,
+    authRoutes: auth.router,
+    files: fileEndpoint(runtime.storage, config.plan),
+    uploads: uploadEndpoint(runtime.storage, authenticate),
+    graphql: config.graphql.enabled
+      ? graphqlEndpoint({ api: app.api, runtime, settings: config.graphql, authenticate, limits: config.limits, log })
+      : null,
+    realtimeRoutes: [ticketEndpoint(auth.once, authenticate), realtime.router],
+    origins,
+    checkHost,
+    requests,
+    runtime,
+    replicas,
+    limits: config.limits,
+    log,
+    metrics: createMetrics(
+      { request: pools.request, system: pools.system, auth: pools.auth },
+      realtime.state,
+      options.jobMetrics,
+      replicas,
+    ),
+    metricsAccess: { token: config.metricsToken, open: !config.production },
+    tracing,
+    readiness: { pool: pools.request, realtime: () => realtime.state(), stopping: isStopping },
+    openapi: config.openapi.document
+      ? { reference: config.openapi.reference, document: () => openApiDocument(app, config, origins.own) }
+      : null,
+    webDir: config.webDir,
+    webHeaders: config.webHeaders,
+    production: config.production,
+    trustProxy: config.trustProxy,
+  });
 }
