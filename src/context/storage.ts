@@ -237,7 +237,6 @@ function requireVisibility(visibility: unknown): void {
 
 const unknown = () => new SvcError("NOT_FOUND", "This file does not exist, or you may not see it.");
 
-/** The handler's mistake or its caller's, whose values these often are. */
 /** A slip in an option's name would leave a link open for longer than was meant. @throws SvcError BAD_REQUEST */
 function requireKnown(call: string, options: unknown, known: readonly string[]): void {
   if (!isPlain(options))
@@ -249,4 +248,5 @@ function requireKnown(call: string, options: unknown, known: readonly string[]):
   throw wrong(`${call}: there is no option "${unknown}". Did you mean "${nearest}"? The options are ${list}.`);
 }
 
+/** The handler's mistake or its caller's, whose values these often are. */
 const wrong = (message: string) => new SvcError("BAD_REQUEST", message);

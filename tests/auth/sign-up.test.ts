@@ -64,7 +64,8 @@ describe("sign-up", () => {
   });
 
   test("stores an scrypt hash, never the password", async () => {
-    const [row] = await db.sql("select password from auth.account limit 1");
+    const { body } = await server.post("/sign-up", { ...ann, email: "hashed@example.com" });
+    const [row] = await db.sql("select password from auth.account where user_id = $1", [body.user.id]);
     expect(row?.password).toMatch(/^[0-9a-f]{32}:[0-9a-f]{128}$/);
   });
 });

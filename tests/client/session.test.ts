@@ -50,9 +50,11 @@ describe("a JWT that has run out", () => {
     await auth.signUp(...person());
     const old = auth.getState().token;
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 10 * 60_000 });
+    const begun = counter.sent.length;
     const results = await Promise.all(Array.from({ length: 1000 }, () => client.query(api.notes.list)));
     expect(results.every(({ total }) => total === 0)).toBe(true);
     expect(counter.of("/api/auth/token")).toBe(1);
+    expect(counter.sent[begun]).toBe("/api/auth/token"); // none went with the old one first
     expect(auth.getState().token).not.toBe(old);
   });
 

@@ -133,7 +133,8 @@ test("a cron's procedure runs as the system, without input", async () => {
 
 describe("what cannot be a cron is refused when it is defined", () => {
   const named = () => cron.name("x");
-  const other = procedure.query.name("crons.query").handler(() => 1);
+  const query = procedure.query.name("crons.query").handler(() => 1);
+  const mutation = procedure.mutation.name("crons.mutation").handler(() => 1);
   test.for<[string, () => unknown]>([
     ["no name", () => cron.name("")],
     ["an interval below ten seconds", () => named().interval({ seconds: 9 })],
@@ -149,13 +150,13 @@ describe("what cannot be a cron is refused when it is defined", () => {
     ["a time zone that is none", () => named().daily({ hour: 1, timezone: "Mars/Base" })],
     ["no schedule", () => named().handler(tick)],
     ["two schedules", () => named().daily({ hour: 1 }).interval({ hours: 1 })],
-    [
-      "a query",
+    ...[query, mutation, undefined].map((other, index): [string, () => unknown] => [
+      `what is no internal procedure (${index + 1})`,
       () =>
         named()
           .daily({ hour: 1 })
           .handler(other as never),
-    ],
+    ]),
     ["no handler", () => defineApi({ crons: { x: named().daily({ hour: 1 }) as never } })],
     [
       "a name that is taken",
