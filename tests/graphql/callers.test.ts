@@ -17,7 +17,16 @@ const api = defineApi({
     notes,
     articles,
     flags: createCrud(schema.flags, { softDelete: { field: "gone" }, graphql: false }),
-    guestbook: createCrud(schema.guestbook, { allowAnonymous: true, methods: ["list", "create"] }),
+    guestbook: createCrud(schema.guestbook, {
+      allowAnonymous: true,
+      methods: ["list", "create"],
+      hooks: {
+        beforeCreate(data) {
+          if (data.message === "throw") throw new Error("nobody's business");
+          return data;
+        },
+      },
+    }),
     ...others,
   },
 });
@@ -43,6 +52,9 @@ let annThere: User;
 beforeAll(async () => {
   [ann, ben] = [await app.signUp("ann"), await app.signUp("ben")];
   annThere = { ...ann, token: ann.sessionToken };
+  // A relation of rows that may be listed and not be had one by one.
+  await db.sql("insert into guestbook (id, message) values (0, 'of every priority')");
+  await db.sql("alter table notes add foreign key (priority) references guestbook (id)");
 });
 
 test("a resource shows the columns and the operations that createCrud gives it, and none with graphql: false", async () => {
@@ -56,6 +68,8 @@ test("a resource shows the columns and the operations that createCrud gives it, 
   expect(await refusal("{ flags { nodes { id } } }")).toMatch(/Cannot query field "flags"/);
   expect(await refusal("{ guestbook(id: 1) { id } }")).toMatch(/Cannot query field "guestbook"/);
   expect(await refusal("mutation { removeGuestbook(id: 1) }")).toMatch(/Cannot query field/);
+  expect(await refusal("{ openNotes { nodes { guestbookByPriority { id } } } }")).toMatch(/Cannot query field/);
+  expect(await refusal("{ guestbooks { nodes { openNotesByPriority { totalCount } } } }")).toBeUndefined();
   expect(
     (await ask(null, 'mutation { createGuestbook(input: { message: "hi" }) { id message } }')).data.createGuestbook
       .message,
@@ -157,6 +171,9 @@ test("what went wrong on our side is told in the log, not to the caller", async 
   const { requestId } = errors[0].extensions;
   await expect.poll(() => app.logged.filter((line) => line.includes(requestId)).join("")).toContain('"code":"22012"');
   await db.sql("drop policy broken on memberships");
+  const thrown = await ask(ann, 'mutation { createGuestbook(input: { message: "throw" }) { id } }');
+  expect(thrown.errors[0].message).toBe("Something went wrong on our side.");
+  expect(JSON.stringify(thrown.errors)).not.toContain("business");
 });
 
 test("where introspection is off, neither it nor a misspelt name tells what is there", async () => {

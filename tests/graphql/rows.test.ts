@@ -152,6 +152,13 @@ test("a page is of the default size unless said otherwise, and never larger than
   );
   const count = (name: string) => sizes.data[name].nodes.length;
   expect([count("default"), count("most"), count("last"), count("null")]).toEqual([20, 45, 3, 20]);
+  await db.sql("insert into notes (user_id, title) select $1, 'more' from generate_series(1, 60)", [ann.id]);
+  const more = await ask(
+    ann,
+    "{ first: notes(first: 5000) { nodes { id } } last: notes(last: 5000) { nodes { id } } }",
+  );
+  expect([more.data.first.nodes.length, more.data.last.nodes.length]).toEqual([100, 100]);
+  await db.sql("delete from notes where title = 'more'");
   const negative = await ask(ann, "{ notes(first: -1) { nodes { id } } }");
   expect(negative.errors[0].extensions.code).toBe("VALIDATION_FAILED");
 });
