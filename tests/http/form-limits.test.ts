@@ -84,7 +84,7 @@ test("large bodies that never end leave room for small ones, and for large ones 
     const socket = connect(Number(port), hostname);
     socket.on("error", () => {});
     slow.push(socket);
-    const head = "POST /api/mutation HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\n";
+    const head = "POST /api/mutation HTTP/1.1\r\nhost: localhost\r\ncontent-type: multipart/form-data; boundary=b\r\n";
     socket.write(`${head}content-length: ${2 * mebibyte}\r\n\r\n${"x".repeat(2 * mebibyte - 1)}`);
   }
   await expect.poll(async () => (await upload()).status).toBe(503);

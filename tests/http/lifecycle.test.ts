@@ -227,7 +227,7 @@ describe("a stop", () => {
     response.resume();
     await once(response, "end");
     const busy = await open(running.url);
-    busy.socket.write("GET /readyz HTTP/1.1\r\nhost: x\r\n");
+    busy.socket.write("GET /readyz HTTP/1.1\r\nhost: localhost\r\n");
     const inFlight = running.mutate(null, "life.waits"); // until it has arrived, the half request has too
     await doors.entered;
 
@@ -265,7 +265,7 @@ describe("a stop", () => {
 
   test("is what closes an idle connection: by itself it is kept for longer than proxies keep theirs", async () => {
     const { socket, text } = await open(svc.url);
-    socket.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
+    socket.write("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n");
     await expect.poll(text).toMatch(/^keep-alive: timeout=75\r$/im);
     socket.destroy();
   });

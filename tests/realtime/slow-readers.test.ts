@@ -38,7 +38,7 @@ async function subscribeAndSleep(): Promise<TcpSocket> {
   socket.on("error", () => {});
   await once(socket, "connect");
   const head =
-    "GET /ws HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n";
+    "GET /ws HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n";
   socket.write(`${head}sec-websocket-key: ${"x".repeat(22)}==\r\n\r\n`);
   let heard = "";
   for (let asked = false; !heard.includes('"subscribed"'); ) {

@@ -243,7 +243,7 @@ test("clients that are gone before they are admitted harm nobody", async () => {
     const socket = connectTcp(Number(port), "127.0.0.1");
     socket.on("error", () => {});
     await once(socket, "connect");
-    const head = "GET /ws?ticket=invented HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n";
+    const head = "GET /ws?ticket=invented HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n";
     socket.write(`${head}sec-websocket-version: 13\r\nsec-websocket-key: ${"x".repeat(22)}==\r\n\r\n`);
     socket.resetAndDestroy();
   }
