@@ -2596,8 +2596,9 @@ AS $function$
 declare
   k1 constant double precision := 0.9;
   b constant double precision := 0.4;
-  most_terms constant integer := 256;  -- of a query; the rarest count
   most_looks constant integer := 500000; -- at terms of documents; about
+  most_terms constant integer := least(256, 2 * most_looks / greatest(  -- of a query; the rarest count
+    case when among is null then 4 * wanted else cardinality(among) end, 1));
   most_endings constant integer := 32; -- of a prefix; the commonest count
   caller constant text := (select svc.current_user_id());
   indexed svc_private.search_tables;
@@ -3296,6 +3297,7 @@ declare
   wanted integer := page_size + skipped;
   among text[];
   found integer;
+  needed integer;  -- matches that fill the page, if as large a share of those that follow is admitted
   ids text[];
   scores double precision[];
 begin
@@ -3312,8 +3314,11 @@ begin
     using target ->> 'table', fields, query, scope ->> 'corpus', scope ->> 'visibility', wanted, prefix, among;
 
     exit when wanted is null or found < wanted or among is not null or cardinality(ids) >= page_size + skipped;
-    if wanted < 1000 then
-      wanted := wanted * 8 + 100;
+    needed := wanted * (page_size + skipped)::bigint / cardinality(ids);
+    if wanted < 1000 and needed is null then
+      wanted := 1000;
+    elsif wanted < 1000 and needed < 4000 then
+      wanted := 2 * needed + 100;
     else
       execute format('select coalesce(array_agg(id), ''{}'') from (select t.%I::text as id from %s as t where %s limit %s) as admitted',
         target ->> 'id', target ->> 'table', condition, most_rows + 1) into among;

@@ -14,7 +14,8 @@
 --
 -- How many documents are opened has a bound, lest a query of many common words opens all of them. Where more are likely
 -- to reach the score, those with the most of the terms are opened (svc_private.search_most), and the best of these are the
--- answer.
+-- answer. A page far down, or many rows that are admitted, must be opened whatever the query is: then fewer of its terms
+-- count, the rarest, lest 250 words be looked for in each of 40,000 documents.
 --
 -- Whatever the tables' statistics say, there is one plan: documents are found by their keys. Sequential scans are off,
 -- and `group_id + 0` keeps the index over groups out of it.
@@ -43,8 +44,9 @@ as $$
 declare
   k1 constant double precision := 0.9;
   b constant double precision := 0.4;
-  most_terms constant integer := 256;  -- of a query; the rarest count
   most_looks constant integer := 500000; -- at terms of documents; about
+  most_terms constant integer := least(256, 2 * most_looks / greatest(  -- of a query; the rarest count
+    case when among is null then 4 * wanted else cardinality(among) end, 1));
   most_endings constant integer := 32; -- of a prefix; the commonest count
   caller constant text := (select svc.current_user_id());
   indexed svc_private.search_tables;

@@ -26,6 +26,7 @@ declare
   wanted integer := page_size + skipped;
   among text[];
   found integer;
+  needed integer;  -- matches that fill the page, if as large a share of those that follow is admitted
   ids text[];
   scores double precision[];
 begin
@@ -42,8 +43,11 @@ begin
     using target ->> 'table', fields, query, scope ->> 'corpus', scope ->> 'visibility', wanted, prefix, among;
 
     exit when wanted is null or found < wanted or among is not null or cardinality(ids) >= page_size + skipped;
-    if wanted < 1000 then
-      wanted := wanted * 8 + 100;
+    needed := wanted * (page_size + skipped)::bigint / cardinality(ids);
+    if wanted < 1000 and needed is null then
+      wanted := 1000;
+    elsif wanted < 1000 and needed < 4000 then
+      wanted := 2 * needed + 100;
     else
       execute format('select coalesce(array_agg(id), ''{}'') from (select t.%I::text as id from %s as t where %s limit %s) as admitted',
         target ->> 'id', target ->> 'table', condition, most_rows + 1) into among;

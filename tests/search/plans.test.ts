@@ -87,6 +87,22 @@ test("however many rows might be among the best, so many are opened and no more,
   }
 });
 
+test("where many rows must be opened, only the rarest of many words count", async () => {
+  const words = Array.from({ length: 200 }, (_, n) => `word${n + 1}`);
+  const rows = Array.from({ length: 50 }, (_, n) => String(n + 1));
+  // Named so often, they are as dear as 10,000: a hundred words each.
+  const score = async (from: number, times: number) => {
+    const among = Array.from({ length: times }, () => rows).flat();
+    const { rows: found } = await client.query(
+      "select row_id, score from svc.find_matches($1, '{body}', $2, 'default', 'public', 10, false, $3)",
+      ['"public"."planned"', words.slice(from).join(" "), among],
+    );
+    return found;
+  };
+  expect(await score(0, 200)).toEqual(await score(50, 200)); // the first fifty are the commonest
+  expect(await score(0, 1)).not.toEqual(await score(50, 1));
+});
+
 test("words that never stand together are found, also where there are too many rows to open all", async () => {
   await client.query("insert into planned select 10000 + n, 'lone' || n % 100 from generate_series(1, 20000) as n");
   const { found, documents } = await search(Array.from({ length: 100 }, (_, n) => `lone${n}`).join(" "));
