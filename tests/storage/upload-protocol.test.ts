@@ -1,0 +1,69 @@
+/** What uploads in parts speak: tus, between pages of listed origins and the service. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { database } from "../support/database.ts";
+import { bytesFolder } from "../support/files.ts";
+import { apiWith, bearer, service, type User } from "../support/service.ts";
+import { begun, collection, metadata, tus } from "../support/uploads.ts";
+
+const svc = service(database(), apiWith(), {
+  storage: { driver: "disk", dir: bytesFolder() },
+  limits: { uploadBytes: 40_000_000 },
+  frontendOrigins: ["https://app.example.com"],
+});
+let ann: User;
+beforeAll(async () => {
+  ann = await svc.signUp("ann");
+});
+
+describe("the protocol", () => {
+  test("says what it can do, and lets POST stand for other methods", async () => {
+    const { status, headers } = await svc.fetch(collection, { method: "OPTIONS" });
+    expect([status, headers.get("tus-version"), headers.get("tus-max-size")]).toEqual([204, "1.0.0", "40000000"]);
+    expect(headers.get("tus-extension")).toBe("creation,expiration,checksum,termination");
+    const id = await begun(svc, ann, 5);
+    const override = { "x-http-method-override": "PATCH", "content-type": "application/offset+octet-stream" };
+    const sent = await svc.fetch(`${collection}/${id}`, {
+      method: "POST",
+      headers: { ...tus, ...bearer(ann), ...override, "upload-offset": "0" },
+      body: "hello",
+    });
+    expect(sent.status).toBe(204);
+  });
+
+  test("lets pages of listed origins read its headers, and nobody write by cookie from elsewhere", async () => {
+    const origin = "https://app.example.com";
+    const preflight = await svc.fetch(`${collection}/x`, {
+      method: "OPTIONS",
+      headers: { origin, "access-control-request-method": "PATCH", "access-control-request-headers": "upload-offset" },
+    });
+    expect(preflight.headers.get("access-control-allow-methods")).toContain("PATCH");
+    const answer = await svc.fetch(collection, { method: "OPTIONS", headers: { origin } });
+    expect(answer.headers.get("access-control-expose-headers")).toContain("upload-offset");
+    const signUp = await svc.fetch("/api/auth/sign-up/email", {
+      method: "POST",
+      headers: { origin, "content-type": "application/json" },
+      body: JSON.stringify({ email: "eve@example.com", password: "correct horse", name: "eve" }),
+    });
+    const cookie = signUp.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+    const headers = { ...tus, cookie, "upload-length": "5", "upload-metadata": metadata({}) };
+    const foreign = await svc.fetch(collection, {
+      method: "POST",
+      headers: { ...headers, origin: "https://evil.test" },
+    });
+    expect(foreign.status).toBe(403);
+    expect((await svc.fetch(collection, { method: "POST", headers: { ...headers, origin } })).status).toBe(201);
+  });
+
+  test("has nothing at other paths and for other methods", async () => {
+    for (const [method, path] of [
+      ["GET", collection],
+      ["PUT", collection],
+      ["PATCH", collection],
+      ["POST", `${collection}/x`],
+      ["PATCH", `${collection}/x/y`],
+    ]) {
+      const { status } = await svc.fetch(path ?? "", { method: method ?? "", headers: { ...tus, ...bearer(ann) } });
+      expect([method, path, status]).toEqual([method, path, 404]);
+    }
+  });
+});
