@@ -3824,14 +3824,14 @@ CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[])
  SET enable_bitmapscan TO 'off'
 AS $function$
 declare
-  urgency smallint;
+  urgency integer := -32769; -- above all that there are
   since timestamptz;
 begin
   loop
     -- From where the next search begins: what has been claimed before it is still in the index, until a vacuum.
     select j.priority, j.run_at into urgency, since
       from graphile_worker._private_jobs j
-     where j.is_available and (urgency is null or j.priority > urgency)
+     where j.is_available and j.priority > urgency
      order by j.priority, j.run_at
      limit 1;
     exit when not found;
