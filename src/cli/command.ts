@@ -1,7 +1,8 @@
 /** What all commands share: the folder to work in, plain progress lines, and errors that can be acted on. */
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { EffectiveConfig } from "../define/config.ts";
-import { loadConfig } from "../define/load-config.ts";
+import { ConfigError, loadConfig } from "../define/load-config.ts";
 import { type Cluster, type OpenOptions, openCluster } from "../postgres/cluster.ts";
 import { explain } from "./explain.ts";
 
@@ -24,7 +25,16 @@ export async function run(cwd: string, body: () => Promise<void>): Promise<void>
   }
 }
 
-export const readConfig = (cwd: string): Promise<EffectiveConfig> => loadConfig({ cwd });
+/** The configuration, after the variables of `.env` in the application's folder: what is set already wins over them. */
+export async function readConfig(cwd: string): Promise<EffectiveConfig> {
+  const file = resolve(cwd, ".env");
+  try {
+    if (existsSync(file)) process.loadEnvFile(file);
+  } catch (cause) {
+    throw new ConfigError(`${file} could not be read: ${(cause as Error).message}`, { cause });
+  }
+  return loadConfig({ cwd });
+}
 
 /** Whether this is a part of `svc dev`, which has said the general things already. */
 export const isPart = process.send !== undefined;

@@ -12,7 +12,7 @@ import { isUuid } from "../define/uuid.ts";
 import type { SpareChild } from "../documents/spare.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { SvcRequest } from "../http/request.ts";
-import { sqlState } from "../postgres/errors.ts";
+import { fromDatabase, sqlState } from "../postgres/errors.ts";
 import { identityOf } from "../postgres/identity.ts";
 import { type CrudStatement, callStatement, callWithin } from "../postgres/statement.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
@@ -217,9 +217,19 @@ const besides =
   "A statement of another transaction failed, as of unsafeDb: callers are told nothing of it unless the handler catches it. The log has it.";
 
 function whereToLook(error: unknown, { session }: Caller): unknown {
-  if (!(error instanceof SvcError) || error.code === "UNAUTHORIZED") return error;
-  const hint = session && isNoUuid(error.cause, session.user.id) ? textIds : places[sqlState(error.cause) ?? ""];
+  if (!(error instanceof SvcError) || error.code === "UNAUTHORIZED" || error.issues) return error;
+  const hint =
+    session && isNoUuid(error.cause, session.user.id)
+      ? textIds
+      : (brokenRule(error.cause) ?? places[sqlState(error.cause) ?? ""]);
   return hint ? new SvcError(error.code, error.message, { hint, cause: error.cause }) : error;
+}
+
+/** A check, a key or a reference by its name, which the message, in whatever language, would quote with its values. */
+function brokenRule(cause: unknown): string | undefined {
+  const { code, constraint, schema, table } = fromDatabase(cause) ?? {};
+  if (!code?.startsWith("23") || !constraint) return undefined;
+  return `It is the constraint "${constraint}" of ${schema}.${table}; the log has the rest.`;
 }
 
 const textIds =

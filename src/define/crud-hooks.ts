@@ -36,12 +36,11 @@ export function crudHook(
   { hooks }: CrudOptions,
 ): CrudStatement["before"] | undefined {
   const writable = writableColumns(crud);
-  const typed = (input: unknown, as: "create" | "update") =>
-    check((issues) => {
-      const row = rowOf(writable, toObject(input, issues), issues, as);
-      const entries = writable.filter(({ property }) => property in row);
-      return Object.fromEntries(entries.map((column) => [column.property, column.toApplication(row[column.property])]));
-    });
+  const typed = (input: unknown, as: "create" | "update") => {
+    const row = check((issues) => rowOf(writable, toObject(input, issues), issues, as));
+    const entries = writable.filter(({ property }) => property in row);
+    return Object.fromEntries(entries.map((column) => [column.property, column.toApplication(row[column.property])]));
+  };
   const storable = (returned: unknown, as: "create" | "update"): Input => {
     const hook = `hooks.${as === "create" ? "beforeCreate" : "beforeUpdate"} of "${crud.prefix}"`;
     if (!isPlain(returned)) throw new HookMistake(hook, `it returned ${kindOf(returned)}. Return ${wanted[as]}.`);

@@ -90,10 +90,13 @@ export function databaseError(error: unknown, identity: Identity): SvcError {
 }
 
 /** The SQLSTATE of an error or of what caused it (Drizzle wraps the driver's error), if there is one. */
-export function sqlState(error: unknown): string | undefined {
+export const sqlState = (error: unknown): string | undefined => fromDatabase(error)?.code;
+
+/** What PostgreSQL itself said, of an error or of what caused it. */
+export function fromDatabase(error: unknown): pg.DatabaseError | undefined {
   for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth++) {
     // Node's own codes, such as EPIPE, can look like a SQLSTATE.
-    if (current instanceof pg.DatabaseError && current.code !== undefined) return current.code;
+    if (current instanceof pg.DatabaseError && current.code !== undefined) return current;
   }
   return undefined;
 }

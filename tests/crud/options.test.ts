@@ -104,7 +104,7 @@ describe("hooks", () => {
   });
 
   test("never see input of the wrong type", async () => {
-    for (const data of [{ title: 5 }, {}, { title: "x", publishedAt: "soon" }]) {
+    for (const data of [{ title: 5 }, {}, { title: "x", publishedAt: "soon" }, { title: "x", day: "1.5.2026" }]) {
       expect((await svc.mutate(ann, "hooked.create", data)).status).toBe(400);
     }
   });

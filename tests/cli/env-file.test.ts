@@ -1,0 +1,29 @@
+// If this file fails, what an author has written into .env is not there, or wins over what the operator has set.
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, expect, test, vi } from "vitest";
+import { readConfig } from "../../src/cli/command.ts";
+import { root } from "../support/global-setup.ts";
+
+const names = ["AI_BASE_URL", "AI_API_KEY", "OF_THE_APPLICATION"];
+afterEach(() => {
+  vi.unstubAllEnvs();
+  for (const name of names) delete process.env[name];
+});
+
+test("the variables of .env are there, for the application too, and those that are set win", async () => {
+  const folder = await mkdtemp(join(root, ".svc/env-"));
+  await mkdir(join(folder, "backend"));
+  const file = "# a comment\nAI_BASE_URL=http://127.0.0.1:5/v1\nAI_API_KEY=of the file\nOF_THE_APPLICATION='its own'\n";
+  await writeFile(join(folder, ".env"), file);
+  vi.stubEnv("AI_API_KEY", "of the operator");
+  const { ai } = await readConfig(folder);
+  expect(ai).toMatchObject({ baseUrl: "http://127.0.0.1:5/v1", apiKey: "of the operator" });
+  expect(process.env.OF_THE_APPLICATION).toBe("its own");
+
+  // A folder where a file should be.
+  await rm(join(folder, ".env"));
+  await mkdir(join(folder, ".env"));
+  await expect(readConfig(folder)).rejects.toThrow(`${join(folder, ".env")} could not be read`);
+  await rm(folder, { recursive: true });
+});
