@@ -247,10 +247,12 @@ describe("cookie mode", () => {
   }
 
   test("signs up, calls, survives a reload and signs out, without a token in sight", async () => {
+    vi.stubGlobal("localStorage", browserStorage());
     const { open, cookie } = browser();
     const { auth, client } = open();
     const user = await auth.signUp(...person());
     expect(cookie()).toMatch(/^authlib\.session_token=/);
+    expect(kept()).toEqual([]); // the user is in memory alone
     expect(auth.getState()).toEqual({ token: null, user, isAuthenticated: true });
     const note = await client.mutate(api.notes.create, { title: "by cookie" });
     expect(await client.query(api.notes.get, { id: note.id })).toEqual(note);
