@@ -31,8 +31,9 @@ begin
   insert into svc.ai_transcriptions (user_id, storage_id, model)
   values (caller, recording, start_transcription.model)
   returning id into transcription;
+  -- The sixth attempt only says that five workers died of it (workers/tasks/transcribe.ts).
   perform graphile_worker.add_job(
-    identifier => 'transcribe', max_attempts => 5,
+    identifier => 'transcribe', max_attempts => 6,
     payload => json_strip_nulls(json_build_object('id', transcription, 'trace', svc_private.current_trace())));
   return transcription;
 end

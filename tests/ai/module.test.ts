@@ -208,11 +208,19 @@ describe("speech", () => {
 test("a transcription that nobody can make says so, and is not tried again and again", async () => {
   const { body: audio } = await svc.mutate(ann, "ai.speak", { text: "hello" });
   const { body } = await svc.mutate(ann, "ai.transcribe", { storageId: audio.json.id });
+  const { body: deadly } = await svc.mutate(ann, "ai.transcribe", { storageId: audio.json.id });
+  // As when each of five workers died of it.
+  await db.sql("update graphile_worker._private_jobs set attempts = 5 where payload ->> 'id' = $1", [deadly.json.id]);
   const base = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
   const worker = await startWorker({ config: { ...base, storage: { driver: "disk", dir } } });
-  const look = async () => (await svc.query(ann, "ai.transcription", { id: body.json.id })).body.json;
-  await expect.poll(async () => (await look()).status).toBe("failed");
-  expect(await look()).toMatchObject({ text: null, error: "No AI provider is configured for this." });
+  const look = async (id: string) => (await svc.query(ann, "ai.transcription", { id })).body.json;
+  for (const [id, error] of [
+    [body.json.id, "No AI provider is configured for this."],
+    [deadly.json.id, "Something went wrong on our side."],
+  ]) {
+    await expect.poll(async () => (await look(id)).status).toBe("failed");
+    expect(await look(id)).toMatchObject({ text: null, error });
+  }
   await worker.stop();
 });
 

@@ -1,7 +1,7 @@
 /**
  * Turns a stored recording into text: what `ai.speech.transcribe` enqueues.
  *
- * Retries: 5 attempts; then the transcription says that it failed.
+ * Retries: 5 attempts; then the transcription says that it failed, in a sixth one where its worker died of the fifth.
  * Idempotency: the row is written once, while it is pending. A worker that dies after the provider answered asks again,
  * and that is paid for twice.
  * Next hop: `src/ai/provider.ts`.
@@ -12,6 +12,8 @@ import { signalFor } from "../../src/ai/paid.ts";
 import { SvcError } from "../../src/errors/svc-error.ts";
 import { objectKey } from "../../src/storage/storage.ts";
 import { defineTask } from "../task.ts";
+
+const attempts = 5;
 
 /** In bytes: what providers take. */
 const maxRecording = 25 * 1024 * 1024;
@@ -38,6 +40,8 @@ export const transcribe = defineTask({
           where id = $1 and status = 'pending'`,
         [id, status, text, error, credits],
       );
+    const wentWrong = "Something went wrong on our side.";
+    if (job.attempt > attempts) return void (await end("failed", null, wentWrong, null));
     const usage = { inputTokens: Math.ceil((found.size / 2 ** 20) * tokensPerMegabyte), outputTokens: 0 };
     const request = { userId: found.user_id, operation: "speech.transcribe", model: found.model, estimate: usage };
     try {
@@ -62,8 +66,8 @@ export const transcribe = defineTask({
     } catch (error) {
       // A provider that is not set up is so for all attempts.
       const isFinal = error instanceof SvcError && (error.status < 500 || error.code === "AI_NOT_CONFIGURED");
-      if (!isFinal && job.attempt < job.maxAttempts) throw error;
-      await end("failed", null, error instanceof SvcError ? error.message : "Something went wrong on our side.", null);
+      if (!isFinal && job.attempt < attempts) throw error;
+      await end("failed", null, error instanceof SvcError ? error.message : wentWrong, null);
       job.log.warn({ err: error, transcription: id }, "transcription failed");
     }
   },
