@@ -15,6 +15,7 @@ import { createOriginPolicy } from "../../src/http/origin-policy.ts";
 import { createLog } from "../../src/service/log.ts";
 import type { Database } from "./database.ts";
 import { raisedLimits } from "./limits.ts";
+import { withQuickPasswords } from "./quick-passwords.ts";
 
 export const secret = "a-secret-of-the-tests-0123456789-abcdefghijkl";
 /** The address that the service believes to have; the port it listens on is another. */
@@ -34,6 +35,8 @@ export interface AuthServerOptions {
   trustProxy?: boolean | number;
   /** Where revocations are heard. (Default: the database, as svc_replicator) */
   listenUrl?: string;
+  /** Hash passwords as an application does. (Default: false) */
+  costlyPasswords?: boolean;
   /** Connections. (Default: 5) */
   max?: number;
   /** Connect as this login instead of svc_auth. */
@@ -116,7 +119,7 @@ export async function startAuthServer(db: Database, options: AuthServerOptions =
     listenUrl: options.listenUrl ?? db.url("replication"),
     secrets: options.secrets ?? [secret],
     origins,
-    definition: options.definition ?? {},
+    definition: options.costlyPasswords ? (options.definition ?? {}) : withQuickPasswords(options.definition ?? {}),
     google: options.google ?? null,
     limits: { ...raisedLimits, ...options.limits },
     production: options.production ?? true,

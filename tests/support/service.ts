@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { afterAll, beforeAll } from "vitest";
 import { type Api, defineApi } from "../../src/define/api.ts";
-import { defineAuth } from "../../src/define/auth.ts";
 import type { SvcConfig } from "../../src/define/config.ts";
 import { loadConfig } from "../../src/define/load-config.ts";
 import { createLog } from "../../src/service/log.ts";
@@ -16,6 +15,7 @@ import { crud } from "../fixture/backend/index.ts";
 import * as fixture from "../fixture/backend/schema.ts";
 import type { Database } from "./database.ts";
 import { raisedLimits } from "./limits.ts";
+import { withQuickPasswords } from "./quick-passwords.ts";
 
 export interface User {
   id: string;
@@ -75,7 +75,7 @@ export class TestService {
       },
     });
     this.#service = await startService({
-      app: { api: this.#api, auth: defineAuth({}), schema: this.#schema },
+      app: { api: this.#api, auth: withQuickPasswords({}), schema: this.#schema },
       config: {
         ...base,
         ...(rest as object),

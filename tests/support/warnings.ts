@@ -1,5 +1,5 @@
 /**
- * Loaded before each test file, and into the commands that tests start (`cli.ts`): what the next major version of `pg` will refuse
+ * Loaded into each worker, and into the commands that tests start (`cli.ts`): what the next major version of `pg` will refuse
  * is an error now.
  */
 process.on("warning", (warning) => {

@@ -1,0 +1,35 @@
+/**
+ * Passwords hashed as the library does, at a hundredth of its cost: sign-ups are most of what many tests do. What is stored
+ * has the same form; that an application's passwords cost what they should is in `sign-up.test.ts`.
+ */
+import { randomBytes, scrypt } from "node:crypto";
+import type { AuthDefinition } from "../../src/define/auth.ts";
+
+const derive = (password: string, salt: string) =>
+  new Promise<string>((resolve, reject) => {
+    const done = (error: Error | null, key: Buffer) => (error ? reject(error) : resolve(key.toString("hex")));
+    scrypt(password.normalize("NFKC"), salt, 64, { N: 128, r: 16, p: 1 }, done);
+  });
+
+const quick = {
+  hash: async (password: string) => {
+    const salt = randomBytes(16).toString("hex");
+    return `${salt}:${await derive(password, salt)}`;
+  },
+  verify: async ({ hash, password }: { hash: string; password: string }) => {
+    const [salt = "", key] = hash.split(":");
+    return (await derive(password, salt)) === key;
+  },
+};
+
+/** @returns the same definition with passwords that cost little, unless it hashes them in its own way */
+export function withQuickPasswords(definition: AuthDefinition): AuthDefinition {
+  return {
+    ...definition,
+    betterAuth: (defaults) => {
+      const options = definition.betterAuth?.(defaults) ?? defaults;
+      const emailAndPassword = { enabled: true, ...options.emailAndPassword };
+      return { ...options, emailAndPassword: { password: quick, ...emailAndPassword } };
+    },
+  };
+}
