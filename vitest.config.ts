@@ -11,6 +11,14 @@ const limits = {
   retry: process.env.CI ? 1 : 0,
 };
 const installed = (path: string) => join(import.meta.dirname, path);
+// A worker serves one test file after the other: to load the same modules anew for each costs a quarter of all the work.
+const shared = {
+  isolate: false,
+  execArgv: ["--import", installed("tests/support/warnings.ts")],
+  setupFiles: ["tests/support/between-files.ts"],
+};
+// These need a process that nobody has used: they draw SVG, which a process that serves images cannot, or weigh its memory.
+const alone = ["tests/ai/local.test.ts", "tests/documents/ocr.test.ts", "tests/realtime/slow-readers.test.ts"];
 
 export default defineConfig({
   test: {
@@ -24,8 +32,8 @@ export default defineConfig({
       {
         test: {
           name: "svc",
-          include: ["tests/**/*.test.ts"],
-          setupFiles: ["tests/support/warnings.ts"],
+          include: ["tests/**/*.test.ts", ...alone.map((file) => `!${file}`)],
+          ...shared,
           typecheck: {
             enabled: true,
             include: ["tests/types/**/*.test-d.ts"],
@@ -34,6 +42,7 @@ export default defineConfig({
           ...limits,
         },
       },
+      { test: { name: "alone", include: alone, ...shared, isolate: true, ...limits } },
       {
         // The same tests of the bindings once more, on the older React that they promise to work with.
         resolve: {
@@ -54,6 +63,7 @@ export default defineConfig({
             "tests/client/use-workflow.test.ts",
           ],
           server: { deps: { inline: [/@tanstack\/react-query/, /@testing-library\/react/] } },
+          ...shared,
           ...limits,
         },
       },
