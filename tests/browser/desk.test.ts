@@ -169,34 +169,38 @@ if (!chromiumPath) {
 
   describe("for everybody", () => {
     const screens = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 800 } };
-    test.for([
-      ["light", "phone"],
-      ["dark", "phone"],
-      ["light", "desktop"],
-      ["dark", "desktop"],
-    ] as const)("axe finds no serious barrier in any section, %s, %s", async ([colorScheme, screen]) => {
-      const page = await app.page({ colorScheme, viewport: screens[screen] });
-      const links = page.getByRole("navigation", { name: "Sections" }).getByRole("link");
-      const everywhere = async () => {
-        for (const link of await links.all()) {
-          await link.click();
-          await page.locator("main h2").waitFor();
-          expect(await barriers(page), (await link.textContent()) ?? "").toEqual([]);
-        }
-        await links.first().click();
-      };
-      await everywhere();
-      await signUp(page, "Ada");
-      await add(page, "Open one");
-      await add(page, "Done one");
-      await task(page, "Done one").getByRole("checkbox").click();
-      await task(page, "Open one").getByRole("button", { name: "Remove" }).click();
-      await soon(() => task(page, "Done one").getByRole("checkbox").isChecked()).toBe(true);
-      await everywhere();
-      await goTo(page, "Board");
-      await page.getByText("Write a post").click();
-      expect(await barriers(page)).toEqual([]);
-    });
+    test.for(["phone", "desktop"] as const)(
+      "axe finds no serious barrier in any section, light or dark, %s",
+      async (screen) => {
+        const page = await app.page({ viewport: screens[screen] });
+        const look = async (where: string) => {
+          for (const colorScheme of ["light", "dark"] as const) {
+            await page.emulateMedia({ colorScheme });
+            expect(await barriers(page), `${where}, ${colorScheme}`).toEqual([]);
+          }
+        };
+        const links = page.getByRole("navigation", { name: "Sections" }).getByRole("link");
+        const everywhere = async () => {
+          for (const link of await links.all()) {
+            await link.click();
+            await page.locator("main h2").waitFor();
+            await look((await link.textContent()) ?? "");
+          }
+          await links.first().click();
+        };
+        await everywhere();
+        await signUp(page, "Ada");
+        await add(page, "Open one");
+        await add(page, "Done one");
+        await task(page, "Done one").getByRole("checkbox").click();
+        await task(page, "Open one").getByRole("button", { name: "Remove" }).click();
+        await soon(() => task(page, "Done one").getByRole("checkbox").isChecked()).toBe(true);
+        await everywhere();
+        await goTo(page, "Board");
+        await page.getByText("Write a post").click();
+        await look("Board, writing");
+      },
+    );
 
     test("going to another section says so: the title, and the focus on its heading", async () => {
       const page = await app.page();
