@@ -14,7 +14,7 @@ import type { CreateRequestDatabase } from "./database.ts";
 import { type ContextGrounding, contextGrounding } from "./grounding.ts";
 import { type ContextRag, contextRag, ingestFile } from "./rag.ts";
 import { readFileOf } from "./read-file.ts";
-import { readingAside } from "./reading-aside.ts";
+import { readApart, readingAside } from "./reading-aside.ts";
 import { CallRealtime, type ContextRealtime, type IsPublic } from "./realtime.ts";
 import { CallScheduler, type ContextScheduler, type InternalNames } from "./scheduler.ts";
 import { type ContextSearch, contextSearch } from "./search.ts";
@@ -95,6 +95,15 @@ export class CallContext implements Context {
     const own = this[state];
     own.db ??= own.services.requestDatabase(own.transaction);
     return own.db;
+  }
+
+  get read(): Context["read"] {
+    const own = this[state];
+    return (work) => {
+      own.usedSystem = true; // the answer is not of the call's snapshot alone
+      const { services, caller } = own;
+      return readApart(transactionFor(services, caller, "read"), (reader) => work(services.requestDatabase(reader)));
+    };
   }
 
   get unsafeDb(): SystemDatabase {

@@ -20,7 +20,8 @@ export const readingOn =
   <T>(work: Reading<T>): Promise<T> =>
     transaction.isOpen && !transaction.isOver ? work(transaction) : readApart(aside(), work);
 
-async function readApart<T>(own: RequestTransaction, work: Reading<T>): Promise<T> {
+/** Reads in a transaction of its own, from `work`'s first statement to its end. */
+export async function readApart<T>(own: RequestTransaction, work: Reading<T>): Promise<T> {
   try {
     const result = await work(own);
     await own.commit();

@@ -46,6 +46,11 @@ export interface ContextAuth {
 export interface Context<S extends Schema = Schema> {
   /** The caller's database: RLS applied, one transaction per call. */
   readonly db: RequestDatabase<S>;
+  /**
+   * Reads as the caller in a transaction of its own, also when the call is over: for rows that are sent as a stream. It does
+   * not see what the call has written and not yet committed.
+   */
+  read<T>(work: (db: RequestDatabase<S>) => Promise<T>): Promise<T>;
   /** Past RLS, as `svc_system`. For audited administration only; not part of the call's transaction. */
   readonly unsafeDb: SystemDatabase<S>;
   readonly auth: ContextAuth;

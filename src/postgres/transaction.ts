@@ -76,7 +76,10 @@ export class RequestTransaction {
    */
   async query(config: pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
     if (this.#ended) {
-      throw new Error("ctx.db was used after its call had ended: await every statement before the handler returns.");
+      throw new Error(
+        "ctx.db was used after its call had ended: await every statement before the handler returns; " +
+          "in the body of a stream, read with ctx.read((db) => …).",
+      );
     }
     try {
       this.#lease ??= this.#open();
