@@ -2495,18 +2495,24 @@ AS $function$
   ), total as materialized (
     select count(*)::double precision as chunks from scoped
   ), weights as materialized (
-    select lexeme, ln(1 + (t.chunks - n.chunks + 0.5) / (n.chunks + 0.5)) as weight,
+    select lexeme, n.chunks, ln(1 + (t.chunks - n.chunks + 0.5) / (n.chunks + 0.5)) as weight,
            n.chunks > greatest(2000, t.chunks / 50) as is_common
       from (select distinct lexeme, query from terms) d
      cross join total t
      cross join lateral (select count(*) as chunks from scoped s where s.words @@ d.query) n
+  ), ordered as (
+    select t.*, w.weight, w.is_common, row_number() over rarest = 1
+           or sum(w.chunks) over rarest <= greatest(2000, 500000 / count(*) over (partition by t.claim)) as chooses
+      from terms t join weights w using (lexeme)
+    window rarest as (partition by t.claim order by w.chunks, lexeme)
   ), weighed as materialized (
     select t.claim, array_agg(t.lexeme) as lexemes, array_agg(t.query) as queries, array_agg(t.kin) as kin,
-           array_agg(w.weight) as weights,
-           sum(w.weight) as weight, coalesce(
-             string_agg(t.query::text, '|') filter (where not w.is_common), string_agg(t.query::text, '|')
+           array_agg(t.weight) as weights,
+           sum(t.weight) as weight, coalesce(
+             string_agg(t.query::text, '|') filter (where t.chooses and not t.is_common),
+             string_agg(t.query::text, '|') filter (where t.chooses)
            )::tsquery as any_word
-      from terms t join weights w using (lexeme)
+      from ordered t
      group by t.claim
   ), asked as materialized (
     select v.claim::integer, array(select n::real from jsonb_array_elements_text(v.vector) as n) as vector
@@ -3420,18 +3426,25 @@ CREATE OR REPLACE FUNCTION svc.search_snippets(target jsonb, fields text[], quer
  STABLE
  SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
 AS $function$
+declare
+  most_characters constant integer := 100000; -- of a field that are looked at
+  most_of_all constant integer := 1000000;    -- of all fields of all rows: shared out evenly where there are more
 begin
   return query execute format($sql$
-    select distinct on (t.%1$I) t.%1$I::text, f.field, s.parts
-      from %2$s as t
-     cross join lateral (values %3$s) as f (field, content, place)
-     cross join lateral svc.search_snippet(f.content, $1, $2, $3) as s
-     where t.%1$I = any ($4::%4$s[])
-     order by t.%1$I, s.matches desc, f.place
+    select distinct on (f.key) f.key::text, f.field, s.parts
+      from (
+        select t.%1$I as key, f.field, f.content, f.place,
+               case when sum(length(f.content)) over () > %5$s then %5$s / count(*) over () else %6$s end as most
+          from %2$s as t
+         cross join lateral (values %3$s) as f (field, content, place)
+         where t.%1$I = any ($4::%4$s[])
+      ) as f
+     cross join lateral svc.search_snippet(left(f.content, f.most::integer), $1, $2, $3) as s
+     order by f.key, s.matches desc, f.place
   $sql$, target ->> 'id', target ->> 'table',
-    (select string_agg(format('(%L, left(t.%I::text, 100000), %s)', u.field, u.field, u.place), ', ')
+    (select string_agg(format('(%L, left(t.%I::text, %s), %s)', u.field, u.field, most_characters, u.place), ', ')
        from unnest(fields) with ordinality as u (field, place)),
-    target ->> 'idType')
+    target ->> 'idType', most_of_all, most_characters)
   using query, prefix, target ->> 'language', ids;
 end
 $function$

@@ -4,7 +4,8 @@
 -- A claim's words are weighed by how rare they are (the idf of BM25); a sentence covers a claim by the weight of the words
 -- that it holds. Rarity is counted among the chunks that the caller may read in the scope: the weights must not tell how
 -- often a word occurs in documents of others. Words that every fiftieth chunk holds, or 2,000, weigh chunks without
--- choosing them, unless the claim has no others: they would make a claim cost as much as the corpus is large. First the
+-- choosing them, unless the claim has no others: they would make a claim cost as much as the corpus is large. Of a long claim
+-- only so many of the rarest words choose that some 500,000 looks at words of chunks follow. First the
 -- best chunks, found by the index, then the best sentences inside them: lexemes of sentences are not stored, for they are
 -- few here and would double the index.
 --
@@ -67,18 +68,24 @@ as $$
   ), total as materialized (
     select count(*)::double precision as chunks from scoped
   ), weights as materialized (
-    select lexeme, ln(1 + (t.chunks - n.chunks + 0.5) / (n.chunks + 0.5)) as weight,
+    select lexeme, n.chunks, ln(1 + (t.chunks - n.chunks + 0.5) / (n.chunks + 0.5)) as weight,
            n.chunks > greatest(2000, t.chunks / 50) as is_common
       from (select distinct lexeme, query from terms) d
      cross join total t
      cross join lateral (select count(*) as chunks from scoped s where s.words @@ d.query) n
+  ), ordered as (
+    select t.*, w.weight, w.is_common, row_number() over rarest = 1
+           or sum(w.chunks) over rarest <= greatest(2000, 500000 / count(*) over (partition by t.claim)) as chooses
+      from terms t join weights w using (lexeme)
+    window rarest as (partition by t.claim order by w.chunks, lexeme)
   ), weighed as materialized (
     select t.claim, array_agg(t.lexeme) as lexemes, array_agg(t.query) as queries, array_agg(t.kin) as kin,
-           array_agg(w.weight) as weights,
-           sum(w.weight) as weight, coalesce(
-             string_agg(t.query::text, '|') filter (where not w.is_common), string_agg(t.query::text, '|')
+           array_agg(t.weight) as weights,
+           sum(t.weight) as weight, coalesce(
+             string_agg(t.query::text, '|') filter (where t.chooses and not t.is_common),
+             string_agg(t.query::text, '|') filter (where t.chooses)
            )::tsquery as any_word
-      from terms t join weights w using (lexeme)
+      from ordered t
      group by t.claim
   ), asked as materialized (
     select v.claim::integer, array(select n::real from jsonb_array_elements_text(v.vector) as n) as vector

@@ -15,18 +15,25 @@ language plpgsql
 stable
 set search_path = pg_catalog, public, extensions, pg_temp
 as $$
+declare
+  most_characters constant integer := 100000; -- of a field that are looked at
+  most_of_all constant integer := 1000000;    -- of all fields of all rows: shared out evenly where there are more
 begin
   return query execute format($sql$
-    select distinct on (t.%1$I) t.%1$I::text, f.field, s.parts
-      from %2$s as t
-     cross join lateral (values %3$s) as f (field, content, place)
-     cross join lateral svc.search_snippet(f.content, $1, $2, $3) as s
-     where t.%1$I = any ($4::%4$s[])
-     order by t.%1$I, s.matches desc, f.place
+    select distinct on (f.key) f.key::text, f.field, s.parts
+      from (
+        select t.%1$I as key, f.field, f.content, f.place,
+               case when sum(length(f.content)) over () > %5$s then %5$s / count(*) over () else %6$s end as most
+          from %2$s as t
+         cross join lateral (values %3$s) as f (field, content, place)
+         where t.%1$I = any ($4::%4$s[])
+      ) as f
+     cross join lateral svc.search_snippet(left(f.content, f.most::integer), $1, $2, $3) as s
+     order by f.key, s.matches desc, f.place
   $sql$, target ->> 'id', target ->> 'table',
-    (select string_agg(format('(%L, left(t.%I::text, 100000), %s)', u.field, u.field, u.place), ', ')
+    (select string_agg(format('(%L, left(t.%I::text, %s), %s)', u.field, u.field, most_characters, u.place), ', ')
        from unnest(fields) with ordinality as u (field, place)),
-    target ->> 'idType')
+    target ->> 'idType', most_of_all, most_characters)
   using query, prefix, target ->> 'language', ids;
 end
 $$;

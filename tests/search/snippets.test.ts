@@ -60,3 +60,21 @@ test("shows what was written, and marks the pairs of the query and nothing else"
     expect(marked(parts)).toBe(expected.replace(/[ 。]+$/, ""));
   }
 });
+
+test("a page of long texts is looked at to an equal depth, and no further than a page may be", async () => {
+  await db.sql("create table long_texts (id integer primary key, body text)");
+  // Few words, each of them long: what is counted is characters.
+  await db.sql(
+    "insert into long_texts select n, repeat(repeat('x', 999) || ' ', 90) || 'boat' from generate_series(1, 12) as n",
+  );
+  const target = JSON.stringify({ table: '"public"."long_texts"', id: "id", idType: "integer", language: "english" });
+  const found = async (ids: number) => {
+    const keys = Array.from({ length: ids }, (_, n) => String(n + 1));
+    const rows = await db.sql<{ parts: Parts }>(
+      "select parts from svc.search_snippets($1, '{body}', 'boat', false, $2)",
+      [target, keys],
+    );
+    return rows.filter(({ parts }) => parts.some(({ match }) => match)).length;
+  };
+  expect([await found(11), await found(12)]).toEqual([11, 0]);
+});
