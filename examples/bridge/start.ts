@@ -9,7 +9,8 @@ const env = {
   ...process.env,
   BACKEND_URL: `http://localhost:${BACKEND_PORT}`,
   FRONTEND_ORIGIN: `http://localhost:${FRONTEND_PORT}`,
-  // Made anew on each start, which signs everybody out. A real frontend keeps it in its environment.
+  // Both made anew on each start; the password's change signs everybody out. Real halves keep them in their environment.
+  SVC_BRIDGE_SECRET: process.env.SVC_BRIDGE_SECRET ?? randomBytes(32).toString("hex"),
   BRIDGE_PASSWORD: process.env.BRIDGE_PASSWORD ?? randomBytes(32).toString("hex"),
 };
 

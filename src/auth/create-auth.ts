@@ -14,6 +14,7 @@ import { ask } from "./ask.ts";
 import { type AttemptLimits, Attempts } from "./attempts.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { Credentials } from "./credentials.ts";
+import type { HandedAddresses } from "./handed-address.ts";
 import { Jwts } from "./jwt.ts";
 import { KeyStore } from "./key-store.ts";
 import { createLibrary } from "./library.ts";
@@ -53,6 +54,8 @@ export interface AuthOptions {
   /** Social sign-in; null switches it off. */
   google: ProviderSettings | null;
   limits: AttemptLimits;
+  /** Bridges, which ask in the name of others. (Default: nobody's word is taken) */
+  handed?: HandedAddresses;
   /** Outside production, mails for which there is no mailer are printed to the log. */
   production: boolean;
   log: Logger;
@@ -133,6 +136,10 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   };
   // Strict paths: letter case, doubled and trailing slashes count, so that a limit on a path has no other door.
   const router = Router({ caseSensitive: true, strict: true });
+  router.use((request, _response, next) => {
+    options.handed?.read(request);
+    next();
+  });
   // Plugins come last: they are not to take the place of what is ours.
   for (const family of [tokenStyle, cookieStyle, social, currentSession, account, mailLinks, plugins]) {
     family(router, parts);

@@ -15,6 +15,13 @@ const secretRule = must(
   "secrets of at least 32 characters, newest first, separated by commas; try `openssl rand -hex 32`",
 );
 
+const secrets = () =>
+  z
+    .string()
+    .default("")
+    .transform(entries)
+    .pipe(z.array(z.string().min(32, secretRule)));
+
 /** OpenID Connect: a URL without query and fragment, over TLS. This machine needs none, for tests. */
 function isIssuer(text: string): boolean {
   if (!URL.canParse(text)) return false;
@@ -38,11 +45,8 @@ export const environmentSchema = z.object({
   DATABASE_SCRATCH_URL: databaseUrl.optional(),
   DATABASE_REPLICA_URLS: z.string().default("").transform(entries).pipe(z.array(databaseUrl)),
   AUTHLIB_URL: z.string().optional(),
-  AUTHLIB_SECRET: z
-    .string()
-    .default("")
-    .transform(entries)
-    .pipe(z.array(z.string().min(32, secretRule))),
+  AUTHLIB_SECRET: secrets(),
+  SVC_BRIDGE_SECRET: secrets(),
   GOOGLE_CLIENT_ID: z.string().optional(),
   GOOGLE_CLIENT_SECRET: z.string().optional(),
   GOOGLE_ISSUER: z

@@ -212,6 +212,8 @@ export type EffectiveConfig = Frozen<
       url: string | null;
       /** Newest first: the first signs, all verify. Empty only outside production. */
       secrets: string[];
+      /** Of bridges that hand over their visitors' addresses, SVC_BRIDGE_SECRET. Any of them counts. */
+      bridgeSecrets: string[];
       google: null | { clientId: string; clientSecret: string; issuer: string };
     };
     graphql: ReturnType<typeof graphqlSettings>;

@@ -119,6 +119,9 @@ function checkEnvironment(set: Environment, problems: string[]): void {
   if (production && set.AUTHLIB_SECRET.length === 0) {
     refuse("AUTHLIB_SECRET", "is required in production; set it to 32 characters or more, try `openssl rand -hex 32`");
   }
+  if (set.SVC_BRIDGE_SECRET.some((secret) => set.AUTHLIB_SECRET.includes(secret))) {
+    refuse("SVC_BRIDGE_SECRET", "is one of AUTHLIB_SECRET, which frontends must not know; make another one");
+  }
   const { reason } = set.AUTHLIB_URL ? checkOrigin(set.AUTHLIB_URL, { production }) : {};
   if (reason) refuse("AUTHLIB_URL", reason);
   if (!set.GOOGLE_CLIENT_ID !== !set.GOOGLE_CLIENT_SECRET) {
@@ -168,6 +171,7 @@ function merge(written: FileSettings, set: Environment, cwd: string) {
     auth: {
       url: set.AUTHLIB_URL ?? null,
       secrets: set.AUTHLIB_SECRET,
+      bridgeSecrets: set.SVC_BRIDGE_SECRET,
       google: clientId && clientSecret ? { clientId, clientSecret, issuer } : null,
     },
     graphql: graphqlSettings(written.graphql, production),

@@ -6,6 +6,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import { networkOf } from "../auth/client-address.ts";
+import type { HandedAddresses } from "../auth/handed-address.ts";
 import type { Authenticate, Session } from "../auth/session.ts";
 import { SvcError } from "../errors/svc-error.ts";
 
@@ -14,6 +15,8 @@ export interface RequestLimitOptions {
   requestsPerAddress: number | false;
   requestsPerUser: number | false;
   trustProxy: boolean | number;
+  /** Bridges, which ask in the name of others. (Default: nobody's word is taken) */
+  handed?: HandedAddresses;
   /** In milliseconds since any moment. (Default: `performance.now`) */
   now?: () => number;
 }
@@ -39,9 +42,10 @@ export class RequestLimits {
 
   /** @throws SvcError RATE_LIMITED, with the seconds until the window ends */
   countAddress(request: IncomingMessage): void {
-    const { requestsPerAddress, trustProxy } = this.#options;
+    const { requestsPerAddress, trustProxy, handed } = this.#options;
     if (requestsPerAddress === false) return;
-    this.#count(this.#addresses, networkOf(addressOf(request, trustProxy)), requestsPerAddress);
+    const address = handed?.read(request) ?? addressOf(request, trustProxy);
+    this.#count(this.#addresses, networkOf(address), requestsPerAddress);
   }
 
   /** The same for a user, wherever they come from, as soon as it is known who calls. */

@@ -4,6 +4,7 @@
  */
 import type { Logger } from "pino";
 import { createAuth } from "../auth/create-auth.ts";
+import { HandedAddresses } from "../auth/handed-address.ts";
 import type { TrustedUsers } from "../auth/trusted-users.ts";
 import type { EffectiveConfig } from "../define/config.ts";
 import { graphqlEndpoint } from "../graphql/endpoint.ts";
@@ -68,9 +69,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     // The port comes first: without AUTHLIB_URL the service's own origin depends on it.
     const url = await listen(http, config.port, config.host ?? undefined);
     const origins = createOriginPolicy({ ...config, configured: config.auth.url, listening: url });
+    const handed = new HandedAddresses(config.auth.bridgeSecrets, log);
     const checkHost = createHostCheck({ ...config, origins: origins.all });
-    const auth = await openAuth(options, pools, origins);
-    const requests = new RequestLimits({ ...config.limits, trustProxy: config.trustProxy });
+    const auth = await openAuth(options, pools, origins, handed);
+    const requests = new RequestLimits({ ...config.limits, trustProxy: config.trustProxy, handed });
     const authenticate = requests.countingUsers(auth.authenticate);
     const runtime = createRuntime(app, pools, config, options.secrets, log);
     const parts: Parts = { options, databases, origins, checkHost, auth, requests, runtime, authenticate };
@@ -132,6 +134,7 @@ function openAuth(
   { app, config, urls, secrets, log }: ServiceOptions,
   pools: Parts["databases"]["pools"],
   origins: Parts["origins"],
+  handed: HandedAddresses,
 ) {
   return createAuth({
     pool: pools.auth,
@@ -142,6 +145,7 @@ function openAuth(
     definition: app.auth,
     google: config.auth.google,
     limits: config.limits,
+    handed,
     production: config.production,
     log,
   });

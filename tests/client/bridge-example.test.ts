@@ -15,6 +15,7 @@ import { secret } from "../support/service.ts";
 
 const db = database("platform");
 const folder = join(root, "examples/bridge");
+const bridgeSecret = "the secret between the example's two halves";
 const password = "the password of the example's frontend";
 let front: FetchServer;
 let backend: Service;
@@ -22,10 +23,14 @@ beforeAll(async () => {
   let handle: FetchHandler = () => new Response(null, { status: 503 });
   front = await serve(0, (request) => handle(request));
   await migrate({ adminUrl: db.url("admin"), platform: root, application: folder });
-  const config = { ...(await loadConfig({ cwd: folder, env: {} })), port: 0, frontendOrigins: [front.url] };
+  const config = {
+    ...(await loadConfig({ cwd: folder, env: { SVC_BRIDGE_SECRET: bridgeSecret } })),
+    port: 0,
+    frontendOrigins: [front.url],
+  };
   const app = await loadApp(config);
   backend = await startService({ app, config, urls: db.urls, secrets: [secret], log: createLog("silent") });
-  handle = createFrontend({ backendUrl: backend.url, password });
+  handle = createFrontend({ backendUrl: backend.url, password, bridgeSecret });
 });
 afterAll(async () => {
   await front?.stop();

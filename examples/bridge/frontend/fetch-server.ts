@@ -1,4 +1,7 @@
-/** Serves a fetch-style handler, as frameworks have them, with `node:http`. */
+/**
+ * Serves a fetch-style handler, as frameworks have them, with `node:http`. Who connects stands in `x-client-address`, whatever
+ * they say themselves.
+ */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
@@ -35,12 +38,10 @@ export async function serve(port: number, handle: FetchHandler): Promise<FetchSe
 async function exchange(incoming: IncomingMessage, outgoing: ServerResponse, handle: FetchHandler): Promise<void> {
   const { method = "GET", headers, url = "/" } = incoming;
   const hasBody = method !== "GET" && method !== "HEAD";
+  const pairs = Object.entries({ ...headers, "x-client-address": incoming.socket.remoteAddress });
   const request = new Request(new URL(url, `http://${headers.host}`), {
     method,
-    headers: Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((one) => [name, one])) as [
-      string,
-      string,
-    ][],
+    headers: pairs.flatMap(([name, value]) => [value ?? []].flat().map((one) => [name, one])) as [string, string][],
     ...(hasBody && { body: Readable.toWeb(incoming), duplex: "half" }),
   } as RequestInit);
 

@@ -18,11 +18,18 @@ export interface FrontendOptions {
   backendUrl: string;
   /** Seals the session cookie; 32 characters or more. */
   password: string | undefined;
+  /** The backend's SVC_BRIDGE_SECRET, to tell it who asks. (Default: it counts all visitors as one) */
+  bridgeSecret?: string | undefined;
 }
 
-export function createFrontend({ backendUrl, password }: FrontendOptions): FetchHandler {
+export function createFrontend({ backendUrl, password, bridgeSecret }: FrontendOptions): FetchHandler {
   const session = { password };
-  const bridge = createSvcAuthBridgeHandlers({ baseUrl: backendUrl, session });
+  const from = (request: Request) => request.headers.get("x-client-address");
+  const bridge = createSvcAuthBridgeHandlers({
+    baseUrl: backendUrl,
+    session,
+    ...(bridgeSecret && { clientAddress: { secret: bridgeSecret, from } }),
+  });
   const backend = createServerCaller({ baseUrl: backendUrl });
 
   return async (request) => {

@@ -12,6 +12,7 @@ import type { Accounts } from "../accounts.ts";
 import type { Attempts } from "../attempts.ts";
 import { type AuthenticateOptions, bearer, looksLikeJwt } from "../authenticate.ts";
 import type { Credentials } from "../credentials.ts";
+import { handedAddress, requireHandedBody } from "../handed-address.ts";
 import type { KeyStore } from "../key-store.ts";
 import { addressHeader, type Library } from "../library.ts";
 import type { MailLinks } from "../mail-links.ts";
@@ -100,7 +101,9 @@ export async function jsonBody(request: Request): Promise<unknown> {
   if (!isJson(mediaType(request))) {
     throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, { hint: "Send application/json." });
   }
-  return parseJson(await readBody(request, maxBody), request);
+  const body = await readBody(request, maxBody);
+  requireHandedBody(request, body);
+  return parseJson(body, request);
 }
 
 /** The page's origin, if a browser may be sent back to it. */
@@ -111,7 +114,8 @@ export function pageOf({ origins }: Pick<AuthParts, "origins">, { headers }: Req
 /** What the library writes into the session row: which browser, and from where. */
 export function about(request: Request): Headers {
   const headers = new Headers({ "user-agent": (request.headers["user-agent"] ?? "").slice(0, 512) });
-  if (request.ip) headers.set(addressHeader, request.ip);
+  const address = handedAddress(request) ?? request.ip;
+  if (address) headers.set(addressHeader, address);
   return headers;
 }
 

@@ -5,10 +5,11 @@
  */
 import { toUser, type User } from "../auth/state.ts";
 import { SvcError } from "../error.ts";
-import { type BackendAnswer, createBackend, unavailable } from "./backend.ts";
+import { type BackendAnswer, type BackendCall, createBackend, unavailable } from "./backend.ts";
 import { answer, handOn, redirect, refusal } from "./bridge-answer.ts";
 import { setCookie } from "./cookie-header.ts";
 import { readJsonText, requireJson, requireOwnPage } from "./guard.ts";
+import { type ClientAddressOptions, createHandAddress } from "./hand-address.ts";
 import { latest } from "./latest-user.ts";
 import { bareOrigin, isThisMachine } from "./own-origin.ts";
 import { openCookie } from "./read-bridge-session.ts";
@@ -26,6 +27,8 @@ export interface BridgeOptions {
   basePath?: string;
   /** The page that completes a social sign-in. (Default: "/auth/callback") */
   oauthCallbackPath?: string;
+  /** Tells the backend who asks. (Default: its limits count all visitors together, as this server) */
+  clientAddress?: ClientAddressOptions;
 }
 
 /** For a route of everything below `basePath`. Neither needs `this`. */
@@ -58,6 +61,7 @@ export function createSvcAuthBridgeHandlers(options: BridgeOptions): BridgeHandl
   const origins = [options.origin ?? []].flat().map((each) => bareOrigin(each, "origin"));
   const settings = checkSession(options.session);
   const backend = createBackend(baseUrl);
+  const handAddress = createHandAddress(options.clientAddress);
   const refreshes = new Refreshes<BackendAnswer>();
 
   const ownOrigins = (request: Request) => (origins.length > 0 ? origins : [new URL(request.url).origin]);
@@ -73,12 +77,19 @@ export function createSvcAuthBridgeHandlers(options: BridgeOptions): BridgeHandl
   };
   const clear = ({ secure }: Visit) => setCookie(nameOf(settings, secure), "", 0, secure);
 
+  /** Asks the backend in the name of the browser. */
+  const ask = async ({ request }: Visit, { headers, ...call }: BackendCall) => {
+    const known = { ...browserOf(request), ...headers };
+    const handed = await handAddress(request, { ...call, headers: known });
+    return backend({ ...call, headers: { ...known, ...handed } });
+  };
+
   /** Sign-in of any kind: the backend's three become two and a cookie. */
   async function enter(path: "/sign-in" | "/sign-up" | "/oauth/exchange", at: Visit): Promise<Response> {
     const body = await readJsonText(at.request);
     // A one-time code is bound to the page's origin, and that is ours.
-    const headers = { ...browserOf(at), ...(path === "/oauth/exchange" && { origin: at.origin }) };
-    const given = await backend({ path, headers, body });
+    const headers: Record<string, string> = path === "/oauth/exchange" ? { origin: at.origin } : {};
+    const given = await ask(at, { path, headers, body });
     if (given.status >= 400) return handOn(given);
     const { sessionToken, token } = given.body;
     if (typeof sessionToken !== "string" || typeof token !== "string") throw incomplete();
@@ -90,8 +101,8 @@ export function createSvcAuthBridgeHandlers(options: BridgeOptions): BridgeHandl
     requireJson(at.request, true);
     const session = await read(at);
     if (!session) return handOn(isOver, clear(at));
-    const ask = () => backend({ path: "/token", headers: { ...browserOf(at), ...bearer(session) } });
-    const given = await refreshes.refresh(session.sessionToken, ask, isOver);
+    const renew = () => ask(at, { path: "/token", headers: bearer(session) });
+    const given = await refreshes.refresh(session.sessionToken, renew, isOver);
     if (given.status >= 400) return handOn(given, given.status === 401 ? clear(at) : undefined);
     const { sessionToken = session.sessionToken, token } = given.body;
     if (typeof sessionToken !== "string" || typeof token !== "string") throw incomplete();
@@ -103,7 +114,7 @@ export function createSvcAuthBridgeHandlers(options: BridgeOptions): BridgeHandl
     requireJson(at.request, true);
     const session = await read(at);
     if (!session) return answer(200, { success: true }, clear(at));
-    const end = () => backend({ path: "/sign-out", headers: { ...browserOf(at), ...bearer(session) } });
+    const end = () => ask(at, { path: "/sign-out", headers: bearer(session) });
     try {
       const given = await refreshes.signOut(session.sessionToken, end, isOver);
       return given.status >= 400 ? handOn(given, clear(at)) : answer(200, { success: true }, clear(at));
@@ -196,7 +207,7 @@ const signedOutHereOnly = (cause: SvcError) =>
 const bearer = ({ sessionToken }: SealedSession) => ({ authorization: `Bearer ${sessionToken}` });
 
 /** The backend notes with a session which browser it belongs to. */
-function browserOf({ request }: Visit): Record<string, string> {
+function browserOf(request: Request): Record<string, string> {
   const agent = request.headers.get("user-agent");
   return agent ? { "user-agent": agent } : {};
 }

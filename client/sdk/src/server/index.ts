@@ -4,6 +4,7 @@
  */
 export type { User } from "../auth/state.ts";
 export { type BridgeHandlers, type BridgeOptions, createSvcAuthBridgeHandlers } from "./bridge.ts";
+export type { ClientAddressOptions } from "./hand-address.ts";
 export { type BridgeSession, type IncomingRequest, readBridgeSession } from "./read-bridge-session.ts";
 export {
   createServerCaller,
