@@ -54,6 +54,8 @@ test("a run converts what its user stored, as a step of its own", async () => {
   const run = await runOf(ann);
   expect(run.result).toEqual({ markdown: "| a | b |\n| --- | --- |\n| 1 | 2 |", kind: "csv" });
   expect(run.steps).toMatchObject([{ kind: "step", name: "document.convert", status: "completed" }]);
+  // What the caller says of the file goes before what it was stored as.
+  expect((await runOf(ann, { filename: "table.md", mimeType: "" })).result.kind).toBe("md");
 });
 
 test("a run cannot convert what another user stored", async () => {

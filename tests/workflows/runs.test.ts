@@ -99,6 +99,10 @@ describe("a run", () => {
     ).toBe(200);
     const run = await ended(id);
     expect(run.status).toBe("completed");
+    const sleep = run.steps.find(({ kind }: { kind: string }) => kind === "sleep");
+    const [slept, due, awoke] = [sleep.startedAt, sleep.dueAt, sleep.finishedAt].map((time) => Date.parse(time));
+    expect(Number(due) - Number(slept)).toBeGreaterThanOrEqual(19); // of 20; parts of a millisecond are cut off
+    expect(awoke).toBeGreaterThanOrEqual(Number(due));
     expect(run.result).toEqual({ date: true, key: `${id}:0`, both: [1, "2"], approved: true });
     expect(calls).toEqual(["record", "one", "two"]);
     expect(run.steps.map(({ position, kind, status }: Record<string, string>) => [position, kind, status])).toEqual(
