@@ -83,6 +83,12 @@ test("in cookie mode the page asks who is signed in, and sees no token at any ti
   expect(await auth.completeSocialSignIn()).toEqual({ id: expect.any(String), email: claims.email, name: "Pat" });
   expect(auth.getState()).toMatchObject({ token: null });
   expect(sent).toEqual(["/api/auth/me"]);
+
+  // Whoever the cookie says now, not whom the page has shown until then.
+  await db.sql(`update auth."user" set name = 'Pat the second' where email = $1`, [claims.email]);
+  await auth.signInSocial("google", { callbackURL: "/again" });
+  await throughTheProvider(browser);
+  expect(await auth.completeSocialSignIn()).toMatchObject({ name: "Pat the second" });
 });
 
 test("a failure is one for whoever was signed in before, too", async () => {
