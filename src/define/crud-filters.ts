@@ -3,10 +3,10 @@
  * meant is decided in SQL; here only what jsonb cannot carry is left out, so that the text sent there always parses.
  * Next hop: `sql/crud/filter_sql.sql`; `docs/reference/filters.md` states the language.
  */
-import type { InferSelectModel } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 
 type Columns<T extends PgTable> = T["_"]["columns"];
+type Row<T extends PgTable> = T["$inferSelect"];
 type Nullable<V> = V | null;
 
 /** A date may be given as ISO 8601 text, a bigint as decimal text, also where rows hold the object. */
@@ -39,11 +39,8 @@ type Condition<Column, V> = Column extends { _: { dataType: "json" | "array" } }
       : Exact<V>;
 
 /** What each of these properties may be compared with. */
-export type ConditionsOf<T extends PgTable, Allowed extends keyof InferSelectModel<T>> = {
-  [K in Allowed]: Condition<
-    K extends keyof Columns<T> ? Columns<T>[K] : never,
-    Accepted<NonNullable<InferSelectModel<T>[K]>>
-  >;
+export type ConditionsOf<T extends PgTable, Allowed extends keyof Row<T>> = {
+  [K in Allowed]: Condition<K extends keyof Columns<T> ? Columns<T>[K] : never, Accepted<NonNullable<Row<T>[K]>>>;
 };
 
 interface Groups<Conditions> {
@@ -62,10 +59,9 @@ export type FiltersOf<Conditions> = Partial<Conditions> & Groups<Conditions>;
  * @example
  * const filters: CrudFilters<typeof tasks> = { done: false, OR: [{ priority: { op: "gte", value: 3 } }, { dueAt: null }] };
  */
-export type CrudFilters<
-  T extends PgTable,
-  Allowed extends keyof InferSelectModel<T> = keyof InferSelectModel<T>,
-> = FiltersOf<ConditionsOf<T, Allowed>>;
+export type CrudFilters<T extends PgTable, Allowed extends keyof Row<T> = keyof Row<T>> = FiltersOf<
+  ConditionsOf<T, Allowed>
+>;
 
 /** As deep as a call may be nested at all (src/http/wire.ts). */
 const maxDepth = 64;
