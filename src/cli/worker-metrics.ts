@@ -4,21 +4,29 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { SvcError } from "../errors/svc-error.ts";
+import type { CheckHost } from "../http/allowed-hosts.ts";
 import { type MetricsAccess, refuseReader } from "../http/metrics-access.ts";
 import type { JobMetrics } from "../telemetry/job-metrics.ts";
 
-/** @param port 0 takes any free one @param host (Default: all addresses) @throws the system's error when it is taken */
+/**
+ * @param port 0 takes any free one
+ * @param host (Default: all addresses)
+ * @param checkHost which names are answered (Default: any)
+ * @throws the system's error when the port is taken
+ */
 export async function serveWorkerMetrics(
   port: number,
   jobs: JobMetrics,
   access: MetricsAccess,
   host: string | null = null,
+  checkHost: CheckHost = () => {},
 ): Promise<{ url: string; close(): void }> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   jobs.addTo(registry);
   const server = createServer(async (request, response) => {
     try {
+      checkHost(request);
       if (request.url?.split("?", 1)[0] !== "/metrics") throw new SvcError("NOT_FOUND");
       refuseReader(access, request);
       response.writeHead(200, { "content-type": registry.contentType }).end(await registry.metrics());

@@ -5,6 +5,7 @@
 import { defineCommand } from "citty";
 import { startWorker } from "../../workers/runner.ts";
 import { DefinitionError } from "../define/definition-error.ts";
+import { createHostCheck } from "../http/allowed-hosts.ts";
 import { loadApp } from "../service/load-app.ts";
 import { createLog } from "../service/log.ts";
 import { prettyLog } from "../service/pretty-log.ts";
@@ -78,7 +79,8 @@ async function work({ cwd, "metrics-port": port, ...args }: WorkArguments): Prom
     await worker.ready;
     if (metrics) {
       const access = { token: config.metricsToken, open: !config.production };
-      told = await serveWorkerMetrics(metricsPort, metrics, access, config.host);
+      const checkHost = createHostCheck({ ...config, origins: [] });
+      told = await serveWorkerMetrics(metricsPort, metrics, access, config.host, checkHost);
       say(`  Metrics: ${told.url}`);
     }
     const stop = nextSignal();

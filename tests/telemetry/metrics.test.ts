@@ -5,12 +5,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serveWorkerMetrics } from "../../src/cli/worker-metrics.ts";
+import { createHostCheck } from "../../src/http/allowed-hosts.ts";
 import { type MetricsAccess, refuseReader } from "../../src/http/metrics-access.ts";
 import { workflow } from "../../src/index.ts";
 import { JobMetrics } from "../../src/telemetry/job-metrics.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
+import { rawRequest } from "../support/raw-http.ts";
 import { apiWith, service } from "../support/service.ts";
 import { workers } from "../support/worker.ts";
 
@@ -36,7 +38,8 @@ const startWorker = workers(db, api);
 const jobMetrics = new JobMetrics();
 let told: Awaited<ReturnType<typeof serveWorkerMetrics>>;
 beforeAll(async () => {
-  told = await serveWorkerMetrics(0, jobMetrics, { token: null, open: false });
+  const checkHost = createHostCheck({ allowedHosts: null, production: false, host: null, origins: [] });
+  told = await serveWorkerMetrics(0, jobMetrics, { token: null, open: false }, null, checkHost);
   await startWorker({ metrics: jobMetrics });
 });
 afterAll(() => told.close());
@@ -159,6 +162,11 @@ describe("who may read metrics", () => {
   ])("$who: $may", ({ access, from, may }) => {
     if (may) refuseReader(access, from);
     else expect(() => refuseReader(access, from)).toThrow("Metrics are not for everybody.");
+  });
+
+  test("of a worker are not told by a name that a stranger's page may have", async () => {
+    const by = async (host: string) => (await rawRequest(told.url, { method: "GET", path: "/metrics", host })).status;
+    expect([await by("localhost"), await by("evil.test")]).toEqual([200, 403]);
   });
 
   test("the endpoint asks", async () => {
