@@ -3856,6 +3856,13 @@ begin
          where j.is_available and j.priority = urgency and j.run_at between since and now() and j.task_id = any (kinds)
            and (j.job_queue_id is null or j.job_queue_id in (
              select q.id from graphile_worker._private_job_queues q where q.is_available for update skip locked))
+           and case
+             when coalesce((j.flags ->> 'deaths')::integer, 0) < 2 then true
+             when not pg_try_advisory_xact_lock(726502189, hashtext(worker)) then false
+             else not exists (
+               select from graphile_worker._private_jobs h
+                where h.locked_by = worker and (h.flags ->> 'deaths')::integer > 1)
+           end
          order by j.run_at
          limit 1
            for update skip locked

@@ -6,6 +6,9 @@
 -- a time: then what is due is the beginning of a range. Which way statistics would have it is not asked: in a queue they are
 -- always old.
 --
+-- A job of which two workers have died (svc_private.rescue_workers) is not given to one that has such a job already: if one of
+-- them is what kills, the others are to live. The lock lets a worker that asks several times at once take one of them.
+--
 -- As svc_system, whose the queue's rows are to change. Of jobs in named queues, which svc has none of, one at a time runs.
 
 create or replace function svc_private.claim_job(worker text, kinds integer[])
@@ -35,6 +38,13 @@ begin
          where j.is_available and j.priority = urgency and j.run_at between since and now() and j.task_id = any (kinds)
            and (j.job_queue_id is null or j.job_queue_id in (
              select q.id from graphile_worker._private_job_queues q where q.is_available for update skip locked))
+           and case
+             when coalesce((j.flags ->> 'deaths')::integer, 0) < 2 then true
+             when not pg_try_advisory_xact_lock(726502189, hashtext(worker)) then false
+             else not exists (
+               select from graphile_worker._private_jobs h
+                where h.locked_by = worker and (h.flags ->> 'deaths')::integer > 1)
+           end
          order by j.run_at
          limit 1
            for update skip locked

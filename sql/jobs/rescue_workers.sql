@@ -8,7 +8,8 @@
 -- A job that was rescued has used up an attempt, and says how often its worker died: one that kills every worker does not go
 -- on for ever, and in the end is dead as others are. The first death is mostly nobody's fault, so that it is due again at
 -- once. From the second on it waits, as after so many errors, give or take a half: then those that were with it on its
--- worker are done by the time that it comes again, and do not die with it each time. What has come to a checkpoint since
+-- worker are done by the time that it comes again, and do not die with it each time (svc_private.claim_job, too, keeps such
+-- jobs apart). What has come to a checkpoint since
 -- counts anew: claims of a run (svc_private.claim_run) in the place of deaths.
 -- SECURITY DEFINER for the notification: the jobs are to be taken at once and not at somebody's next look.
 

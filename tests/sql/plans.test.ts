@@ -87,6 +87,29 @@ test("each state of the queue is counted, and jobs are claimed by their urgency,
   await client.query("rollback");
 });
 
+test("of the jobs of which two workers have died, a worker gets one at a time", async () => {
+  const client = await db.connect("admin");
+  await client.query("begin; truncate graphile_worker._private_jobs");
+  await client.query(
+    `insert into graphile_worker._private_jobs (task_id, run_at, flags, key)
+       select (select id from graphile_worker._private_tasks where identifier = 'procedure'), now() + n * interval '1 second',
+              jsonb_build_object('deaths', deaths), key
+         from (values (-9, 2, 'one'), (-8, 3, 'other'), (-7, 1, 'died once'), (-6, null, 'fresh')) j (n, deaths, key)`,
+  );
+  const claim = async (worker: string) => {
+    const kinds = "array(select id from graphile_worker._private_tasks)";
+    return (await client.query(`select key from svc_private.claim_job($1, ${kinds})`, [worker])).rows[0]?.key;
+  };
+  expect([await claim("a"), await claim("a"), await claim("a"), await claim("a")]).toEqual([
+    "one",
+    "died once",
+    "fresh",
+    undefined,
+  ]);
+  expect(await claim("b")).toBe("other");
+  await client.query("rollback");
+});
+
 test("the run that has waited longest for others of its name is found without reading those that wait", async () => {
   await db.sql(
     `insert into svc.workflow_runs (name, version, args, wait_marker, max_running, created_at)
