@@ -10,6 +10,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import pg from "pg";
+import { applyRoles } from "../postgres/apply-roles.ts";
 import { dropEverything } from "../postgres/migration-reset.ts";
 import { DiskDriver } from "../storage/drivers/disk.ts";
 import type { StorageDriver } from "../storage/drivers/driver.ts";
@@ -107,7 +108,7 @@ async function ensureRoles({ manifest, adminUrl, platform }: RestoreOptions, the
     await client.query("begin");
     for (const statement of statements) await client.query(statement);
     // Settings of svc's own roles, and what each may be.
-    await client.query(await readFile(join(platform, "sql/roles.sql"), "utf8"));
+    await applyRoles(client, await readFile(join(platform, "sql/roles.sql"), "utf8"));
     await client.query("commit");
   });
 }

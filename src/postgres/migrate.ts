@@ -5,6 +5,7 @@
  * Next hop: `migration-files.ts` reads the folders; `sql/README.md` states the order.
  */
 import pg from "pg";
+import { applyRoles } from "./apply-roles.ts";
 import { checksum, migrationNames, noteApplied, readLedger, type Scope, scopes, unknownMigrations } from "./ledger.ts";
 import { type MigrationFile, readFolder } from "./migration-files.ts";
 import { type Patience, withLocks } from "./migration-locks.ts";
@@ -40,12 +41,6 @@ export interface MigrateOptions extends Patience {
   /** Refuses a database that newer files have migrated: these would put older functions in place of theirs. (Default: false) */
   refuseNewer?: boolean;
 }
-
-// Roles belong to the server, the lock above to one database of it: migrators of two databases meet in roles.sql. The
-// second waits for the first's transaction and then fails: "tuple concurrently updated", which has no code of its own, a
-// unique violation, or a role that exists by now. Each failure means that another migrator has finished.
-const overtaken = new Set(["XX000", "23505", "42710"]);
-const maxAttempts = 100;
 
 /**
  * Applies what is new.
@@ -192,7 +187,7 @@ class Migration {
       if (kind === "sql" && file.path.startsWith("policies/")) {
         await this.#client.query("select svc_private.reset_policies($1::regclass)", [file.path.slice(9, -4)]);
       }
-      if (scope === "platform" && file.path === "roles.sql") await this.#applyRoles(file.text);
+      if (scope === "platform" && file.path === "roles.sql") await applyRoles(this.#client, file.text);
       else await this.#client.query(file.text);
       await this.#client.query("reset role");
     } catch (error) {
@@ -200,19 +195,6 @@ class Migration {
     }
     this.#applied.push(path);
     this.#options.report?.(`applied ${path}`);
-  }
-
-  async #applyRoles(text: string): Promise<void> {
-    await this.#client.query("savepoint roles");
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await this.#client.query(text);
-        return;
-      } catch (error) {
-        if (attempt === maxAttempts || !overtaken.has((error as pg.DatabaseError).code ?? "")) throw error;
-        await this.#client.query("rollback to savepoint roles");
-      }
-    }
   }
 }
 

@@ -4,6 +4,7 @@ import { cp, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { findPrograms, start } from "../../src/backup/programs.ts";
+import { applyRoles } from "../../src/postgres/apply-roles.ts";
 import { pendingMigrations } from "../../src/postgres/ledger.ts";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { backupsFolder, hasPrograms, restore, rowsOf, take } from "../support/backups.ts";
@@ -73,7 +74,16 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("svc db", () => {
   test("restore fills an empty database: rows, files, grants, roles", async () => {
     await db.sql(`drop owned by ${role}; drop role ${role}`);
     await rm(join(app, ".svc/storage"), { recursive: true });
-    expect(await run(target, "restore", folder)).toMatchObject({ code: 0 });
+    // Meanwhile a migration of another database restates the roles, which belong to the server.
+    const other = await db.connect("admin");
+    await other.query("begin");
+    await applyRoles(other, "alter role svc_request noinherit");
+    const restoring = run(target, "restore", folder);
+    const waiting = () =>
+      db.sql("select from pg_stat_activity where datname = $1 and wait_event_type = 'Lock'", [target.name]);
+    await expect.poll(waiting).toHaveLength(1);
+    await other.query("commit");
+    expect(await restoring).toMatchObject({ code: 0 });
     const granted = `has_table_privilege('${role}', 'guestbook', 'select')`;
     expect(await target.sql(`select ${granted} as granted`)).toEqual([{ granted: true }]);
     const bytes = new DiskDriver(join(app, ".svc/storage"));
