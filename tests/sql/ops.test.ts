@@ -1,5 +1,5 @@
 // If this file fails, a DBA cannot see what slows the database down, or sees what somebody has written into it.
-import type pg from "pg";
+import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { fixture, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
@@ -55,6 +55,17 @@ describe("svc db slow", () => {
     expect(rows.find(({ statement }) => statement.includes("from notes"))?.calls).toBe("3");
     expect(rows.some(({ statement }) => statement.startsWith("create role"))).toBe(true);
     expect(JSON.stringify(rows)).not.toContain(canary);
+
+    const elsewhere = new pg.Client({ connectionString: db.url("admin").replace(/\/[^/]*$/, "/postgres") });
+    await elsewhere.connect();
+    await elsewhere.query("set pg_stat_statements.track = 'top'");
+    await elsewhere.query(`select 1 as elsewhere_of_${db.name}`);
+    await elsewhere.end();
+    const kept =
+      "select from extensions.pg_stat_statements where query like '%elsewhere_of_' || current_database() || '%'";
+    expect((await db.sql(kept)).length).toBeGreaterThan(0);
+    const all = await asSystem<{ statement: string }>("select * from svc_private.slow_statements(100000)");
+    expect(all.filter(({ statement }) => statement?.includes("elsewhere_of_"))).toEqual([]);
   });
 });
 
