@@ -102,7 +102,15 @@ export class CallContext implements Context {
     return (work) => {
       own.usedSystem = true; // the answer is not of the call's snapshot alone
       const { services, caller } = own;
-      return readApart(transactionFor(services, caller, "read"), (reader) => work(services.requestDatabase(reader)));
+      const reading = readApart(transactionFor(services, caller, "read"), (reader) =>
+        work(services.requestDatabase(reader)),
+      );
+      return reading.catch((error) => {
+        const wrote = error instanceof SvcError && error.code === "QUERY_WROTE";
+        throw wrote
+          ? new SvcError("QUERY_WROTE", "ctx.read was given a write.", { hint: "Write with ctx.db." })
+          : error;
+      });
     };
   }
 

@@ -212,6 +212,11 @@ const places: Record<string, string> = {
     "A table's policies ask that table again, which PostgreSQL refuses; svc db lint names them: recursive_policy.",
 };
 
+/** The message of a value that does not fit would quote it. */
+const placeOf = (state: string) =>
+  places[state] ??
+  (state.startsWith("22") ? "The log says under this requestId what PostgreSQL said of the value." : undefined);
+
 /** Whose fault that is nobody knows: it is not what the caller's statement came to. */
 const besides =
   "A statement of another transaction failed, as of unsafeDb: callers are told nothing of it unless the handler catches it. The log has it.";
@@ -221,7 +226,7 @@ function whereToLook(error: unknown, { session }: Caller): unknown {
   const hint =
     session && isNoUuid(error.cause, session.user.id)
       ? textIds
-      : (brokenRule(error.cause) ?? places[sqlState(error.cause) ?? ""]);
+      : (brokenRule(error.cause) ?? placeOf(sqlState(error.cause) ?? ""));
   return hint ? new SvcError(error.code, error.message, { hint, cause: error.cause }) : error;
 }
 

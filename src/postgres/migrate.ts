@@ -225,9 +225,14 @@ function describe(path: string, text: string, error: unknown): MigrationError {
   if (!(error instanceof pg.DatabaseError)) return new MigrationError(`${path} failed: ${error}`, { cause: error });
   const position = Number(error.position);
   const line = position > 0 ? `:${text.slice(0, position).split("\n").length}` : "";
-  const hint = error.code === "42883" && /\bmigrations\//.test(path) ? laterFunction : error.hint;
+  const isLater = error.code === "42883" && /\bmigrations\//.test(path);
+  const isLanguage = error.code === "42704" && path.endsWith("sql/search.sql");
+  const hint = isLater ? laterFunction : isLanguage ? unknownLanguage : error.hint;
   return new MigrationError(`${path}${line}: ${error.message}`, { ...(hint && { hint }), cause: error });
 }
+
+const unknownLanguage =
+  "A language of searchable(…) is none of this database's: name one that \\dF of psql shows, such as english, german or simple.";
 
 const laterFunction =
   "sql/ is applied after the migrations. Put the function into this one, above what calls it; or delete the file with its snapshot and generate it again: it brings along what policies ask, where sql/ has it.";

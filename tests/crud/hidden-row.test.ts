@@ -1,4 +1,5 @@
 // If this file fails, a developer whose policy hides a row is left to guess, or a stranger is told about tables.
+import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
@@ -13,7 +14,13 @@ const twice = procedure.mutation.name("test.twice").handler(async ({ context }) 
   const values = { title: "x", userId: context.auth.requireAuth().user.id, id: 1_000_000 };
   await context.unsafeDb.insert(schema.notes).values([values, values]);
 });
-const api = apiWith({ procedures: { insert, twice } });
+const unfit = procedure.mutation
+  .name("test.unfit")
+  .handler(({ context }) => context.db.$count(schema.notes, sql`${schema.notes.title}::int = 1`));
+const writes = procedure.mutation
+  .name("test.writes")
+  .handler(({ context }) => context.read((db) => db.insert(schema.notes).values({ title: "x", userId: "x" })));
+const api = apiWith({ procedures: { insert, twice, unfit, writes } });
 const developing = service(db, api);
 const serving = service(db, api, { production: true } as object);
 
@@ -40,6 +47,21 @@ test("what unsafeDb refuses says, while developing, why callers are not told", a
     const hint = svc === serving ? undefined : expect.stringContaining("as of unsafeDb");
     expect([status, body.code, body.hint]).toEqual([500, "INTERNAL", hint]);
   }
+});
+
+test("a value that does not fit says, while developing, where more is said", async () => {
+  for (const svc of [developing, serving]) {
+    const ann = await svc.signUp("ann");
+    await svc.mutate(ann, "notes.create", { title: "no number" });
+    const { status, body } = await svc.mutate(ann, "test.unfit");
+    const hint = svc === serving ? undefined : expect.stringContaining("what PostgreSQL said");
+    expect([status, body.code, body.hint]).toEqual([400, "BAD_REQUEST", hint]);
+  }
+});
+
+test("a write in ctx.read says where to write, and writes nothing", async () => {
+  const { status, body } = await developing.mutate(await developing.signUp("ann"), "test.writes");
+  expect([status, body.code, body.hint]).toEqual([500, "QUERY_WROTE", "Write with ctx.db."]);
 });
 
 test("policies that ask each other in a circle say, while developing, who names them", async () => {

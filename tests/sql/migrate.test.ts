@@ -116,6 +116,16 @@ describe("migrate", () => {
     expect(await rows(adminUrl, "select 1 from pg_namespace where nspname = 'svc'")).toEqual([]);
   });
 
+  test("a language that searchable names and the database has not is said to be one", async () => {
+    const folder = await application();
+    const db = new Database();
+    await db.create();
+    opened.push({ close: () => db.drop() });
+    await writeFile(join(folder, "sql/search.sql"), "select to_tsvector('englisch', 'x');\n");
+    const attempt = migrate({ adminUrl: db.url("admin"), platform: root, application: folder });
+    await expect(attempt).rejects.toThrow(/"englisch" does not exist\n {2}A language of searchable/);
+  });
+
   test("a migration edited after it was applied is refused by name", async () => {
     const adminUrl = await empty();
     const folder = await application();
