@@ -2471,11 +2471,14 @@ comment: A JSON array of filter values as text, or null when any is not of the c
 -- function svc.find_evidence(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_evidence(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb DEFAULT NULL::jsonb)
  RETURNS TABLE(claim integer, source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[], similarity double precision)
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
  SET jit TO 'off'
 AS $function$
+#variable_conflict use_column
+begin
+  return query
   with scoped as not materialized (
     select c.* from svc.rag_chunks c
      where c.corpus = find_evidence.corpus
@@ -2582,7 +2585,8 @@ AS $function$
     join svc.rag_sections section on section.id = c.section_id
     join svc.rag_sources source on source.id = c.source_id
    where (s.coverage > 0 and s.place <= sentence_limit) or (c.nearness is not null and s.place_in_chunk = 1)
-   order by s.claim, s.place
+   order by s.claim, s.place;
+end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Sentences of a scope that cover the words of claims, best first; weights are counted inside the scope.

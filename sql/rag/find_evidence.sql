@@ -43,12 +43,15 @@ returns table (
   missing text[],                     -- and those that it lacks
   similarity double precision         -- of the chunk's vector to the claim's; null where there are none
 )
-language sql
+language plpgsql  -- which plans for the corpus and owner that are asked for: few chunks among many are read by their own index
 stable
 security definer
 set search_path = ''
 set jit = off  -- compiling takes longer than what is compiled
 as $$
+#variable_conflict use_column
+begin
+  return query
   with scoped as not materialized (
     select c.* from svc.rag_chunks c
      where c.corpus = find_evidence.corpus
@@ -155,7 +158,8 @@ as $$
     join svc.rag_sections section on section.id = c.section_id
     join svc.rag_sources source on source.id = c.source_id
    where (s.coverage > 0 and s.place <= sentence_limit) or (c.nearness is not null and s.place_in_chunk = 1)
-   order by s.claim, s.place
+   order by s.claim, s.place;
+end
 $$;
 
 comment on function svc.find_evidence(text[], regconfig, text, text, text, uuid[], integer, integer, jsonb) is
