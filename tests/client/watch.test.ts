@@ -34,11 +34,11 @@ async function signedUp(baseUrl?: string) {
 }
 
 /** Watches one's notes; `titles` is what a page would show. */
-function watchTitles(client: SvcClient<typeof api>) {
+function watchTitles(client: SvcClient<typeof api>, limit = 100) {
   const state = { titles: [] as string[], results: 0, errors: [] as unknown[] };
   const stop = client.watch(
     api.notes.list,
-    { orderBy: "title", orderDir: "asc", limit: 100 },
+    { orderBy: "title", orderDir: "asc", limit },
     ({ data }) => {
       state.titles = data.map(({ title }) => title);
       state.results++;
@@ -112,6 +112,32 @@ test("misses nothing between the answer and the subscription: a hundred writes a
   }
 });
 
+test("misses nothing that changes while an answer is under way", async () => {
+  const { client, user } = await signedUp();
+  const [late, other] = [watchTitles(client), watchTitles(client, 50)];
+  await live(client);
+  await expect.poll(() => Math.min(late.state.results, other.state.results)).toBeGreaterThan(0);
+  const { promise: arrives, resolve: arrive } = Promise.withResolvers<void>();
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  const real = globalThis.fetch;
+  vi.stubGlobal("fetch", async (input: string, init?: RequestInit) => {
+    const response = await real(input, init);
+    if (String(init?.body).includes('"limit":100')) {
+      answer();
+      await arrives;
+    }
+    return response;
+  });
+  await insert(user.id, "a");
+  await answered;
+  await insert(user.id, "b");
+  // Both hear of it by the same frame.
+  await expect.poll(() => other.state.titles).toEqual(["a", "b"]);
+  vi.unstubAllGlobals();
+  arrive();
+  await expect.poll(() => late.state.titles).toEqual(["a", "b"]);
+});
+
 describe("a connection that is lost", () => {
   test("is made anew, and what was missed is there", async () => {
     const proxy = await FlakyProxy.start(running.url);
@@ -169,11 +195,14 @@ describe("who watches", () => {
     const { auth, client } = await signedUp();
     const old = auth.getState().token;
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 10 * 60_000 });
+    const sent = vi.spyOn(globalThis, "fetch");
     try {
       watchTitles(client);
       await live(client);
       expect(auth.getState().token).not.toBe(old);
+      expect(JSON.stringify(sent.mock.calls)).not.toContain(old); // not even once, to be refused
     } finally {
+      sent.mockRestore();
       vi.useRealTimers();
     }
   });
