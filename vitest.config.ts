@@ -17,8 +17,9 @@ const shared = {
   execArgv: ["--import", installed("tests/support/warnings.ts")],
   setupFiles: ["tests/support/between-files.ts"],
 };
-// These need a process that nobody has used: they draw SVG, which a process that serves images cannot, or weigh its memory.
-const alone = ["tests/ai/local.test.ts", "tests/documents/ocr.test.ts", "tests/realtime/slow-readers.test.ts"];
+// These need a process that nobody has used: they draw SVG, which a process that serves images cannot, weigh its memory, or
+// listen at once (in a shared one a socket has been told "live" only after twenty seconds; the cause is not found yet).
+const alone = ["tests/ai/local.test.ts", "tests/documents/ocr.test.ts", "tests/realtime/*.test.ts"];
 
 export default defineConfig({
   test: {
