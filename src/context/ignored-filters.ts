@@ -6,12 +6,14 @@
 import type { Logger } from "pino";
 import type { CrudDefinition } from "../define/crud-definition.ts";
 
-const noted = new WeakMap<CrudDefinition, Set<string>>();
+/** What each log has been told, by resource. */
+const noted = new WeakMap<Logger, Map<CrudDefinition, Set<string>>>();
 
 /** @param input of `list`, as the client sent it */
 export function noteIgnoredFilters(log: Logger, crud: CrudDefinition, input: unknown): void {
-  const known = noted.get(crud) ?? new Set<string>();
-  noted.set(crud, known);
+  const told = noted.get(log) ?? new Map<CrudDefinition, Set<string>>();
+  const known = told.get(crud) ?? new Set<string>();
+  noted.set(log, told.set(crud, known));
   for (const name of namesIn(Object(input).filters, 0)) {
     if (crud.allowedFilters.includes(name) || known.has(name) || known.size >= 100) continue;
     known.add(name);
