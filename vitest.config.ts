@@ -11,15 +11,8 @@ const limits = {
   retry: process.env.CI ? 1 : 0,
 };
 const installed = (path: string) => join(import.meta.dirname, path);
-// A worker serves one test file after the other: to load the same modules anew for each costs a quarter of all the work.
-const shared = {
-  isolate: false,
-  execArgv: ["--import", installed("tests/support/warnings.ts")],
-  setupFiles: ["tests/support/between-files.ts"],
-};
-// These need a process that nobody has used: they draw SVG, which a process that serves images cannot, weigh its memory, or
-// listen at once (in a shared one a socket has been told "live" only after twenty seconds; the cause is not found yet).
-const alone = ["tests/ai/local.test.ts", "tests/documents/ocr.test.ts", "tests/realtime/*.test.ts"];
+// Each file has a process of its own: what it leaves open, such as a transaction, ends with it, or no slot is made for the next.
+const shared = { execArgv: ["--import", installed("tests/support/warnings.ts")] };
 
 export default defineConfig({
   test: {
@@ -33,7 +26,7 @@ export default defineConfig({
       {
         test: {
           name: "svc",
-          include: ["tests/**/*.test.ts", ...alone.map((file) => `!${file}`)],
+          include: ["tests/**/*.test.ts"],
           ...shared,
           typecheck: {
             enabled: true,
@@ -43,7 +36,6 @@ export default defineConfig({
           ...limits,
         },
       },
-      { test: { name: "alone", include: alone, ...shared, isolate: true, ...limits } },
       {
         // The same tests of the bindings once more, on the older React that they promise to work with.
         resolve: {
