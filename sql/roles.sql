@@ -15,6 +15,8 @@ begin
       ('svc_owner',         'nologin'),  -- owns schemas, tables and functions; nobody connects as it
       ('svc_anonymous',     'nologin'),  -- a request without a user
       ('svc_authenticated', 'nologin'),  -- a request with a user
+      ('svc_reader_anonymous',     'nologin'),  -- functions that read an index for a request, and see its rows only
+      ('svc_reader_authenticated', 'nologin'),  -- the same for a request with a user
       ('svc_request',       'login noinherit'),  -- the requests' pool: nothing of its own but the two roles above
       ('svc_auth',          'login'),    -- the authentication library's pool: schema auth, nothing else
       ('svc_system',        'login'),    -- unsafeDb and jobs: looks past row-level security, by a declared attribute
@@ -48,6 +50,13 @@ end
 $$;
 
 grant svc_anonymous, svc_authenticated to svc_request;
+
+-- A definer function that svc_owner owns sees every row, so it would have to repeat what the policies say. A function that a
+-- reader owns (svc_private.run_as_reader) has the policies and privileges of the request's role, and beside them EXECUTE on
+-- internal functions that find candidates. svc_owner is a member, because only a member may give a function to a role.
+grant svc_anonymous to svc_reader_anonymous;
+grant svc_authenticated to svc_reader_authenticated;
+grant svc_reader_anonymous, svc_reader_authenticated to svc_owner;
 
 -- What other sessions do, and which statements cost the most: for the views of sql/ops/, which the system alone may read.
 do $$

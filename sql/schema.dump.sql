@@ -12,6 +12,14 @@ setting statement_timeout: 60s
 -- role svc_authenticated: nologin
 
 -- role svc_owner: nologin
+member of svc_reader_anonymous
+member of svc_reader_authenticated
+
+-- role svc_reader_anonymous: nologin
+member of svc_anonymous
+
+-- role svc_reader_authenticated: nologin
+member of svc_authenticated
 
 -- role svc_replicator: login replication
 
@@ -60,6 +68,8 @@ grant usage to svc_request
 grant usage to svc_system
 
 -- schema svc_private: owner svc_owner
+grant usage to svc_reader_anonymous
+grant usage to svc_reader_authenticated
 grant usage to svc_system
 
 -- default privileges of svc_owner
@@ -5953,6 +5963,28 @@ AS $function$
 $function$
 execute: svc_system
 comment: Functions and types with who may use them, for list_facts().
+
+-- function svc_private.run_as_reader(regprocedure,regrole): owner svc_owner
+CREATE OR REPLACE PROCEDURE svc_private.run_as_reader(IN signature regprocedure, IN reader regrole)
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $procedure$
+declare
+  home constant regnamespace := (select pronamespace from pg_catalog.pg_proc where oid = signature);
+begin
+  if reader not in ('svc_reader_anonymous'::regrole, 'svc_reader_authenticated'::regrole) then
+    raise exception '% is not a reader', reader using errcode = '22023';
+  end if;
+  execute format('grant create on schema %s to %s', home, reader);
+  execute format('alter function %s owner to %s', signature, reader);
+  execute format('revoke create on schema %s from %s', home, reader);
+  execute format('revoke execute on function %s from public, svc_anonymous, svc_authenticated', signature);
+  execute format('grant execute on function %s to %s', signature,
+    case reader when 'svc_reader_anonymous'::regrole then 'svc_anonymous' else 'svc_authenticated' end);
+end
+$procedure$
+execute: svc_system
+comment: Gives a definer function to a reader, so that the policies of the request's role decide what it sees.
 
 -- function svc_private.sealed_columns(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.sealed_columns()

@@ -31,7 +31,7 @@ grant usage on schema public to svc_anonymous, svc_authenticated, svc_system;
 grant usage on schema svc to svc_anonymous, svc_authenticated, svc_system;
 grant usage on schema extensions to svc_owner, svc_anonymous, svc_authenticated, svc_system;
 grant usage on schema auth to svc_auth, svc_system;
-grant usage on schema svc_private to svc_system;
+grant usage on schema svc_private to svc_system, svc_reader_anonymous, svc_reader_authenticated;
 grant usage on schema graphile_worker to svc_system;
 
 -- The login alone, before a request's role or between two statements of it: it may enqueue and settle jobs, which SQL
