@@ -19,7 +19,7 @@ const root = join(import.meta.dirname, "..");
 const table = '"public"."passages"';
 const scope = JSON.stringify({ corpus: "bench", visibility: "public" });
 const names = { corpus: "corpus", visibility: "visibility", owner: "user_id" };
-const target = JSON.stringify({ table, id: "id", idType: "integer", ...names });
+const target = JSON.stringify({ table });
 const tuning = JSON.stringify({
   keywordCandidateLimit: 100,
   vectorCandidateLimit: 100,

@@ -1,5 +1,5 @@
 -- Why a row has its keyword score, term by term: `svc search --explain` (src/cli/search.ts). Operators only: it answers
--- for any owner. The addends are those of svc.find_matches(), which says what they mean; their sum is the score.
+-- for any owner. The addends are those of svc_private.find_matches(), which says what they mean; their sum is the score.
 
 create or replace function svc_private.explain_match(
   target text,

@@ -1,13 +1,18 @@
--- The rows of a group that match a query best, by BM25 (k1 = 0.9, b = 0.4), best first. Called by svc.search_keyword().
+-- The rows of a group that match a query best, by BM25 (k1 = 0.9, b = 0.4), best first: candidates of a search. Called by
+-- svc_private.select_matches() and `svc search`.
 --
--- SECURITY DEFINER, since no request reads the index. It answers for one group: a caller's own private rows, rows shared
--- with people who have an account, or public ones. What it gives are keys and scores, never rows; the caller's policies
--- decide about those in svc.search_keyword().
+-- SECURITY DEFINER, since no request reads the index. It looks at rows that the caller may not read as well, so no request
+-- may call it: keys, scores and the words that a prefix meets would tell about those rows. Only readers (sql/roles.sql) and
+-- the system may. svc_private.select_matches() joins what it gives with the table, under the caller's policies.
 --
 -- A document's score is the sum over the query's terms of
 --   weight * tf / (tf + k1 * (1 - b + b * length / average)),  weight = n * ln(1 + (N - df + 0.5) / (df + 0.5)),
 -- where n is how often the query has the term, and tf, length, average and df are those of the chosen fields, taken
--- together as one text. The counters say how many documents hold each term how often in how long a text, and from that
+-- together as one text. N, df and average are counted over the whole group: one corpus and visibility, and of private rows
+-- one owner. Where an application's policy hides some rows of a group, the scores of the others still depend on how many
+-- rows there are, how long they are on average, and how many of them hold a term of the query.
+--
+-- The counters say how many documents hold each term how often in how long a text, and from that
 -- follows what score the best documents are likely to reach (svc_private.search_tail). Those that can reach it are
 -- found by the index over keys (svc_private.search_cover) and scored. If as many as are wanted do reach it, no document
 -- that was not looked at can be among the best; if not, a lower score is tried.
@@ -20,17 +25,20 @@
 -- Whatever the tables' statistics say, there is one plan: documents are found by their keys. Sequential scans are off,
 -- and `group_id + 0` keeps the index over groups out of it.
 
-create or replace function svc.find_matches(
+create or replace function svc_private.find_matches(
   target text,        -- schema and name, quoted as in svc_private.search_tables
   fields text[],
   query text,
   corpus text,
   visibility text,
+  owner_id text,      -- whose rows; of private ones alone
   wanted integer,     -- null: all that match
   prefix boolean default false, -- the last word also finds what begins with it
-  among text[] default null     -- only rows with these keys
+  among text[] default null,    -- only rows with these keys
+  out row_ids text[],
+  out scores double precision[],
+  out is_all boolean  -- false: fewer than are wanted may be given although more match
 )
-returns table (row_id text, score double precision)
 language plpgsql
 stable
 security definer
@@ -48,7 +56,6 @@ declare
   most_terms constant integer := least(256, 2 * most_looks / greatest(  -- of a query; the rarest count
     case when among is null then 4 * wanted else cardinality(among) end, 1));
   most_endings constant integer := 32; -- of a prefix; the commonest count
-  caller constant text := (select svc.current_user_id());
   indexed svc_private.search_tables;
   searched integer;
   places integer[];
@@ -73,9 +80,11 @@ declare
   lows bigint[];   -- no key of a term is below, none above
   highs bigint[];
   scoring text;
-  row_ids text[];
-  scores double precision[];
+  endings text[];
 begin
+  row_ids := '{}';
+  scores := '{}';
+  is_all := true;
   select * into indexed from svc_private.search_tables t where t.name = find_matches.target;
   if indexed.id is null then
     raise exception '% is not searchable in this database', find_matches.target
@@ -92,17 +101,24 @@ begin
   bits := (select bit_or(1 << (p - 1)) from unnest(places) as p);
   whole := cardinality(places) = jsonb_array_length(indexed.definition -> 'fields');
 
-  if caller is null and find_matches.visibility <> 'public' then
-    return;
-  end if;
   select g.id into searched from svc_private.search_groups g
    where g.table_id = indexed.id and g.corpus = find_matches.corpus and g.visibility = find_matches.visibility
-     and g.owner_id is not distinct from case when find_matches.visibility = 'private' then caller end;
+     and g.owner_id is not distinct from case when find_matches.visibility = 'private' then find_matches.owner_id end;
 
   select sum(t.documents), sum((select sum(t.lengths[p]) from unnest(places) as p))
     into documents, average
     from svc_private.search_totals t where t.group_id = searched;
   average := greatest(average / nullif(documents, 0), 1);
+
+  if prefix then
+    -- Among given rows, endings are counted in those alone: rows that were left out must not take their places.
+    endings := case
+      when among is null then array(select e.term from svc_private.search_endings(searched, query, most_endings + 1) as e)
+      else array(select e.term from svc_private.search_endings_among(searched, query, among, most_endings + 1) as e)
+    end;
+    is_all := cardinality(endings) <= most_endings;
+    endings := endings[1 : most_endings];
+  end if;
 
   with asked as (
     select t.term collate "C" as term, count(*) as n
@@ -110,8 +126,7 @@ begin
      cross join lateral svc_private.search_terms(word, (indexed.definition ->> 'language')::regconfig) as t (term)
      group by 1
     union all
-    select * from svc_private.search_endings(searched, find_matches.query, most_endings)
-     where find_matches.prefix
+    select ending, 1 from unnest(endings) as ending
   ), class as materialized (
     -- For each term anew, so that nothing but the index on terms serves.
     select a.term, a.n, c.fields, c.class, c.postings
@@ -184,7 +199,6 @@ begin
   if among is not null then
     execute format(scoring, format('d.table_id = %s and d.row_id = any ($6)', indexed.id), 'all')
       into row_ids, scores using lows, highs, terms, weights, searched, among;
-    return query select * from unnest(row_ids, scores);
     return;
   end if;
 
@@ -203,6 +217,7 @@ begin
   loop
     select * into cover from svc_private.search_cover(term_of, tops, counts, keys, tried, documents);
     if cover.likely > most then
+      is_all := false;
       -- Words that keep company may find more than is likely: twice as many are enough.
       execute format(scoring, svc_private.search_most(term_of, counts, keys, documents, most), ceil(2 * most))
         into row_ids, scores using lows, highs, terms, weights, searched;
@@ -220,11 +235,11 @@ begin
       select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely and place * step < tried
     ), 0);
   end loop;
-  return query select * from unnest(row_ids, scores);
 end
 $$;
 
-comment on function svc.find_matches(text, text[], text, text, text, integer, boolean, text[]) is
-  'Keys of the rows of a corpus and visibility that match a query, with their BM25 scores, best first.';
+comment on function svc_private.find_matches(text, text[], text, text, text, text, integer, boolean, text[]) is
+  'Keys of the rows of a corpus, visibility and owner that match a query, with their BM25 scores, best first; policies do not count.';
 
-grant execute on function svc.find_matches(text, text[], text, text, text, integer, boolean, text[]) to svc_anonymous, svc_authenticated, svc_system;
+grant execute on function svc_private.find_matches(text, text[], text, text, text, text, integer, boolean, text[])
+  to svc_reader_anonymous, svc_reader_authenticated;

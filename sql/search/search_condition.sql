@@ -1,8 +1,12 @@
 -- The rows of a searchable table that a search is about, as a condition over the alias `t`: its scope and its filters.
--- Part of svc.search_keyword() and svc.search_vector(). Values are quoted literals; a filter that does not fit its
+-- Part of svc_private.select_matches() and svc.search_vector(). Values are quoted literals; a filter that does not fit its
 -- column is an error here, unlike in a list: a search with a filter left out shows what was not asked for.
 --
--- What a table has no column for has one value in all of its rows, as svc_private.search_columns() says.
+-- What a table has no column for has one value in all of its rows, as svc_private.search_columns() says. Private rows are
+-- those of one owner, the caller unless the scope names another: an index group has one. Policies decide which of them the
+-- caller sees.
+--
+-- A filter names its column, and the catalog has its type: a type becomes SQL, and this SQL may run as a reader.
 
 create or replace function svc.search_condition(target jsonb, scope jsonb, filters jsonb)
 returns text
@@ -12,6 +16,9 @@ set search_path = ''
 as $$
 declare
   filter jsonb;
+  relation constant regclass := target ->> 'table';
+  owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
+  cast_type text;
   part text;
   parts text[] := array[
     format('%s = %L', coalesce('t.' || quote_ident(target ->> 'corpus'), quote_literal('default')), scope ->> 'corpus'),
@@ -19,11 +26,17 @@ declare
       scope ->> 'visibility')
   ];
 begin
-  if scope ->> 'owner' is not null then
-    parts := parts || format('%s::text = %L', coalesce('t.' || quote_ident(target ->> 'owner'), 'null'), scope ->> 'owner');
+  if scope ->> 'owner' is not null or scope ->> 'visibility' = 'private' then
+    parts := parts || format('%s::text = %L', coalesce('t.' || quote_ident(target ->> 'owner'), 'null'), owner_id);
   end if;
   for filter in select f from jsonb_array_elements(filters) as f loop
-    part := svc.filter_condition(filter -> 'column', jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));
+    select pg_catalog.format_type(a.atttypid, -1) into cast_type
+      from pg_catalog.pg_attribute a
+     where a.attrelid = relation and a.attname = filter #>> '{column,name}' and a.attnum > 0 and not a.attisdropped;
+    if cast_type is null then
+      raise exception 'a filter names no column of %', relation using errcode = '22023';
+    end if;
+    part := svc.filter_condition(filter -> 'column' || jsonb_build_object('type', cast_type), jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));
     if part is null then
       raise exception 'a filter does not fit its column' using errcode = '22023';
     end if;

@@ -3,7 +3,7 @@
 -- without a vector is left out.
 
 create or replace function svc.search_cosines(
-  target jsonb,
+  target jsonb,       -- {table}: the name of a searchable table
   vector_field text,
   vector text,        -- as pgvector reads it: [1,2,3]
   ids text[]
@@ -13,13 +13,15 @@ language plpgsql
 stable
 set search_path = pg_catalog, public, extensions, pg_temp
 as $$
+declare
+  declared constant jsonb := svc.search_target(target ->> 'table');
 begin
   if cardinality(ids) > 0 then
     return query execute format($sql$
       select t.%1$I::text, 1 - (t.%2$I <=> %3$L)
         from %4$s as t
        where t.%1$I = any (%5$L::%6$s[]) and t.%2$I is not null
-    $sql$, target ->> 'id', vector_field, vector, target ->> 'table', ids, target ->> 'idType');
+    $sql$, declared ->> 'id', vector_field, vector, declared ->> 'table', ids, declared ->> 'idType');
   end if;
 end
 $$;

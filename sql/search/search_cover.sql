@@ -1,5 +1,5 @@
 -- A condition on svc_private.search_documents, named d, that every document with a score of `bar` or more fulfils, and
--- few others do. Called by svc.find_matches().
+-- few others do. Called by svc_private.find_matches().
 --
 -- Terms come with the rarest first, each with its classes of postings, those that add most first. A document's first
 -- term is the rarest one that it has. If a class of that adds `bar` alone, its postings are wanted whatever else

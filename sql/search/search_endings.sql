@@ -1,4 +1,4 @@
--- What a query's last word may go on to be: terms of a group that begin with it. Part of svc.find_matches().
+-- What a query's last word may go on to be: terms of a group that begin with it. Part of svc_private.find_matches().
 --
 -- Terms are stems: "moori" begins none where "mooring" is known as "moor". The word itself is left out, being a term of
 -- the query already.

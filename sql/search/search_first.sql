@@ -1,5 +1,5 @@
 -- A condition on svc_private.search_documents, named d: it has one of the postings that add most, so many of them as are
--- wanted. Called by svc.find_matches().
+-- wanted. Called by svc_private.find_matches().
 
 create or replace function svc_private.search_first(
   tops double precision[],    -- of each class of postings, what none of them adds more than

@@ -15,7 +15,7 @@
 -- 1 is the best of both. docs/explanation/search.md says what this was measured with, and where it falls short.
 
 create or replace function svc.search_hybrid(
-  target jsonb,
+  target jsonb,       -- {table}: the name of a searchable table
   fields text[],
   query text,
   vector_field text,

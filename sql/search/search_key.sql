@@ -1,5 +1,5 @@
 -- What the index knows a posting by: 40 bits of a hash of its group and term, 16 of fields, 8 of its class. Two that share
--- a key by chance cost a look at a document and nothing else: svc.find_matches() reads group and term before it believes
+-- a key by chance cost a look at a document and nothing else: svc_private.find_matches() reads group and term before it believes
 -- them. A document's keys are kept in order, so that a term's place is found by halving.
 --
 -- No SET clause, for the reason of svc_private.search_class().

@@ -1,14 +1,14 @@
 -- Keyword search: ctx.search (src/context/search.ts), and a leg of svc.search_hybrid().
 --
--- Invoker's rights: a match counts when the caller's policies show its row, and when the filters admit it. How many of
--- the best matches that leaves is known afterwards only, so more of them are asked for until the page is full. If
--- policies and filters leave out nearly all, it is the other way round: the rows that they admit are scored.
+-- It only chooses who searches (sql/README.md, "Readers"). A request gets the function whose owner is the reader of its
+-- role. So does a definer function of the application, whose rights would show it every row: by whether there is a user.
+-- The system, and an administrator, search as themselves.
 
 create or replace function svc.search_keyword(
-  target jsonb,       -- {table, id, idType, corpus, visibility, owner}: names, from the table's declaration
+  target jsonb,       -- {table}: the name of a searchable table
   fields text[],
   query text,
-  scope jsonb,        -- {corpus, visibility, owner}
+  scope jsonb,        -- {corpus, visibility, owner}; owner null: the caller for private, all owners otherwise
   filters jsonb,      -- [{column, op, value}]: see svc.filter_condition()
   page_size integer,
   skipped integer,
@@ -17,51 +17,25 @@ create or replace function svc.search_keyword(
 returns table (id text, score double precision)
 language plpgsql
 stable
-set search_path = pg_catalog, public, extensions, pg_temp
+set search_path = ''
 as $$
-#variable_conflict use_column
 declare
-  condition constant text := svc.search_condition(target, scope, filters);
-  most_rows constant integer := 100000;  -- that are scored because they are admitted
-  wanted integer := page_size + skipped;
-  among text[];
-  found integer;
-  needed integer;  -- matches that fill the page, if as large a share of those that follow is admitted
-  ids text[];
-  scores double precision[];
+  name constant text := target ->> 'table';
+  reader constant text := case current_user
+    when 'svc_owner' then case when (select svc.current_user_id()) is null then 'svc_anonymous' else 'svc_authenticated' end
+    else current_user
+  end;
 begin
-  loop
-    execute format($sql$
-      with match as materialized (
-        select m.row_id, m.score, row_number() over () as place from svc.find_matches($1, $2, $3, $4, $5, $6, $7, $8) as m
-      )
-      select (select count(*) from match), array_agg(m.row_id order by m.place), array_agg(m.score order by m.place)
-        from match m join %s as t on t.%I = m.row_id::%s
-       where %s
-    $sql$, target ->> 'table', target ->> 'id', target ->> 'idType', condition)
-    into found, ids, scores
-    using target ->> 'table', fields, query, scope ->> 'corpus', scope ->> 'visibility', wanted, prefix, among;
-
-    exit when wanted is null or found < wanted or among is not null or cardinality(ids) >= page_size + skipped;
-    needed := wanted * (page_size + skipped)::bigint / cardinality(ids);
-    if wanted < 1000 and needed is null then
-      wanted := 1000;
-    elsif wanted < 1000 and needed < 4000 then
-      wanted := 2 * needed + 100;
-    else
-      execute format('select coalesce(array_agg(id), ''{}'') from (select t.%I::text as id from %s as t where %s limit %s) as admitted',
-        target ->> 'id', target ->> 'table', condition, most_rows + 1) into among;
-      wanted := page_size + skipped;
-      if cardinality(among) > most_rows then
-        among := null;
-        wanted := null;
-      end if;
-    end if;
-  end loop;
-
-  return query
-    select r.id, r.score from unnest(ids, scores) with ordinality as r (id, score, place)
-     order by r.place offset skipped limit page_size;
+  if reader = 'svc_authenticated' then
+    return query select * from svc.search_keyword_as_authenticated(
+      name, fields, query, scope, filters, page_size, skipped, prefix);
+  elsif reader = 'svc_anonymous' then
+    return query select * from svc.search_keyword_as_anonymous(
+      name, fields, query, scope, filters, page_size, skipped, prefix);
+  else
+    return query select * from svc_private.select_matches(
+      name, fields, query, scope, filters, page_size, skipped, prefix);
+  end if;
 end
 $$;
 

@@ -1,5 +1,5 @@
 -- A condition on svc_private.search_documents, named d, that about so many documents fulfil as may be opened: those with
--- the most of a query's rarest terms, roughly. Called by svc.find_matches() where more might be among the best.
+-- the most of a query's rarest terms, roughly. Called by svc_private.find_matches() where more might be among the best.
 --
 -- Terms are dealt out into groups, and a document must have a term of each: the more groups, the fewer documents. How
 -- many follows from the counts, as if words stood in documents independently of each other.

@@ -4,7 +4,7 @@
 -- markup, so that a page can show it without trusting what is in it.
 
 create or replace function svc.search_snippets(
-  target jsonb,       -- {table, id, idType, language}
+  target jsonb,       -- {table}: the name of a searchable table
   fields text[],
   query text,
   prefix boolean,
@@ -16,6 +16,7 @@ stable
 set search_path = pg_catalog, public, extensions, pg_temp
 as $$
 declare
+  declared constant jsonb := svc.search_target(target ->> 'table');
   most_characters constant integer := 100000; -- of a field that are looked at
   most_of_all constant integer := 1000000;    -- of all fields of all rows: shared out evenly where there are more
 begin
@@ -30,11 +31,11 @@ begin
       ) as f
      cross join lateral svc.search_snippet(left(f.content, f.most::integer), $1, $2, $3) as s
      order by f.key, s.matches desc, f.place
-  $sql$, target ->> 'id', target ->> 'table',
+  $sql$, declared ->> 'id', declared ->> 'table',
     (select string_agg(format('(%L, left(t.%I::text, %s), %s)', u.field, u.field, most_characters, u.place), ', ')
        from unnest(fields) with ordinality as u (field, place)),
-    target ->> 'idType', most_of_all, most_characters)
-  using query, prefix, target ->> 'language', ids;
+    declared ->> 'idType', most_of_all, most_characters)
+  using query, prefix, declared ->> 'language', ids;
 end
 $$;
 

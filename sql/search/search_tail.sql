@@ -1,5 +1,5 @@
 -- How many documents a query is likely to find with how high a score, if its terms stood in documents independently of
--- each other. Called by svc.find_matches(), which guesses from it where the best documents begin.
+-- each other. Called by svc_private.find_matches(), which guesses from it where the best documents begin.
 --
 -- The distribution of a sum, term by term, over 64 steps from nothing to the highest score there can be. Terms after
 -- the first twelve are left out, which makes the guess too low and the search look at more than it needs.

@@ -1,5 +1,5 @@
 -- What a word is found by. Called for each distinct word by svc_private.index_rows(), and for those of a query by
--- svc.find_matches().
+-- svc_private.find_matches().
 --
 -- Words are stemmed by a text search configuration, whose stop words are no terms. Korean, Japanese and Chinese are
 -- written without spaces between what a reader looks for: their runs become pairs of characters, whatever the

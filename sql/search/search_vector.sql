@@ -10,7 +10,7 @@
 -- EXECUTE … INTO would do, for the reason of svc.estimate_rows(): what is put together here must not SET anything.
 
 create or replace function svc.search_vector(
-  target jsonb,
+  target jsonb,       -- {table}: the name of a searchable table
   vector_field text,
   vector text,        -- as pgvector reads it: [1,2,3]
   scope jsonb,
@@ -25,7 +25,8 @@ set search_path = pg_catalog, public, extensions, pg_temp
 as $$
 declare
   wanted constant integer := page_size + skipped;
-  condition constant text := svc.search_condition(target, scope, filters);
+  declared constant jsonb := svc.search_target(target ->> 'table');
+  condition constant text := svc.search_condition(declared, scope, filters);
   nearness text;
   ids text[];
   distances double precision[];
@@ -48,7 +49,7 @@ begin
            order by $sql$ || nearness || $sql$
            limit %6$s
         ) as nearest
-    $sql$, target ->> 'id', vector_field, vector, target ->> 'table', condition, wanted)
+    $sql$, declared ->> 'id', vector_field, vector, declared ->> 'table', condition, wanted)
     loop
       exit;  -- there is one row
     end loop;

@@ -187,16 +187,8 @@ const statements = {
     from svc.search_hybrid($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 };
 
-const targetOf = ({ name, id, corpus, visibility, owner, always, language }: SearchTable) => ({
-  table: name,
-  id: id.name,
-  idType: id.castType,
-  corpus,
-  visibility,
-  owner,
-  always,
-  language,
-});
+/** The database knows the rest of its declaration. */
+const targetOf = ({ name }: SearchTable) => ({ table: name });
 
 /** The same for all three: one object may serve them, and hold the words too. */
 const optionNames = "query scope limit offset filters fields prefix snippets vector vectorField tuning".split(" ");

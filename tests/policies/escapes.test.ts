@@ -49,7 +49,7 @@ describe("a platform function that runs text takes one statement, and none that 
       { table, id: "id", always: "private" },
       { corpus: "default", visibility: "private" },
     ];
-    await expect(client.query(text, values)).rejects.toThrow("cannot open multi-query plan as cursor");
+    await expect(client.query(text, values)).rejects.toThrow("is not searchable in this database");
   });
 
   test("an estimate is still one", async () => {
@@ -120,21 +120,24 @@ test("nobody but the service says anything to subscribers", async () => {
   }
 });
 
-test("four functions run with their owner's rights where SQL of a request may call them, and change nothing", async () => {
-  const rows = await db.sql<{ name: string; volatile: boolean }>(
-    `select p.oid::regproc::text as name, p.provolatile = 'v' as volatile
+test("few functions run with more than the caller's rights where SQL of a request may call them, and change nothing", async () => {
+  const rows = await db.sql<{ name: string; owner: string; volatile: boolean }>(
+    `select p.proname as name, p.proowner::regrole::text as owner, p.provolatile = 'v' as volatile
        from pg_proc p join pg_namespace n on n.oid = p.pronamespace
       where n.nspname in ('svc', 'svc_private', 'svc_crud', 'auth', 'graphile_worker') and p.prosecdef
         and (has_function_privilege('svc_anonymous', p.oid, 'execute')
              or has_function_privilege('svc_authenticated', p.oid, 'execute'))
       order by 1`,
   );
-  expect(rows).toEqual(
-    ["find_evidence", "find_matches", "find_public_object", "search_snippet"].map((name) => ({
-      name: `svc.${name}`,
-      volatile: false,
-    })),
-  );
+  const platform = { owner: "svc_owner", volatile: false };
+  const readers = ["anonymous", "authenticated"].map((role) => ({ role, owner: `svc_reader_${role}`, volatile: false }));
+  expect(rows).toEqual([
+    ...readers.map(({ role, ...more }) => ({ name: `find_evidence_as_${role}`, ...more })),
+    { name: "find_public_object", ...platform },
+    ...readers.map(({ role, ...more }) => ({ name: `search_keyword_as_${role}`, ...more })),
+    { name: "search_snippet", ...platform },
+    { name: "search_target", ...platform },
+  ]);
 });
 
 test("nobody who is not signed in begins a transcription, also where the login is asked", async () => {

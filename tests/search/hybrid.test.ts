@@ -61,7 +61,7 @@ describe.skipIf(!folder || !inject("vector"))("hybrid search is at most 0.005 be
       for (const [at, { id, text }] of asked.entries()) {
         const found = async (mode: string) => {
           const values = [
-            JSON.stringify({ ...target, idType: "text" }),
+            JSON.stringify({ table }),
             text,
             kind,
             JSON.stringify(vectorOf(terms[at] as Counts)),

@@ -52,7 +52,8 @@ test("after any writes, every search scores as BM25 over the rows that are there
       const rows = await db.sql<Row>("select id, title, body from pages where corpus = 'default'");
       const expected = reference(rows, chosen, asked);
       const found = await db.sql<{ row_id: string; score: number }>(
-        `select row_id, score from svc.find_matches('"public"."pages"', $1, $2, 'default', 'public', $3)`,
+        `select row_id, score from svc_private.find_matches('"public"."pages"', $1, $2, 'default', 'public', null, $3) as m,
+                unnest(m.row_ids, m.scores) as u (row_id, score)`,
         [chosen, asked.join(" "), wanted],
       );
       const best = [...expected.values()].sort((a, b) => b - a).slice(0, wanted);
@@ -102,7 +103,9 @@ test("the best ten are the first ten of all, although most matches are never loo
       from generate_series(1, 4000) as p`);
   const find = (query: string, wanted: number | null) =>
     db.sql<{ row_id: string; score: number }>(
-      `select row_id, score from svc.find_matches('"public"."pages"', '{title,body}', $1, 'default', 'public', $2)`,
+      `select row_id, score
+         from svc_private.find_matches('"public"."pages"', '{title,body}', $1, 'default', 'public', null, $2) as m,
+              unnest(m.row_ids, m.scores) as u (row_id, score)`,
       [query, wanted],
     );
   for (const query of [
@@ -124,14 +127,7 @@ test("the best ten are the first ten of all, although most matches are never loo
   const admitted = JSON.stringify([
     { column: { name: "id", kind: "uuid", type: "uuid", castType: "uuid" }, op: "in", value: last },
   ]);
-  const target = {
-    table: '"public"."pages"',
-    id: "id",
-    idType: "uuid",
-    corpus: "corpus",
-    visibility: "visibility",
-    owner: "user_id",
-  };
+  const target = { table: '"public"."pages"' };
   const page = (skipped: number) =>
     db.sql<{ id: string }>(
       `select id from svc.search_keyword($1, '{title,body}', 'w1 page filler', '{"corpus":"default","visibility":"public"}', $2, 10, $3)`,

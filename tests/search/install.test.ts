@@ -23,7 +23,8 @@ test("a table of many pages is indexed in parts, and counted as a whole", async 
     { term: "fee", fields: 1, documents: 550 },
   ]);
   const found = await db.sql<{ row_id: string }>(
-    `select row_id from svc.find_matches('"public"."pile"', '{body}', 'crane', 'default', 'public', null)`,
+    `select unnest(row_ids) as row_id
+       from svc_private.find_matches('"public"."pile"', '{body}', 'crane', 'default', 'public', null, null)`,
   );
   expect(found.map(({ row_id }) => Number(row_id)).sort((a, b) => a - b)).toEqual(
     Array.from({ length: 550 }, (_, place) => 2 * place + 2),

@@ -11,6 +11,9 @@ describe.skipIf(!inject("vector"))("vector search", () => {
       insert into marks select n, 'many', array[1, n / 3000.0]::extensions.vector from generate_series(1, 3000) as n;
       insert into marks select 3000 + n, 'few', array[-1, n]::extensions.vector from generate_series(1, 5) as n;
       create index on marks using hnsw (at extensions.vector_cosine_ops);`);
+    const scope = { corpus: "corpus", visibility: null, owner: null, always: "public" };
+    const declared = [{ table: "public.marks", id: "id", fields: ["corpus"], language: "simple", ...scope }];
+    await db.sql("select svc_private.install_search($1, 'marks')", [JSON.stringify(declared)]);
     const client = await db.connect("admin");
     await client.query("begin; set local hnsw.max_scan_tuples = 400; set local hnsw.iterative_scan = 'strict_order'");
     // So that the planner takes the index.
@@ -21,17 +24,9 @@ describe.skipIf(!inject("vector"))("vector search", () => {
     expect(walk.rows).toEqual([]);
 
     const find = async (corpus: string, pageSize: number, skipped: number) => {
-      const target = {
-        table: "public.marks",
-        id: "id",
-        idType: "integer",
-        corpus: "corpus",
-        visibility: null,
-        owner: null,
-      };
       const { rows } = await client.query<{ id: string }>(
         "select id from svc.search_vector($1, 'at', '[1,0]', $2, '[]', $3, $4)",
-        [JSON.stringify({ ...target, always: "public" }), { corpus, visibility: "public" }, pageSize, skipped],
+        [{ table: "public.marks" }, { corpus, visibility: "public" }, pageSize, skipped],
       );
       return rows.map(({ id }) => id);
     };

@@ -34,7 +34,8 @@ const read = async () => {
 
 const find = async (query: string, wanted: number | null) => {
   const { rows } = await client.query<{ row_id: string; score: number }>(
-    "select * from svc.find_matches($1, '{body}', $2, 'default', 'public', $3)",
+    `select row_id, score from svc_private.find_matches($1, '{body}', $2, 'default', 'public', null, $3) as m,
+            unnest(m.row_ids, m.scores) as u (row_id, score)`,
     ['"public"."planned"', query, wanted],
   );
   return rows;
@@ -94,7 +95,7 @@ test("where many rows must be opened, only the rarest of many words count", asyn
   const score = async (from: number, times: number) => {
     const among = Array.from({ length: times }, () => rows).flat();
     const { rows: found } = await client.query(
-      "select row_id, score from svc.find_matches($1, '{body}', $2, 'default', 'public', 10, false, $3)",
+      "select row_ids, scores from svc_private.find_matches($1, '{body}', $2, 'default', 'public', null, 10, false, $3)",
       ['"public"."planned"', words.slice(from).join(" "), among],
     );
     return found;

@@ -38,12 +38,11 @@ describe.skipIf(!folder)("nDCG@10 is at least 0.98 of BM25's on", () => {
     const ask = async () => {
       const client = await db.connect("admin");
       for (let query = left.pop(); query; query = left.pop()) {
-        const { rows } = await client.query<{ row_id: string }>(
-          "select row_id from svc.find_matches($1, '{title,body}', $2, 'set', 'public', 10)",
+        const { rows } = await client.query<{ row_ids: string[] }>(
+          "select row_ids from svc_private.find_matches($1, '{title,body}', $2, 'set', 'public', null, 10)",
           [table, query.text],
         );
-        const found = rows.map(({ row_id }) => row_id);
-        sum += ndcg(found, relevant.get(query.id) ?? new Map());
+        sum += ndcg(rows[0]?.row_ids ?? [], relevant.get(query.id) ?? new Map());
       }
     };
     // Each connection keeps a core busy.

@@ -20,15 +20,7 @@ interface Found {
   vector?: number | null;
 }
 
-const target = {
-  table: '"public"."pages"',
-  id: "id",
-  idType: "uuid",
-  language: "english",
-  corpus: "corpus",
-  visibility: "visibility",
-  owner: "user_id",
-};
+const target = { table: '"public"."pages"' };
 const rankColumn = { name: "rank", type: "integer", kind: "integer", array: false, values: null };
 const modes = inject("vector") ? (["keyword", "vector", "hybrid"] as const) : (["keyword"] as const);
 const tuning = { keywordCandidateLimit: 1_000, vectorCandidateLimit: 1_000, keywordWeight: 1, vectorWeight: 1, k: 60 };
@@ -139,7 +131,8 @@ test("the score of a private row stays what it was when others write about the s
       "select set_config('svc.user_id', 'owner-1', true), set_config('role', 'svc_authenticated', true)",
     );
     const { rows: found } = await client.query(
-      `select row_id, score from svc.find_matches('"public"."pages"', '{title,body}', 'boat house harbour fee crane secret', 'a', 'private', 10)`,
+      `select id, score from svc.search_keyword('{"table":"\\"public\\".\\"pages\\""}', '{title,body}', 'boat house harbour fee crane secret',
+         '{"corpus":"a","visibility":"private"}', '[]', 10, 0)`,
     );
     await client.query("rollback");
     return found;

@@ -1,0 +1,33 @@
+-- Where the chunks of a scope lie that hold each of some words: candidates for svc_private.select_evidence().
+--
+-- SECURITY DEFINER, for the index's sake: matching words is no leakproof operator, so that under a policy PostgreSQL reads
+-- every chunk of the scope and looks at the words last. It gives places of chunks that the caller may not read as well, so
+-- no request may call it: only readers (sql/roles.sql) and the system may.
+
+create or replace function svc_private.find_chunks(queries tsquery[], corpus text, visibility text, owner_id text)
+returns table (place bigint, chunks tid[])  -- place: position in queries, from 1
+language plpgsql  -- which plans for the corpus and owner that are asked for: few chunks among many are read by their own index
+stable
+security definer
+set search_path = ''
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  select q.place, (
+           select array_agg(c.ctid) from svc.rag_chunks c
+            where c.words @@ q.query
+              and c.corpus = find_chunks.corpus
+              and c.visibility = find_chunks.visibility
+              and (find_chunks.owner_id is null or c.owner_id = find_chunks.owner_id)
+         )
+    from unnest(queries) with ordinality as q (query, place);
+end
+$$;
+
+comment on function svc_private.find_chunks(tsquery[], text, text, text) is
+  'For each query over words the places of the chunks of a scope that fulfil it; policies do not count.';
+
+grant execute on function svc_private.find_chunks(tsquery[], text, text, text)
+  to svc_reader_anonymous, svc_reader_authenticated;

@@ -1,0 +1,33 @@
+-- As svc_private.search_endings(), for given rows of a group: endings that only other rows have do not count. Part of
+-- svc_private.find_matches(), where policies and filters left out most of what the commonest endings find.
+--
+-- The terms of each row are looked through. Where there are very many rows, the endings of some of them stand for all.
+
+create or replace function svc_private.search_endings_among(searched integer, query text, row_ids text[], most integer)
+returns table (term text, n bigint)
+language sql
+stable
+set search_path = ''
+as $$
+  with last as (
+    select w.word collate "C" as word
+      from svc_private.search_words(query) with ordinality as w (word, place)
+     order by place desc limit 1
+  )
+  select t.term, 1
+    from last
+   cross join (
+     select d.terms from svc_private.search_documents d
+      where d.table_id = (select g.table_id from svc_private.search_groups g where g.id = searched)
+        and d.row_id = any (row_ids) and d.group_id + 0 = searched
+      limit 20000
+   ) as d
+   cross join lateral unnest(d.terms) as t (term)
+   where t.term > last.word and t.term < last.word || U&'\+10FFFF'
+   group by t.term
+   order by count(*) desc, t.term
+   limit most
+$$;
+
+comment on function svc_private.search_endings_among(integer, text, text[], integer) is
+  'Terms of given rows that begin with the last word of a query, the commonest first.';

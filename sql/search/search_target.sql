@@ -1,0 +1,34 @@
+-- What a searchable table is named and made of, for functions that put it into SQL: svc_private.select_matches(),
+-- svc.search_vector(), svc.search_cosines(), svc.search_snippets().
+--
+-- A caller chooses a table by its name and nothing else. Its identifiers and types come from its declaration and from the
+-- catalog: text from a caller that was put into SQL would run with the rights of the function that runs it.
+--
+-- SECURITY DEFINER: declarations lie where requests may not look. It reads no row and no index.
+
+create or replace function svc.search_target(name text)
+returns jsonb  -- {table, id, idType, fields, language, corpus, visibility, owner, always}: names of columns
+language plpgsql
+stable
+security definer
+set search_path = ''
+as $$
+declare
+  declared constant jsonb := (select t.definition from svc_private.search_tables t where t.name = search_target.name);
+  relation constant regclass := declared ->> 'table';
+begin
+  if declared is null then
+    raise exception '% is not searchable in this database', search_target.name
+      using errcode = '55000', hint = 'Declare it with searchable(), then run svc codegen and svc migrate.';
+  end if;
+  return declared || jsonb_build_object('table', relation::text, 'idType', (
+    select pg_catalog.format_type(a.atttypid, -1)
+      from pg_catalog.pg_attribute a where a.attrelid = relation and a.attname = declared ->> 'id'
+  ));
+end
+$$;
+
+comment on function svc.search_target(text) is
+  'The declaration of a searchable table, with its name as SQL and the type of its key.';
+
+grant execute on function svc.search_target(text) to svc_anonymous, svc_authenticated;

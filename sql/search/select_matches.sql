@@ -1,0 +1,83 @@
+-- What svc.search_keyword() does, once for all of its callers: the rows that match a query and that the executing role may
+-- read, best first.
+--
+-- Invoker's rights. svc.search_keyword_as_anonymous() and svc.search_keyword_as_authenticated() execute it as a reader, so
+-- that the policies of the request's role count; the system executes it as itself.
+--
+-- A match counts when the policies show its row, and when the filters admit it. How many of the best matches that leaves is
+-- known afterwards only, so more of them are asked for until the page is full. If policies and filters leave out nearly
+-- all, or the index did not give all, it is the other way round: the rows that they admit are scored.
+
+create or replace function svc_private.select_matches(
+  target text,        -- as svc.search_target() takes it
+  fields text[],
+  query text,
+  scope jsonb,
+  filters jsonb,
+  page_size integer,
+  skipped integer,
+  prefix boolean
+)
+returns table (id text, score double precision)
+language plpgsql
+stable
+set search_path = pg_catalog, public, extensions, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  declared constant jsonb := svc.search_target(select_matches.target);
+  condition constant text := svc.search_condition(declared, scope, filters);
+  owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
+  most_rows constant integer := 100000;  -- that are scored because they are admitted
+  wanted integer := page_size + skipped;
+  among text[];
+  matched record;
+  found integer;
+  needed integer;  -- matches that fill the page, if as large a share of those that follow is admitted
+  is_left_out boolean;  -- rows may be missing although no more are found
+  ids text[];
+  scores double precision[];
+begin
+  loop
+    select * into matched
+      from svc_private.find_matches(target, fields, query, scope ->> 'corpus', scope ->> 'visibility', owner_id, wanted, prefix, among);
+    found := coalesce(cardinality(matched.row_ids), 0);
+    execute format($sql$
+      select coalesce(array_agg(m.row_id order by m.place), '{}'), array_agg(m.score order by m.place)
+        from unnest($1, $2) with ordinality as m (row_id, score, place)
+        join %s as t on t.%I = m.row_id::%s
+       where %s
+    $sql$, declared ->> 'table', declared ->> 'id', declared ->> 'idType', condition)
+    into ids, scores
+    using matched.row_ids, matched.scores;
+
+    exit when wanted is null or among is not null or cardinality(ids) >= page_size + skipped;
+    is_left_out := not matched.is_all and (found = 0 or cardinality(ids) < found);
+    exit when found < wanted and not is_left_out;
+    needed := wanted * (page_size + skipped)::bigint / nullif(cardinality(ids), 0);
+    if wanted < 1000 and needed is null and not is_left_out then
+      wanted := 1000;
+    elsif wanted < 1000 and needed < 4000 and not is_left_out then
+      wanted := 2 * needed + 100;
+    else
+      execute format('select coalesce(array_agg(id), ''{}'') from (select t.%I::text as id from %s as t where %s limit %s) as admitted',
+        declared ->> 'id', declared ->> 'table', condition, most_rows + 1) into among;
+      wanted := page_size + skipped;
+      if cardinality(among) > most_rows then
+        among := null;
+        wanted := null;
+      end if;
+    end if;
+  end loop;
+
+  return query
+    select r.id, r.score from unnest(ids, scores) with ordinality as r (id, score, place)
+     order by r.place offset skipped limit page_size;
+end
+$$;
+
+comment on function svc_private.select_matches(text, text[], text, jsonb, jsonb, integer, integer, boolean) is
+  'Keys and BM25 scores of the rows that the executing role may read and a query matches, best first.';
+
+grant execute on function svc_private.select_matches(text, text[], text, jsonb, jsonb, integer, integer, boolean)
+  to svc_reader_anonymous, svc_reader_authenticated;
