@@ -4153,7 +4153,7 @@ comment: Indexes the rows of a table that became searchable.
 
 -- function svc_private.find_chunks(tsquery[],text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_chunks(queries tsquery[], corpus text, visibility text, owner_id text)
- RETURNS TABLE(place bigint, chunks tid[])
+ RETURNS TABLE(place bigint, chunks tid[], total bigint)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
@@ -4168,12 +4168,17 @@ begin
               and c.corpus = find_chunks.corpus
               and c.visibility = find_chunks.visibility
               and (find_chunks.owner_id is null or c.owner_id = find_chunks.owner_id)
+         ), (
+           select count(*) from svc.rag_chunks c
+            where c.corpus = find_chunks.corpus
+              and c.visibility = find_chunks.visibility
+              and (find_chunks.owner_id is null or c.owner_id = find_chunks.owner_id)
          )
     from unnest(queries) with ordinality as q (query, place);
 end
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
-comment: For each query over words the places of the chunks of a scope that fulfil it; policies do not count.
+comment: For each query over words the places of the chunks of a scope that fulfil it, and how many chunks the scope has; policies do not count.
 
 -- function svc_private.find_conversion(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_conversion(owner_id text, sha256 text, options text)
@@ -6399,7 +6404,7 @@ begin
     select count(*)::double precision as chunks from scoped
   ), known as materialized (
     -- Of each lexeme the places of the chunks that hold it, hidden ones among them.
-    select d.lexeme, d.query, f.chunks as places
+    select d.lexeme, d.query, f.chunks as places, f.total
       from (select lexeme, query, row_number() over (order by lexeme) as place from terms group by lexeme, query) d
       join svc_private.find_chunks(
              array(select query from terms group by lexeme, query order by lexeme),
@@ -6410,7 +6415,11 @@ begin
            n.chunks > greatest(2000, t.chunks / 50) as is_common
       from known k
      cross join total t
-     cross join lateral (select count(*) as chunks from svc.rag_chunks s where s.ctid = any (k.places)) n
+     cross join lateral (
+       -- As many chunks are shown as there are: none is hidden, and all of these count.
+       select case when k.total = t.chunks then coalesce(cardinality(k.places), 0)
+                   else (select count(*) from svc.rag_chunks s where s.ctid = any (k.places)) end as chunks
+     ) n
   ), ordered as materialized (
     select t.*, w.weight, w.is_common, row_number() over rarest = 1
            or sum(w.chunks) over rarest <= greatest(2000, 500000 / count(*) over (partition by t.claim)) as chooses

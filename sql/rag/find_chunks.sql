@@ -5,7 +5,11 @@
 -- no request may call it: only readers (sql/roles.sql) and the system may.
 
 create or replace function svc_private.find_chunks(queries tsquery[], corpus text, visibility text, owner_id text)
-returns table (place bigint, chunks tid[])  -- place: position in queries, from 1
+returns table (
+  place bigint,  -- position in queries, from 1
+  chunks tid[],
+  total bigint   -- chunks of the scope
+)
 language plpgsql  -- which plans for the corpus and owner that are asked for: few chunks among many are read by their own index
 stable
 security definer
@@ -21,13 +25,18 @@ begin
               and c.corpus = find_chunks.corpus
               and c.visibility = find_chunks.visibility
               and (find_chunks.owner_id is null or c.owner_id = find_chunks.owner_id)
+         ), (
+           select count(*) from svc.rag_chunks c
+            where c.corpus = find_chunks.corpus
+              and c.visibility = find_chunks.visibility
+              and (find_chunks.owner_id is null or c.owner_id = find_chunks.owner_id)
          )
     from unnest(queries) with ordinality as q (query, place);
 end
 $$;
 
 comment on function svc_private.find_chunks(tsquery[], text, text, text) is
-  'For each query over words the places of the chunks of a scope that fulfil it; policies do not count.';
+  'For each query over words the places of the chunks of a scope that fulfil it, and how many chunks the scope has; policies do not count.';
 
 grant execute on function svc_private.find_chunks(tsquery[], text, text, text)
   to svc_reader_anonymous, svc_reader_authenticated;

@@ -53,7 +53,7 @@ begin
     select count(*)::double precision as chunks from scoped
   ), known as materialized (
     -- Of each lexeme the places of the chunks that hold it, hidden ones among them.
-    select d.lexeme, d.query, f.chunks as places
+    select d.lexeme, d.query, f.chunks as places, f.total
       from (select lexeme, query, row_number() over (order by lexeme) as place from terms group by lexeme, query) d
       join svc_private.find_chunks(
              array(select query from terms group by lexeme, query order by lexeme),
@@ -64,7 +64,11 @@ begin
            n.chunks > greatest(2000, t.chunks / 50) as is_common
       from known k
      cross join total t
-     cross join lateral (select count(*) as chunks from svc.rag_chunks s where s.ctid = any (k.places)) n
+     cross join lateral (
+       -- As many chunks are shown as there are: none is hidden, and all of these count.
+       select case when k.total = t.chunks then coalesce(cardinality(k.places), 0)
+                   else (select count(*) from svc.rag_chunks s where s.ctid = any (k.places)) end as chunks
+     ) n
   ), ordered as materialized (
     select t.*, w.weight, w.is_common, row_number() over rarest = 1
            or sum(w.chunks) over rarest <= greatest(2000, 500000 / count(*) over (partition by t.claim)) as chooses
