@@ -8,26 +8,26 @@ import { apiWith } from "../support/service.ts";
 const procedure = createSvcProcedureBuilders();
 const call = (name: string) => procedure.query.name(`pages.${name}`).allowAnonymous().input(v.any());
 
-export const api = apiWith({
-  procedures: {
-    search: call("search").handler(({ context, input: { table = pages, query, ...options } }) =>
-      context.search(table, query, options),
-    ),
-    vectorSearch: call("vectorSearch").handler(({ context, input: { table = pages, ...options } }) =>
-      context.vectorSearch(table, options),
-    ),
-    /** JSON has no number that is none, and no infinity: the handler puts it in. */
-    vectorWith: call("vectorWith").handler(({ context, input: { odd, ...options } }) =>
-      context.vectorSearch(pages, {
-        ...options,
-        vector: [1, { nan: Number.NaN, infinity: -Infinity }[odd as "nan"], 0],
-      }),
-    ),
-    hybridSearch: call("hybridSearch").handler(({ context, input: { table = pages, query, ...options } }) =>
-      context.hybridSearch(table, query, options),
-    ),
-  },
-});
+export const searches = {
+  search: call("search").handler(({ context, input: { table = pages, query, ...options } }) =>
+    context.search(table, query, options),
+  ),
+  vectorSearch: call("vectorSearch").handler(({ context, input: { table = pages, ...options } }) =>
+    context.vectorSearch(table, options),
+  ),
+  /** JSON has no number that is none, and no infinity: the handler puts it in. */
+  vectorWith: call("vectorWith").handler(({ context, input: { odd, ...options } }) =>
+    context.vectorSearch(pages, {
+      ...options,
+      vector: [1, { nan: Number.NaN, infinity: -Infinity }[odd as "nan"], 0],
+    }),
+  ),
+  hybridSearch: call("hybridSearch").handler(({ context, input: { table = pages, query, ...options } }) =>
+    context.hybridSearch(table, query, options),
+  ),
+};
+
+export const api = apiWith({ procedures: searches });
 
 export interface Page {
   userId: string;

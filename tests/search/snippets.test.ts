@@ -68,7 +68,9 @@ test("a page of long texts is looked at to an equal depth, and no further than a
     "insert into long_texts select n, repeat(repeat('x', 999) || ' ', 90) || 'boat' from generate_series(1, 12) as n",
   );
   const target = JSON.stringify({ table: '"public"."long_texts"' });
-  const declared = [{ table: '"public"."long_texts"', id: "id", fields: ["body"], language: "english", always: "public" }];
+  const declared = [
+    { table: '"public"."long_texts"', id: "id", fields: ["body"], language: "english", always: "public" },
+  ];
   await db.sql("select svc_private.install_search($1, 'long texts')", [JSON.stringify(declared)]);
   const found = async (ids: number) => {
     const keys = Array.from({ length: ids }, (_, n) => String(n + 1));
