@@ -23,3 +23,6 @@ create type svc_private.evidence as (
 );
 
 comment on type svc_private.evidence is 'A sentence that resembles a claim: svc.find_evidence() says what the columns mean.';
+
+comment on table svc_private.search_groups is
+  'What a search looks through: rows of one corpus and visibility and, where they are private, of one owner.';

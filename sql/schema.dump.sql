@@ -789,7 +789,7 @@ constraint search_groups_pkey: PRIMARY KEY (id)
 constraint search_groups_table_id_corpus_visibility_owner_id_key: UNIQUE NULLS NOT DISTINCT (table_id, corpus, visibility, owner_id)
 constraint search_groups_table_id_fkey: FOREIGN KEY (table_id) REFERENCES svc_private.search_tables(id) ON DELETE CASCADE
 grant delete, insert, select, update to svc_system
-comment: What a search looks through: rows that the same callers may read.
+comment: What a search looks through: rows of one corpus and visibility and, where they are private, of one owner.
 comment column owner_id: Of private rows only; null where many owners share the group.
 
 -- table svc_private.search_tables: owner svc_owner

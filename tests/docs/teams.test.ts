@@ -65,10 +65,22 @@ test("members find what their team wrote and stored, and nobody else finds, coun
   const sees = async (token: string) => {
     const { body: messages } = await call("query", token, "messages.search", { team, words: "harbour" });
     const { body: documents } = await call("query", token, "documents.list", { team });
-    return [messages.json, documents.json.map(({ title }: { title: string }) => title)];
+    const { body: passages } = await call("query", token, "documents.search", { team, words: "harbour" });
+    const { body: answer } = await call("query", token, "documents.answer", {
+      team,
+      claim: "The harbour opens at nine.",
+    });
+    return [
+      messages.json,
+      documents.json.map(({ title }: { title: string }) => title),
+      passages.json.map(({ snippet }: { snippet: string }) => snippet),
+      [answer.json.grounded, answer.json.meta.sentences],
+    ];
   };
-  for (const { token } of [ann, gus]) expect(await sees(token)).toEqual([[text.body], ["Plan"]]);
-  expect(await sees(eve.token)).toEqual([[], []]);
+  for (const { token } of [ann, gus]) {
+    expect(await sees(token)).toEqual([[text.body], ["Plan"], ["The harbour opens at nine."], [true, 1]]);
+  }
+  expect(await sees(eve.token)).toEqual([[], [], [], [false, 0]]);
   expect((await call("query", eve.token, "messages.list")).body.json.total).toBe(0);
 });
 

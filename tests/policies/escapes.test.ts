@@ -130,7 +130,11 @@ test("few functions run with more than the caller's rights where SQL of a reques
       order by 1`,
   );
   const platform = { owner: "svc_owner", volatile: false };
-  const readers = ["anonymous", "authenticated"].map((role) => ({ role, owner: `svc_reader_${role}`, volatile: false }));
+  const readers = ["anonymous", "authenticated"].map((role) => ({
+    role,
+    owner: `svc_reader_${role}`,
+    volatile: false,
+  }));
   expect(rows).toEqual([
     ...readers.map(({ role, ...more }) => ({ name: `find_evidence_as_${role}`, ...more })),
     { name: "find_public_object", ...platform },
