@@ -17,7 +17,7 @@ const password = {
   },
 };
 const definition = defineAuth({
-  betterAuth: (defaults) => ({ ...defaults, emailAndPassword: { ...defaults.emailAndPassword, password } }),
+  betterAuth: (defaults) => ({ ...defaults, emailAndPassword: { enabled: true, password } }),
 });
 
 const db = database();
