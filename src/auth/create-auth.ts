@@ -8,13 +8,14 @@ import type { Logger } from "pino";
 import type { AuthDefinition } from "../define/auth.ts";
 import { DefinitionError } from "../define/definition-error.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
-import { Gate } from "../service/gate.ts";
 import { Accounts } from "./accounts.ts";
 import { ask } from "./ask.ts";
 import { type AttemptLimits, Attempts } from "./attempts.ts";
 import { createAuthenticate } from "./authenticate.ts";
+import { asCaller } from "./caller.ts";
 import { Credentials } from "./credentials.ts";
 import type { HandedAddresses } from "./handed-address.ts";
+import { HashQueue } from "./hash-queue.ts";
 import { Jwts } from "./jwt.ts";
 import { KeyStore } from "./key-store.ts";
 import { createLibrary } from "./library.ts";
@@ -80,14 +81,6 @@ export interface Auth {
 }
 
 /**
- * Passwords hashed at once: scrypt holds a thread of libuv, which has four, and one must stay free for everybody else, the
- * verification of JWTs first; and 32 MiB.
- */
-const maxHashes = 3;
-/** Sign-ins that may wait for one of them: some seconds' worth. */
-const maxWaiting = 100;
-
-/**
  * Builds authentication on a migrated database.
  *
  * @throws SvcError UNAVAILABLE when the database cannot be reached; TypeError without secrets; DefinitionError when
@@ -113,11 +106,10 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   const cookie = new SessionCookie(origins.own.startsWith("https:"));
   const means = { jwts, sessionTokens, sessions, cookie, origins };
   const authenticate = createAuthenticate(means);
-  // A sign-up holds a connection while it hashes: at least one is left for the sessions of everybody else.
-  const gate = new Gate(Math.max(1, Math.min(maxHashes, pool.options.max - 1)), maxWaiting);
+  const gate = new HashQueue(pool.options.max);
   const once = new OneTimeValues(pool);
-  const passwords = new Passwords(library, gate);
   const attempts = new Attempts({ pool, secret: secrets[0] ?? "", limits: options.limits, log });
+  const passwords = new Passwords(library, attempts, gate);
   const mails = new Mails({ definition, production: options.production, log });
   const links = new MailLinks({ library, passwords, attempts, once, mails, origins });
   if (links.isRequired && !mails.canSend("verification")) throw unprovable();
@@ -136,9 +128,9 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   };
   // Strict paths: letter case, doubled and trailing slashes count, so that a limit on a path has no other door.
   const router = Router({ caseSensitive: true, strict: true });
-  router.use((request, _response, next) => {
+  router.use((request, response, next) => {
     options.handed?.read(request);
-    next();
+    asCaller(request, response, next);
   });
   // Plugins come last: they are not to take the place of what is ours.
   for (const family of [tokenStyle, cookieStyle, social, currentSession, account, mailLinks, plugins]) {

@@ -4,6 +4,8 @@
  * Next hop: `routes/cookie-style.ts`, `routes/plugins.ts`.
  */
 
+import { decodeCookie } from "./session-cookie.ts";
+
 /** Beside the session: the device that is trusted, a sign-in that is half done, what plugins remember. */
 const ours = /^(?:__Secure-)?authlib\./;
 
@@ -14,10 +16,32 @@ const session = /^(?:__Secure-)?authlib\.(?:session_token|session_data(?:\.\d+)?
 export const hasCookies = (header: string | undefined): boolean =>
   pairsOf(header).some(([name]) => ours.test(name) || session.test(name));
 
-/** The `Cookie` header for the library, without the session. */
+/** A cookie's name that every parser reads as it is (RFC 6265, section 4.1.1). */
+const plainName = /^[!#$%&'*+.^`|~\w-]+$/;
+
+/**
+ * The `Cookie` header for the library, without the session. It has only cookies that the library's parser reads as ours
+ * does: plain names, values spelled as they are set, and one value of each name. Otherwise the library could act on
+ * another cookie than the one that was looked at here.
+ */
 export function withoutSession(header: string | undefined): string {
-  const kept = pairsOf(header).filter(([name]) => ours.test(name) && !session.test(name));
-  return kept.map((pair) => pair.join("=")).join("; ");
+  const values = new Map<string, Set<string>>();
+  for (const [name, value] of pairsOf(header)) {
+    if (!plainName.test(name) || !ours.test(name) || session.test(name)) continue;
+    const known = values.get(name) ?? new Set();
+    values.set(name, known.add(value));
+  }
+  return [...values].flatMap(([name, given]) => plainPair(name, [...given])).join("; ");
+}
+
+/** Characters of a value that no parser strips, and none ends the value at (RFC 6265, section 4.1.1). */
+const plainValue = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*$/;
+
+/** Two values of one name are none: nothing tells which of them a neighbouring host has set. */
+function plainPair(name: string, values: readonly string[]): string[] {
+  const [value = "", ...others] = new Set(values.map(decodeCookie));
+  if (value === null || others.length > 0) return [];
+  return [`${name}=${plainValue.test(value) && !value.includes("%") ? value : encodeURIComponent(value)}`];
 }
 
 /** The `Cookie` header of a browser that has just been told to set these. */

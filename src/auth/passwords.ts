@@ -4,7 +4,8 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { SvcError } from "../errors/svc-error.ts";
-import type { Gate } from "../service/gate.ts";
+import type { Attempts } from "./attempts.ts";
+import type { HashQueue } from "./hash-queue.ts";
 import type { Library } from "./library.ts";
 
 /** How a password is replaced. */
@@ -22,17 +23,18 @@ export interface Replacement {
 export class Passwords {
   readonly #library: Library;
   readonly #compared = new AsyncLocalStorage<{ hash?: string }>();
-  readonly gate: Gate;
+  readonly gate: HashQueue;
 
-  constructor(library: Library, gate: Gate) {
+  constructor(library: Library, attempts: Attempts, gate: HashQueue) {
     this.#library = library;
     this.gate = gate;
     const { password } = library.context;
     const { verify } = password;
+    // The library and its plugins compare passwords here and nowhere else: none is compared that was not counted.
     password.verify = (pair) => {
       const note = this.#compared.getStore();
       if (note) note.hash = pair.hash;
-      return verify(pair);
+      return attempts.comparison(pair.hash, () => verify(pair));
     };
   }
 

@@ -57,14 +57,18 @@ function differentValues(header: string | undefined, name: string): (string | nu
   // Browsers put one space between two cookies. Other blanks are part of a name: taken away, they would let a name
   // through that the browser's own check of prefixes has not seen.
   const pairs = header.split(";").map((pair) => pair.replace(/^ +/, ""));
-  return [...new Set(pairs.filter((pair) => pair.startsWith(start)).map((pair) => decode(pair.slice(start.length))))];
+  return [
+    ...new Set(pairs.filter((pair) => pair.startsWith(start)).map((pair) => decodeCookie(pair.slice(start.length)))),
+  ];
 }
 
 /**
  * The base64 of a signature has characters that travel percent-encoded, or, from a server that forwards the cookie, as
- * they are. Any other spelling is no cookie of ours.
+ * they are.
+ *
+ * @returns null for any other spelling, which is no cookie of ours
  */
-function decode(value: string): string | null {
+export function decodeCookie(value: string): string | null {
   try {
     const decoded = decodeURIComponent(value);
     return value === decoded || value === encodeURIComponent(decoded) ? decoded : null;

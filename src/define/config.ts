@@ -153,6 +153,10 @@ export const fileSchema = z.strictObject({
       signInsPerAccount: attempts(10),
       /** Wrong passwords per client address within 15 minutes; false: no limit. (Default: 100) */
       signInsPerAddress: attempts(100),
+      /** Passwords per account within 15 minutes, right ones included; false: no limit. (Default: 100) */
+      passwordsPerAccount: attempts(100),
+      /** Passwords per client address within 15 minutes, right ones included; false: no limit. (Default: 1000) */
+      passwordsPerAddress: attempts(1_000),
       /** Sign-ups per client address within an hour; false: no limit. (Default: 100) */
       signUpsPerAddress: attempts(100),
       /** Mails to one address within an hour; false: no limit. (Default: 5) */

@@ -144,6 +144,25 @@ describe("what is not a wrong password", () => {
   });
 });
 
+describe("right passwords", () => {
+  test("are limited too, because each is hashed: of thirty at the same moment, five are", async () => {
+    const server = await start({ passwordsPerAccount: 5 });
+    await server.post("/sign-up", ann, home);
+    const tries = await Promise.all(Array.from({ length: 30 }, () => server.post("/sign-in", ann, home)));
+    expect(tries.map(({ status }) => status).sort()).toEqual([...Array(5).fill(200), ...Array(25).fill(429)]);
+    expect(await server.post("/sign-in", ann, home)).toMatchObject(limited);
+  });
+
+  test("of all accounts together are limited for an address", async () => {
+    const server = await start({ passwordsPerAddress: 2 });
+    await server.post("/sign-up", ann, home);
+    expect((await server.post("/sign-in", ann, home)).status).toBe(200);
+    expect((await server.post("/sign-in", { ...wrong, email: "bob@example.com" }, home)).status).toBe(401);
+    expect(await server.post("/sign-in", ann, home)).toMatchObject(limited);
+    expect((await server.post("/sign-in", ann, strangers(1))).status).toBe(200);
+  });
+});
+
 describe("an address", () => {
   test("has so many wrong passwords for all accounts together", async () => {
     const server = await start({ signInsPerAddress: 5 });
@@ -253,7 +272,13 @@ describe("mails", () => {
 });
 
 test("a limit that is switched off counts nothing", async () => {
-  const server = await start({ signInsPerAccount: false, signInsPerAddress: false, signUpsPerAddress: false });
+  const passwords = { passwordsPerAccount: false, passwordsPerAddress: false } as const;
+  const server = await start({
+    signInsPerAccount: false,
+    signInsPerAddress: false,
+    signUpsPerAddress: false,
+    ...passwords,
+  });
   await server.post("/sign-up", ann, home);
   expect((await server.post("/sign-in", wrong, home)).status).toBe(401);
   expect((await server.post("/sign-in", ann, home)).status).toBe(200);
@@ -264,6 +289,6 @@ test("the table tells no e-mail address, not even one that does not exist", asyn
   const server = await start({});
   for (const email of [ann.email, "nobody@example.com"]) await server.post("/sign-in", { ...wrong, email }, home);
   const rows = await db.snapshot("auth.attempt");
-  expect(rows.length).toBe(3);
+  expect(rows.length).toBe(6); // of two accounts and one address: wrong passwords, and all passwords
   expect(JSON.stringify(rows)).not.toMatch(/example|ann|nobody/);
 });

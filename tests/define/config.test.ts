@@ -52,6 +52,8 @@ describe("without a file", () => {
         requestsPerUser: 6_000,
         signInsPerAccount: 10,
         signInsPerAddress: 100,
+        passwordsPerAccount: 100,
+        passwordsPerAddress: 1_000,
         signUpsPerAddress: 100,
         mailsPerAccount: 5,
         mailsPerAddress: 30,

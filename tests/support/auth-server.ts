@@ -5,6 +5,7 @@ import express from "express";
 import pg from "pg";
 import type { AttemptLimits } from "../../src/auth/attempts.ts";
 import { type Auth, createAuth } from "../../src/auth/create-auth.ts";
+import { HandedAddresses } from "../../src/auth/handed-address.ts";
 import type { ProviderSettings } from "../../src/auth/social/provider.ts";
 import type { AuthDefinition } from "../../src/define/auth.ts";
 import { notFound, renderError } from "../../src/http/errors.ts";
@@ -39,6 +40,8 @@ export interface AuthServerOptions {
   costlyPasswords?: boolean;
   /** Connections. (Default: 5) */
   max?: number;
+  /** What bridges sign with. (Default: none is believed) */
+  bridgeSecrets?: string[];
   /** Connect as this login instead of svc_auth. */
   login?: "auth" | "admin";
 }
@@ -121,6 +124,7 @@ export async function startAuthServer(db: Database, options: AuthServerOptions =
     origins,
     definition: options.costlyPasswords ? (options.definition ?? {}) : withQuickPasswords(options.definition ?? {}),
     google: options.google ?? null,
+    handed: new HandedAddresses(options.bridgeSecrets ?? [], log),
     limits: { ...raisedLimits, ...options.limits },
     production: options.production ?? true,
     log,

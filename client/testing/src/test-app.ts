@@ -50,6 +50,8 @@ const noLimits = {
   requestsPerUser: false,
   signInsPerAccount: 1_000_000,
   signInsPerAddress: 1_000_000,
+  passwordsPerAccount: 1_000_000,
+  passwordsPerAddress: 1_000_000,
   signUpsPerAddress: 1_000_000,
   mailsPerAccount: 1_000_000,
   mailsPerAddress: 1_000_000,

@@ -7,12 +7,13 @@ import { SvcError } from "../../errors/svc-error.ts";
 import { isJson, mediaType, parseJson, readBody } from "../../http/body.ts";
 import { exchangeOf, sendJson } from "../../http/exchange.ts";
 import { foreignOrigin } from "../../http/origin-policy.ts";
-import type { Gate } from "../../service/gate.ts";
 import type { Accounts } from "../accounts.ts";
 import type { Attempts } from "../attempts.ts";
 import { type AuthenticateOptions, bearer, looksLikeJwt } from "../authenticate.ts";
+import { addressOf } from "../caller.ts";
 import type { Credentials } from "../credentials.ts";
-import { handedAddress, requireHandedBody } from "../handed-address.ts";
+import { requireHandedBody } from "../handed-address.ts";
+import type { HashQueue } from "../hash-queue.ts";
 import type { KeyStore } from "../key-store.ts";
 import { addressHeader, type Library } from "../library.ts";
 import type { MailLinks } from "../mail-links.ts";
@@ -26,7 +27,7 @@ export interface AuthParts extends AuthenticateOptions {
   credentials: Credentials;
   accounts: Accounts;
   attempts: Attempts;
-  gate: Gate;
+  gate: HashQueue;
   links: MailLinks;
   keys: KeyStore;
   once: OneTimeValues;
@@ -36,7 +37,7 @@ export interface AuthParts extends AuthenticateOptions {
 }
 
 /** In bytes. */
-export const maxBody = 16 * 1024;
+const maxBody = 16 * 1024;
 
 /** Answers one request: with the JSON it resolves to, or by itself when it has already sent something. */
 export type Answer = (request: Request, response: Response) => Promise<object | undefined>;
@@ -96,14 +97,24 @@ export function bearerSessionToken(request: Request): string | null {
   });
 }
 
+/**
+ * The body of a request below /api/auth; all endpoints read it here. Of a bridge's request it is the body that was signed.
+ *
+ * @throws SvcError PAYLOAD_TOO_LARGE; BAD_REQUEST for another body than the signed one
+ */
+export async function readAuthBody(request: Request): Promise<Buffer> {
+  const isReading = request.method === "GET" || request.method === "HEAD";
+  const body = isReading ? Buffer.alloc(0) : await readBody(request, maxBody);
+  requireHandedBody(request, body);
+  return body;
+}
+
 /** @throws SvcError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, INVALID_JSON */
 export async function jsonBody(request: Request): Promise<unknown> {
   if (!isJson(mediaType(request))) {
     throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, { hint: "Send application/json." });
   }
-  const body = await readBody(request, maxBody);
-  requireHandedBody(request, body);
-  return parseJson(body, request);
+  return parseJson(await readAuthBody(request), request);
 }
 
 /** The page's origin, if a browser may be sent back to it. */
@@ -114,7 +125,7 @@ export function pageOf({ origins }: Pick<AuthParts, "origins">, { headers }: Req
 /** What the library writes into the session row: which browser, and from where. */
 export function about(request: Request): Headers {
   const headers = new Headers({ "user-agent": (request.headers["user-agent"] ?? "").slice(0, 512) });
-  const address = handedAddress(request) ?? request.ip;
+  const address = addressOf(request);
   if (address) headers.set(addressHeader, address);
   return headers;
 }

@@ -51,7 +51,7 @@ export async function sendAnswer(
 async function inStyle(parts: AuthParts, body: unknown, credential: Credential | null, fresh: string | null) {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return body;
   const { token, ...rest } = body as { token?: unknown };
-  const isSession = token === undefined || token === fresh || token === credential?.token;
+  const isSession = token === undefined || token === fresh || token === credential?.live?.token;
   const kept = isSession ? rest : { ...rest, token };
   if (credential?.style !== "token" || fresh === null) return kept;
   const session = await opened(parts, fresh);

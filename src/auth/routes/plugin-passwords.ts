@@ -1,80 +1,105 @@
 /**
- * Passwords and second factors that plugins' endpoints compare: to switch a second factor off, to sign in with a user name.
- * Counted before they are compared, as those of our own endpoints are, and hashed in the same gate; the plugins know nothing of
- * either, and look whether an account is locked before they have counted those who ask at the same moment.
- * Next hop: `../attempts.ts`.
+ * Passwords, codes and tokens that plugins' endpoints compare: to sign in with a user name, to bring a second factor, to
+ * redeem a link. They are counted before they are compared, as those of our own endpoints are, and passwords are hashed in
+ * the same queue. The plugins know nothing of either; where they count, they look before they have counted the requests
+ * of the same moment.
+ * Next hop: `plugin-accounts.ts` tells whose they may be, `../attempts.ts` counts.
  */
 import type { Request as HttpRequest } from "express";
 import { SvcError } from "../../errors/svc-error.ts";
-import { cookieValue } from "../session-cookie.ts";
 import { type AuthParts, about } from "./endpoint.ts";
+import { accountsOf, type Given } from "./plugin-accounts.ts";
 import type { Credential } from "./plugins.ts";
 
-/** What better-auth's plugins answer to a wrong one, such as INVALID_USERNAME_OR_PASSWORD. */
-const wrong = /^INVALID_(?:(?:\w+_)?PASSWORD|CODE|BACKUP_CODE)$/;
+/** Keys of passwords. */
+const password = /pass/i;
+
+/** Keys of values that somebody could guess. Rather too many: a value counts only when the endpoint refuses it. */
+const secret =
+  /pass|otp|code|token|secret|key|pin$|answer|signature|proof|assert|phrase|credential|hash|nonce|challenge|verif/i;
 
 /**
  * @param inner the request as the plugin gets it
  * @param answer has the plugin answer it
  * @throws SvcError RATE_LIMITED without asking the plugin; UNAVAILABLE when too many passwords wait to be hashed
  */
-export async function countingPasswords(
+export async function countingGuesses(
   parts: AuthParts,
   request: HttpRequest,
   inner: Request,
   credential: Credential | null,
   answer: () => Promise<Response>,
 ): Promise<Response> {
-  const account = await accountOf(parts, inner, credential);
-  if (account === null) return answer();
-  let given: Response | undefined;
+  const given = await givenIn(request, inner);
+  const guesses = given.filter(({ key }) => secret.test(key));
+  if (guesses.length === 0) return answer();
+  const hashes = guesses.some(({ key }) => password.test(key));
+  const hasCode = guesses.some(({ key }) => !password.test(key));
+  let answered: Response | undefined;
   const check = async () => {
-    given = await answer();
-    if (await isRefusal(given)) throw new SvcError("INVALID_CREDENTIALS");
-    return given;
+    answered = await answer();
+    if (await isRefusal(answered, hasCode)) throw new SvcError("INVALID_CREDENTIALS");
+    return answered;
   };
+  const { attempts, gate } = parts;
+  const from = about(request);
   try {
-    // With a session, success may have had nothing to do with the password: it makes no network known.
-    const proves = credential === null;
-    return await parts.attempts.password(account, about(request), () => parts.gate.run(check), proves);
+    const accounts = await accountsOf(parts, inner, given, credential);
+    // A token of its own names nobody: it is counted as the links in our mails are.
+    if (accounts.names.length === 0 && !hashes) return await attempts.redeem(from, check);
+    const compare = hashes ? () => gate.run(check) : check;
+    return await attempts.guess(accounts.names, from, compare, { hashes, counted: accounts.hashes });
   } catch (error) {
-    if (given) return given;
+    if (answered) return answered;
     throw error;
   }
 }
 
-/** Whose password or second factor is tried, as attempts are counted by it; null when none is. */
-async function accountOf(parts: AuthParts, inner: Request, credential: Credential | null): Promise<string | null> {
-  const challenged = credential === null ? await challengedUser(parts, inner) : null;
-  if (challenged !== null) return `second factor ${challenged}`;
-  const body: unknown = inner.body
-    ? await inner
-        .clone()
-        .json()
-        .catch(() => null)
-    : null;
-  const { password, username, email, phoneNumber } = Object(body) as Record<string, unknown>;
-  if (typeof password !== "string") return null;
-  const session = credential && (await parts.sessions.find(credential.token));
-  if (session) return session.user.email;
-  if (typeof email === "string") return email.trim().toLowerCase();
-  const name = [username, phoneNumber].find((given) => typeof given === "string");
-  return `plugin ${name === undefined ? "" : String(name).trim().toLowerCase()}`;
-}
-
-/** The user whose first factor was right, as the cookie of the second says. Whether that is signed, the plugin looks. */
-async function challengedUser({ library: { context } }: AuthParts, { url, headers }: Request): Promise<string | null> {
-  if (!/\/two-factor\/verify-[\w-]+$/.test(new URL(url).pathname)) return null;
-  const value = cookieValue(headers.get("cookie") ?? undefined, context.createAuthCookie("two_factor").name) ?? "";
-  const identifier = value.slice(0, Math.max(0, value.lastIndexOf(".")));
-  return identifier === "" ? null : ((await context.internalAdapter.findVerificationValue(identifier))?.value ?? null);
-}
-
-async function isRefusal(answer: Response): Promise<boolean> {
-  if (answer.status !== 400 && answer.status !== 401) return false;
-  const said = (await answer
+/**
+ * All that was given, read by the parsers that the library uses: what these two do not know, no endpoint gets as values.
+ * A body that is neither is one value, and may be guessed.
+ */
+async function givenIn({ params }: HttpRequest, inner: Request): Promise<Given[]> {
+  const given: Given[] = Object.entries(params).map(([key, value]) => ({ key, value }));
+  for (const [key, value] of new URL(inner.url).searchParams) given.push({ key, value });
+  if (!inner.body) return given;
+  const body: unknown = await inner
     .clone()
     .json()
-    .catch(() => null)) as { code?: unknown } | null;
-  return wrong.test(String(said?.code));
+    .catch(async () => [...(await inner.clone().formData())].map(([key, value]) => ({ [key]: value })))
+    .catch(() => ({ code: true }));
+  return [...given, ...valuesIn("", body)];
+}
+
+/** Values of objects and lists under the key that is nearest to them. Bodies are small: 16 KiB. */
+function valuesIn(key: string, value: unknown): Given[] {
+  const found: Given[] = [];
+  const rest: Given[] = [{ key, value }];
+  for (let next = rest.pop(); next; next = rest.pop()) {
+    if (typeof next.value !== "object" || next.value === null) found.push(next);
+    else if (Array.isArray(next.value)) for (const one of next.value) rest.push({ key: next.key, value: one });
+    else for (const [inside, one] of Object.entries(next.value)) rest.push({ key: inside, value: one });
+  }
+  return found;
+}
+
+/** Says that the value was not the wrong one: it was never compared, or was right and does not suffice. */
+const notWrong = /^(?:VALIDATION_ERROR|EMAIL_NOT_VERIFIED|BANNED_USER|authorization_pending|slow_down)$/;
+
+/**
+ * Whether an answer may have been that to a wrong guess. In doubt it is: the library's plugins have many words for it.
+ *
+ * @param hasCode whether there is something beside a password; wrong passwords are noticed where they are compared
+ */
+async function isRefusal(answer: Response, hasCode: boolean): Promise<boolean> {
+  if (answer.status === 302)
+    return new URL(answer.headers.get("location") ?? "/", "http://_").searchParams.has("error");
+  if (answer.status < 400 || answer.status > 499 || answer.status === 429) return false;
+  const said: unknown = await answer
+    .clone()
+    .json()
+    .catch(() => null);
+  const { code, error } = Object(said) as { code?: unknown; error?: unknown };
+  if (notWrong.test(String(code)) || notWrong.test(String(error))) return false;
+  return hasCode || answer.status === 401 || /PASSWORD|CREDENTIAL/.test(String(code));
 }

@@ -1,31 +1,35 @@
 /**
- * The endpoints of better-auth's plugins, by exactly their paths. The library knows one credential, its session cookie:
- * whichever came is made that cookie on the way in.
- * Next hop: `../plugins.ts` says which they are, better-auth's router answers them, `plugin-answers.ts` passes that on.
+ * The endpoints of better-auth's plugins, by exactly their paths. All of them are mounted here and pass the same checks in
+ * the same order: the page's origin, the session, the body that a bridge has signed, the limits on attempts, the second
+ * factor.
+ * Next hop: `plugin-request.ts` makes the request that better-auth's router answers, `plugin-answers.ts` passes the answer
+ * on; `../plugins.ts` says which endpoints there are.
  */
-import type { Request, Router } from "express";
+import type { Request, RequestHandler, Router } from "express";
 import { SvcError } from "../../errors/svc-error.ts";
-import { readBody } from "../../http/body.ts";
 import { exchangeOf } from "../../http/exchange.ts";
 import { foreignOrigin } from "../../http/origin-policy.ts";
 import { isConnectionLoss } from "../../postgres/errors.ts";
 import { bearer } from "../authenticate.ts";
-import { addressHeader } from "../library.ts";
-import { hasCookies, withoutSession } from "../library-cookies.ts";
-import { pluginEndpoints } from "../plugins.ts";
-import { type AuthParts, about, maxBody } from "./endpoint.ts";
+import { hasCookies, splitSession } from "../library-cookies.ts";
+import { type PluginEndpoint, pluginEndpoints } from "../plugins.ts";
+import type { LiveSession } from "../session-store.ts";
+import { type AuthParts, about, readAuthBody } from "./endpoint.ts";
 import { sendAnswer } from "./plugin-answers.ts";
-import { countingPasswords } from "./plugin-passwords.ts";
+import { countingGuesses } from "./plugin-passwords.ts";
+import { innerRequest, isReading } from "./plugin-request.ts";
 import { askForSecondFactor } from "./plugin-second-factor.ts";
 
-/** The session that came along. */
+/** A session token that came along, signed here. */
 export interface Credential {
-  /** Bare, without its signature. */
-  token: string;
   style: "token" | "cookie";
+  /** null when the session has ended: the token then says nothing about who asks. */
+  live: {
+    /** Bare, without its signature. */
+    token: string;
+    session: LiveSession;
+  } | null;
 }
-
-const reading = new Set(["GET", "HEAD"]);
 
 /**
  * To be mounted last: the paths that are there are ours.
@@ -34,21 +38,28 @@ const reading = new Set(["GET", "HEAD"]);
  */
 export function plugins(router: Router, parts: AuthParts): void {
   const taken = router.stack.flatMap(({ route }) => (route ? [route.path] : []));
-  for (const { id, path, methods } of pluginEndpoints(parts.library, taken)) {
-    for (const method of methods) {
-      router[method.toLowerCase() as "get" | "post"](path, async (request, response) => {
-        exchangeOf(response).operation = `/api/auth${path}`;
-        requireOurPage(parts, request);
-        const credential = credentialOf(parts, request);
-        const inner = await innerRequest(parts, request, credential);
-        const ask = () => parts.library.handle(inner).catch(rethrow);
-        const began = Date.now();
-        const answer = await countingPasswords(parts, request, inner, credential, ask);
-        if (await askForSecondFactor(parts, request, response, { id, answer, began, credential })) return;
-        await sendAnswer(parts, response, credential, answer);
-      });
+  for (const endpoint of pluginEndpoints(parts.library, taken)) {
+    for (const method of endpoint.methods) {
+      router[method.toLowerCase() as "get" | "post"](endpoint.path, answering(parts, endpoint));
     }
   }
+}
+
+/** The one way to a plugin's endpoint. */
+function answering(parts: AuthParts, { id, path }: PluginEndpoint): RequestHandler {
+  return async (request, response) => {
+    exchangeOf(response).operation = `/api/auth${path}`;
+    requireOurPage(parts, request);
+    const credential = await credentialOf(parts, request);
+    const body = await readAuthBody(request);
+    const inner = innerRequest(parts, request, credential, body);
+    const began = Date.now();
+    const ask = () => parts.library.handle(inner).catch(rethrow);
+    const answer = await countingGuesses(parts, request, inner, credential, ask);
+    if (await askForSecondFactor(parts, request, response, { id, answer, began, credential })) return;
+    if (!credential?.live) await rememberNetwork(parts, request, answer);
+    await sendAnswer(parts, response, credential, answer);
+  };
 }
 
 function rethrow(cause: unknown): never {
@@ -62,46 +73,31 @@ function rethrow(cause: unknown): never {
  * @throws SvcError FORBIDDEN
  */
 function requireOurPage({ origins }: AuthParts, { method, headers }: Request): void {
-  const mayBeAbsent = reading.has(method) || !hasCookies(headers.cookie);
+  const mayBeAbsent = isReading(method) || !hasCookies(headers.cookie);
   if (headers.origin === undefined && mayBeAbsent) return;
   if (!origins.allows(headers.origin)) throw foreignOrigin(headers.origin);
 }
 
-/** In the header or in the cookie. What is not signed here is none; a header may be a plugin's own business. */
-function credentialOf({ sessionTokens, cookie }: AuthParts, { headers }: Request): Credential | null {
+/**
+ * In the header or in the cookie. A token that is not signed here is no credential: such a header may be a plugin's own
+ * business. A signed token stays signed when its session has ended, so the database is asked whether the session lives.
+ */
+async function credentialOf(
+  { sessionTokens, sessions, cookie }: AuthParts,
+  { headers }: Request,
+): Promise<Credential | null> {
   const inHeader = bearer(headers.authorization);
   const token = sessionTokens.open(inHeader ?? cookie.read(headers.cookie) ?? "");
-  return token === null ? null : { token, style: inHeader === null ? "cookie" : "token" };
+  if (token === null) return null;
+  const session = await sessions.find(token);
+  return { style: inHeader === null ? "cookie" : "token", live: session && { token, session } };
 }
 
-/** About the connection, or said again below in our words. */
-const withheld =
-  /^(?:cookie|connection|content-length|expect|host|keep-alive|te|transfer-encoding|upgrade|x-forwarded-.+)$/;
-
-async function innerRequest(parts: AuthParts, request: Request, credential: Credential | null) {
-  const { own } = parts.origins;
-  const { method, originalUrl } = request;
-  const url = new URL(own + originalUrl);
-  // A URL resolves "..", backslashes and the like: what is left may be another path than the one that was matched.
-  if (url.origin !== own || url.pathname !== originalUrl.split("?", 1)[0]) throw new SvcError("NOT_FOUND");
-
-  const headers = new Headers();
-  for (const [name, value = ""] of Object.entries(request.headers)) {
-    if (!withheld.test(name)) headers.set(name, [value].flat().join(", "));
-  }
-  headers.delete(addressHeader);
-  for (const [name, value] of about(request)) headers.set(name, value);
-  if (credential?.style === "token") headers.delete("authorization");
-
-  const cookies = [sessionCookie(parts, credential), withoutSession(request.headers.cookie)].filter(Boolean).join("; ");
-  if (cookies) headers.set("cookie", cookies);
-  // The library wants an origin wherever it sees a cookie. Who sent none has been let through above.
-  if (cookies && !headers.has("origin")) headers.set("origin", own);
-
-  const body = reading.has(method) ? null : await readBody(request, maxBody);
-  return new Request(url, { method, headers, ...(body?.length && { body: new Uint8Array(body) }) });
+/** After a sign-in: strangers who guess do not lock this account out on this network. */
+async function rememberNetwork(parts: AuthParts, request: Request, answer: globalThis.Response): Promise<void> {
+  if (answer.status >= 400) return;
+  const { session } = splitSession(answer.headers.getSetCookie(), parts.cookie.name);
+  const token = session === null ? null : parts.sessionTokens.open(session);
+  const opened = token === null ? null : await parts.sessions.find(token);
+  if (opened) await parts.attempts.succeeded(opened.user.email, about(request));
 }
-
-/** Signed anew: the library verifies with the newest secret alone. */
-const sessionCookie = ({ cookie, sessionTokens }: AuthParts, credential: Credential | null): string =>
-  credential ? `${cookie.name}=${encodeURIComponent(sessionTokens.sign(credential.token))}` : "";
