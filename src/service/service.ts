@@ -185,7 +185,7 @@ function openApp(
     api: app.api,
     authenticate,
     authRoutes: auth.router,
-    files: fileEndpoint(runtime.storage, config.plan),
+    files: fileEndpoint(runtime.storage, config.plan, (request) => requests.networkOf(request)),
     uploads: uploadEndpoint(runtime.storage, authenticate),
     graphql: config.graphql.enabled
       ? graphqlEndpoint({ api: app.api, runtime, settings: config.graphql, authenticate, limits: config.limits, log })
