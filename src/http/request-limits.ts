@@ -67,6 +67,11 @@ export class RequestLimits {
     };
   }
 
+  /** In whose share of what there is few of a call runs: the user's, or that of the network of a stranger. */
+  holderOf(request: IncomingMessage, session: Session | null): string {
+    return session ? session.user.id : this.networkOf(request);
+  }
+
   #count(counts: Map<string, number>, caller: string, limit: number): void {
     const now = this.#now();
     if (now >= this.#end) {
