@@ -2242,6 +2242,34 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
 comment: One condition of a filter as SQL over t, or null when it is to be ignored. Part of svc.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
+-- function svc.filter_patterns(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.filter_patterns(columns jsonb, filters jsonb, OUT patterns bigint, OUT characters bigint)
+ RETURNS record
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  with recursive objects (object, level) as (
+    select filters, 0
+    union all
+    -- Strict and silent as in filter_size().
+    select m.member, o.level + 1
+      from objects as o
+      cross join (values ('strict $.OR[*]'::jsonpath), ('strict $.AND[*]')) as g (path)
+      cross join jsonb_path_query(o.object, g.path, '{}', true) as m (member)
+     where o.level < 5
+  )
+  select count(*), coalesce(sum(length(c.pair #>> '{value,value}')), 0)
+    from objects as o
+    cross join jsonb_path_query(o.object, 'strict $.keyvalue()', '{}', true) as c (pair)
+   where columns -> (c.pair ->> 'key') ->> 'kind' = 'text'
+     and not coalesce((columns -> (c.pair ->> 'key') -> 'array')::boolean, false)
+     and c.pair -> 'value' ->> 'op' in ('like', 'ilike')
+     and jsonb_typeof(c.pair #> '{value,value}') = 'string'
+     and length(c.pair #>> '{value,value}') <= 1000
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Number of patterns in a filter, and of their characters. Part of svc.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
 -- function svc.filter_size(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.filter_size(filters jsonb)
  RETURNS bigint
@@ -2283,6 +2311,13 @@ begin
 
   -- Too many conditions for a planner; they take 40 kB at least, so that most filters are not even counted.
   if depth = 0 and pg_column_size(filters) > 32768 and svc.filter_size(filters) > 5000 then
+    return null;
+  end if;
+
+  -- Too many patterns for every row; 21 take more than 512 bytes, and so do 2,001 characters.
+  if depth = 0 and pg_column_size(filters) > 512 and exists (
+    select from svc.filter_patterns(columns, filters) as p where p.patterns > 20 or p.characters > 2000
+  ) then
     return null;
   end if;
 

@@ -32,6 +32,13 @@ begin
     return null;
   end if;
 
+  -- Too many patterns for every row; 21 take more than 512 bytes, and so do 2,001 characters.
+  if depth = 0 and pg_column_size(filters) > 512 and exists (
+    select from svc.filter_patterns(columns, filters) as p where p.patterns > 20 or p.characters > 2000
+  ) then
+    return null;
+  end if;
+
   for key, value in select e.key, e.value from jsonb_each(filters) as e loop
     if key = 'OR' or key = 'AND' then
       -- Rule 3: groups nest to 5 levels. `depth` counts the groups around this object; a sixth is ignored, which also

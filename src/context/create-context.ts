@@ -51,6 +51,8 @@ export interface ContextServices {
 export interface Caller {
   session: Session | null;
   requestId: string;
+  /** In whose share of the connections: a user, or the network of somebody who is not signed in. (Default: nobody's) */
+  holder?: string;
   /** Whether this is the platform itself: a cron, or a job that declares it. (Default: false) */
   system?: boolean;
 }
@@ -58,12 +60,12 @@ export interface Caller {
 /** A transaction that runs as the caller, from its first statement on. */
 export const transactionFor = (
   { requestPool, systemPool, limits }: Pick<ContextServices, "requestPool" | "systemPool" | "limits">,
-  { system, session }: Caller,
+  { system, session, holder }: Caller,
   access: Access,
 ): RequestTransaction =>
   system
     ? new RequestTransaction(systemPool, systemIdentity, access, limits)
-    : new RequestTransaction(requestPool, identityOf(session), access, limits);
+    : new RequestTransaction(requestPool, identityOf(session, holder), access, limits);
 
 const state = Symbol("state");
 

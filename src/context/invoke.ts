@@ -176,7 +176,7 @@ export async function invokeStatement(
   const { statement, crud } = procedure;
   if (!runtime.production && crud && procedure.name.endsWith(".list")) noteIgnoredFilters(runtime.log, crud, input);
   const { requestPool: pool } = runtime;
-  const identity = identityOf(caller.session);
+  const identity = identityOf(caller.session, caller.holder);
   const called = statement.before
     ? callHooked(runtime, statement, input, caller)
     : callStatement(pool, identity, statement, statement.values(input), procedure.kind === "query", watched);

@@ -134,6 +134,11 @@ export const fileSchema = z.strictObject({
       uploadsPerUser: whole(1, 1000, "uploads", 20).default(20),
       /** Longest statement, in milliseconds. (Default: 15000) */
       statementTimeoutMs: milliseconds().default(15_000),
+      /**
+       * Longest statement of a generated procedure, in milliseconds; limits.statementTimeoutMs where that is less.
+       * (Default: 5000)
+       */
+      generatedTimeoutMs: milliseconds().default(5_000),
       /** Longest pause inside an open transaction, in milliseconds. (Default: 10000) */
       idleInTransactionMs: milliseconds().default(10_000),
       /** How long a stop waits for requests in flight, in milliseconds. (Default: 10000) */
@@ -172,6 +177,8 @@ export const fileSchema = z.strictObject({
     .strictObject({
       /** For requests. (Default: 10) */
       request: connections().default(10),
+      /** For requests of one caller at once: a user, or an address that is not signed in. (Default: half of request) */
+      perCaller: connections().optional(),
       /** For unsafeDb and jobs. (Default: 4) */
       system: connections().default(4),
       /** For the auth library. (Default: 4) */

@@ -7,6 +7,12 @@ import type { CrudDefinition } from "./crud-definition.ts";
 import { toFilterJson } from "./crud-filters.ts";
 import { check, type Input, own, toObject } from "./input-checks.ts";
 
+/** Characters of `search`: it is looked for in the text of every row, as a pattern of a filter is. */
+export const maxSearch = 1_000;
+
+/** In whole characters, of which JavaScript counts some twice. */
+const isLong = (text: string) => text.length > maxSearch && [...text].length > maxSearch;
+
 /** @returns what the SQL function takes: only what was given, so that the plain list stays on its short way */
 export function listArguments(crud: CrudDefinition, input: unknown): Input {
   if (input === undefined || input === null) return {};
@@ -37,6 +43,7 @@ export function listArguments(crud: CrudDefinition, input: unknown): Input {
     // Without the option an argument has no effect; leaving it out keeps the call on its short way.
     take("search", (value) => {
       const search = text("search")(value);
+      if (search !== undefined && isLong(search)) return refuse("search", `must have at most ${maxSearch} characters`);
       return crud.searchFields.length > 0 && search !== "" ? search : undefined;
     });
     take("filters", (value) => (crud.allowedFilters.length > 0 ? toFilterJson(value) : undefined));

@@ -5,13 +5,12 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { setPriority } from "node:os";
-import { sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ErrorCode } from "../errors/codes.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Task } from "./engines/run.ts";
+import { programFiles } from "./program-files.ts";
 import type { EngineResult } from "./types.ts";
 
 export interface SandboxLimits {
@@ -33,13 +32,16 @@ const defaultMemory = 384 * 1024 * 1024;
 const niceness = 5;
 const child = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "child.ts" : "child.js", import.meta.url));
 
-/** What the process may read: this package, and the folders of installed packages above it. */
-function readable(): string[] {
-  const here = fileURLToPath(new URL("../..", import.meta.url));
-  const parser = createRequire(import.meta.url).resolve("kordoc");
-  const packages = parser.slice(0, parser.indexOf(`${sep}node_modules${sep}`) + `${sep}node_modules${sep}`.length);
-  return [here, packages].map((folder) => `--allow-fs-read=${folder}*`);
-}
+/** What the engines import (`engines/`). */
+const packages = [
+  "@xmldom/xmldom",
+  "iconv-lite",
+  "kordoc",
+  "mammoth",
+  "mdast-util-from-markdown",
+  "pdfjs-dist",
+  "turndown",
+];
 
 /**
  * @param how `spare` loads its engines before there is a task; `addons` may load machine code, which drawing pages needs
@@ -50,7 +52,7 @@ export function startChild({ memoryBytes = defaultMemory }: SandboxLimits = {}, 
   // No environment: nothing that the platform was configured with is within reach of a document.
   // A small nursery: the time is the same, and a long document takes a quarter less memory.
   const memory = [`--max-old-space-size=${heap}`, "--max-semi-space-size=16"];
-  const flags = ["--permission", ...readable(), ...memory, "--no-warnings"];
+  const flags = ["--permission", ...programFiles(packages), ...memory, "--no-warnings"];
   if (how === "addons") flags.push("--allow-addons");
   const started = spawn(process.execPath, [...flags, child, ...(how === "spare" ? ["spare"] : [])], {
     env: { PATH: "" },

@@ -13,6 +13,7 @@ import { type BodyLimits, isJson, mediaType, parseJson, readBody } from "../http
 import { errorHeaders, toSvcError } from "../http/errors.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
 import type { Endpoint } from "../http/procedures.ts";
+import type { RequestLimits } from "../http/request-limits.ts";
 import type { Engine, EngineOptions, GraphqlRequest } from "./engine.ts";
 
 const path = "/api/graphql";
@@ -23,6 +24,7 @@ export const isGraphqlPath = (asked: string) => asked === path || asked.startsWi
 export interface GraphqlOptions extends EngineOptions {
   authenticate: Authenticate;
   limits: BodyLimits;
+  requests: Pick<RequestLimits, "holderOf">;
   log: Logger;
 }
 
@@ -39,7 +41,7 @@ export function graphqlEndpoint(options: GraphqlOptions): Endpoint {
       const asked = await readRequest(request, options.limits);
       const session = await options.authenticate(request.headers, "write");
       if (session) exchange.userId = session.user.id;
-      const caller: Caller = { session, requestId };
+      const caller: Caller = { session, requestId, holder: options.requests.holderOf(request, session) };
       const { engine } = await load();
       const { status, body, failure } = await engine(asked, caller);
       if (failure !== undefined) exchange.error = failure;

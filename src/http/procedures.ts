@@ -15,6 +15,7 @@ import { type BodyLimits, isJson, mediaType, parseJson, readBody } from "./body.
 import { exchangeOf, sendJson } from "./exchange.ts";
 import { parseForm } from "./form.ts";
 import { positionOf, readSomewhere } from "./replica-reads.ts";
+import type { RequestLimits } from "./request-limits.ts";
 import {
   decodeCall,
   decodeForm,
@@ -29,6 +30,7 @@ export interface ProcedureTransport {
   procedures: ReadonlyMap<string, ProcedureDefinition>;
   authenticate: Authenticate;
   runtime: Runtime;
+  requests: Pick<RequestLimits, "holderOf">;
   limits: BodyLimits;
   /** Standbys for queries. (Default: none) */
   replicas?: Replicas | undefined;
@@ -56,7 +58,8 @@ export function procedureEndpoint(
     const found = transport.authenticate(request.headers, kind === "query" ? "read" : "write");
     const session = found instanceof Promise ? await found : found;
     if (session) exchange.userId = session.user.id;
-    const caller: Caller = { session, requestId: exchange.requestId };
+    const holder = transport.requests.holderOf(request, session);
+    const caller: Caller = { session, requestId: exchange.requestId, holder };
     const { runtime, replicas } = transport;
     if (!watch && replicas) {
       const said = request.headers["svc-position"];

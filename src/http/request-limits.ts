@@ -42,10 +42,15 @@ export class RequestLimits {
 
   /** @throws SvcError RATE_LIMITED, with the seconds until the window ends */
   countAddress(request: IncomingMessage): void {
-    const { requestsPerAddress, trustProxy, handed } = this.#options;
+    const { requestsPerAddress } = this.#options;
     if (requestsPerAddress === false) return;
-    const address = handed?.read(request) ?? addressOf(request, trustProxy);
-    this.#count(this.#addresses, networkOf(address), requestsPerAddress);
+    this.#count(this.#addresses, this.networkOf(request), requestsPerAddress);
+  }
+
+  /** Where a request comes from, as its address is counted. */
+  networkOf(request: IncomingMessage): string {
+    const { trustProxy, handed } = this.#options;
+    return networkOf(handed?.read(request) ?? addressOf(request, trustProxy));
   }
 
   /** The same for a user, wherever they come from, as soon as it is known who calls. */
@@ -60,6 +65,11 @@ export class RequestLimits {
       const session = authenticate(headers, access);
       return session instanceof Promise ? session.then(counted) : counted(session);
     };
+  }
+
+  /** In whose share of what there is few of a call runs: the user's, or that of the network of a stranger. */
+  holderOf(request: IncomingMessage, session: Session | null): string {
+    return session ? session.user.id : this.networkOf(request);
   }
 
   #count(counts: Map<string, number>, caller: string, limit: number): void {

@@ -14,7 +14,7 @@ import { isPieces, noteBreak, ofLength, type Pieces, sendPieces } from "./pieces
 import type { ProcedureTransport } from "./procedures.ts";
 import { type SvcRequest, toSvcRequest } from "./request.ts";
 
-export type RouteTransport = Pick<ProcedureTransport, "authenticate" | "runtime" | "limits">;
+export type RouteTransport = Pick<ProcedureTransport, "authenticate" | "runtime" | "requests" | "limits">;
 
 /** A router that answers all of the application's routes. */
 export function applicationRoutes(routes: readonly RouteDefinition[], transport: RouteTransport): Router {
@@ -28,7 +28,10 @@ interface Answer extends Required<Pick<RouteResult, "status" | "headers">> {
   body: string | Uint8Array | ReadableStream | Pieces | undefined;
 }
 
-function routeEndpoint(route: RouteDefinition, { authenticate, runtime, limits }: RouteTransport): RequestHandler {
+function routeEndpoint(
+  route: RouteDefinition,
+  { authenticate, runtime, requests, limits }: RouteTransport,
+): RequestHandler {
   const readsQuery = route.verb === "get" || route.verb === "delete";
   return async (httpRequest, response) => {
     const exchange = exchangeOf(response);
@@ -40,7 +43,7 @@ function routeEndpoint(route: RouteDefinition, { authenticate, runtime, limits }
     if (!session && !route.anonymous) throw new SvcError("UNAUTHORIZED");
     const request = toSvcRequest(httpRequest, limits);
     const answer = await invoke<Answer>(runtime, {
-      caller: { session, requestId: exchange.requestId },
+      caller: { session, requestId: exchange.requestId, holder: requests.holderOf(httpRequest, session) },
       access,
       anonymous: route.anonymous,
       input: readsQuery ? request.query : await jsonInput(request, mediaType(httpRequest)),

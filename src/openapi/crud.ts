@@ -5,6 +5,7 @@
 import { sortableColumns } from "../codegen/crud-resource.ts";
 import type { ColumnDescription } from "../define/columns.ts";
 import { type CrudDefinition, type CrudOperation, writableColumns } from "../define/crud-definition.ts";
+import { maxSearch } from "../define/crud-list.ts";
 import type { JsonSchema } from "../define/json-schema.ts";
 import { filterSchema, idSchema, inputSchema, orNull, rowSchema } from "./columns.ts";
 import type { Schemas } from "./schemas.ts";
@@ -105,7 +106,7 @@ function listArguments(crud: CrudDefinition, schemas: Schemas): JsonSchema {
       orderDir: { type: "string", enum: ["asc", "desc"], default: "desc" },
       cursor: { type: ["string", "null"], description: "null for the beginning, then each answer's nextCursor." },
       ...(searchFields.length > 0 && {
-        search: { type: "string", description: `Looks in ${searchFields.join(", ")}.` },
+        search: { type: "string", maxLength: maxSearch, description: `Looks in ${searchFields.join(", ")}.` },
       }),
       ...(allowedFilters.length > 0 && { filters: filters(crud, schemas) }),
     },

@@ -8,6 +8,7 @@ import pg from "pg";
 import type { Logger } from "pino";
 import { traceQueries } from "../telemetry/queries.ts";
 import { sendInTurn } from "./in-turn.ts";
+import { limitShares } from "./shares.ts";
 
 export interface PoolUrls {
   request: string;
@@ -20,10 +21,14 @@ export interface PoolSettings {
   request: number;
   system: number;
   auth: number;
+  /** Connections for requests that one caller may hold at once. (Default: half of `request`, rounded up) */
+  perCaller?: number | undefined;
   /** How long a call waits for a free connection before it gets 503, in milliseconds. */
   waitMs: number;
   /** In milliseconds; cancels a statement. */
   statementTimeoutMs: number;
+  /** The same for generated procedures, which have no transaction that could say otherwise. (Default: as the others) */
+  generatedTimeoutMs?: number | undefined;
   /** In milliseconds; ends a transaction whose handler is busy elsewhere. */
   idleInTransactionMs: number;
   /** Whether statements that run in a span get one of their own. (Default: false) */
@@ -70,14 +75,15 @@ export function createPools(urls: PoolUrls, settings: PoolSettings, log: Logger)
 
 /**
  * @param name whose kind and number of connections it has
- * @param prepare what is done on each connection before anybody gets it. (Default: the limit of statements, if it has one)
+ * @param prepare what is done on each connection before anybody gets it. (Default: the limit of statements, if it has one;
+ *                on the requests' pool that of generated procedures, since a transaction sets its own)
  */
 export function createPool(
   name: keyof PoolUrls,
   url: string,
   settings: PoolSettings,
   log: Logger,
-  prepare = name === "system" ? undefined : limitStatements(settings.statementTimeoutMs),
+  prepare = name === "system" ? undefined : limitStatements(timeoutOf(name, settings)),
 ): OnePool {
   const held = new Set<pg.PoolClient>();
   const pool = new pg.Pool({
@@ -91,6 +97,7 @@ export function createPool(
     // Lets a transaction's first statements share one round trip. `pg` knows it, its types do not yet.
     ...({ pipeline: name === "request" } as object),
   });
+  if (name === "request") limitShares(pool, settings.perCaller ?? Math.ceil(settings.request / 2), settings.waitMs);
   if (settings.traced) traceQueries(pool, databaseOf(url));
   // An idle connection that breaks (a restart, a failover) is replaced on the next use.
   pool.on("error", (error) => log.warn({ pool: name, reason: error.message }, "idle database connection lost"));
@@ -115,6 +122,9 @@ export function createPool(
     },
   };
 }
+
+const timeoutOf = (name: keyof PoolUrls, { statementTimeoutMs, generatedTimeoutMs }: PoolSettings) =>
+  name === "request" ? Math.min(statementTimeoutMs, generatedTimeoutMs ?? statementTimeoutMs) : statementTimeoutMs;
 
 const databaseOf = (url: string) => decodeURIComponent(new URL(url).pathname.slice(1));
 

@@ -5,6 +5,7 @@
  */
 import type pg from "pg";
 import type { Context } from "../context/types.ts";
+import { SvcError } from "../errors/svc-error.ts";
 import { activeSpan } from "../telemetry/span.ts";
 import { acquire } from "./acquire.ts";
 import { databaseError, isConnectionLoss, isTransient } from "./errors.ts";
@@ -61,7 +62,7 @@ export async function callAs(
   call: string,
   parameters: unknown[],
 ): Promise<string | null> {
-  const { client, release } = await acquire(pool);
+  const { client, release } = await acquire(pool, identity.holder);
   try {
     const { rows } = await client.query<{ result: string | null }>({
       name: call,
@@ -108,7 +109,7 @@ export async function callStatement(
   const query = { name, text, values: [identity.userId, identity.role, ...values, ...trace] };
 
   for (let attempt = 0; ; attempt++) {
-    const { client, release } = await acquire(pool);
+    const { client, release } = await acquire(pool, identity.holder);
     try {
       const { rows } = await client.query<{ result: string | null; snapshot?: string }>(query);
       release();
@@ -119,10 +120,20 @@ export async function callStatement(
       const lost = isConnectionLoss(error);
       release(lost);
       const again = isTransient(error) || (lost && reads);
-      if (!again || attempt >= maxRetries) throw databaseError(error, identity);
+      if (!again || attempt >= maxRetries) throw explained(databaseError(error, identity), reads);
     }
   }
 }
+
+/** Of a list that took too long its caller can make less. */
+function explained(error: SvcError, reads: boolean): SvcError {
+  if (error.code !== "TIMEOUT" || !reads) return error;
+  return new SvcError("TIMEOUT", undefined, { hint: slowList, cause: error.cause });
+}
+
+const slowList =
+  "Ask for fewer rows, leave out search, like and ilike, or filter by an indexed column as well. The operator can add an " +
+  'index, set count: "estimated" of createCrud, or raise limits.generatedTimeoutMs.';
 
 /** Calls a generated function inside a transaction that has its identity already. */
 export async function callWithin(

@@ -184,7 +184,7 @@ export class RequestTransaction {
   }
 
   async #open(): Promise<Lease> {
-    const lease = await acquire(this.#pool);
+    const lease = await acquire(this.#pool, this.#identity.holder);
     // Sent together with the statement that follows. If one of them fails, so does that statement: outside a
     // transaction this login has no privilege on any table, inside a failed one nothing runs.
     const send = (config: pg.QueryConfig) =>

@@ -10,6 +10,7 @@ import type { Runtime } from "../context/invoke.ts";
 import type { Api } from "../define/api.ts";
 import type { CheckHost } from "../http/allowed-hosts.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
+import type { RequestLimits } from "../http/request-limits.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { grantEndpoint } from "./grant-endpoint.ts";
 import { Grants } from "./grants.ts";
@@ -30,6 +31,7 @@ export interface RealtimeOptions {
   checkHost: CheckHost;
   /** Refuses an address that asks too often. */
   count(request: IncomingMessage): void;
+  requests: Pick<RequestLimits, "holderOf">;
   addresses: SocketAddresses;
   redeem(ticket: string): Promise<Session | null>;
   rerun: Rerun;
@@ -64,7 +66,7 @@ export interface Realtime {
 }
 
 export function createRealtime(options: RealtimeOptions): Realtime {
-  const { api, url, rerun, runtime, secrets, log, tracing, ...rest } = options;
+  const { api, url, rerun, runtime, requests, secrets, log, tracing, ...rest } = options;
   const { procedures, crud } = api["~svc"];
   const hub = new Hub(rerun);
   const sink: EventSink = {
@@ -92,7 +94,7 @@ export function createRealtime(options: RealtimeOptions): Realtime {
   return {
     upgrade: endpoint.upgrade,
     revoke: (whose) => endpoint.revoke(whose),
-    router: grantEndpoint({ authenticate: rest.authenticate, grants, rules, runtime }),
+    router: grantEndpoint({ authenticate: rest.authenticate, grants, rules, runtime, requests }),
     state: () => ({
       flow: isReading ? hub.flow : "idle",
       connections: hub.connections,

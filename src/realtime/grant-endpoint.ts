@@ -10,6 +10,7 @@ import { invoke, type Runtime } from "../context/invoke.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import { parseJson, readBody } from "../http/body.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
+import type { RequestLimits } from "../http/request-limits.ts";
 import { decodeCall } from "../http/wire.ts";
 import { type Grants, grantLifetime } from "./grants.ts";
 import type { Grantable, WatchRules } from "./watch-rules.ts";
@@ -19,6 +20,7 @@ export interface GrantEndpointOptions {
   grants: Grants;
   rules: WatchRules;
   runtime: Runtime;
+  requests: Pick<RequestLimits, "holderOf">;
 }
 
 const path = "/api/realtime/query/authorize";
@@ -26,7 +28,7 @@ const path = "/api/realtime/query/authorize";
 /** In bytes: a grant has to fit a frame of the socket, and it holds the arguments. */
 const maxBody = 8 * 1024;
 
-export function grantEndpoint({ authenticate, grants, rules, runtime }: GrantEndpointOptions): Router {
+export function grantEndpoint({ authenticate, grants, rules, runtime, requests }: GrantEndpointOptions): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.post(path, async (request, response) => {
     const exchange = exchangeOf(response);
@@ -39,7 +41,8 @@ export function grantEndpoint({ authenticate, grants, rules, runtime }: GrantEnd
     const user = session?.user.id ?? null;
     const decoded = decodeCall({ name: typeof query === "string" ? query : "", args }).args;
     const grantable = rules.grantable(query, args, decoded, user);
-    await requireAuthorized(runtime, grantable, decoded, { session, requestId: exchange.requestId });
+    const holder = requests.holderOf(request, session);
+    await requireAuthorized(runtime, grantable, decoded, { session, requestId: exchange.requestId, holder });
 
     const { policy, topics, key, subscriptionKey } = grantable;
     const expiresAt = Date.now() + grantLifetime;

@@ -160,6 +160,7 @@ function openRealtime({ options, origins, checkHost, auth, requests, runtime, au
     authenticate,
     checkHost,
     count: (request) => requests.countAddress(request),
+    requests,
     addresses: new SocketAddresses({ ...config.limits, trustProxy: config.trustProxy }),
     redeem: (ticket) => redeemTicket(auth, ticket),
     rerun: publicRerun(runtime, app.api["~svc"].procedures),
@@ -185,10 +186,18 @@ function openApp(
     api: app.api,
     authenticate,
     authRoutes: auth.router,
-    files: fileEndpoint(runtime.storage, config.plan),
+    files: fileEndpoint(runtime.storage, config.plan, (request) => requests.networkOf(request)),
     uploads: uploadEndpoint(runtime.storage, authenticate),
     graphql: config.graphql.enabled
-      ? graphqlEndpoint({ api: app.api, runtime, settings: config.graphql, authenticate, limits: config.limits, log })
+      ? graphqlEndpoint({
+          api: app.api,
+          runtime,
+          settings: config.graphql,
+          authenticate,
+          requests,
+          limits: config.limits,
+          log,
+        })
       : null,
     realtimeRoutes: [ticketEndpoint(auth.once, authenticate), realtime.router],
     origins,

@@ -1,15 +1,14 @@
 /**
- * Turns one image into another, with sharp. What comes in was uploaded by somebody: few formats, bounded pixels, bounded
- * time, and no metadata goes out.
+ * Turns one image into another, with sharp. What comes in was uploaded by somebody: few formats, bounded pixels, and no
+ * metadata goes out. It cannot be stopped once it has begun, so it runs in a process that can (`image-child.ts`).
+ * Next hop: `encoding.ts` for how much work an encoder may have.
  */
 import sharp, { type Sharp } from "sharp";
+import { type Encoding, encodingOf, maxAvifPixels } from "./encoding.ts";
 import { type Format, type TransformOptions, UnreadableImage } from "./transform-options.ts";
 
 /** Pixels of all frames together, decoded and made: 40 megapixels. */
 const maxPixels = 40_000_000;
-
-/** In seconds. */
-const maxTime = 10;
 
 // Only what browsers show. SVG runs scripts and reads files, PDF and the rest have decoders that few people look at.
 sharp.block({ operation: ["VipsForeignLoad"] });
@@ -19,7 +18,7 @@ sharp.unblock({
     `VipsForeignLoad${format}File`,
   ]),
 });
-// One thread per image: how many run at once is decided in transforms.ts, and a cache of ours outlives the process.
+// One thread per image: how many run at once is decided in transforms.ts, and the cache there outlives the process.
 sharp.concurrency(1);
 sharp.cache(false);
 
@@ -30,7 +29,7 @@ export interface Image {
 }
 
 /** Bytes, or the path of a file. */
-type Source = Buffer | string;
+export type Source = Buffer | string;
 
 /**
  * @param options what to make of it; without `f` it becomes WebP or keeps its own format
@@ -41,17 +40,18 @@ export async function transformImage(source: Source, options: TransformOptions, 
     const known = await sizeOf(source);
     const format = options.f ?? (webp ? "webp" : outputOf(known.format));
     const frames = format === "webp" ? known.frames : 1;
-    refuseLargeResult(known, frames, options);
+    const pixels = pixelsOf(known, frames, options);
+    if (pixels > (format === "avif" ? maxAvifPixels : maxPixels)) throw new TooLarge(format, pixels);
     const input = sharp(source, {
       limitInputPixels: maxPixels,
       failOn: "truncated",
       pages: frames,
     });
-    const { data } = await encode(resize(input.autoOrient(), options), format, options.q)
-      .timeout({ seconds: maxTime })
-      .toBuffer({ resolveWithObject: true });
+    const image = resize(input.autoOrient(), options);
+    const { data } = await encode(image, encodingOf(format, options.q, pixels)).toBuffer({ resolveWithObject: true });
     return { bytes: data, type: `image/${format}` };
   } catch (cause) {
+    if (cause instanceof TooLarge) throw new UnreadableImage(cause.message, { cause });
     throw new UnreadableImage("This image cannot be read, or is too large.", { cause });
   }
 }
@@ -72,12 +72,21 @@ async function sizeOf(source: Source): Promise<Size> {
   return { format, width, height, frames: pages };
 }
 
-/** One side follows the other: a picture 1 by 200 that is to be 4,096 wide would become 819,200 high. */
-function refuseLargeResult({ width, height }: Size, frames: number, { w, h, fit }: TransformOptions): void {
+/** More than is made of a picture. Its message is for whoever asked. */
+class TooLarge extends Error {
+  constructor(format: Format, pixels: number) {
+    const most = format === "avif" ? "16.7 for AVIF; f=webp takes 40" : "40";
+    super(
+      `It would have ${(pixels / 1e6).toFixed(1)} megapixels, and at most ${most} are made. Give a smaller w or h.`,
+    );
+  }
+}
+
+/** Of what is to be made. One side follows the other: 1 by 200 that is to be 4,096 wide would become 819,200 high. */
+function pixelsOf({ width, height }: Size, frames: number, { w, h, fit }: TransformOptions): number {
   const scale = Math.min((w ?? Number.POSITIVE_INFINITY) / width, (h ?? Number.POSITIVE_INFINITY) / height);
   const isWhole = w !== undefined && h !== undefined && fit !== "inside";
-  const pixels = isWhole ? w * h : width * height * (Number.isFinite(scale) ? scale ** 2 : 1);
-  if (pixels * frames > maxPixels) throw new Error(`${Math.round(pixels)} pixels to make, ${frames} frames`);
+  return frames * (isWhole ? w * h : width * height * (Number.isFinite(scale) ? scale ** 2 : 1));
 }
 
 function outputOf(format: string): Format {
@@ -91,16 +100,15 @@ function resize(image: Sharp, { w, h, fit = "cover" }: TransformOptions): Sharp 
   return image.resize({ ...(w && { width: w }), ...(h && { height: h }), fit, background });
 }
 
-function encode(image: Sharp, format: Format, quality: number | undefined): Sharp {
-  const options = quality === undefined ? {} : { quality };
+function encode(image: Sharp, { format, options }: Encoding): Sharp {
   switch (format) {
     case "jpeg":
       return image.flatten({ background: "#ffffff" }).jpeg({ ...options, mozjpeg: false });
     case "png":
-      return image.png(quality === undefined ? {} : { palette: true, quality });
+      return image.png(options);
     case "avif":
-      return image.avif({ ...options, effort: 2 });
+      return image.avif(options);
     case "webp":
-      return image.webp({ ...options, effort: 2 });
+      return image.webp(options);
   }
 }

@@ -3,6 +3,7 @@
  * transforms too. Whether it may be sent is decided in `sql/storage/find_storage_objects.sql`.
  * Next hop: `find-objects.ts` for the decision, `transforms.ts` for images, `send-file.ts` for the answer.
  */
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EffectiveConfig } from "../define/config.ts";
 import { isUuid } from "../define/uuid.ts";
 import { SvcError } from "../errors/svc-error.ts";
@@ -10,6 +11,7 @@ import { exchangeOf } from "../http/exchange.ts";
 import type { Endpoint } from "../http/procedures.ts";
 import { type FoundObject, ObjectFinder } from "./find-objects.ts";
 import type { Image } from "./image-engine.ts";
+import type { Asker } from "./image-queue.ts";
 import type { ReadGrant } from "./read-grants.ts";
 import { type FileAnswer, sendFile } from "./send-file.ts";
 import { objectKey, type Storage, type StorageObject } from "./storage.ts";
@@ -24,8 +26,16 @@ const prefix = "/api/storage/";
 /** Whether a path, without its query, is that of a stored file. Ids have nothing in them that URLs would encode. */
 export const isFilePath = (path: string) => path.startsWith(prefix) && path.indexOf("/", prefix.length) < 0;
 
-/** Answers GET and HEAD of such a path. */
-export function fileEndpoint(storage: Storage, plan: EffectiveConfig["plan"]): Endpoint {
+/**
+ * Answers GET and HEAD of such a path.
+ *
+ * @param networkOf where a request comes from: images are made by turns
+ */
+export function fileEndpoint(
+  storage: Storage,
+  plan: EffectiveConfig["plan"],
+  networkOf: (request: IncomingMessage) => string,
+): Endpoint {
   const finder = new ObjectFinder(storage.pool);
   const transforms = createTransforms(storage, finder);
   return async (request, response) => {
@@ -43,11 +53,34 @@ export function fileEndpoint(storage: Storage, plan: EffectiveConfig["plan"]): E
     const grant = storage.grants.verify(id, query.get("grant") ?? undefined);
     const object = await finder.find(id, grant !== null);
     if (!object) throw absent();
-    const image = await imageFor(transforms, object, options, acceptsWebp(request.headers.accept));
+    const asker = askerOf(request, response, networkOf);
+    const webp = acceptsWebp(request.headers.accept);
+    let image: Image | null | undefined;
+    try {
+      image = await imageFor(transforms, object, options, webp, asker.ask);
+    } catch (error) {
+      if (asker.hasLeft()) return;
+      throw error;
+    }
     if (image === null) throw absent();
     const answer = image ? transformed(object, image, options) : original(storage, object);
     const headers = { "cache-control": caching(object, grant), ...(readable.has(object.type) && varying) };
     await sendFile(request, response, { ...answer, headers, disposition: grant?.disposition ?? "inline" }, storage.log);
+  };
+}
+
+/** Whose turn an image takes, and until when somebody waits for it: found out only where one has to be made. */
+function askerOf(request: IncomingMessage, response: ServerResponse, networkOf: (request: IncomingMessage) => string) {
+  let left: AbortController | undefined;
+  return {
+    ask(): Asker {
+      left ??= new AbortController();
+      const { signal } = left;
+      if (response.closed) left.abort();
+      else response.once("close", () => left?.abort());
+      return { network: networkOf(request), signal };
+    },
+    hasLeft: () => left?.signal.aborted === true,
   };
 }
 
@@ -60,13 +93,14 @@ async function imageFor(
   object: StorageObject,
   options: TransformOptions | null,
   webp: boolean,
+  asker: () => Asker,
 ): Promise<Image | null | undefined> {
   const isNegotiated =
     webp && readable.has(object.type) && object.type !== "image/webp" && object.type !== "image/avif";
   if (!options && !isNegotiated) return undefined;
   try {
     if (!readable.has(object.type)) throw new UnreadableImage(`Images are made of ${[...readable].join(", ")}.`);
-    return await transforms.get(object, options ?? {}, webp);
+    return await transforms.get(object, options ?? {}, webp, asker);
   } catch (error) {
     if (!(error instanceof UnreadableImage)) throw error;
     if (!options) return undefined;

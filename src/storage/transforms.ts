@@ -1,22 +1,17 @@
 /**
  * Transforms of stored images: made once, kept beside the original's bytes, gone with it.
- * Next hop: `image-engine.ts` makes them.
+ * Next hop: `image-queue.ts` decides whose is made next, `image-children.ts` makes it.
  */
 import { crc32 } from "node:zlib";
-import { Gate } from "../service/gate.ts";
 import type { ObjectFinder } from "./find-objects.ts";
+import { ImageChildren, ImageTooCostly } from "./image-children.ts";
 import type { Image } from "./image-engine.ts";
+import { type Asker, ImageQueue, isCostly } from "./image-queue.ts";
 import { objectKey, type Storage, type StorageObject, transformPrefix } from "./storage.ts";
 import { type TransformOptions, UnreadableImage } from "./transform-options.ts";
 
 /** In bytes: larger files are not read into memory for their picture's sake. */
 const maxSource = 64 * 1024 * 1024;
-
-/** At once in a process; the rest of it has to go on answering. */
-const maxRunning = 2;
-
-/** Waiting behind these; whoever comes later is told to try again. */
-const maxWaiting = 100;
 
 /** In bytes, of transforms kept in memory. */
 const memory = 64 * 1024 * 1024;
@@ -24,35 +19,64 @@ const memory = 64 * 1024 * 1024;
 /** Of one object: there are billions of parameters, and anybody may ask for a public picture in any of them. */
 const maxKept = 64;
 
-/** Objects of which a process knows how many transforms are kept. */
+/** In bytes, of the transforms of one object: as much as four originals, and a little of the smallest. */
+const maxKeptBytes = (original: number) => Math.max(16 * 1024 * 1024, 4 * original);
+
+/** Objects of which a process knows what is kept. */
 const maxKnown = 10_000;
+
+/** In milliseconds: for so long the costly transforms of an object are not tried again after one of them was ended. */
+const refusedFor = 600_000;
 
 export interface Transforms {
   /**
    * @param webp whether it becomes WebP when no format is asked for
+   * @param asker whose turn it takes, and until when they wait. (Default: one for all, for ever)
    * @returns null when the object's bytes are gone
-   * @throws UnreadableImage, SvcError UNAVAILABLE when too many wait
+   * @throws UnreadableImage, SvcError UNAVAILABLE when too many wait; the signal's reason when the asker left
    */
-  get(object: StorageObject, options: TransformOptions, webp: boolean): Promise<Image | null>;
+  get(object: StorageObject, options: TransformOptions, webp: boolean, asker?: () => Asker): Promise<Image | null>;
 }
 
-/** @param finder tells whether an object is still there */
-export function createTransforms(storage: Pick<Storage, "driver" | "log">, finder: ObjectFinder): Transforms {
-  const running = new Map<string, Promise<Image | null>>();
-  const gate = new Gate(maxRunning, maxWaiting);
-  const recent = new RecentImages(memory);
-  const counts = new Map<string, number>();
+/** Shared by all services of a process, as its processors are. */
+const children = new ImageChildren();
 
-  async function find(object: StorageObject, options: TransformOptions, webp: boolean, name: string) {
+interface Kept {
+  count: number;
+  bytes: number;
+}
+
+/**
+ * @param finder tells whether an object is still there
+ * @param engine makes a picture. (Default: in a process that can be ended)
+ */
+export function createTransforms(
+  storage: Pick<Storage, "driver" | "log">,
+  finder: ObjectFinder,
+  engine: Pick<ImageChildren, "transform"> = children,
+): Transforms {
+  const queue = new ImageQueue<Image | null>();
+  const recent = new RecentImages(memory);
+  const known = new Map<string, Kept>();
+  /** By object, when its costly transforms may be tried again. */
+  const refused = new Map<string, number>();
+
+  async function find(object: StorageObject, options: TransformOptions, webp: boolean, name: string, asker: Asker) {
     const key = `${transformPrefix(object.id)}${name}`;
     const kept = await storage.driver.readWhole(key);
     const whole = kept && unpack(kept);
     if (whole) return whole;
     if (object.size === 0) throw new UnreadableImage("This file is empty.");
     if (object.size > maxSource) throw new UnreadableImage("This file is too large for an image.");
-    const image = await gate.run(() => make(object, options, webp));
+    const costly = isCostly(object, options, webp);
+    if (costly && (refused.get(object.id) ?? 0) > performance.now()) {
+      throw new UnreadableImage(
+        "This image took too much to make a moment ago. Ask for a smaller one, at most 1000 pixels.",
+      );
+    }
+    const image = await queue.turn(asker, costly, () => make(object, options, webp));
     if (!image) return null;
-    await keep(object.id, key, image);
+    await keep(object, key, image);
     // Deleted meanwhile? Whoever deletes removes the row first and its transforms then: one of the two sees the other.
     if (await finder.find(object.id, true)) return image;
     await storage.driver.deleteAll(transformPrefix(object.id));
@@ -64,54 +88,63 @@ export function createTransforms(storage: Pick<Storage, "driver" | "log">, finde
     // A path where there is one: megabytes that pass through JavaScript's memory cost as much again in collecting them.
     const source = storage.driver.pathOf?.(key) ?? (await storage.driver.readWhole(key));
     if (!source) return null;
-    // Loaded with the first image: many processes never see one.
-    const { transformImage } = await import("./image-engine.ts");
     try {
-      return await transformImage(source, options, webp);
+      return await engine.transform(source, options, webp);
     } catch (error) {
+      if (error instanceof ImageTooCostly) noteRefused(object.id);
       // Deleted before it was read, or while it was.
       if (await finder.find(object.id, true)) throw error;
       return null;
     }
   }
 
-  /** All transforms of an object go when there are too many: those that are in use are soon made again. */
-  async function makeRoom(id: string): Promise<void> {
-    let count = counts.get(id) ?? 0;
-    if (!counts.has(id)) for await (const _ of storage.driver.list(transformPrefix(id))) if (++count >= maxKept) break;
-    if (count >= maxKept) {
-      await storage.driver.deleteAll(transformPrefix(id));
-      count = 0;
+  function noteRefused(id: string): void {
+    refused.delete(id);
+    refused.set(id, performance.now() + refusedFor);
+    const [oldest] = refused.keys();
+    if (oldest !== undefined && refused.size > maxKnown) refused.delete(oldest);
+  }
+
+  /** All transforms of an object go when they are too many or too large: those that are in use are soon made again. */
+  async function makeRoom({ id, size }: StorageObject, bytes: number): Promise<void> {
+    let kept = known.get(id);
+    if (!kept) {
+      kept = { count: 0, bytes: 0 };
+      for await (const stored of storage.driver.list(transformPrefix(id))) {
+        kept.bytes += stored.size;
+        if (++kept.count >= maxKept) break;
+      }
     }
-    counts.delete(id);
-    counts.set(id, count + 1);
-    const [oldest] = counts.keys();
-    if (oldest !== undefined && counts.size > maxKnown) counts.delete(oldest);
+    if (kept.count >= maxKept || kept.bytes + bytes > maxKeptBytes(size)) {
+      await storage.driver.deleteAll(transformPrefix(id));
+      kept = { count: 0, bytes: 0 };
+    }
+    known.delete(id);
+    known.set(id, { count: kept.count + 1, bytes: kept.bytes + bytes });
+    const [oldest] = known.keys();
+    if (oldest !== undefined && known.size > maxKnown) known.delete(oldest);
   }
 
   /** What cannot be kept, on a full disk for example, is sent all the same and made again. */
-  async function keep(id: string, key: string, image: Image): Promise<void> {
+  async function keep(object: StorageObject, key: string, image: Image): Promise<void> {
+    const packed = pack(image);
+    if (packed.length > maxKeptBytes(object.size)) return; // it alone would take the place of all others
     try {
-      await makeRoom(id);
-      await storage.driver.put(key, pack(image), { durable: false });
+      await makeRoom(object, packed.length);
+      await storage.driver.put(key, packed, { durable: false });
     } catch (err) {
       storage.log.warn({ err, key }, "a transform could not be kept");
     }
   }
 
   return {
-    async get(object, options, webp) {
+    async get(object, options, webp, asker) {
       const name = nameOf(options, webp);
       const id = `${object.id}/${name}`;
-      const known = recent.get(id);
-      if (known) return known;
+      const there = recent.get(id);
+      if (there) return there;
       // Many ask at once, one makes it.
-      let job = running.get(id);
-      if (!job) {
-        job = find(object, options, webp, name).finally(() => running.delete(id));
-        running.set(id, job);
-      }
-      const image = await job;
+      const image = await queue.shared(id, asker?.() ?? {}, (all) => find(object, options, webp, name, all));
       if (image) recent.set(id, image);
       return image;
     },

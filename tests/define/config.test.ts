@@ -45,6 +45,7 @@ describe("without a file", () => {
         uploadBytes: 1_073_741_824,
         uploadsPerUser: 20,
         statementTimeoutMs: 15_000,
+        generatedTimeoutMs: 5_000,
         idleInTransactionMs: 10_000,
         shutdownMs: 10_000,
         requestsPerAddress: 30_000,

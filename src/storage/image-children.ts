@@ -1,0 +1,170 @@
+/**
+ * Makes pictures in processes that can be ended: libvips stops for nobody, and a picture can be made to take minutes of a
+ * processor and gigabytes of memory. A process makes one picture after the other and waits for the next; one whose picture
+ * took too much is killed.
+ * Next hop: `image-child.ts` is the other end.
+ */
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import type { Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+import { programFiles } from "../documents/program-files.ts";
+import { readFrames, writeFrame } from "./frames.ts";
+import type { Answer, Order } from "./image-child.ts";
+import type { Image, Source } from "./image-engine.ts";
+import { type TransformOptions, UnreadableImage } from "./transform-options.ts";
+
+/** A picture that took too much of something. It would the next time. */
+export class ImageTooCostly extends UnreadableImage {}
+
+export interface ImageLimits {
+  /** Milliseconds of a processor, for one picture. Counted on Linux. (Default: 10000) */
+  processorMs?: number;
+  /** Milliseconds of a clock, for one picture: a busy machine gives it a part of a processor. (Default: 30000) */
+  timeMs?: number;
+  /** Bytes of resident memory. Watched on Linux. (Default: 1073741824, 1 GiB) */
+  memoryBytes?: number;
+}
+
+/** In milliseconds: nothing is kept ready for those who ask for no more pictures. */
+const longestIdle = 60_000;
+/** In milliseconds, from one look at what a process takes to the next. Most pictures are made before the first. */
+const watchEvery = 100;
+/** Bytes: a process that has grown beyond it is not kept, since its memory would stay with it. */
+const mostKept = 256 * 1024 * 1024;
+
+const script = fileURLToPath(
+  new URL(import.meta.url.endsWith(".ts") ? "image-child.ts" : "image-child.js", import.meta.url),
+);
+
+class Child {
+  readonly process: ChildProcessWithoutNullStreams;
+  #clock: NodeJS.Timeout | undefined;
+  #answer: ((answer: Answer, bytes: Buffer) => void) | undefined;
+  #end: (() => void) | undefined;
+
+  constructor() {
+    // No environment: nothing that the platform was configured with is within reach of a picture.
+    const flags = ["--permission", "--allow-addons", ...programFiles(["sharp"]), "--no-warnings"];
+    this.process = spawn(process.execPath, [...flags, script], { env: { PATH: "" }, stdio: ["pipe", "pipe", "pipe"] });
+    this.process.stderr.resume();
+    this.process.stdin.on("error", () => {}); // its end says why
+    this.process.on("error", () => this.#end?.());
+    this.process.on("close", () => this.#end?.());
+    readFrames<Answer>(this.process.stdout, (answer, bytes) => this.#answer?.(answer, bytes));
+  }
+
+  get isOver(): boolean {
+    return this.process.pid === undefined || this.process.exitCode !== null || this.process.signalCode !== null;
+  }
+
+  /** @returns null when it ended without an answer */
+  ask(order: Order, bytes: Buffer | undefined): Promise<[Answer, Buffer] | null> {
+    return new Promise((resolve) => {
+      if (this.isOver) return resolve(null);
+      this.#answer = (answer, made) => resolve([answer, made]);
+      this.#end = () => resolve(null);
+      writeFrame(this.process.stdin, order, bytes);
+    });
+  }
+
+  /** What waits keeps no process from ending, and ends with this one: its standard input does. */
+  hold(how: "ref" | "unref"): void {
+    clearTimeout(this.#clock);
+    this.process[how]();
+    const { stdin, stdout, stderr } = this.process;
+    for (const stream of [stdin, stdout, stderr]) (stream as unknown as Socket)[how]();
+    if (how === "unref") this.#clock = setTimeout(() => this.end(), longestIdle).unref();
+  }
+
+  end(): void {
+    clearTimeout(this.#clock);
+    this.process.kill("SIGKILL");
+  }
+}
+
+export class ImageChildren {
+  readonly #idle: Child[] = [];
+  readonly #limits: Required<ImageLimits>;
+  /** Processes that were started, and those of them that were killed for what their picture took. */
+  started = 0;
+  killed = 0;
+
+  constructor({ processorMs = 10_000, timeMs = 30_000, memoryBytes = 1024 ** 3 }: ImageLimits = {}) {
+    this.#limits = { processorMs, timeMs, memoryBytes };
+  }
+
+  /** @throws UnreadableImage for what cannot be made; ImageTooCostly when it took too long, or too much memory */
+  async transform(source: Source, options: TransformOptions, webp: boolean): Promise<Image> {
+    const order: Order = { options, webp, ...(typeof source === "string" && { path: source }) };
+    const bytes = typeof source === "string" ? undefined : source;
+    const child = this.#take();
+    const stopWatching = this.#watch(child);
+    const answered = await child.ask(order, bytes);
+    const tooMuch = stopWatching();
+    if (!answered) throw tooMuch ? new ImageTooCostly(tooMuch) : new UnreadableImage("This image cannot be read.");
+    await this.#keep(child);
+    const [{ type, refusal }, made] = answered;
+    if (type === undefined) throw new UnreadableImage(refusal ?? "This image cannot be read.");
+    return { type, bytes: made };
+  }
+
+  close(): void {
+    for (const child of this.#idle.splice(0)) child.end();
+  }
+
+  #take(): Child {
+    for (let child = this.#idle.pop(); child; child = this.#idle.pop()) {
+      if (child.isOver) continue;
+      child.hold("ref");
+      return child;
+    }
+    this.started++;
+    return new Child();
+  }
+
+  async #keep(child: Child): Promise<void> {
+    if ((await usageOf(child.process.pid)).memoryBytes > mostKept) return child.end();
+    child.hold("unref");
+    this.#idle.push(child);
+  }
+
+  /** Kills a process that takes too much. @returns ends it, and says what it was killed for */
+  #watch(child: Child): () => string | undefined {
+    const { processorMs, timeMs, memoryBytes } = this.#limits;
+    const began = performance.now();
+    let reason: string | undefined;
+    let before: number | undefined;
+    const kill = (why: string) => {
+      if (reason !== undefined) return;
+      reason = why;
+      this.killed++;
+      child.end();
+    };
+    const timer = setInterval(async () => {
+      const used = await usageOf(child.process.pid);
+      before ??= used.processorMs; // of earlier pictures, and a tenth of a second of this one
+      if (used.processorMs - before > processorMs || performance.now() - began > timeMs) {
+        kill("This image takes too long to make. Ask for a smaller one, or for another format.");
+      } else if (used.memoryBytes > memoryBytes) {
+        kill("This image takes too much memory. Ask for a smaller one, or for another format.");
+      }
+    }, watchEvery);
+    return () => {
+      clearInterval(timer);
+      return reason;
+    };
+  }
+}
+
+/** Both 0 where Linux does not say. */
+async function usageOf(pid: number | undefined): Promise<{ processorMs: number; memoryBytes: number }> {
+  if (process.platform !== "linux" || pid === undefined) return { processorMs: 0, memoryBytes: 0 };
+  const [stat, statm] = await Promise.all(
+    ["stat", "statm"].map((file) => readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "")),
+  );
+  // Behind the program's name, which may hold spaces. In hundredths of a second, which Linux promises to user space.
+  const fields = (stat ?? "").slice((stat ?? "").lastIndexOf(")") + 2).split(" ");
+  const ticks = Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
+  return { processorMs: ticks * 10, memoryBytes: Number((statm ?? "").split(" ")[1] ?? 0) * 4096 };
+}

@@ -1,0 +1,213 @@
+/**
+ * If this file fails, one caller's pictures keep everybody else's from being made, pictures are made for clients that have
+ * left, or the cache of one file fills the disk. Engines here count; the store and the rows are real.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { FairGate } from "../../src/service/fair-gate.ts";
+import { createLog } from "../../src/service/log.ts";
+import { DiskDriver } from "../../src/storage/drivers/disk.ts";
+import type { StorageDriver } from "../../src/storage/drivers/driver.ts";
+import { ObjectFinder } from "../../src/storage/find-objects.ts";
+import { type ImageChildren, ImageTooCostly } from "../../src/storage/image-children.ts";
+import { objectKey, type StorageObject, transformPrefix } from "../../src/storage/storage.ts";
+import type { TransformOptions } from "../../src/storage/transform-options.ts";
+import { createTransforms } from "../../src/storage/transforms.ts";
+import { database } from "../support/database.ts";
+import { bytesFolder } from "../support/files.ts";
+
+const db = database();
+const disk = new DiskDriver(bytesFolder());
+let pool: pg.Pool;
+
+beforeAll(() => {
+  pool = new pg.Pool({ connectionString: db.urls.system });
+});
+afterAll(() => pool.end());
+
+async function stored(): Promise<StorageObject> {
+  const bytes = Buffer.from("a picture, as far as this file is concerned");
+  const object = {
+    id: randomUUID(),
+    name: "a.png",
+    size: bytes.length,
+    type: "image/png",
+    visibility: "public",
+  } as const;
+  await disk.put(objectKey(object.id), bytes);
+  await db.sql(
+    "insert into svc.storage_objects (id, name, size, type, visibility, sha256) values ($1, $2, $3, $4, $5, $6)",
+    [...Object.values(object), createHash("sha256").update(bytes).digest("hex")],
+  );
+  return object;
+}
+
+/** Makes pictures of so many bytes when it is let, and writes down which it was asked for. */
+function countingEngine(bytes = 10) {
+  const made: TransformOptions[] = [];
+  let active = 0;
+  let most = 0;
+  let looked = 0;
+  const { promise: open, resolve: letGo } = Promise.withResolvers<void>();
+  const engine: Pick<ImageChildren, "transform"> = {
+    async transform(_source, options) {
+      made.push(options);
+      most = Math.max(most, ++active);
+      await open;
+      active--;
+      return { type: "image/png", bytes: Buffer.alloc(bytes) };
+    },
+  };
+  const driver: StorageDriver = Object.assign(Object.create(disk), {
+    async readWhole(key: string) {
+      const bytes = await disk.readWhole(key);
+      looked++;
+      return bytes;
+    },
+    put: disk.put.bind(disk),
+    list: disk.list.bind(disk),
+    deleteAll: disk.deleteAll.bind(disk),
+    pathOf: disk.pathOf.bind(disk),
+  });
+  const transforms = createTransforms({ driver, log: createLog("silent") }, new ObjectFinder(pool), engine);
+  return { transforms, made, letGo, most: () => most, looked: () => looked };
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+async function push<T>(all: T[], one: T): Promise<void> {
+  all.push(one);
+  await turn();
+}
+
+test("callers take turns: the first of one who comes late is before the second of one who came with many", async () => {
+  const gate = new FairGate(1, 100);
+  const order: string[] = [];
+  const call = (caller: string) => gate.run(caller, () => push(order, caller));
+  await Promise.all([..."aaaaabbc"].map(call));
+  expect(order.join("")).toBe("aabcabaa");
+});
+
+test("when too many wait, the one of whom most wait gives up a place to others, and to nobody of its own", async () => {
+  const gate = new FairGate(1, 4);
+  const order: string[] = [];
+  const call = (caller: string) => gate.run(caller, () => push(order, caller));
+  const results = Promise.allSettled([..."aaaaaabb"].map(call));
+  const outcome = (await results).map(({ status }) => (status === "fulfilled" ? "+" : "-")).join("");
+  // One runs, four wait; the sixth is refused; each b takes the place of the last a until they have as many.
+  expect([outcome, order.join("")]).toEqual(["+++---++", "aabab"]);
+  expect([gate.running, gate.waiting]).toEqual([0, 0]);
+});
+
+test("who leaves the queue is not called, and takes nobody's place along", async () => {
+  const gate = new FairGate(1, 10);
+  const left = new AbortController();
+  const called: number[] = [];
+  const calls = [0, 1, 2, 3].map((number) =>
+    gate.run("a", () => push(called, number), number === 2 ? left.signal : undefined),
+  );
+  left.abort(new Error("left"));
+  const outcome = (await Promise.allSettled(calls)).map(({ status }) => status);
+  expect([called, outcome]).toEqual([
+    [0, 1, 3],
+    ["fulfilled", "fulfilled", "rejected", "fulfilled"],
+  ]);
+  expect([gate.running, gate.waiting]).toEqual([0, 0]);
+});
+
+test("one costly picture is made at a time, and small ones beside it", async () => {
+  const object = await stored();
+  const { transforms, made, letGo } = countingEngine();
+  const costly: TransformOptions[] = [
+    { w: 4096, h: 4096, f: "avif" },
+    { w: 1001, f: "avif" },
+    { h: 2001 },
+    { w: 4096, h: 4095, f: "png", q: 1 },
+  ];
+  const asked = costly.map((options) => transforms.get(object, options, false));
+  await expect.poll(() => made.length).toBe(1);
+  asked.push(...[1, 2, 3].map((w) => transforms.get(object, { w }, false)));
+  await expect.poll(() => made).toEqual([costly[0], { w: 1 }]);
+  letGo();
+  await Promise.all(asked);
+  expect(made).toHaveLength(7);
+});
+
+test("a network with a hundred pictures delays another network's by one of them", async () => {
+  const object = await stored();
+  const { transforms, made, looked, letGo, most } = countingEngine();
+  const ask = (network: string, w: number) => transforms.get(object, { w }, false, () => ({ network }));
+  const many = Array.from({ length: 100 }, (_, index) => ask("192.0.2.1", index + 1));
+  const other = ask("192.0.2.2", 500);
+  await expect.poll(looked).toBe(101); // they wait now
+  letGo();
+  await other;
+  expect(made.findIndex(({ w }) => w === 500)).toBeLessThanOrEqual(5);
+  await Promise.all(many);
+  expect(most()).toBe(2);
+});
+
+test("nothing is made for those who left while they waited; what had begun is finished, and kept", async () => {
+  const object = await stored();
+  const { transforms, made, letGo } = countingEngine();
+  const clients = Array.from({ length: 20 }, () => new AbortController());
+  const asked = clients.map(({ signal }, index) => transforms.get(object, { w: index + 1 }, false, () => ({ signal })));
+  await expect.poll(() => made.length).toBe(2);
+  // Two ask for the same: one who left does not take it from the other.
+  const shared = transforms.get(object, { w: 20 }, false, () => ({ signal: new AbortController().signal }));
+  for (const client of clients) client.abort(new Error("left"));
+  const outcomes = await Promise.allSettled(asked);
+  expect(outcomes.every(({ status }) => status === "rejected")).toBe(true);
+  letGo();
+  expect(await shared).not.toBeNull();
+  await expect.poll(async () => (await kept(object)).count).toBe(3);
+  expect(made.map(({ w }) => w)).toEqual([1, 2, 20]);
+  // Whoever asks again for one that was called off gets it.
+  expect(await transforms.get(object, { w: 7 }, false)).not.toBeNull();
+});
+
+test("the transforms of one file take 16 MiB of the store at most, however large each of them is", async () => {
+  const object = await stored();
+  const { transforms, letGo } = countingEngine(3 * 1024 * 1024);
+  letGo();
+  for (let w = 1; w <= 12; w++) {
+    await transforms.get(object, { w }, false);
+    expect((await kept(object)).bytes).toBeLessThanOrEqual(16 * 1024 * 1024);
+  }
+  // Another process counts what this one kept.
+  const second = countingEngine(12 * 1024 * 1024);
+  second.letGo();
+  await second.transforms.get(object, { w: 100 }, false);
+  expect((await kept(object)).bytes).toBeLessThanOrEqual(16 * 1024 * 1024);
+  // What is larger than that by itself is sent, and does not drive the others out.
+  const before = await kept(object);
+  const third = countingEngine(17 * 1024 * 1024);
+  third.letGo();
+  expect(await third.transforms.get(object, { w: 101 }, false)).not.toBeNull();
+  expect(await kept(object)).toEqual(before);
+});
+
+test("a file of which a picture took too much is not tried again in another size, but for small ones", async () => {
+  const object = await stored();
+  let tried = 0;
+  const engine: Pick<ImageChildren, "transform"> = {
+    async transform(_source, { w = 0 }) {
+      tried++;
+      if (w > 2000) throw new ImageTooCostly("It took too long.");
+      return { type: "image/png", bytes: Buffer.alloc(1) };
+    },
+  };
+  const transforms = createTransforms({ driver: disk, log: createLog("silent") }, new ObjectFinder(pool), engine);
+  for (let w = 4096; w > 4086; w--) await expect(transforms.get(object, { w }, false)).rejects.toThrow(/too/);
+  expect(tried).toBe(1);
+  expect(await transforms.get(object, { w: 100 }, false)).not.toBeNull();
+});
+
+async function kept({ id }: StorageObject): Promise<{ count: number; bytes: number }> {
+  const all = { count: 0, bytes: 0 };
+  for await (const { size } of disk.list(transformPrefix(id))) {
+    all.count++;
+    all.bytes += size;
+  }
+  return all;
+}
