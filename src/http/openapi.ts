@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { Router } from "express";
 import type { OpenApiDocument } from "../openapi/document.ts";
 import { openApiPage, pagePolicy } from "../openapi/page.ts";
+import { isKnown } from "./conditions.ts";
 import { exchangeOf, sendJson } from "./exchange.ts";
 
 export interface OpenApiEndpoints {
@@ -32,7 +33,7 @@ export function openApiEndpoints(endpoints: OpenApiEndpoints | null): Router {
     const { text, etag } = document();
     // It changes with the application: whoever has a copy asks whether it still is the one.
     const caching = { etag, "cache-control": "no-cache" };
-    if (request.headers["if-none-match"] === etag) {
+    if (isKnown(request.headers["if-none-match"], etag)) {
       response.writeHead(304, { ...exchange.headers, ...caching }).end();
     } else sendJson(response, 200, text, caching);
   });

@@ -39,6 +39,8 @@ const serverOptions = {
   maxPayload: connectionLimits.frame,
   perMessageDeflate: false,
   closeTimeout: closeWithin,
+  // None is spoken here. Left to itself, `ws` agrees to the first one that the client offers.
+  handleProtocols: () => false as const,
 };
 
 const paths = new Set(["/ws", "/api/realtime"]);

@@ -8,6 +8,7 @@ import { pipeline } from "node:stream/promises";
 import { create as contentDisposition } from "content-disposition";
 import type { Logger } from "pino";
 import { SvcError } from "../errors/svc-error.ts";
+import { isKnown } from "../http/conditions.ts";
 import { exchangeOf } from "../http/exchange.ts";
 import { requestedRange } from "./byte-ranges.ts";
 import type { ByteRange } from "./drivers/driver.ts";
@@ -100,11 +101,4 @@ async function stream(
     request.socket.destroy();
     bytes.destroy(); // pipeline leaves a source alone whose client had gone before it began
   }
-}
-
-/** Whether the client has this version; also when it says no-cache, as fetch() does. */
-function isKnown(condition: string | undefined, etag: string): boolean {
-  if (condition === undefined) return false;
-  const known = condition.split(",").map((entry) => entry.trim().replace(/^W\//, ""));
-  return known.includes(etag) || known.includes("*");
 }

@@ -189,6 +189,16 @@ describe("who may connect, and watch what", () => {
     await busy.stop();
   });
 
+  test("a subprotocol that a client offers is not agreed to: none is spoken", async () => {
+    for (const protocols of ["chat", "graphql-transport-ws, chat"]) {
+      const headers = { "sec-websocket-protocol": protocols };
+      const { websocket } = new Socket(socketUrl("/ws"), { headers });
+      const [answer] = await once(websocket, "upgrade");
+      expect(answer.headers["sec-websocket-protocol"]).toBeUndefined();
+      websocket.close();
+    }
+  });
+
   test("other paths are no sockets", async () => {
     expect(await refusal(new Socket(socketUrl("/api/query")))).toBe(404);
   });
