@@ -12,6 +12,7 @@ set search_path = ''
 as $$
 declare
   run svc.workflow_runs;
+  others bigint;
 begin
   select * into run from svc.workflow_runs r where r.id = claim_run.run_id for no key update;
   if not found or run.status not in ('pending', 'running') then
@@ -31,7 +32,8 @@ begin
   end if;
   if run.max_running is not null and run.status = 'pending' then
     perform pg_advisory_xact_lock(726502188, hashtext(run.name));
-    if (select count(*) from svc.workflow_runs r where r.name = run.name and r.status = 'running') >= run.max_running then
+    select count(*) into others from svc.workflow_runs r where r.name = run.name and r.status = 'running';
+    if others >= run.max_running then
       update svc.workflow_runs r set wait_marker = 'slot', wake_at = null where r.id = run.id;
       if run.deadline is not null then
         perform svc_private.wake_run(run.id, run.deadline);
@@ -45,6 +47,10 @@ begin
          started_at = coalesce(r.started_at, clock_timestamp()), updated_at = clock_timestamp()
    where r.id = run.id
   returning * into run;
+  -- free_slot wakes one run at a time and may have met one that others had locked: the next run gets the next place here.
+  if others + 1 < run.max_running then
+    perform svc_private.free_slot(run);
+  end if;
   perform svc_private.announce_run(run.id, run.user_id);
   return json_build_object(
     'name', run.name, 'version', run.version, 'args', run.args, 'fence', run.fence, 'attempts', run.attempts,
