@@ -24,7 +24,10 @@ test.for(logins)("the login of the %s pool compiles nothing, whatever the server
 const calls: [name: string, statement: string][] = [
   ["claim_job", "select * from svc_private.claim_job('a worker', '{1,2,3}')"],
   ["queue_state", "select * from svc_private.queue_state()"],
-  ["find_matches", "select * from svc.find_matches('\"public\".\"compiled\"', '{body}', 'word', 'default', 'public', 5)"],
+  [
+    "find_matches",
+    "select * from svc.find_matches('\"public\".\"compiled\"', '{body}', 'word', 'default', 'public', 5)",
+  ],
 ];
 
 let client: pg.Client;
