@@ -82,6 +82,13 @@ alter role svc_auth set timezone = 'UTC';
 alter role svc_system set timezone = 'UTC';
 alter role svc_auth set search_path = 'auth';
 
+-- PostgreSQL compiles (JIT) what its planner takes for expensive. Statements here are short: compiling one takes up to 400 ms,
+-- and running it less than one. Functions that switch a kind of scan off say the same for themselves, since a disabled scan is
+-- the most expensive of all, whoever calls them.
+alter role svc_request set jit = off;
+alter role svc_auth set jit = off;
+alter role svc_system set jit = off;
+
 -- The last resort against a statement, or a pause in a transaction, that would hold a connection for ever. The processes
 -- set their own, configured limits (src/postgres/pools.ts, transaction.ts); these hold where a pooler loses them.
 alter role svc_request set statement_timeout = '60s';

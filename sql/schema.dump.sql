@@ -6,6 +6,7 @@ queue at revision 20
 
 -- role svc_auth: login
 setting TimeZone: UTC
+setting jit: off
 setting search_path: auth
 setting statement_timeout: 60s
 
@@ -28,11 +29,13 @@ member of svc_anonymous
 member of svc_authenticated
 setting TimeZone: UTC
 setting idle_in_transaction_session_timeout: 60s
+setting jit: off
 setting statement_timeout: 60s
 
 -- role svc_system: login bypassrls
 member of pg_read_all_stats
 setting TimeZone: UTC
+setting jit: off
 
 -- database
 grant connect to public
@@ -619,6 +622,7 @@ index workflow_runs_key: UNIQUE svc.workflow_runs USING btree (name, idempotency
 index workflow_runs_owner: svc.workflow_runs USING btree (user_id, created_at DESC, id DESC)
 index workflow_runs_recent: svc.workflow_runs USING btree (created_at DESC, id DESC)
 index workflow_runs_slot: svc.workflow_runs USING btree (name, created_at, id) WHERE (wait_marker = 'slot'::text)
+trigger free_slot: CREATE TRIGGER free_slot AFTER DELETE ON svc.workflow_runs FOR EACH ROW WHEN (((old.max_running IS NOT NULL) AND (old.status = ANY (ARRAY['pending'::text, 'running'::text])))) EXECUTE FUNCTION svc_private.free_slot_of_deleted()
 policy select_owner: for select to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
 grant delete, insert, select, update to svc_system
 grant id, name, version, args, status, wait_marker, result, error, user_id, attempts, deadline, wake_at, created_at, updated_at, started_at, finished_at to svc_authenticated (select)
@@ -697,12 +701,14 @@ column path: text not null
 column checksum: text not null
 column applied_at: timestamp with time zone not null default now()
 column earlier: text[] not null default '{}'::text[]
+column state: text
 constraint applied_sql_pkey: PRIMARY KEY (scope, path)
 constraint applied_sql_scope_check: CHECK ((scope = ANY (ARRAY['platform'::text, 'application'::text])))
 grant delete, insert, select, update to svc_system
 comment: Files of sql/ with the text that was applied last. A different text is applied again.
 comment column checksum: Of the text that was applied last; empty when its file is gone.
 comment column earlier: Checksums of texts that were applied before, the latest last.
+comment column state: Of a file of policies/: svc_private.access_state() of its table when it had been applied. Null: not known.
 
 -- table svc_private.crons: owner svc_owner
 column name: text not null
@@ -3461,6 +3467,26 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: The words of a text, stemmed; runs of Korean, Japanese and Chinese as pairs of characters.
 
+-- function svc_private.access_state(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.access_state(target text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select md5(concat_ws(E'\n', c.oid, c.relrowsecurity, c.relforcerowsecurity, c.relacl::text,
+    (select string_agg(concat_ws(' ', a.attname, a.attacl::text), E'\n' order by a.attnum)
+       from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attacl is not null),
+    (select string_agg(concat_ws(E'\x1f', p.polname, p.polcmd, p.polpermissive, p.polroles::text,
+              pg_catalog.pg_get_expr(p.polqual, c.oid), pg_catalog.pg_get_expr(p.polwithcheck, c.oid),
+              pg_catalog.obj_description(p.oid, 'pg_policy')), E'\n' order by p.polname)
+       from pg_catalog.pg_policy p
+      where p.polrelid = c.oid and not (c.relnamespace = 'svc'::regnamespace and p.polname like 'app\_%'))))
+    from pg_catalog.pg_class c
+   where c.oid = to_regclass(target)
+$function$
+comment: A fingerprint of a table's policies and privileges.
+
 -- function svc_private.add_procedure_job(jsonb,text,json,timestamp with time zone,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.add_procedure_job(caller jsonb, procedure text, args json, due timestamp with time zone, request_id text)
  RETURNS bigint
@@ -3658,6 +3684,7 @@ CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[])
  SET search_path TO ''
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
   urgency integer := -32769; -- above all that there are
@@ -3703,8 +3730,8 @@ $function$
 execute: svc_system
 comment: Gives the worker the most urgent job that is due of these kinds; no row when there is none.
 
--- function svc_private.claim_run(uuid): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.claim_run(run_id uuid)
+-- function svc_private.claim_run(uuid,bigint,timestamp with time zone,bigint[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.claim_run(run_id uuid, known_seq bigint DEFAULT NULL::bigint, known_at timestamp with time zone DEFAULT NULL::timestamp with time zone, unfinished bigint[] DEFAULT '{}'::bigint[])
  RETURNS json
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -3712,6 +3739,8 @@ CREATE OR REPLACE FUNCTION svc_private.claim_run(run_id uuid)
 AS $function$
 declare
   run svc.workflow_runs;
+  others bigint;
+  is_known boolean;
 begin
   select * into run from svc.workflow_runs r where r.id = claim_run.run_id for no key update;
   if not found or run.status not in ('pending', 'running') then
@@ -3731,7 +3760,8 @@ begin
   end if;
   if run.max_running is not null and run.status = 'pending' then
     perform pg_advisory_xact_lock(726502188, hashtext(run.name));
-    if (select count(*) from svc.workflow_runs r where r.name = run.name and r.status = 'running') >= run.max_running then
+    select count(*) into others from svc.workflow_runs r where r.name = run.name and r.status = 'running';
+    if others >= run.max_running then
       update svc.workflow_runs r set wait_marker = 'slot', wake_at = null where r.id = run.id;
       if run.deadline is not null then
         perform svc_private.wake_run(run.id, run.deadline);
@@ -3745,21 +3775,34 @@ begin
          started_at = coalesce(r.started_at, clock_timestamp()), updated_at = clock_timestamp()
    where r.id = run.id
   returning * into run;
+  -- free_slot wakes one run at a time and may have met one that others had locked: the next run gets the next place here.
+  if others + 1 < run.max_running then
+    perform svc_private.free_slot(run);
+  end if;
   perform svc_private.announce_run(run.id, run.user_id);
+  is_known := exists (
+    select from svc.workflow_steps s where s.seq = known_seq and s.run_id = run.id and s.started_at = known_at);
   return json_build_object(
     'name', run.name, 'version', run.version, 'args', run.args, 'fence', run.fence, 'attempts', run.attempts,
     'userId', run.user_id, 'system', run.is_system,
     'msLeft', extract(epoch from run.deadline - clock_timestamp()) * 1000,
     'msOld', extract(epoch from clock_timestamp() - run.created_at) * 1000,
+    'isAddition', is_known,
     'steps', (
       select coalesce(json_agg(json_build_object(
-        'position', s.position, 'kind', s.kind, 'name', s.name, 'done', s.is_done, 'result', s.result,
-        'error', s.error) order by s.seq), '[]')
-        from svc.workflow_steps s where s.run_id = run.id));
+        'seq', s.seq, 'at', s.started_at::text, 'position', s.position, 'kind', s.kind, 'name', s.name, 'done', s.is_done,
+        'result', s.result, 'error', s.error) order by s.seq), '[]')
+        from (
+          select * from svc.workflow_steps a where not is_known and a.run_id = run.id
+          union all
+          select * from svc.workflow_steps n where is_known and n.run_id = run.id and n.seq > known_seq
+          union all
+          select * from svc.workflow_steps u where is_known and u.run_id = run.id and u.seq <= known_seq and u.seq = any (unfinished)
+        ) s));
 end
 $function$
 execute: svc_system
-comment: Gives a run to the caller, with a new fence and all its checkpoints.
+comment: Gives a run to the caller, with a new fence and the checkpoints that the caller does not know.
 
 -- function svc_private.claim_upload(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_upload(upload uuid, token_sha256 text)
@@ -4553,17 +4596,37 @@ begin
   update svc.workflow_runs r set wait_marker = null
    where r.id = (
      select w.id from svc.workflow_runs w
-      -- Only runs that are pending wait. Not said here: with it, PostgreSQL may take the index of active runs and sort
-      -- them all.
+      -- The index holds pending runs only. A condition on the status could make PostgreSQL take the index of active runs and
+      -- sort them all.
       where w.name = run.name and w.wait_marker = 'slot'
       order by w.created_at, w.id limit 1 for no key update skip locked)
   returning r.id into next;
+  if next is null then
+    -- Every waiting run is locked by others. One of them is enough: whatever happens to it, claim_run or this function follows.
+    select w.id into next from svc.workflow_runs w
+     where w.name = run.name and w.wait_marker = 'slot'
+     order by w.created_at, w.id limit 1;
+  end if;
   if next is not null then
     perform svc_private.wake_run(next, clock_timestamp());
   end if;
 end
 $function$
 comment: Wakes the next run that waits for one of its name to stop.
+
+-- function svc_private.free_slot_of_deleted(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.free_slot_of_deleted()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform svc_private.free_slot(old);
+  return null;
+end
+$function$
+comment: Trigger of svc.workflow_runs: wakes the run that waits for a deleted one.
 
 -- function svc_private.hash_rows(regclass): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.hash_rows(target regclass, OUT rows bigint, OUT hash text)
@@ -4611,6 +4674,22 @@ AS $function$
 $function$
 execute: svc_system
 comment: Holds the lock that says that this worker lives, until this session ends.
+
+-- function svc_private.index_columns(oid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.index_columns(index oid)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select coalesce(array_agg(a.attname::text), '{}')
+    from pg_catalog.pg_index i
+   cross join lateral unnest(i.indkey::smallint[]) with ordinality as k (number, place)
+    join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.number
+   where i.indexrelid = index_columns.index and k.place <= i.indnkeyatts
+     and i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null and i.indexprs is null
+$function$
+comment: The columns of an index that may be a replica identity.
 
 -- function svc_private.index_rows(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.index_rows()
@@ -4778,10 +4857,13 @@ begin
     select w as definition, w ->> 'table' as name, (w ->> 'table')::regclass as relation
       from jsonb_array_elements(wanted) as w
   loop
+    select * into known from svc_private.search_tables t where t.name = each.name;
+    continue when known.relation = each.relation and known.definition = each.definition
+      and svc_private.is_searchable(each.relation, known.id);
+
     -- Nobody may write between the look at the rows and the triggers that watch them.
     execute format('lock table %s in share row exclusive mode', each.name);
 
-    select * into known from svc_private.search_tables t where t.name = each.name;
     if known.id is null or known.relation <> each.relation or known.definition <> each.definition then
       insert into svc_private.search_tables as t (name, relation, declared_by, definition)
       values (each.name, each.relation, declarer, each.definition)
@@ -4807,8 +4889,7 @@ begin
          and a.atttypid = to_regtype('extensions.vector')
     loop
       nearest := format('create index if not exists %I on %s using hnsw (%I extensions.vector_cosine_ops)',
-        left(format('%s_%s', (select relname from pg_catalog.pg_class where oid = each.relation), embedding), 50) || '_nearest',
-        each.name, embedding);
+        svc_private.nearest_index(each.relation, embedding), each.name, embedding);
       begin
         execute nearest;
       exception when undefined_file then
@@ -4835,6 +4916,30 @@ AS $function$
 $function$
 execute: svc_system
 comment: Whether a schema is the platform's or the application's, not PostgreSQL's.
+
+-- function svc_private.is_searchable(regclass,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.is_searchable(relation regclass, search_id integer)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select (
+    select count(*) from pg_catalog.pg_trigger t
+     where t.tgrelid = relation and t.tgenabled = 'O' and t.tgfoid = 'svc_private.index_rows'::regproc
+       and t.tgname in ('svc_search_insert', 'svc_search_update', 'svc_search_delete', 'svc_search_truncate')
+       -- The arguments end with a zero byte each.
+       and t.tgargs = convert_to(search_id::text, 'UTF8') || '\x00'::bytea
+  ) = 4 and not exists (
+    select from pg_catalog.pg_attribute a
+     where a.attrelid = relation and not a.attisdropped and a.atttypmod between 1 and 2000
+       and a.atttypid = to_regtype('extensions.vector')
+       and not exists (
+         select from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
+          where i.indrelid = relation and i.indisvalid and c.relname = svc_private.nearest_index(relation, a.attname))
+  )
+$function$
+comment: Whether a table has all that a search needs of it.
 
 -- function svc_private.keep_conversion(text,text,text,json): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.keep_conversion(owner_id text, sha256 text, options text, result json)
@@ -5105,6 +5210,17 @@ $function$
 execute: svc_system
 comment: Those of the ids that no upload under way has.
 
+-- function svc_private.nearest_index(regclass,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.nearest_index(relation regclass, embedding text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select left(format('%s_%s', c.relname, embedding), 50) || '_nearest' from pg_catalog.pg_class c where c.oid = relation
+$function$
+comment: The name of the HNSW index of a vector column.
+
 -- function svc_private.next_sealed(regclass,name,text,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.next_sealed(relation regclass, column_name name, after text, most integer)
  RETURNS SETOF text
@@ -5201,51 +5317,72 @@ CREATE OR REPLACE FUNCTION svc_private.publish_tables(wanted jsonb)
 AS $function$
 declare
   each record;
+  part record;
   index_name text;
-  tables text[] := '{}';
+  present regclass[];
+  tables regclass[] := '{}';
 begin
   for each in
-    select (w ->> 'table')::regclass as id,
+    select c.oid::regclass as id, c.relname, c.relkind = 'p' as is_partitioned,
            w -> 'identity' = '"full"' as is_full,
            array(select jsonb_array_elements_text(case jsonb_typeof(w -> 'identity') when 'array' then w -> 'identity' end))
              as identity
       from jsonb_array_elements(wanted) w
+      join pg_catalog.pg_class c on c.oid = (w ->> 'table')::regclass
   loop
-    tables := tables || each.id::text;
-    if cardinality(each.identity) = 0 and not each.is_full then
-      if (select relreplident from pg_catalog.pg_class where oid = each.id) <> 'd' then
-        execute format('alter table %s replica identity default', each.id);
-      end if;
-    elsif each.is_full or exists (
+    tables := tables || each.id;
+    if cardinality(each.identity) > 0 and not each.is_partitioned and not each.is_full and not exists (
       select from pg_catalog.pg_attribute a
        where a.attrelid = each.id and a.attname = any (each.identity) and not a.attnotnull
     ) then
-      if (select relreplident from pg_catalog.pg_class where oid = each.id) <> 'f' then
-        execute format('alter table %s replica identity full', each.id);
-      end if;
-    else
-      index_name := left((select relname from pg_catalog.pg_class where oid = each.id), 50) || '_identity';
-      if not exists (
-        select from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
-         where i.indrelid = each.id and i.indisreplident and c.relname = index_name
-      ) then
-        execute format('create unique index if not exists %I on %s (%s)', index_name, each.id,
+      select i.indexrelid::regclass::text into index_name from pg_catalog.pg_index i
+       where i.indrelid = each.id and i.indisreplident and svc_private.index_columns(i.indexrelid) @> each.identity
+         and svc_private.index_columns(i.indexrelid) <@ each.identity;
+      if index_name is null then
+        index_name := left(each.relname, 50) || '_identity';
+        -- Of the columns of before, or another table's whose long name begins like this one's.
+        if exists (
+          select from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
+           where i.indrelid = each.id and c.relname = index_name
+        ) then
+          execute format('drop index %I.%I', (select c.relnamespace::regnamespace from pg_catalog.pg_class c where c.oid = each.id),
+            index_name);
+        elsif exists (
+          select from pg_catalog.pg_class c join pg_catalog.pg_class own using (relnamespace)
+           where own.oid = each.id and c.relname = index_name
+        ) then
+          index_name := left(each.relname, 41) || '_' || left(md5(each.relname), 8) || '_identity';
+        end if;
+        execute format('create unique index %I on %s (%s)', index_name, each.id,
           (select string_agg(quote_ident(c), ', ') from unnest(each.identity) c));
         execute format('alter table %s replica identity using index %I', each.id, index_name);
       end if;
+    else
+      for part in
+        select c.oid::regclass as id from pg_catalog.pg_class c
+         where c.oid in (select t.relid from pg_catalog.pg_partition_tree(each.id) t union all select each.id)
+           and c.relreplident <> case when each.is_full or cardinality(each.identity) > 0 then 'f' else 'd' end
+      loop
+        execute format('alter table %s replica identity %s', part.id,
+          case when each.is_full or cardinality(each.identity) > 0 then 'full' else 'default' end);
+      end loop;
     end if;
   end loop;
 
-  -- SET replaces the list. It cannot be empty: a publication of nothing is made anew.
   if not exists (select from pg_catalog.pg_publication where pubname = 'svc') then
-    create publication svc;
+    create publication svc with (publish_via_partition_root = true);
+  elsif not (select pubviaroot from pg_catalog.pg_publication where pubname = 'svc') then
+    alter publication svc set (publish_via_partition_root = true);
   end if;
-  if cardinality(tables) > 0 then
-    execute format('alter publication svc set table %s', array_to_string(tables, ', '));
-  else
-    drop publication svc;
-    create publication svc;
-  end if;
+  present := array(
+    select r.prrelid::regclass from pg_catalog.pg_publication_rel r
+      join pg_catalog.pg_publication p on p.oid = r.prpubid where p.pubname = 'svc');
+  for part in select p.id from unnest(present) as p (id) where p.id <> all (tables) loop
+    execute format('alter publication svc drop table %s', part.id);
+  end loop;
+  for part in select distinct t.id from unnest(tables) as t (id) where t.id <> all (present) loop
+    execute format('alter publication svc add table %s', part.id);
+  end loop;
 end
 $function$
 execute: svc_system
@@ -5258,6 +5395,7 @@ CREATE OR REPLACE FUNCTION svc_private.queue_state()
  SET search_path TO ''
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
   most constant integer := 10000;
@@ -6399,7 +6537,10 @@ begin
       return next found.name;
     end if;
 
-    execute format('revoke truncate, references, trigger on %s from svc_anonymous, svc_authenticated', found.name);
+    if has_table_privilege('svc_anonymous', found.name, 'truncate, references, trigger')
+      or has_table_privilege('svc_authenticated', found.name, 'truncate, references, trigger') then
+      execute format('revoke truncate, references, trigger on %s from svc_anonymous, svc_authenticated', found.name);
+    end if;
 
     -- Hosts that reserve BYPASSRLS: the system role is admitted by a policy instead.
     if not system_bypasses and not exists (

@@ -18,6 +18,7 @@ volatile
 set search_path = ''
 set enable_seqscan = off
 set enable_bitmapscan = off
+set jit = off  -- a plan that a disabled scan makes dear would be compiled, in hundreds of milliseconds
 as $$
 declare
   urgency integer := -32769; -- above all that there are

@@ -1,4 +1,4 @@
--- Denies by default: called at the end of every migration, it switches row-level security on for each table that the
+-- Denies by default: called at the end of each scope of every migration, it switches row-level security on for each table that the
 -- owner role has and that lacks it. A table without a policy then answers nobody but the system.
 --
 -- Also takes from the request roles what no request needs. TRUNCATE ignores policies; REFERENCES and TRIGGER reveal or
@@ -25,7 +25,10 @@ begin
       return next found.name;
     end if;
 
-    execute format('revoke truncate, references, trigger on %s from svc_anonymous, svc_authenticated', found.name);
+    if has_table_privilege('svc_anonymous', found.name, 'truncate, references, trigger')
+      or has_table_privilege('svc_authenticated', found.name, 'truncate, references, trigger') then
+      execute format('revoke truncate, references, trigger on %s from svc_anonymous, svc_authenticated', found.name);
+    end if;
 
     -- Hosts that reserve BYPASSRLS: the system role is admitted by a policy instead.
     if not system_bypasses and not exists (

@@ -8,6 +8,10 @@
 -- not tell whose row it was, so an owner's table gets an index over key and owner for it: an update beside a value of
 -- 100 kB then logs some hundred bytes, and as much as the value itself with REPLICA IDENTITY FULL, which is taken where
 -- a column of the index may be null, and where lists have scopes ("full"), which any column may decide.
+--
+-- Nothing is locked where nothing differs: an identity is compared by its columns, and the publication by its tables. A
+-- partitioned table is published under its own name. Its partitions, which have the rows, get its identity: all columns instead
+-- of an index, because a unique index would have to hold the partition key.
 
 create or replace function svc_private.publish_tables(wanted jsonb)
 returns void
@@ -17,51 +21,72 @@ set search_path = ''
 as $$
 declare
   each record;
+  part record;
   index_name text;
-  tables text[] := '{}';
+  present regclass[];
+  tables regclass[] := '{}';
 begin
   for each in
-    select (w ->> 'table')::regclass as id,
+    select c.oid::regclass as id, c.relname, c.relkind = 'p' as is_partitioned,
            w -> 'identity' = '"full"' as is_full,
            array(select jsonb_array_elements_text(case jsonb_typeof(w -> 'identity') when 'array' then w -> 'identity' end))
              as identity
       from jsonb_array_elements(wanted) w
+      join pg_catalog.pg_class c on c.oid = (w ->> 'table')::regclass
   loop
-    tables := tables || each.id::text;
-    if cardinality(each.identity) = 0 and not each.is_full then
-      if (select relreplident from pg_catalog.pg_class where oid = each.id) <> 'd' then
-        execute format('alter table %s replica identity default', each.id);
-      end if;
-    elsif each.is_full or exists (
+    tables := tables || each.id;
+    if cardinality(each.identity) > 0 and not each.is_partitioned and not each.is_full and not exists (
       select from pg_catalog.pg_attribute a
        where a.attrelid = each.id and a.attname = any (each.identity) and not a.attnotnull
     ) then
-      if (select relreplident from pg_catalog.pg_class where oid = each.id) <> 'f' then
-        execute format('alter table %s replica identity full', each.id);
-      end if;
-    else
-      index_name := left((select relname from pg_catalog.pg_class where oid = each.id), 50) || '_identity';
-      if not exists (
-        select from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
-         where i.indrelid = each.id and i.indisreplident and c.relname = index_name
-      ) then
-        execute format('create unique index if not exists %I on %s (%s)', index_name, each.id,
+      select i.indexrelid::regclass::text into index_name from pg_catalog.pg_index i
+       where i.indrelid = each.id and i.indisreplident and svc_private.index_columns(i.indexrelid) @> each.identity
+         and svc_private.index_columns(i.indexrelid) <@ each.identity;
+      if index_name is null then
+        index_name := left(each.relname, 50) || '_identity';
+        -- Of the columns of before, or another table's whose long name begins like this one's.
+        if exists (
+          select from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
+           where i.indrelid = each.id and c.relname = index_name
+        ) then
+          execute format('drop index %I.%I', (select c.relnamespace::regnamespace from pg_catalog.pg_class c where c.oid = each.id),
+            index_name);
+        elsif exists (
+          select from pg_catalog.pg_class c join pg_catalog.pg_class own using (relnamespace)
+           where own.oid = each.id and c.relname = index_name
+        ) then
+          index_name := left(each.relname, 41) || '_' || left(md5(each.relname), 8) || '_identity';
+        end if;
+        execute format('create unique index %I on %s (%s)', index_name, each.id,
           (select string_agg(quote_ident(c), ', ') from unnest(each.identity) c));
         execute format('alter table %s replica identity using index %I', each.id, index_name);
       end if;
+    else
+      for part in
+        select c.oid::regclass as id from pg_catalog.pg_class c
+         where c.oid in (select t.relid from pg_catalog.pg_partition_tree(each.id) t union all select each.id)
+           and c.relreplident <> case when each.is_full or cardinality(each.identity) > 0 then 'f' else 'd' end
+      loop
+        execute format('alter table %s replica identity %s', part.id,
+          case when each.is_full or cardinality(each.identity) > 0 then 'full' else 'default' end);
+      end loop;
     end if;
   end loop;
 
-  -- SET replaces the list. It cannot be empty: a publication of nothing is made anew.
   if not exists (select from pg_catalog.pg_publication where pubname = 'svc') then
-    create publication svc;
+    create publication svc with (publish_via_partition_root = true);
+  elsif not (select pubviaroot from pg_catalog.pg_publication where pubname = 'svc') then
+    alter publication svc set (publish_via_partition_root = true);
   end if;
-  if cardinality(tables) > 0 then
-    execute format('alter publication svc set table %s', array_to_string(tables, ', '));
-  else
-    drop publication svc;
-    create publication svc;
-  end if;
+  present := array(
+    select r.prrelid::regclass from pg_catalog.pg_publication_rel r
+      join pg_catalog.pg_publication p on p.oid = r.prpubid where p.pubname = 'svc');
+  for part in select p.id from unnest(present) as p (id) where p.id <> all (tables) loop
+    execute format('alter publication svc drop table %s', part.id);
+  end loop;
+  for part in select distinct t.id from unnest(tables) as t (id) where t.id <> all (present) loop
+    execute format('alter publication svc add table %s', part.id);
+  end loop;
 end
 $$;
 

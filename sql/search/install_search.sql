@@ -1,6 +1,7 @@
 -- Makes tables searchable: called by the application's generated sql/search.sql as svc_owner, with all of its
 -- declarations; calling it again changes only what differs. A table whose fields, language or scope changed is indexed
--- anew in the same transaction; one that is not declared any more loses its triggers and its index.
+-- anew in the same transaction; one that is not declared any more loses its triggers and its index. A table that is as declared
+-- is not locked: nobody who writes to it waits for a migration that is about something else.
 --
 -- Vector columns get an HNSW index by cosine distance where pgvector can make one (up to 2,000 dimensions).
 
@@ -34,10 +35,13 @@ begin
     select w as definition, w ->> 'table' as name, (w ->> 'table')::regclass as relation
       from jsonb_array_elements(wanted) as w
   loop
+    select * into known from svc_private.search_tables t where t.name = each.name;
+    continue when known.relation = each.relation and known.definition = each.definition
+      and svc_private.is_searchable(each.relation, known.id);
+
     -- Nobody may write between the look at the rows and the triggers that watch them.
     execute format('lock table %s in share row exclusive mode', each.name);
 
-    select * into known from svc_private.search_tables t where t.name = each.name;
     if known.id is null or known.relation <> each.relation or known.definition <> each.definition then
       insert into svc_private.search_tables as t (name, relation, declared_by, definition)
       values (each.name, each.relation, declarer, each.definition)
@@ -63,8 +67,7 @@ begin
          and a.atttypid = to_regtype('extensions.vector')
     loop
       nearest := format('create index if not exists %I on %s using hnsw (%I extensions.vector_cosine_ops)',
-        left(format('%s_%s', (select relname from pg_catalog.pg_class where oid = each.relation), embedding), 50) || '_nearest',
-        each.name, embedding);
+        svc_private.nearest_index(each.relation, embedding), each.name, embedding);
       begin
         execute nearest;
       exception when undefined_file then

@@ -1,9 +1,16 @@
--- Gives a run to a worker, with all that it has done, and a fence that makes every earlier claim void. Called by
+-- Gives a run to a worker, with what it has done, and a fence that makes every earlier claim void. Called by
 -- workers/tasks/workflow.ts. Null when there is nothing to do: the run has ended, is gone, or waits for its turn.
 --
 -- A run that is "running" already is claimed as well: the queue gives a job away twice only when its first worker is dead.
 -- Ten claims without a checkpoint between them mean that the run kills its workers: it fails.
-create or replace function svc_private.claim_run(run_id uuid)
+--
+-- A worker that has had the run before says which checkpoints it knows: all up to a number, less those that were not done. It
+-- gets the others alone, or a run of many stretches would read all of its checkpoints again in each. Checkpoints that are done
+-- never change; svc_private.retry_any_workflow() deletes the last ones. So what the worker knows holds as long as the last
+-- checkpoint that it knows is there, made at the same time: numbers alone can come again after a failover.
+create or replace function svc_private.claim_run(
+  run_id uuid, known_seq bigint default null, known_at timestamptz default null, unfinished bigint[] default '{}'
+)
 returns json
 language plpgsql
 volatile
@@ -12,6 +19,8 @@ set search_path = ''
 as $$
 declare
   run svc.workflow_runs;
+  others bigint;
+  is_known boolean;
 begin
   select * into run from svc.workflow_runs r where r.id = claim_run.run_id for no key update;
   if not found or run.status not in ('pending', 'running') then
@@ -31,7 +40,8 @@ begin
   end if;
   if run.max_running is not null and run.status = 'pending' then
     perform pg_advisory_xact_lock(726502188, hashtext(run.name));
-    if (select count(*) from svc.workflow_runs r where r.name = run.name and r.status = 'running') >= run.max_running then
+    select count(*) into others from svc.workflow_runs r where r.name = run.name and r.status = 'running';
+    if others >= run.max_running then
       update svc.workflow_runs r set wait_marker = 'slot', wake_at = null where r.id = run.id;
       if run.deadline is not null then
         perform svc_private.wake_run(run.id, run.deadline);
@@ -45,18 +55,32 @@ begin
          started_at = coalesce(r.started_at, clock_timestamp()), updated_at = clock_timestamp()
    where r.id = run.id
   returning * into run;
+  -- free_slot wakes one run at a time and may have met one that others had locked: the next run gets the next place here.
+  if others + 1 < run.max_running then
+    perform svc_private.free_slot(run);
+  end if;
   perform svc_private.announce_run(run.id, run.user_id);
+  is_known := exists (
+    select from svc.workflow_steps s where s.seq = known_seq and s.run_id = run.id and s.started_at = known_at);
   return json_build_object(
     'name', run.name, 'version', run.version, 'args', run.args, 'fence', run.fence, 'attempts', run.attempts,
     'userId', run.user_id, 'system', run.is_system,
     'msLeft', extract(epoch from run.deadline - clock_timestamp()) * 1000,
     'msOld', extract(epoch from clock_timestamp() - run.created_at) * 1000,
+    'isAddition', is_known,
     'steps', (
       select coalesce(json_agg(json_build_object(
-        'position', s.position, 'kind', s.kind, 'name', s.name, 'done', s.is_done, 'result', s.result,
-        'error', s.error) order by s.seq), '[]')
-        from svc.workflow_steps s where s.run_id = run.id));
+        'seq', s.seq, 'at', s.started_at::text, 'position', s.position, 'kind', s.kind, 'name', s.name, 'done', s.is_done,
+        'result', s.result, 'error', s.error) order by s.seq), '[]')
+        from (
+          select * from svc.workflow_steps a where not is_known and a.run_id = run.id
+          union all
+          select * from svc.workflow_steps n where is_known and n.run_id = run.id and n.seq > known_seq
+          union all
+          select * from svc.workflow_steps u where is_known and u.run_id = run.id and u.seq <= known_seq and u.seq = any (unfinished)
+        ) s));
 end
 $$;
 
-comment on function svc_private.claim_run(uuid) is 'Gives a run to the caller, with a new fence and all its checkpoints.';
+comment on function svc_private.claim_run(uuid, bigint, timestamptz, bigint[]) is
+  'Gives a run to the caller, with a new fence and the checkpoints that the caller does not know.';

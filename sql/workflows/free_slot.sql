@@ -1,5 +1,11 @@
--- Wakes the oldest run that waits for its turn, where only so many of a workflow may run at a time. Called when one stops
--- running. The advisory lock keeps this and claim_run apart: no run is left asleep beside a free place.
+-- Wakes the oldest run that waits for its turn, where a workflow limits how many of its runs may run at a time. Called when a
+-- run stops running or is deleted, and by claim_run when places are left. The advisory lock serializes this with claim_run: no
+-- run stays asleep beside a free place.
+--
+-- A waiting run may be locked by somebody else: a signal, a cancellation, the deletion of its user. Waiting for that lock here
+-- would deadlock with claim_run, which locks the run first and takes the advisory lock then. Passing the run over would lose
+-- the wake-up, because a signal does not look for free places. So a locked run gets its job and keeps its marker: the worker
+-- that runs the job waits for the lock, and claim_run decides. A run that is cancelled or deleted meanwhile calls this again.
 create or replace function svc_private.free_slot(run svc.workflow_runs)
 returns void
 language plpgsql
@@ -16,11 +22,17 @@ begin
   update svc.workflow_runs r set wait_marker = null
    where r.id = (
      select w.id from svc.workflow_runs w
-      -- Only runs that are pending wait. Not said here: with it, PostgreSQL may take the index of active runs and sort
-      -- them all.
+      -- The index holds pending runs only. A condition on the status could make PostgreSQL take the index of active runs and
+      -- sort them all.
       where w.name = run.name and w.wait_marker = 'slot'
       order by w.created_at, w.id limit 1 for no key update skip locked)
   returning r.id into next;
+  if next is null then
+    -- Every waiting run is locked by others. One of them is enough: whatever happens to it, claim_run or this function follows.
+    select w.id into next from svc.workflow_runs w
+     where w.name = run.name and w.wait_marker = 'slot'
+     order by w.created_at, w.id limit 1;
+  end if;
   if next is not null then
     perform svc_private.wake_run(next, clock_timestamp());
   end if;

@@ -8,7 +8,7 @@ import type { SearchTable } from "../define/searchable.ts";
 import type { Workflows } from "../define/workflow.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import { identityOf, systemIdentity } from "../postgres/identity.ts";
-import { type Access, RequestTransaction, type TransactionLimits } from "../postgres/transaction.ts";
+import { type Access, type Fallback, RequestTransaction, type TransactionLimits } from "../postgres/transaction.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { CreateRequestDatabase } from "./database.ts";
 import { type ContextGrounding, contextGrounding } from "./grounding.ts";
@@ -41,6 +41,8 @@ export interface ContextServices {
   ai: AiServices;
   /** Of callers; that of the system is the other one. */
   requestPool: pg.Pool;
+  /** Where callers' transactions begin again that a standby failed. (Default: nowhere) */
+  fallback?: Fallback;
   systemPool: pg.Pool;
   limits: TransactionLimits;
   /** Whether those who call are strangers, to whom hints for developers say nothing. */
@@ -59,13 +61,18 @@ export interface Caller {
 
 /** A transaction that runs as the caller, from its first statement on. */
 export const transactionFor = (
-  { requestPool, systemPool, limits }: Pick<ContextServices, "requestPool" | "systemPool" | "limits">,
+  {
+    requestPool,
+    fallback,
+    systemPool,
+    limits,
+  }: Pick<ContextServices, "requestPool" | "fallback" | "systemPool" | "limits">,
   { system, session, holder }: Caller,
   access: Access,
 ): RequestTransaction =>
   system
     ? new RequestTransaction(systemPool, systemIdentity, access, limits)
-    : new RequestTransaction(requestPool, identityOf(session, holder), access, limits);
+    : new RequestTransaction(requestPool, identityOf(session, holder), access, limits, fallback);
 
 const state = Symbol("state");
 

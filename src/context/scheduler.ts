@@ -125,7 +125,7 @@ export class CallScheduler implements ContextScheduler {
 
   async #ask<T>(what: "enqueue" | "cancel", values: unknown[]): Promise<T> {
     const { transaction, system } = this.#options;
-    const { rows } = await transaction.asLogin({ ...statements[system ? "system" : "caller"][what], values });
+    const { rows } = await transaction.tryAsLogin({ ...statements[system ? "system" : "caller"][what], values });
     return rows[0].it;
   }
 

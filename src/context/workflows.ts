@@ -150,23 +150,23 @@ export class CallWorkflows implements ContextWorkflows {
 
   #steer(what: "signal" | "cancel" | "retry", id: string, values: () => unknown[]): Promise<void> {
     const name = this.#options.system ? `svc_private.${what}_any_workflow` : `svc.${what}_workflow`;
-    const asked = this.#unawaited.keep(async () => {
-      this.#refuseInQuery();
-      return isUuid(id) ? this.#ask(name, [id, ...values()]) : "unknown";
-    });
-    // What a handler does about an answer is its own affair: it does not fail the call as a broken statement does.
-    const steered = asked.then((answer) => {
-      const error = refusals[answer];
-      if (error) throw error();
-    });
-    steered.catch(() => {});
-    return steered;
+    return this.#unawaited.keep(
+      async () => {
+        this.#refuseInQuery();
+        return isUuid(id) ? this.#ask(name, [id, ...values()]) : "unknown";
+      },
+      // A refusal concerns the handler alone: it does not fail the call as a broken statement does.
+      (answer) => {
+        const error = refusals[answer];
+        if (error) throw error();
+      },
+    );
   }
 
   async #ask(name: string, values: unknown[]): Promise<string> {
     const places = values.map((_, index) => `$${index + 1}`).join(", ");
     const statement = { name: name.replace(".", "_"), text: `select ${name}(${places}) as it` };
-    const { rows } = await this.#options.transaction.asLogin(statement, values);
+    const { rows } = await this.#options.transaction.tryAsLogin(statement, values);
     return rows[0].it;
   }
 

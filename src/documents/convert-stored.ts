@@ -86,8 +86,10 @@ async function look(
   input: ConvertStoredInput,
 ): Promise<{ conversionId: string } | Unconverted> {
   const ownerId = identity.userId || null;
-  const pool = identity.role === "svc_system" ? runtime.systemPool : runtime.requestPool;
-  const transaction = new RequestTransaction(pool, identity, "read", runtime.limits);
+  const isSystem = identity.role === "svc_system";
+  const pool = isSystem ? runtime.systemPool : runtime.requestPool;
+  const fallback = isSystem ? undefined : runtime.fallback;
+  const transaction = new RequestTransaction(pool, identity, "read", runtime.limits, fallback);
   let claim: Claim | null = null;
   try {
     const storage = new CallStorage(runtime.storage, transaction, "read");

@@ -66,7 +66,12 @@ export function procedureEndpoint(
       const call = (where: Runtime) => answer(where, procedure, args, caller);
       const { body, position } =
         kind === "query"
-          ? await readSomewhere(replicas, runtime, String(said ?? ""), session?.user.id ?? "", call)
+          ? await readSomewhere(replicas, runtime, {
+              said: String(said ?? ""),
+              user: session?.user.id ?? "",
+              generated: isGenerated(procedure),
+              run: call,
+            })
           : { body: await call(runtime), position: await positionOf(replicas) };
       return sendJson(response, 200, body, position === undefined ? {} : { "svc-position": position });
     }

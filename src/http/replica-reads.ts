@@ -5,7 +5,8 @@
  */
 import type { Runtime } from "../context/invoke.ts";
 import { SvcError } from "../errors/svc-error.ts";
-import { type Replicas, readPosition } from "../postgres/replicas.ts";
+import { isTransient } from "../postgres/errors.ts";
+import { type Replicas, readPosition, type Standby } from "../postgres/replicas.ts";
 
 /** Said by a client that has not been told a position yet. */
 const newcomer = "new";
@@ -16,35 +17,54 @@ export interface Answered {
   position?: string | undefined;
 }
 
+/** A query, and how to run it. */
+export interface Read {
+  /** The header of the request. */
+  said: string | undefined;
+  /** Whose calls stay together. */
+  user: string;
+  /** Whether the query is one statement and no handler: then it may be run again. */
+  generated: boolean;
+  run(runtime: Runtime): Promise<string>;
+}
+
 /**
- * Answers a query by a standby that has what the client has seen, or by the primary.
+ * Answers a query by a standby that has what the client has seen, or by the primary. A handler runs once: the primary takes
+ * over for it where its first statement fails on the standby (`Fallback` in `src/postgres/transaction.ts`).
  *
- * @param said   the header of the request
- * @param user   whose calls stay together
- * @param answer runs the call; a second time, on the primary, when a standby could not
+ * @throws SvcError UNAVAILABLE where a standby failed a handler after its first answer, for the client to try again
  */
-export async function readSomewhere(
-  replicas: Replicas,
-  runtime: Runtime,
-  said: string | undefined,
-  user: string,
-  answer: (runtime: Runtime) => Promise<string>,
-): Promise<Answered> {
+export async function readSomewhere(replicas: Replicas, runtime: Runtime, read: Read): Promise<Answered> {
+  const { said, user, generated, run } = read;
   const position = readPosition(said);
   const standby = position === null ? null : replicas.choose(position, user);
   if (standby) {
+    let failed = false;
+    const fallback = { pool: runtime.requestPool, helps: isStandbysOwn, moved: () => (failed = true) };
     try {
-      const body = await answer({ ...runtime, requestPool: standby.pool });
-      standby.reads.answered++;
-      return { body };
+      const body = await run({ ...runtime, requestPool: standby.pool, ...(!generated && { fallback }) });
+      if (!failed) {
+        standby.reads.answered++;
+        return { body };
+      }
+      standby.reads.failed++;
+      return { body, position: await positionOf(replicas) };
     } catch (error) {
+      if (!generated) throw failed ? error : ofStandby(error, standby);
       if (!isStandbysOwn(error)) throw error;
       standby.reads.failed++;
     }
   }
-  const body = await answer(runtime);
+  const body = await run(runtime);
   if (position === null && said !== newcomer) return { body };
   return { body, position: await positionOf(replicas) };
+}
+
+/** A recovery that went before is no conflict of the caller's: the next standby, or the primary, has none. */
+function ofStandby(error: unknown, standby: Standby): unknown {
+  if (!isTransient(error)) return error;
+  standby.reads.failed++;
+  return new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause: error });
 }
 
 /** Where the primary is, for the header. Undefined when it does not say: the answer is more important. */

@@ -24,6 +24,8 @@ export interface Ledger {
   sql: Map<string, string>;
   /** Checksums of what was applied before, by `scope/path`. */
   earlier: Map<string, readonly string[]>;
+  /** What a file of policies/ had set up when it was applied, by `scope/path` (sql/migrate/access_state.sql). */
+  states: Map<string, string>;
   /** When each was applied last, by `scope/migrations/name` and `scope/sql/path`. */
   appliedAt: Map<string, Date>;
 }
@@ -44,7 +46,9 @@ export function scopes({ platform, application }: Folders): { scope: Scope; fold
 
 export async function readLedger(client: pg.Client): Promise<Ledger> {
   const { rows } = await client.query("select to_regclass('svc_private.applied_sql') is not null as exists");
-  if (!rows[0].exists) return { migrations: new Map(), sql: new Map(), earlier: new Map(), appliedAt: new Map() };
+  if (!rows[0].exists) {
+    return { migrations: new Map(), sql: new Map(), earlier: new Map(), states: new Map(), appliedAt: new Map() };
+  }
   const migrations = await client.query(
     `select scope || '/' || name as key, scope || '/migrations/' || name as path, checksum, applied_at
        from svc_private.applied_migrations`,
@@ -52,13 +56,14 @@ export async function readLedger(client: pg.Client): Promise<Ledger> {
   // Not by its name: the migration that adds the column may be among those that are to come.
   const sql = await client.query(
     `select scope || '/' || path as key, scope || '/sql/' || path as path, checksum, applied_at,
-            coalesce(to_jsonb(a) -> 'earlier', '[]') as earlier
+            coalesce(to_jsonb(a) -> 'earlier', '[]') as earlier, to_jsonb(a) ->> 'state' as state
        from svc_private.applied_sql a`,
   );
   return {
     migrations: new Map(migrations.rows.map((row) => [row.key, row.checksum])),
     sql: new Map(sql.rows.map((row) => [row.key, row.checksum])),
     earlier: new Map(sql.rows.map((row) => [row.key, row.earlier])),
+    states: new Map(sql.rows.filter((row) => row.state !== null).map((row) => [row.key, row.state])),
     appliedAt: new Map([...migrations.rows, ...sql.rows].map((row) => [row.path, row.applied_at])),
   };
 }

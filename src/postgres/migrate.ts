@@ -1,12 +1,22 @@
 /**
  * Brings a database to the state that the files describe: the platform's `migrations/` and `sql/`, then the
- * application's. One transaction for all of it: a crash in the middle, or an error in the last file, leaves what was
- * there before. Two migrators at once: the second waits for the first and then finds nothing to do.
+ * application's. One transaction for each of the two scopes: a crash in the middle of a scope, or an error in its last file,
+ * leaves that scope as it was before. So a long index of the application's does not hold the platform's tables, which sign-in
+ * needs. Two migrators at once: the second waits for the first and then finds nothing to do.
  * Next hop: `migration-files.ts` reads the folders; `sql/README.md` states the order.
  */
 import pg from "pg";
 import { applyRoles } from "./apply-roles.ts";
-import { checksum, migrationNames, noteApplied, readLedger, type Scope, scopes, unknownMigrations } from "./ledger.ts";
+import {
+  checksum,
+  type Ledger,
+  migrationNames,
+  noteApplied,
+  readLedger,
+  type Scope,
+  scopes,
+  unknownMigrations,
+} from "./ledger.ts";
 import { type MigrationFile, readFolder } from "./migration-files.ts";
 import { type Patience, withLocks } from "./migration-locks.ts";
 import { installQueue } from "./queue.ts";
@@ -49,33 +59,50 @@ export interface MigrateOptions extends Patience {
  * @throws MigrationError when a file fails, or when a migration was edited after it had been applied
  */
 export const migrate = (options: MigrateOptions): Promise<string[]> =>
-  inMigration(options, async (client, applied) => {
-    await client.query("commit");
+  connected(options, async (client) => {
+    const applied: string[] = [];
+    for (const { scope } of scopes(options)) {
+      const files = await withLocks(client, options, (limit) =>
+        new Migration(client, options, limit).run([scope]),
+      ).catch((error) => {
+        throw applied.length > 0 ? besideApplied(error) : error;
+      });
+      await client.query("commit");
+      applied.push(...files);
+    }
     return applied;
   });
 
 /**
  * Applies what is new, looks at the result and takes it all back: the database, and the roles that it shares with its
- * server, are as before.
+ * server, are as before. Both scopes share one transaction here.
  *
  * @throws MigrationError as `migrate` does
  */
 export const rehearseMigration = <T>(options: MigrateOptions, look: (client: pg.Client) => Promise<T>): Promise<T> =>
-  inMigration(options, look);
+  connected(options, async (client) => {
+    const all = scopes(options).map(({ scope }) => scope);
+    await withLocks(client, options, (limit) => new Migration(client, options, limit).run(all));
+    return look(client);
+  });
 
-/** @param then what happens to the open transaction; without a commit it is rolled back */
-async function inMigration<T>(
-  options: MigrateOptions,
-  then: (client: pg.Client, applied: string[]) => Promise<T>,
-): Promise<T> {
+async function connected<T>(options: MigrateOptions, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: options.adminUrl, application_name: "svc migrate" });
   await client.connect();
   try {
-    return await then(client, await withLocks(client, options, (limit) => new Migration(client, options, limit).run()));
+    return await work(client);
   } finally {
     // An open transaction ends with its connection.
     await client.end();
   }
+}
+
+/** The application's scope failed after the platform's had been committed. */
+function besideApplied(error: unknown): unknown {
+  if (error instanceof Error) {
+    error.message += "\n  The platform's files have been applied; the application's are as they were before.";
+  }
+  return error;
 }
 
 class Migration {
@@ -90,11 +117,18 @@ class Migration {
     this.#limitWaiting = limitWaiting;
   }
 
-  async run(): Promise<string[]> {
+  async run(wanted: readonly Scope[]): Promise<string[]> {
     if (this.#options.refuseNewer) await this.#refuseNewer();
-    for (const { scope, folder } of scopes(this.#options)) await this.#applyScope(scope, folder);
-    if (this.#options.platformMigrations !== undefined) return this.#applied;
+    for (const { scope, folder } of scopes(this.#options)) {
+      if (!wanted.includes(scope)) continue;
+      await this.#applyScope(scope, folder);
+      if (this.#options.platformMigrations === undefined) await this.#secure(scope);
+    }
+    return this.#applied;
+  }
 
+  /** What holds after every scope, whatever its files say. */
+  async #secure(scope: Scope): Promise<void> {
     const { rows } = await this.#client.query("select svc_private.secure_tables()::text as name");
     for (const { name } of rows) {
       if (name === "graphile_worker.migrations") continue; // the library secures its other tables itself
@@ -102,8 +136,15 @@ class Migration {
         `secured ${name}: it had no row-level security, and denies everybody until it has a policy`,
       );
     }
-    if (this.#options.application) await this.#dropUnwrittenCrud(this.#options.application);
-    return this.#applied;
+    const { application } = this.#options;
+    if (scope === "application" && application) await this.#dropUnwrittenCrud(application);
+    // After the line above, which may have revoked something. Of what was applied now alone: a change by hand stays noticed.
+    const policies = this.#applied.filter((path) => path.startsWith(`${scope}/sql/policies/`));
+    await this.#client.query(
+      `update svc_private.applied_sql a set state = svc_private.access_state(substring(a.path from '^policies/(.*)\\.sql$'))
+        where a.scope = $1 and $1 || '/sql/' || a.path = any ($2)`,
+      [scope, policies],
+    );
   }
 
   async #refuseNewer(): Promise<void> {
@@ -147,14 +188,19 @@ class Migration {
       this.#options.again || fresh.length > 0 || ledger.sql.get(`${scope}/${file.path}`) !== checksum(file.text);
 
     const before = repeatable.before.filter(changed);
-    const between = limit === undefined ? repeatable.between.filter(changed) : [];
+    const candidates = limit === undefined ? repeatable.between.filter(changed) : [];
+    const between: MigrationFile[] = [];
     const after = limit === undefined ? repeatable.after.filter(changed) : [];
 
     for (const file of before) await this.#apply(scope, "sql", file, "administrator");
     await this.#limitWaiting();
     if (scope === "platform" && limit === undefined) await this.#installQueue();
     for (const file of fresh) await this.#apply(scope, "migrations", file, "owner");
-    for (const file of between) await this.#apply(scope, "sql", file, "owner");
+    for (const file of candidates) {
+      if (await this.#isInForce(file, ledger, `${scope}/${file.path}`)) continue;
+      await this.#apply(scope, "sql", file, "owner");
+      between.push(file);
+    }
     for (const file of after) await this.#apply(scope, "sql", file, "administrator");
 
     if (limit === undefined) {
@@ -177,6 +223,14 @@ class Migration {
     }
   }
 
+  /** Whether a file of policies/ would set up what is there already, and lock its table for that. */
+  async #isInForce(file: MigrationFile, { sql, states }: Ledger, key: string): Promise<boolean> {
+    const state = states.get(key);
+    if (this.#options.again || !isPolicy(file) || !state || sql.get(key) !== checksum(file.text)) return false;
+    const { rows } = await this.#client.query("select svc_private.access_state($1) as it", [tableOf(file)]);
+    return rows[0].it === state;
+  }
+
   async #apply(scope: Scope, kind: "migrations" | "sql", file: MigrationFile, as: "administrator" | "owner") {
     const path = `${scope}/${kind}/${file.path}`;
     try {
@@ -184,8 +238,8 @@ class Migration {
       // A function may be created before the one that it calls.
       await this.#client.query("set local check_function_bodies = off");
       if (as === "owner") await this.#client.query("set local role svc_owner");
-      if (kind === "sql" && file.path.startsWith("policies/")) {
-        await this.#client.query("select svc_private.reset_policies($1::regclass)", [file.path.slice(9, -4)]);
+      if (kind === "sql" && isPolicy(file)) {
+        await this.#client.query("select svc_private.reset_policies($1::regclass)", [tableOf(file)]);
       }
       if (scope === "platform" && file.path === "roles.sql") await applyRoles(this.#client, file.text);
       else await this.#client.query(file.text);
@@ -198,12 +252,14 @@ class Migration {
   }
 }
 
+const isPolicy = (file: MigrationFile) => file.path.startsWith("policies/");
+const tableOf = (file: MigrationFile) => file.path.slice("policies/".length, -".sql".length);
+
 /** Roles and schemas before the migrations, privileges on PostgreSQL's own functions after everything. */
 function order(files: MigrationFile[]) {
   const first = ["roles.sql", "schemas.sql"];
   const last = ["grants.sql"];
   // Policies call functions, and PostgreSQL looks for those at once; it looks into the bodies of functions later.
-  const isPolicy = (file: MigrationFile) => file.path.startsWith("policies/");
   const rest = files.filter((file) => !first.includes(file.path) && !last.includes(file.path));
   return {
     before: files.filter((file) => first.includes(file.path)),

@@ -27,7 +27,7 @@ const longestPause = 10_000;
 const advisoryLock = 7_265_021_846_113;
 
 /**
- * Opens the transaction, as the only migrator of this database, and runs the migration in it. The transaction is left open.
+ * Opens a transaction, as the only migrator of this database, and runs a part of the migration in it. The transaction is left open.
  *
  * @param run gets what limits its waiting from there on: not for roles, which nobody else waits for, but for tables
  * @throws the last attempt's error when others held the tables for all that time, and any other error at once
@@ -49,7 +49,9 @@ export async function withLocks<T>(
       await client.query("rollback");
       const holders = await findHolders(client);
       if (performance.now() + pause > deadline) throw heldUp(error as Error, holders, patienceMs);
-      report?.(`gave way, and undid all of it: others use the tables${holders}. Trying again in ${pause / 1000} s`);
+      report?.(
+        `gave way, and undid what this transaction had done: others use the tables${holders}. Trying again in ${pause / 1000} s`,
+      );
       await sleep(pause);
     }
   }

@@ -11,6 +11,7 @@ import { databaseError, sqlState } from "./errors.ts";
 import type { Identity } from "./identity.ts";
 import { connectionError } from "./pools.ts";
 import { sendTogether } from "./send-together.ts";
+import { begin, carryTrace, end, enter, enterTraced, roleNone, roleOf } from "./transaction-statements.ts";
 
 export type Access = "read" | "write";
 
@@ -21,34 +22,26 @@ export interface TransactionLimits {
   idleInTransactionMs: number;
 }
 
-// Named, so that they are prepared once per connection.
-const begin = {
-  read: { name: "svc_begin_read", text: "begin isolation level repeatable read read only" },
-  write: { name: "svc_begin_write", text: "begin isolation level read committed read write" },
-};
-const enter = {
-  name: "svc_enter",
-  text:
-    "select set_config('statement_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true), " +
-    "set_config('svc.user_id', $3, true), set_config('role', $4, true)",
-};
-/** Of a call that is traced: what it causes will be known as a part of its trace (sql/realtime/carry_trace.sql). */
-const enterTraced = {
-  name: "svc_enter_traced",
-  text: enter.text.replace("select ", "select svc.carry_trace($5), "),
-};
-const carryTrace = { name: "svc_enter_trace", text: "select svc.carry_trace($1)" };
-const end = {
-  commit: { name: "svc_commit", text: "commit" },
-  rollback: { name: "svc_rollback", text: "rollback" },
-};
+/**
+ * Another server for a transaction that reads, such as the primary behind a standby. The transaction begins again there when
+ * its first statement failed here: until then its handler has seen nothing that could contradict the answer.
+ */
+export interface Fallback {
+  pool: pg.Pool;
+  /** Whether the other server may know better. */
+  helps(error: SvcError): boolean;
+  /** Called when a transaction moves there. */
+  moved(): void;
+}
 
 /** `pg` would send text without parameters by the simple protocol. Its types do not know the option. */
 const extended = (config: pg.QueryConfig): pg.QueryConfig => ({ ...config, queryMode: "extended" }) as pg.QueryConfig;
 
 /** A call's transaction. Not usable after `commit` or `rollback`. */
 export class RequestTransaction {
-  readonly #pool: pg.Pool;
+  #pool: pg.Pool;
+  /** Until a statement has been answered. */
+  #fallback: Fallback | undefined;
   readonly #identity: Identity;
   readonly #access: Access;
   readonly #limits: TransactionLimits;
@@ -57,9 +50,13 @@ export class RequestTransaction {
   #lease: Promise<Lease> | undefined;
   #failure: unknown;
   #ended = false;
+  #savepoints = 0;
+  /** The last return to a savepoint. */
+  #returning: Promise<unknown> | undefined;
 
-  constructor(pool: pg.Pool, identity: Identity, access: Access, limits: TransactionLimits) {
+  constructor(pool: pg.Pool, identity: Identity, access: Access, limits: TransactionLimits, fallback?: Fallback) {
     this.#pool = pool;
+    this.#fallback = access === "read" ? fallback : undefined;
     this.#identity = identity;
     this.#access = access;
     this.#limits = limits;
@@ -82,18 +79,46 @@ export class RequestTransaction {
       );
     }
     try {
-      this.#lease ??= this.#open();
-      const { client } = await this.#lease;
-      return await client.query(extended(config), values).catch((error) => {
-        // A connection that the server closed said why in an event of its own, before this statement found it closed.
-        const reason = sqlState(error) === undefined ? (connectionError(client) ?? error) : error;
-        this.#failure ??= reason; // at once: a COMMIT that was sent behind it may be answered already
-        throw reason;
-      });
+      return await this.#send(config, values);
     } catch (error) {
       this.#failure ??= error;
       throw error;
     }
+  }
+
+  async #send(config: pg.QueryConfig, values?: unknown[], isTried = false): Promise<pg.QueryResult> {
+    this.#lease ??= this.#open();
+    const opened = this.#lease;
+    try {
+      const { client } = await opened;
+      const result = await client.query(extended(config), values).catch((error) => {
+        // A connection that the server closed said why in an event of its own, before this statement found it closed.
+        const reason = sqlState(error) === undefined ? (connectionError(client) ?? error) : error;
+        // At once: a COMMIT that was sent behind it may be answered already.
+        if (!this.#fallback && !isTried) this.#failure ??= reason;
+        throw reason;
+      });
+      if (opened === this.#lease) this.#fallback = undefined;
+      return result;
+    } catch (error) {
+      if (opened === this.#lease && !this.#move(opened, error)) throw error;
+      // Moved, by this statement or by one that was sent with it.
+      if (this.#ended || !this.#lease || opened === this.#lease) throw error;
+      return this.#send(config, values, isTried);
+    }
+  }
+
+  /** Begins again on the other server, if that may help. */
+  #move(opened: Promise<Lease>, error: unknown): boolean {
+    const fallback = this.#fallback;
+    if (!fallback?.helps(databaseError(this.#failure ?? error, this.#identity))) return false;
+    opened.then((lease) => this.#leave(lease, "rollback")).catch(() => {});
+    this.#fallback = undefined;
+    this.#failure = undefined;
+    this.#pool = fallback.pool;
+    this.#lease = this.#open();
+    fallback.moved();
+    return true;
   }
 
   /**
@@ -103,17 +128,53 @@ export class RequestTransaction {
   async asLogin(config: pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
     if (this.#identity.role === "svc_system") return this.query(config, values);
     this.#lease?.then(({ client }) => sendTogether(client)).catch(() => {}); // the statements say so too
-    const leaving = this.query({ name: "svc_role_none", text: "set local role none" });
+    const leaving = this.query(roleNone);
     const answer = this.query(config, values);
-    const returning = this.query({
-      name: `svc_role_${this.#identity.role}`,
-      text: `set local role ${this.#identity.role}`,
-    });
+    const returning = this.query(roleOf(this.#identity.role));
     // When the statement fails, the others fail with it; its own reason is the one to tell.
     const [result, ...others] = await Promise.allSettled([answer, leaving, returning]);
     if (result.status === "rejected") throw result.reason;
     for (const other of others) if (other.status === "rejected") throw other.reason;
     return result.value;
+  }
+
+  /**
+   * As `asLogin`, inside a savepoint: when it fails, and the handler catches that, the transaction is as it was before.
+   * A statement of the handler that was sent meanwhile fails, and with it the call.
+   */
+  async tryAsLogin(config: pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
+    const savepoint = `svc_try_${++this.#savepoints}`;
+    const { role } = this.#identity;
+    const asLogin = role !== "svc_system";
+    if (this.#ended) return this.query(config, values); // which says why not
+    if (asLogin) this.#lease?.then(({ client }) => sendTogether(client)).catch(() => {});
+    const before = this.#returning;
+    const send = (one: pg.QueryConfig, its?: unknown[]) => this.#send(one, its, true);
+    const saving = send({ text: `savepoint ${savepoint}` });
+    const leaving = asLogin && send(roleNone);
+    const answer = send(config, values);
+    const entering = asLogin && send(roleOf(role));
+    const releasing = send({ text: `release savepoint ${savepoint}` });
+    const [result, saved, ...others] = await Promise.allSettled([answer, saving, leaving, entering, releasing]);
+    const failed = [result, saved, ...others].find((one) => one.status === "rejected");
+    if (!failed && result.status === "fulfilled") return result.value;
+    const reason = failed?.reason;
+    if (saved.status === "rejected") {
+      // Another one of these had failed, and the transaction is on its way back to that one's savepoint.
+      if (this.#failure === undefined && this.#returning && this.#returning !== before) {
+        await this.#returning;
+        return this.tryAsLogin(config, values);
+      }
+      this.#failure ??= reason;
+      throw reason;
+    }
+    this.#returning = Promise.all(
+      ["rollback to savepoint", "release savepoint"].map((what) => this.#send({ text: `${what} ${savepoint}` })),
+    );
+    await this.#returning.catch((error) => {
+      this.#failure ??= error;
+    });
+    throw reason;
   }
 
   /** Whether a statement has been run, and `commit` and `rollback` are still to come. */

@@ -12,8 +12,8 @@ import { activeSpan, type Span } from "../telemetry/span.ts";
 import { decodeValue, encodeValue, type Stored } from "./encoding.ts";
 import { checked, detailOf, type RunError, runError } from "./failure.ts";
 import { type Ending, replay } from "./replay.ts";
-import type { RecordedStep } from "./replay-port.ts";
 import { lostOr, RunLostError, RunPort } from "./run-port.ts";
+import { type NumberedStep, stepCache } from "./step-cache.ts";
 
 /** What sql/workflows/claim_run.sql gives. */
 interface Claim {
@@ -26,7 +26,9 @@ interface Claim {
   system: boolean;
   msLeft: number | null;
   msOld: number;
-  steps: RecordedStep[];
+  /** Those that the worker did not know, or all. */
+  steps: NumberedStep[];
+  isAddition: boolean;
 }
 
 export interface ExecuteOptions {
@@ -49,13 +51,15 @@ const longestTimer = 2_000_000_000;
 /** @throws what the database threw: then the job is tried again, and the run goes on from its last checkpoint */
 export async function executeRun(runId: string, options: ExecuteOptions): Promise<void> {
   const { runtime } = options;
+  const cache = stepCache(runtime);
   const { rows } = await runtime.systemPool.query({
     name: "svc_claim_run",
-    text: "select svc_private.claim_run($1) as claim",
-    values: [runId],
+    text: "select svc_private.claim_run($1, $2, $3, $4) as claim",
+    values: [runId, ...cache.known(runId)],
   });
-  const claim: Claim | null = rows[0].claim;
-  if (!claim) return;
+  const claimed: Claim | null = rows[0].claim;
+  if (!claimed) return cache.forget(runId);
+  const claim = { ...claimed, steps: cache.merge(runId, claimed.steps, claimed.isAddition) };
   const log = options.log.child({ run: runId, workflow: claim.name });
   nameSpan(activeSpan(), claim, runId);
   const versions = options.workflows.get(claim.name) ?? [];
@@ -66,6 +70,7 @@ export async function executeRun(runId: string, options: ExecuteOptions): Promis
       : unknown(claim, versions, log);
     activeSpan()?.set({ "svc.workflow.ending": end.sql });
     await letGo(runId, claim.fence, end, options);
+    if (end.sql === "end_run") cache.forget(runId);
     log.info({ ending: end.sql }, "run let go");
   } catch (error) {
     if (!(error instanceof RunLostError)) throw error;

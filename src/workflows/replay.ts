@@ -53,6 +53,8 @@ const patienceOf = (duration: Duration) => checked(JSON.stringify(duration), () 
 class Replay implements WorkflowContext {
   readonly #options: ReplayOptions;
   readonly #recorded: Map<string, RecordedStep>;
+  /** Positions at which a parallel was recorded: those that others begin with. */
+  readonly #parallels = new Set<string>();
   readonly #met = new Set<string>();
   readonly #stuck: string[] = [];
   readonly #outcome = Promise.withResolvers<Ending>();
@@ -66,6 +68,11 @@ class Replay implements WorkflowContext {
   constructor(options: ReplayOptions) {
     this.#options = options;
     this.#recorded = new Map(options.recorded.map((step) => [step.position, step]));
+    for (const { position } of options.recorded) {
+      for (let dot = position.indexOf("."); dot > 0; dot = position.indexOf(".", dot + 1)) {
+        this.#parallels.add(position.slice(0, dot));
+      }
+    }
   }
 
   /** Each call is a step of its own. */
@@ -191,11 +198,9 @@ class Replay implements WorkflowContext {
     }
     const position = `${place.strand.prefix}${place.strand.next++}`;
     const before = this.#recorded.get(position);
-    const inside = `${position}.`;
-    const wasParallel = this.#options.recorded.find((step) => step.position.startsWith(inside));
     const differs = before
       ? before.kind !== kind || before.name !== name
-      : wasParallel !== undefined && kind !== "parallel";
+      : this.#parallels.has(position) && kind !== "parallel";
     if (differs) {
       const was = before ? `${before.kind} "${before.name}"` : "parallel";
       throw this.#diverged(`at position ${position} it comes to ${kind} "${name}", where ${was} was recorded`);

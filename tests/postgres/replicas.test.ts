@@ -16,6 +16,7 @@ import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 import { apiWith, bearer, TestService, type User } from "../support/service.ts";
 import { until } from "../support/worker.ts";
+import { begun, onlyPrimary, procedures } from "./once.ts";
 
 const tree = await provision({ directory: join(root, ".svc"), env: { SVC_POSTGRES: process.env.SVC_POSTGRES } });
 const missing = !tree || !canMakeStandby(tree.binDir) ? " [skipped: no pg_basebackup]" : "";
@@ -40,7 +41,7 @@ describe.skipIf(missing)(`standbys for queries${missing}`, () => {
     admin = await standby.connect(db.name);
     const url = new URL(db.url("request"));
     url.port = String(standby.port);
-    running = new TestService(db, apiWith(), { database: { replicas: [url.href] } } as never);
+    running = new TestService(db, apiWith({ procedures }), { database: { replicas: [url.href] } } as never);
     await running.start();
     ann = await running.signUp("ann");
   });
@@ -226,6 +227,29 @@ describe.skipIf(missing)(`standbys for queries${missing}`, () => {
     } finally {
       await resume();
     }
+  });
+
+  test.for([
+    ["fails", 409, "its own", false],
+    ["breaks", 500, undefined, false],
+    ["first", 200, "the primary", true],
+    ["together", 200, ["the primary", "the primary", "the primary"], true],
+    ["aside", 200, "the primary", true],
+    ["second", 503, undefined, false],
+  ] as const)("a handler is run once: %s", async ([name, status, answer, isMoved]) => {
+    await db.sql(onlyPrimary).catch(() => {}); // once for all
+    const { position } = await create("for the handler");
+    await levelWith(position);
+    const answered = await running.fetch("/api/query", {
+      method: "POST",
+      headers: { "content-type": "application/json", "svc-position": position as string, ...bearer(ann) },
+      body: JSON.stringify({ name: `once.${name}`, args: {} }),
+    });
+    expect([answered.status, begun[name]]).toEqual([status, 1]);
+    if (answer !== undefined) expect(answered.body.json ?? answered.body.error).toEqual(answer);
+    // What the primary has said must not be missing from the next answer of a standby.
+    expect(answered.headers.has("svc-position")).toBe(isMoved);
+    expect(answered.headers.has("retry-after")).toBe(status === 503);
   });
 
   test("without it the primary answers, and svc doctor says why", async () => {

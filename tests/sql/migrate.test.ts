@@ -113,7 +113,12 @@ describe("migrate", () => {
 
     const attempt = migrate({ adminUrl, platform: root, application: folder });
     await expect(attempt).rejects.toThrow('application/migrations/0002_wrong.sql:3: column "nonsense" does not exist');
-    expect(await rows(adminUrl, "select 1 from pg_namespace where nspname = 'svc'")).toEqual([]);
+    // The application's first: the platform's transaction was committed before.
+    expect(await rows(adminUrl, "select 1 from pg_class where relname = 'notes' and relkind = 'r'")).toEqual([]);
+    expect(await rows(adminUrl, "select 1 from svc_private.applied_migrations where scope = 'application'")).toEqual(
+      [],
+    );
+    expect(await rows(adminUrl, "select 1 from pg_namespace where nspname = 'svc'")).toHaveLength(1);
   });
 
   test("a language that searchable names and the database has not is said to be one", async () => {

@@ -38,6 +38,16 @@ describe("every function of the platform", () => {
     expect(wrong).toEqual([]);
   });
 
+  test("that disables a kind of scan does not compile the plan, whose estimated cost is huge by that", async () => {
+    const found = await db.sql<{ name: string; compiles: boolean }>(
+      `select p.oid::regprocedure::text as name, not 'jit=off' = any (p.proconfig) as compiles from pg_proc p
+        where p.pronamespace <> 'pg_catalog'::regnamespace
+          and exists (select from unnest(p.proconfig) c where c like 'enable\\_%=off')`,
+    );
+    expect(found.length).toBeGreaterThan(2);
+    expect(found.filter(({ compiles }) => compiles)).toEqual([]);
+  });
+
   test("that runs with its owner's rights fixes its search_path", async () => {
     const wrong = await db.sql(
       `select p.oid::regprocedure::text from pg_proc p

@@ -39,6 +39,9 @@ function compileCache(): string {
   return folder;
 }
 
+/** Whether the server compiles every statement that does not refuse it, for `SVC_TEST_JIT=1`. */
+const compiles = process.env.SVC_TEST_JIT === "1";
+
 export async function setup(project: TestProject) {
   // Workers inherit it, and find the same template.
   process.env.SVC_TEST_RUN = String(process.pid);
@@ -52,8 +55,11 @@ export async function setup(project: TestProject) {
     max_connections: "300",
     max_wal_senders: "50",
     max_replication_slots: "50",
+    // As on servers whose settings nobody changed, but for every statement whatever it costs.
+    ...(compiles && { jit: "on", jit_above_cost: "0" }),
   };
-  const name = `test-${process.env.SVC_POSTGRES || "auto"}`; // the two kinds of server may differ in version
+  // The two kinds of server may differ in version; a cluster of its own, because its settings do.
+  const name = `test-${process.env.SVC_POSTGRES || "auto"}${compiles ? "-jit" : ""}`;
   const open = (more: Record<string, string>) =>
     openCluster({ directory: join(root, ".svc"), name, settings: { ...settings, ...more } });
   // Loaded where the server has it; it counts only where a test turns it on.

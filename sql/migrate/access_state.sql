@@ -1,0 +1,27 @@
+-- A fingerprint of what a file of policies/ sets up for a table: row-level security, policies with their comments, and privileges.
+-- The migrator keeps it beside the file's checksum (src/postgres/migrate.ts). After a migration it compares the two: a file
+-- whose text and effect are the same is not applied again, because that would lock the table against everybody.
+--
+-- Policies app_… on the platform's tables are the application's, as in svc_private.reset_policies(). Null: no such table.
+
+create or replace function svc_private.access_state(target text)
+returns text
+language sql
+stable
+set search_path = ''
+as $$
+  select md5(concat_ws(E'\n', c.oid, c.relrowsecurity, c.relforcerowsecurity, c.relacl::text,
+    (select string_agg(concat_ws(' ', a.attname, a.attacl::text), E'\n' order by a.attnum)
+       from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attacl is not null),
+    (select string_agg(concat_ws(E'\x1f', p.polname, p.polcmd, p.polpermissive, p.polroles::text,
+              pg_catalog.pg_get_expr(p.polqual, c.oid), pg_catalog.pg_get_expr(p.polwithcheck, c.oid),
+              pg_catalog.obj_description(p.oid, 'pg_policy')), E'\n' order by p.polname)
+       from pg_catalog.pg_policy p
+      where p.polrelid = c.oid and not (c.relnamespace = 'svc'::regnamespace and p.polname like 'app\_%'))))
+    from pg_catalog.pg_class c
+   where c.oid = to_regclass(target)
+$$;
+
+revoke execute on function svc_private.access_state(text) from svc_system;
+
+comment on function svc_private.access_state(text) is 'A fingerprint of a table''s policies and privileges.';

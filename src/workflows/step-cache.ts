@@ -1,0 +1,76 @@
+/**
+ * The checkpoints of runs that this worker had lately, so that the next stretch of a run reads the new ones alone.
+ * Next hop: `sql/workflows/claim_run.sql`, which decides whether they still hold.
+ */
+import type { Runtime } from "../context/invoke.ts";
+import type { RecordedStep } from "./replay-port.ts";
+
+/** A checkpoint as claim_run gives it. */
+export interface NumberedStep extends RecordedStep {
+  seq: number;
+  /** When it was made, as PostgreSQL writes it. */
+  at: string;
+}
+
+interface CachedRun {
+  steps: NumberedStep[];
+  size: number;
+}
+
+/** In characters of JSON, for all runs of a worker together. */
+const maxSize = 32_000_000;
+
+export class StepCache {
+  readonly #maxSize: number;
+  /** Those that were claimed last are the last. */
+  readonly #runs = new Map<string, CachedRun>();
+  #size = 0;
+
+  constructor(size = maxSize) {
+    this.#maxSize = size;
+  }
+
+  /** What to tell claim_run: number and time of the last checkpoint that is known, and the numbers of those not done. */
+  known(runId: string): [number | null, string | null, number[]] {
+    const steps = this.#runs.get(runId)?.steps ?? [];
+    const last = steps.at(-1);
+    return [last?.seq ?? null, last?.at ?? null, steps.filter(({ done }) => !done).map(({ seq }) => seq)];
+  }
+
+  /**
+   * Puts what claim_run gave together with what was known.
+   *
+   * @param isAddition whether what was known still holds
+   * @returns all checkpoints of the run, in the order in which they were made
+   */
+  merge(runId: string, claimed: NumberedStep[], isAddition: boolean): NumberedStep[] {
+    const before = isAddition ? this.#runs.get(runId) : undefined;
+    this.forget(runId);
+    // Those that were not done come again, unless they were deleted.
+    const kept = before?.steps.filter(({ done }) => done) ?? [];
+    const steps = [...kept, ...claimed].sort((a, b) => a.seq - b.seq);
+    const size = (before?.size ?? 0) + JSON.stringify(claimed).length;
+    this.#runs.set(runId, { steps, size });
+    this.#size += size;
+    for (const oldest of this.#runs.keys()) {
+      if (this.#size <= this.#maxSize) break;
+      this.forget(oldest);
+    }
+    return steps;
+  }
+
+  /** Called when a run has ended. */
+  forget(runId: string): void {
+    this.#size -= this.#runs.get(runId)?.size ?? 0;
+    this.#runs.delete(runId);
+  }
+}
+
+const caches = new WeakMap<Runtime, StepCache>();
+
+/** The one of a worker. */
+export function stepCache(runtime: Runtime): StepCache {
+  const cache = caches.get(runtime) ?? new StepCache();
+  caches.set(runtime, cache);
+  return cache;
+}

@@ -1,0 +1,134 @@
+// If this file fails, the first page of a large table, which every visitor asks for, reads and sorts the table: a third of a
+// second instead of a fifth of a millisecond.
+import { boolean, integer, pgTable, text, timestamp } from "drizzle-orm/pg-core";
+import type pg from "pg";
+import { beforeAll, expect, test } from "vitest";
+import { crudFile } from "../../src/codegen/crud-sql.ts";
+import { createCrudFactory, defineApi, openRls } from "../../src/index.ts";
+import { procedure } from "../fixture/backend/index.ts";
+import { database } from "../support/database.ts";
+
+const rows = 1_000_000;
+/** Each has so many rows that an index in no useful order, or none, looks cheaper than reading a tenth of them in order. */
+const owners = 5;
+
+const columns = () => ({
+  id: integer("id").primaryKey(),
+  userId: text("user_id").notNull(),
+  done: boolean("done").notNull().default(false),
+  createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
+});
+// The policies are written by hand below: one table that everybody reads, one of which each reads their own rows.
+const news = pgTable("news", columns(), () => openRls({ read: "anyone", write: "anyone" }));
+const own = pgTable("own", columns(), () => openRls({ read: "anyone", write: "anyone" }));
+const createCrud = createCrudFactory(procedure);
+const api = defineApi({
+  procedures: {
+    news: createCrud(news, { count: "none", allowedFilters: ["done"], maxLimit: 10_000, methods: ["list"] }),
+    own: createCrud(own, { count: "none", allowedFilters: ["done"], methods: ["list"] }),
+  },
+});
+
+const db = database();
+let client: pg.Client;
+let notices: string[] = [];
+let plansAreTold = true;
+
+beforeAll(async () => {
+  for (const name of ["news", "own"]) {
+    await db.sql(`
+      create unlogged table ${name} (
+        id integer primary key, user_id text not null, done boolean not null, created_at timestamptz not null);
+      alter table ${name} enable row level security;
+      grant select on ${name} to svc_authenticated`);
+  }
+  await db.sql(`
+    create policy read_all on news for select to svc_authenticated using (true);
+    create policy read_own on own for select to svc_authenticated using (user_id = (select svc.current_user_id()))`);
+  // The order of time is not the order on disk.
+  const fill = `select n, 'user ' || n % $1::integer, n % 7 = 0,
+           '2026-01-01'::timestamptz + (n::bigint * 7919 % 1000003) * interval '1 second'
+      from generate_series(1, $2::integer) n`;
+  for (const name of ["news", "own"]) await db.sql(`insert into ${name} ${fill}`, [owners, rows]);
+  await db.sql(`
+    create index news_newest on news (created_at desc, id desc);
+    create index own_newest on own (user_id, created_at desc, id desc);
+    create index own_user on own (user_id);
+    set check_function_bodies = off`);
+  await db.sql("vacuum (analyze) news");
+  await db.sql("vacuum (analyze) own");
+  for (const crud of api["~svc"].crud) await db.sql(crudFile(crud));
+
+  client = await db.connect("admin");
+  // Tables that are larger than the memory of their server, at a size that a test can fill.
+  await client.query("set effective_cache_size = '8MB'");
+  client.on("notice", ({ message }) => notices.push(message ?? ""));
+  // Not every server has this module; what was read is counted everywhere.
+  plansAreTold = await client.query("load 'auto_explain'").then(
+    () => true,
+    () => false,
+  );
+  if (!plansAreTold) return;
+  await client.query(
+    "set auto_explain.log_level = 'notice'; set auto_explain.log_nested_statements = on; set auto_explain.log_min_duration = 0",
+  );
+}, 300_000);
+
+const read = async (): Promise<{ scanned: number; fetched: number }> => {
+  const { rows: found } = await client.query(
+    `select sum(pg_stat_get_xact_tuples_returned(c.oid))::integer as scanned,
+            sum(pg_stat_get_xact_tuples_fetched(c.oid))::integer as fetched
+       from pg_class c where c.oid in ('public.news'::regclass, 'public.own'::regclass)`,
+  );
+  return found[0];
+};
+
+/** As user 3. @returns the rows that were read one after the other, those that an index led to, and the plans */
+async function list(name: string, args: object) {
+  await client.query("begin");
+  await client.query("select set_config('svc.user_id', 'user 3', true), set_config('role', 'svc_authenticated', true)");
+  const text = `select svc_crud.${name}_list($1) as it`;
+  const before = await read();
+  notices = [];
+  const { it } = (await client.query(text, [JSON.stringify(args)])).rows[0];
+  const plans = notices.filter((plan) => plan.includes(`${name}_`) || plan.includes(` on ${name}`)).join("\n");
+  const after = await read();
+  await client.query("rollback");
+  return { it, plans, scanned: after.scanned - before.scanned, fetched: after.fetched - before.fetched };
+}
+
+const shapes: [what: string, args: object, most: number][] = [
+  ["the first page", {}, 25],
+  ["a page of the size that is asked for", { limit: 50 }, 55],
+  ["the second page", { page: 2 }, 45],
+  ["a page by a filter", { filters: { done: { op: "eq", value: false } } }, 40],
+  ["the first page by cursor", { cursor: null }, 25],
+];
+
+test.for(shapes)("%s of a table that everybody reads is found along an index", async ([, args, most]) => {
+  for (let time = 0; time < 7; time++) {
+    const { it, plans, scanned, fetched } = await list("news", args);
+    expect(it.data.length).toBeGreaterThanOrEqual(20);
+    expect(scanned).toBe(0);
+    expect(fetched).toBeLessThanOrEqual(most);
+    if (!plansAreTold) continue;
+    expect(plans).toContain("Index Scan using news_newest");
+    expect(plans).not.toMatch(/Seq Scan|Sort/);
+  }
+});
+
+test("a page longer than the plan is made for gets a plan of its own", async () => {
+  const { it, scanned, fetched } = await list("news", { limit: 300 });
+  expect([it.data.length, scanned]).toEqual([300, 0]);
+  expect(fetched).toBeLessThanOrEqual(305);
+});
+
+test.for(shapes)("%s of one's own rows is found along the owner's index", async ([, args, most]) => {
+  const { it, plans, scanned, fetched } = await list("own", args);
+  expect(it.data.length).toBeGreaterThanOrEqual(20);
+  expect(scanned).toBe(0);
+  expect(fetched).toBeLessThanOrEqual(most);
+  if (!plansAreTold) return;
+  expect(plans).toContain("Index Scan using own_newest");
+  expect(plans).not.toMatch(/Seq Scan|Sort/);
+});

@@ -1,0 +1,143 @@
+// If this file fails, a run of many stretches reads all of its checkpoints again in each: a thousand steps cost a million rows.
+// Or a worker believes in checkpoints that are not there any more.
+import { beforeAll, describe, expect, test } from "vitest";
+import { workflow } from "../../src/index.ts";
+import { type NumberedStep, StepCache } from "../../src/workflows/step-cache.ts";
+import { database } from "../support/database.ts";
+import { apiWith } from "../support/service.ts";
+import { until, workers } from "../support/worker.ts";
+
+const steps = 200;
+/** A step and a pause, over and over, beside a wait that lasts as long: each pause is a stretch of its own. */
+const long = workflow("claims.long", {
+  handler: async (wf) => {
+    const [sum] = await wf.parallel([
+      async () => {
+        let total = 0;
+        for (let index = 0; index < steps; index++) {
+          total += await wf.step(`step ${index}`, () => index);
+          await wf.sleep(0);
+        }
+        return total;
+      },
+      () => wf.waitForEvent("go"),
+    ]);
+    return sum;
+  },
+});
+
+const db = database();
+const worker = workers(db, apiWith({ workflows: { long } }));
+beforeAll(async () => {
+  // Counts what the platform's own function gives.
+  await db.sql(`
+    create table public.claims (steps integer not null);
+    create schema counted;
+    alter function svc_private.claim_run(uuid, bigint, timestamptz, bigint[]) set schema counted;
+    create function svc_private.claim_run(
+      run_id uuid, known_seq bigint default null, known_at timestamptz default null, unfinished bigint[] default '{}'
+    ) returns json language plpgsql security definer as $$
+    declare claim constant json := counted.claim_run(run_id, known_seq, known_at, unfinished);
+    begin
+      if claim is not null then insert into public.claims values (json_array_length(claim -> 'steps')); end if;
+      return claim;
+    end $$;
+    grant execute on function svc_private.claim_run(uuid, bigint, timestamptz, bigint[]) to svc_system`);
+});
+
+const add = async () => {
+  const text = "select svc_private.add_run(null, true, 'claims.long', 1, '{\"json\": {}}', null, null, null) as id";
+  return (await db.sql(text))[0]?.id as string;
+};
+
+test(`a run of ${steps} stretches is given each of its checkpoints a few times, and not in each of them`, async () => {
+  const running = await worker();
+  const id = await add();
+  const count = async () => (await db.sql("select count(*)::int as n from svc.workflow_steps where is_done"))[0]?.n;
+  await until(async () => (await count()) === 2 * steps);
+  await db.sql("select svc_private.signal_any_workflow($1, 'go', '{\"json\": 1}')", [id]);
+  const state = async () => (await db.sql("select status, result from svc.workflow_runs where id = $1", [id]))[0];
+  await until(async () => (await state())?.status === "completed");
+  await running.stop();
+  expect((await state())?.result).toEqual({ json: (steps * (steps - 1)) / 2 });
+  const [claims] = await db.sql("select count(*)::int as stretches, sum(steps)::int as given from public.claims");
+  expect(claims?.stretches).toBeGreaterThan(steps / 2);
+  // Each step and pause once, and in each stretch the wait, and a pause that was not over. All of them each time: 40,000.
+  expect(claims?.given).toBeLessThan(2 * steps + 1 + 3 * (claims?.stretches + 1));
+});
+
+describe("what a worker knows", () => {
+  const claim = async (id: string, cache: StepCache) => {
+    const text = "select counted.claim_run($1, $2, $3, $4) as it";
+    const { it } = (await db.sql(text, [id, ...cache.known(id)]))[0] as {
+      it: { steps: NumberedStep[]; isAddition: boolean; fence: number };
+    };
+    return { given: it.steps.length, fence: it.fence, all: cache.merge(id, it.steps, it.isAddition) };
+  };
+  const stored = (id: string) =>
+    db.sql("select position, is_done as done, result from svc.workflow_steps where run_id = $1 order by seq", [id]);
+  const seen = (all: NumberedStep[]) => all.map(({ position, done, result }) => ({ position, done, result }));
+  const step = (id: string, fence: number, position: number, failure: string | null = null) =>
+    db.sql("select svc.record_step($1, $2, $3, $4, $5, $6, now())", [
+      id,
+      fence,
+      String(position),
+      `s${position}`,
+      '{"json": 1}',
+      failure,
+    ]);
+
+  test("holds after another worker's stretch, an event for a wait, and a retry from a step", async () => {
+    const id = await add();
+    const [one, other] = [new StepCache(), new StepCache()];
+    let { fence } = await claim(id, one);
+    for (const position of [0, 1, 2]) await step(id, fence, position);
+    await db.sql("select svc_private.begin_wait($1, $2, '3', 'wait', 'go', null)", [id, fence]);
+    let claimed = await claim(id, one);
+    expect([claimed.given, seen(claimed.all)]).toEqual([4, await stored(id)]);
+
+    ({ fence } = await claim(id, other));
+    await step(id, fence, 4);
+    await db.sql("select svc_private.signal_any_workflow($1, 'go', '{\"json\": 7}')", [id]);
+    claimed = await claim(id, one);
+    expect([claimed.given, seen(claimed.all)]).toEqual([2, await stored(id)]); // the wait, and the other's step
+    expect((await claim(id, one)).given).toBe(0);
+
+    await db.sql("select svc_private.end_run($1, $2, 'failed', null, null, null)", [id, (await claim(id, one)).fence]);
+    await db.sql("select svc_private.retry_any_workflow($1, 's1')", [id]);
+    ({ fence } = await claim(id, other));
+    for (const position of [1, 2, 3, 4, 5]) await step(id, fence, position);
+    claimed = await claim(id, one);
+    expect([claimed.given, seen(claimed.all)]).toEqual([6, await stored(id)]);
+  });
+
+  test("does not hold for a checkpoint of the same number that was made at another time, as after a failover", async () => {
+    const id = await add();
+    const cache = new StepCache();
+    const { fence } = await claim(id, cache);
+    await step(id, fence, 0);
+    await claim(id, cache);
+    await db.sql(
+      `update svc.workflow_steps set started_at = started_at + '1 microsecond', result = '{"json": 2}' where run_id = $1`,
+      [id],
+    );
+    const { given, all } = await claim(id, cache);
+    expect([given, seen(all)]).toEqual([1, await stored(id)]);
+  });
+
+  test("is bounded: the runs that were claimed longest ago are forgotten, and read again", () => {
+    const cache = new StepCache(1_000);
+    const made = (seq: number) =>
+      ({ seq, at: "now", position: String(seq), kind: "step", name: "s", done: true, result: null }) as NumberedStep;
+    for (let run = 0; run < 50; run++) cache.merge(`run ${run}`, [made(run)], false);
+    expect(cache.known("run 0")).toEqual([null, null, []]);
+    expect(cache.known("run 49")).toEqual([49, "now", []]);
+    cache.merge(
+      "large",
+      Array.from({ length: 100 }, (_, seq) => made(seq)),
+      false,
+    );
+    expect(cache.known("large")).toEqual([null, null, []]);
+    expect(cache.known("run 49")).toEqual([null, null, []]);
+  });
+});

@@ -1,0 +1,129 @@
+// If this file fails, a run that waits for others of its name to stop waits for ever, although nothing runs.
+import type pg from "pg";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { database } from "../support/database.ts";
+
+const db = database();
+let other: pg.Client;
+let worker: pg.Client;
+beforeAll(async () => {
+  other = await db.connect("admin");
+  worker = await db.connect("admin");
+});
+beforeEach(() => db.sql("truncate svc.workflow_runs cascade; truncate graphile_worker._private_jobs"));
+
+const add = async (places: number, user: string | null = null): Promise<string> => {
+  const text = "select svc_private.add_run($1, $2, 'narrow', 1, '{\"json\": {}}', null, null, $3) as id";
+  return (await db.sql(text, [user, user === null, places]))[0]?.id;
+};
+/** @returns the fence, or null when the run has to wait */
+const claim = async (id: string, client?: pg.Client): Promise<number | null> => {
+  const text = "select svc_private.claim_run($1) ->> 'fence' as fence";
+  const rows = client ? (await client.query(text, [id])).rows : await db.sql(text, [id]);
+  const fence = rows[0]?.fence ?? null;
+  // As the worker does: the job of a claim that gave nothing is done.
+  if (fence === null) await db.sql("delete from graphile_worker._private_jobs where key = $1", [`workflow:${id}`]);
+  return fence === null ? null : Number(fence);
+};
+const end = (id: string, fence: number | null) =>
+  worker.query("select svc_private.end_run($1, $2, 'completed', null, null, null)", [id, fence]);
+/** The runs that a worker will look at. */
+const queued = async () =>
+  (
+    await db.sql(
+      `select substr(key, 10) as id from graphile_worker._private_jobs
+        where key is not null and run_at <= clock_timestamp() order by 1`,
+    )
+  ).map(({ id }) => id as string);
+/** What workers do until nothing is left in the queue. @returns the runs that were claimed */
+async function work(): Promise<Map<string, number>> {
+  const claimed = new Map<string, number>();
+  for (let ids = await queued(); ids.length > 0; ids = await queued()) {
+    for (const id of ids) {
+      const fence = await claim(id);
+      if (fence !== null) claimed.set(id, fence);
+      await db.sql("delete from graphile_worker._private_jobs where key = $1", [`workflow:${id}`]);
+    }
+  }
+  return claimed;
+}
+
+/** What holds the row lock of a waiting run while another run of its name ends. */
+const holders: [what: string, text: string][] = [
+  ["a signal", "select svc_private.signal_any_workflow($1, 'go', '{\"json\": 1}')"],
+  ["somebody who reads it for update", "select from svc.workflow_runs where id = $1 for update"],
+];
+
+describe("a run that waits for its turn", () => {
+  test.for(holders)("is woken although %s locks it, once that commits or rolls back", async ([, text]) => {
+    for (const how of ["commit", "rollback"]) {
+      const first = await add(1);
+      const fence = await claim(first);
+      const second = await add(1);
+      expect(await claim(second)).toBeNull();
+      await db.sql("delete from graphile_worker._private_jobs");
+
+      await other.query("begin");
+      await other.query(text, [second]);
+      await end(first, fence); // does not wait for the lock
+      await other.query(how);
+
+      const claimed = await work();
+      expect([...claimed.keys()]).toEqual([second]);
+      await end(second, claimed.get(second) as number);
+    }
+  });
+
+  test.for([
+    ["cancelled", "select svc_private.cancel_any_workflow($1)"],
+    ["deleted", "delete from svc.workflow_runs where id = $1"],
+  ])("is woken when the one before it is %s meanwhile", async ([, text]) => {
+    const first = await add(1);
+    const fence = await claim(first);
+    const second = await add(1);
+    await claim(second);
+    const third = await add(1);
+    await claim(third);
+    await db.sql("delete from graphile_worker._private_jobs");
+
+    // The second is locked for its end, the third by a signal: neither can be marked now.
+    await other.query("begin");
+    await other.query("select from svc.workflow_runs where id = $1 for update", [second]);
+    const signaller = await db.connect("admin");
+    await signaller.query("begin");
+    await signaller.query("select svc_private.signal_any_workflow($1, 'go', '{\"json\": 1}')", [third]);
+    await end(first, fence);
+    await other.query(text as string, [second]);
+    await other.query("commit");
+    await signaller.query("commit");
+
+    expect([...(await work()).keys()]).toEqual([third]);
+  });
+
+  test("does not wait for a second locked run: each free place is taken", async () => {
+    const running = [await add(2), await add(2)];
+    const fences = [await claim(running[0] as string), await claim(running[1] as string)];
+    const waiting = [await add(2), await add(2), await add(2)];
+    for (const id of waiting) expect(await claim(id)).toBeNull();
+    await db.sql("delete from graphile_worker._private_jobs");
+
+    // Both ends find the same run, since all others are locked too.
+    await other.query("begin");
+    await other.query("select from svc.workflow_runs where id = any ($1) for update", [waiting]);
+    for (const [index, id] of running.entries()) await end(id, fences[index] as number);
+    await other.query("rollback");
+
+    expect([...(await work()).keys()].sort()).toEqual([waiting[0], waiting[1]].sort());
+  });
+
+  test("is woken when the running one is deleted with its user", async () => {
+    await db.sql(`insert into auth."user" (id, name, email) values ('ann', 'Ann', 'ann@x.test')`);
+    expect(await claim(await add(1, "ann"))).not.toBeNull();
+    const second = await add(1);
+    expect(await claim(second)).toBeNull();
+    await db.sql("delete from graphile_worker._private_jobs");
+    const auth = await db.connect("auth");
+    await auth.query(`delete from auth."user" where id = 'ann'`);
+    expect([...(await work()).keys()]).toEqual([second]);
+  });
+});
