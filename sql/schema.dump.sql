@@ -80,6 +80,12 @@ grant select, usage to svc_system on sequences
 grant delete, insert, select, update to svc_system on tables
 grant usage to svc_system on types
 
+-- PostgreSQL's own currval
+callers: svc_owner, svc_system
+
+-- PostgreSQL's own lastval
+callers: svc_owner, svc_system
+
 -- PostgreSQL's own lo_creat
 callers: svc_owner, svc_system
 
@@ -107,11 +113,38 @@ callers: svc_owner, svc_system
 -- PostgreSQL's own pg_advisory_lock_shared
 callers: svc_owner, svc_system
 
+-- PostgreSQL's own pg_advisory_xact_lock
+callers: svc_auth, svc_owner, svc_system
+
+-- PostgreSQL's own pg_advisory_xact_lock_shared
+callers: svc_auth, svc_owner, svc_system
+
+-- PostgreSQL's own pg_blocking_pids
+callers: pg_monitor, svc_owner, svc_system
+
+-- PostgreSQL's own pg_lock_status
+callers: pg_monitor, svc_owner, svc_system
+
+-- PostgreSQL's own pg_locks
+readers: pg_monitor (select), svc_owner (select), svc_system (select)
+
 -- PostgreSQL's own pg_logical_emit_message
 callers: svc_owner
 
 -- PostgreSQL's own pg_notify
 callers: svc_owner
+
+-- PostgreSQL's own pg_safe_snapshot_blocking_pids
+callers: pg_monitor, svc_owner, svc_system
+
+-- PostgreSQL's own pg_settings
+readers: public (select)
+
+-- PostgreSQL's own pg_stat_activity
+readers: pg_monitor (select), svc_owner (select), svc_system (select)
+
+-- PostgreSQL's own pg_stat_get_activity
+callers: pg_monitor, svc_owner, svc_system
 
 -- PostgreSQL's own pg_try_advisory_lock
 callers: svc_owner, svc_system
@@ -119,10 +152,19 @@ callers: svc_owner, svc_system
 -- PostgreSQL's own pg_try_advisory_lock_shared
 callers: svc_owner, svc_system
 
+-- PostgreSQL's own pg_try_advisory_xact_lock
+callers: svc_auth, svc_owner, svc_system
+
+-- PostgreSQL's own pg_try_advisory_xact_lock_shared
+callers: svc_auth, svc_owner, svc_system
+
 -- PostgreSQL's own set_config
 callers: svc_request
 
 -- PostgreSQL's own setseed
+callers: svc_owner, svc_system
+
+-- PostgreSQL's own setval
 callers: svc_owner, svc_system
 
 -- sequence svc.ai_ledger_id_seq: owner svc_owner
@@ -2928,8 +2970,7 @@ CREATE OR REPLACE FUNCTION svc.find_unchanged(corpus text, visibility text, key 
  SET search_path TO ''
 AS $function$
 begin
-  perform pg_advisory_xact_lock(hashtextextended(
-    concat_ws(' ', 'svc.rag_sources', (select svc.current_user_id()), corpus, visibility, key), 0));
+  perform svc.lock_document(corpus, visibility, key);
   -- A statement of its own: it sees what was committed while the first one waited.
   return (
     select jsonb_build_object(
@@ -3106,6 +3147,41 @@ end
 $function$
 execute: svc_authenticated, svc_system
 comment: A page of the runs that the caller may see, newest first, and the cursor of the next.
+
+-- function svc.lock(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.lock(name text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if name is null then
+    raise exception 'svc.lock() needs a name' using errcode = '22004';
+  end if;
+  -- A query reads one snapshot from its first statement on: after waiting it would not see what it waited for.
+  if pg_catalog.current_setting('transaction_read_only')::boolean then
+    raise exception 'svc.lock() has no use in a transaction that only reads' using errcode = '25006',
+      hint = 'Take the lock in a mutation.';
+  end if;
+  perform pg_catalog.pg_advisory_xact_lock(726502190, pg_catalog.hashtext(name));
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Waits until no other transaction has locked this name, and keeps it until the transaction ends. Definer: advisory locks are closed to requests, because the platform's keys are among them.
+
+-- function svc.lock_document(text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.lock_document(corpus text, visibility text, key text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select pg_catalog.pg_advisory_xact_lock(726502192, pg_catalog.hashtext(
+    pg_catalog.jsonb_build_array(svc.current_user_id(), corpus, visibility, key)::text))
+$function$
+execute: svc_authenticated, svc_system
+comment: Waits for another transaction that stores this document of the caller. Definer: advisory locks are closed to requests; the key holds the caller's id, so nobody else's documents wait.
 
 -- function svc.read_section(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.read_section(id uuid)
@@ -3616,6 +3692,27 @@ $function$
 execute: svc_request
 comment: Starts a workflow as the current user; returns the id of its run.
 
+-- function svc.try_lock(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.try_lock(name text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if name is null then
+    raise exception 'svc.try_lock() needs a name' using errcode = '22004';
+  end if;
+  if pg_catalog.current_setting('transaction_read_only')::boolean then
+    raise exception 'svc.try_lock() has no use in a transaction that only reads' using errcode = '25006',
+      hint = 'Take the lock in a mutation.';
+  end if;
+  return pg_catalog.pg_try_advisory_xact_lock(726502190, pg_catalog.hashtext(name));
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Locks this name until the transaction ends, or answers false at once when another transaction has it. Definer: advisory locks are closed to requests, because the platform's keys are among them.
+
 -- function svc.vector_lengths(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.vector_lengths(corpus text, visibility text, owner_id text)
  RETURNS integer[]
@@ -4078,6 +4175,16 @@ AS $function$
     left join lateral pg_catalog.aclexplode(p.proacl) a on true
    where p.pronamespace = 'pg_catalog'::regnamespace and p.proacl is not null and p.proacl is distinct from i.initprivs
    group by p.oid, p.proowner
+  union all
+  select 'PostgreSQL''s own ' || c.oid::regclass, 'readers', '',
+         coalesce(string_agg(format('%s (%s)', svc_private.role_name(a.grantee), lower(a.privilege_type)), ', '
+           order by svc_private.role_name(a.grantee), a.privilege_type) filter (where a.grantee <> c.relowner), 'nobody'), 0
+    from pg_catalog.pg_class c
+    left join pg_catalog.pg_init_privs i
+      on i.classoid = 'pg_catalog.pg_class'::regclass and i.objoid = c.oid and i.objsubid = 0
+    left join lateral pg_catalog.aclexplode(c.relacl) a on true
+   where c.relnamespace = 'pg_catalog'::regnamespace and c.relacl is not null and c.relacl is distinct from i.initprivs
+   group by c.oid, c.relowner
 $function$
 execute: svc_system
 comment: Schemas, default privileges, extensions, publications, event triggers and closed doors, for list_facts().
