@@ -84,7 +84,9 @@ describe.for(shapes)("%s", ([, plant, statement, name]) => {
     await planted(plant, async () => {
       const client = await db.connect("request");
       await client.query("begin");
-      await client.query("select set_config('svc.user_id', 'ann', true), set_config('role', 'svc_authenticated', true)");
+      await client.query(
+        "select set_config('svc.user_id', 'ann', true), set_config('role', 'svc_authenticated', true)",
+      );
       const become = client.query(statement, ["1; set local svc.user_id = 'bob'"]);
       // The policy of the insert asks after the trigger: it is Bob who may not write for Ann.
       await (statement === insert ? expect(become).rejects.toThrow(/row-level security/) : become);

@@ -49,9 +49,9 @@ describe.for(roles)("%s", (role) => {
     const waiting = second.query("select svc.lock('room 1')");
     await expect.poll(() => locks(false)).toHaveLength(1);
     const third = await entered(role);
-    expect((await third.query("select svc.try_lock('room 1') as room1, svc.try_lock('room 2') as room2")).rows).toEqual([
-      { room1: false, room2: true },
-    ]);
+    expect((await third.query("select svc.try_lock('room 1') as room1, svc.try_lock('room 2') as room2")).rows).toEqual(
+      [{ room1: false, room2: true }],
+    );
     await first.query("commit");
     await waiting;
     for (const client of [second, third]) await client.query("rollback");
