@@ -5,11 +5,17 @@
 -- set_config() could rewrite svc.user_id, the identity that every policy trusts. Only the requests' login may call it,
 -- and it does so before the role changes: PostgreSQL checks EXECUTE as the statement starts, so no fragment, function or
 -- view that runs later as svc_authenticated can. (SET is a statement of its own and cannot be part of another one.)
-revoke execute on function pg_catalog.set_config(text, text, boolean) from public;
-grant execute on function pg_catalog.set_config(text, text, boolean) to svc_request;
+do $$
+begin
+  revoke execute on function pg_catalog.set_config(text, text, boolean) from public;
+  grant execute on function pg_catalog.set_config(text, text, boolean) to svc_request;
 
--- An update of this view is set_config() in disguise.
-revoke update on pg_catalog.pg_settings from public;
+  -- An update of this view is set_config() in disguise.
+  revoke update on pg_catalog.pg_settings from public;
+exception when insufficient_privilege then
+  null; -- a superuser has closed it already, and this administrator is none: otherwise PostgreSQL warns, and goes on
+end
+$$;
 
 -- Messages in the write-ahead log and notifications are how processes tell each other what happened. A request must
 -- not be able to forge one.
@@ -46,16 +52,26 @@ begin
       ) as w (names, callers)
       join pg_catalog.pg_proc p on p.pronamespace = 'pg_catalog'::regnamespace and p.proname = any (w.names)
   loop
-    execute format('revoke execute on function %s from public', door.signature);
-    execute format('grant execute on function %s to %s', door.signature, door.callers);
+    begin
+      execute format('revoke execute on function %s from public', door.signature);
+      execute format('grant execute on function %s to %s', door.signature, door.callers);
+    exception when insufficient_privilege then
+      null; -- a superuser has closed it already, and this administrator is none
+    end;
   end loop;
 end
 $$;
 
 -- Which locks are held, by keys that tell whose upload or document it is; who is connected from where, and since when. The
 -- statements of others were hidden already. Monitoring reads on: pg_monitor is the role for it.
-revoke select on pg_catalog.pg_locks, pg_catalog.pg_stat_activity from public;
-grant select on pg_catalog.pg_locks, pg_catalog.pg_stat_activity to svc_owner, svc_system, pg_monitor;
+do $$
+begin
+  revoke select on pg_catalog.pg_locks, pg_catalog.pg_stat_activity from public;
+  grant select on pg_catalog.pg_locks, pg_catalog.pg_stat_activity to svc_owner, svc_system, pg_monitor;
+exception when insufficient_privilege then
+  null; -- as above
+end
+$$;
 
 -- The statements of everybody, with the constants that no parameter replaced (ALTER ROLE … PASSWORD is one of them), and how
 -- often each ran. The extension gives its views to PUBLIC wherever it is installed, also after this file ran: svc db lint
@@ -83,6 +99,9 @@ exception when insufficient_privilege then
   raise warning 'this administrator may not take the statistics of statements from PUBLIC: svc db lint tells what is readable';
 end
 $$;
+
+-- Which migrations were applied is the migrator's to write. The system reads it when a process starts.
+revoke insert, update, delete on svc_private.applied_migrations, svc_private.applied_sql from svc_system;
 
 -- A temporary table is a table without policies, and a temporary function one without an owner we trust.
 do $$

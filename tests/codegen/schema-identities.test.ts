@@ -1,7 +1,7 @@
 // If this file fails, an application that was begun with serial columns cannot leave them, or loses its place in the numbers;
 // or a new one gives requests the right to count its sequences up.
 import { ownerRls } from "@svc/core";
-import { bigserial, integer, pgSchema, pgTable, serial, text } from "drizzle-orm/pg-core";
+import { bigserial, integer, type PgColumnBuilderBase, pgSchema, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { describe, expect, test } from "vitest";
 import { writeMigration } from "../../src/codegen/schema-migration.ts";
 import { emptySnapshot, type Snapshot, takeSnapshot } from "../../src/codegen/schema-snapshot.ts";
@@ -10,8 +10,12 @@ import { apply, emptyDatabase, evolution, expectSame, facts, migrationsOf } from
 evolution();
 
 const long = "n".repeat(40);
-const notes = (id = serial("id"), name = "notes", number = serial("number")) =>
-  pgTable(name, { id: id.primaryKey(), userId: text("user_id").notNull(), number }, (t) => ownerRls(t.userId));
+const notes = (id: PgColumnBuilderBase = serial("id"), name = "notes", number = serial("number")) =>
+  pgTable(
+    name,
+    { id: (id as ReturnType<typeof serial>).primaryKey(), userId: text("user_id").notNull(), number },
+    (t) => ownerRls(t.userId),
+  );
 
 /** The snapshot as it was written when a serial was a serial, and the migration of that time. */
 async function before(schema: Record<string, unknown>): Promise<{ snapshot: Snapshot; text: string }> {
