@@ -233,7 +233,7 @@ constraint account_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id
 index account_user_id: auth.account USING btree (user_id)
 policy all_auth: for all to svc_auth using true with check true
 grant delete, insert, select, update to svc_auth
-grant delete, insert, select, update to svc_system
+grant select to svc_system
 comment: Ways in: one row per user and provider, the password being the provider "credential".
 comment column account_id: The user's id at the provider; for "credential" the user's id here.
 comment column password: scrypt (N=16384, r=16, p=1) as salt:key in hex. Null for social providers.
@@ -270,7 +270,7 @@ column expires_at: timestamp with time zone
 constraint jwks_pkey: PRIMARY KEY (id)
 policy all_auth: for all to svc_auth using true with check true
 grant delete, insert, select, update to svc_auth
-grant delete, insert, select, update to svc_system
+grant select to svc_system
 comment: Keys that sign JWTs, written through auth.add_key(). GET /api/auth/jwks publishes the public halves.
 comment column id: Header "kid" of the tokens it signed.
 comment column public_key: JWK as JSON text.
@@ -726,7 +726,7 @@ column checksum: text not null
 column applied_at: timestamp with time zone not null default now()
 constraint applied_migrations_pkey: PRIMARY KEY (scope, name)
 constraint applied_migrations_scope_check: CHECK ((scope = ANY (ARRAY['platform'::text, 'application'::text])))
-grant delete, insert, select, update to svc_system
+grant select to svc_system
 comment: Migrations that ran, once each. A file whose checksum differs from this record was edited afterwards: an error.
 
 -- table svc_private.applied_sql: owner svc_owner
@@ -737,7 +737,7 @@ column applied_at: timestamp with time zone not null default now()
 column earlier: text[] not null default '{}'::text[]
 constraint applied_sql_pkey: PRIMARY KEY (scope, path)
 constraint applied_sql_scope_check: CHECK ((scope = ANY (ARRAY['platform'::text, 'application'::text])))
-grant delete, insert, select, update to svc_system
+grant select to svc_system
 comment: Files of sql/ with the text that was applied last. A different text is applied again.
 comment column checksum: Of the text that was applied last; empty when its file is gone.
 comment column earlier: Checksums of texts that were applied before, the latest last.
@@ -896,6 +896,17 @@ column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
 comment: Tables of the authentication that a request reaches, itself or through a view.
 
+-- view svc_private.lint_blocking_statement: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text
+column problem: text collate "C"
+column remedy: text
+grant delete, insert, select, update to svc_system
+comment: Functions that a request can make PostgreSQL run, and that lock tables, listen or notify.
+
 -- view svc_private.lint_bypassing_role: owner svc_owner
 column severity: text
 column catalog: regclass
@@ -982,7 +993,7 @@ column name: text
 column problem: text
 column remedy: text
 grant delete, insert, select, update to svc_system
-comment: Volatile functions that requests may call and that run text.
+comment: Volatile functions that a request can make PostgreSQL run, and that run text.
 
 -- view svc_private.lint_exhausted_sequence: owner svc_owner
 column severity: text
@@ -1093,6 +1104,17 @@ column problem: text
 column remedy: text
 grant delete, insert, select, update to svc_system
 comment: Indexes whose build failed.
+
+-- view svc_private.lint_locks_open: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text
+column problem: text
+column remedy: text
+grant delete, insert, select, update to svc_system
+comment: Functions of PostgreSQL by which a request could take the platform's locks.
 
 -- view svc_private.lint_materialized_view_exposed: owner svc_owner
 column severity: text
@@ -1236,6 +1258,28 @@ column problem: text
 column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
 comment: Columns named like secrets that callers without an account may read.
+
+-- view svc_private.lint_sequence_usable: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text
+column problem: text
+column remedy: text collate "C"
+grant delete, insert, select, update to svc_system
+comment: Sequences that request roles may count up or set.
+
+-- view svc_private.lint_statements_readable: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text
+column problem: text
+column remedy: text
+grant delete, insert, select, update to svc_system
+comment: Statistics of statements that SQL in a request may read.
 
 -- view svc_private.lint_sub_select_in_policy: owner svc_owner
 column severity: text
@@ -1517,6 +1561,11 @@ column users_reach: boolean
 grant delete, insert, select, update to svc_system
 comment: Tables and views of the platform and the application, and whether the request roles reach their schemas.
 
+-- view svc_private.request_functions: owner svc_owner
+column oid: oid
+grant delete, insert, select, update to svc_system
+comment: Functions that a request can make PostgreSQL run: by calling them, by triggers, or by functions with their owner's rights.
+
 -- function auth.add_key(text,text,text,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.add_key(key_id text, public_key text, private_key text, known text[])
  RETURNS boolean
@@ -1710,7 +1759,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Trigger of auth.session: tells that its JWTs are not to be believed.
+comment: Trigger of auth.session: tells that its JWTs are not to be believed. Definer: nobody else may notify and write messages into the log.
 
 -- function auth.notify_user_change(): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.notify_user_change()
@@ -1728,7 +1777,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Trigger of auth."user": tells that JWTs of this user are out of date.
+comment: Trigger of auth."user": tells that JWTs of this user are out of date. Definer: nobody else may notify and write messages into the log.
 
 -- function auth.remember_address(text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.remember_address(kind text, known_subject text)
@@ -1753,7 +1802,7 @@ AS $function$
   select pg_catalog.pg_notify('svc_auth_' || send_heartbeat.listener, '')
 $function$
 execute: svc_auth, svc_system
-comment: A notice from a process to itself, on the channel svc_auth_<listener>.
+comment: A notice from a process to itself, on the channel svc_auth_<listener>. Definer: nobody else may notify; the beginning of the channel is fixed.
 
 -- function auth.sweep(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.sweep(batch integer)
@@ -1903,7 +1952,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Removes a job of the current user that has not begun; false when there is none of that id.
+comment: Removes a job of the current user that has not begun; false when there is none of that id. Definer: the queue's tables answer no request; it removes jobs of the transaction's user alone.
 
 -- function svc.cancel_workflow(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.cancel_workflow(run_id uuid)
@@ -1926,7 +1975,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Cancels a run of the current user: accepted, ended or unknown.
+comment: Cancels a run of the current user: accepted, ended or unknown. Definer: the queue's tables answer no request; it ends runs of the transaction's user alone.
 
 -- function svc.carry_trace(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.carry_trace(traceparent text)
@@ -1945,7 +1994,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Marks the transaction with a W3C traceparent, for the jobs it enqueues and the readers of its changes.
+comment: Marks the transaction with a W3C traceparent, for the jobs it enqueues and the readers of its changes. Definer: only svc_owner may write messages into the log; the prefix is fixed.
 
 -- function svc.count_rows(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.count_rows(target text, condition text, mode text)
@@ -2069,7 +2118,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Sends a message to subscribers when the transaction commits. At most 65536 bytes; refused in read-only transactions.
+comment: Sends a message to subscribers when the transaction commits. At most 65536 bytes; refused in read-only transactions. Definer: only svc_owner may write messages into the log; prefix and size are fixed.
 
 -- function svc.enqueue_job(text,json,interval,timestamp with time zone,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.enqueue_job(procedure text, args json, delay interval, due timestamp with time zone, request_id text)
@@ -2092,7 +2141,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Enqueues a call of an internal procedure as the current user, at a time or after a delay; returns the job's id.
+comment: Enqueues a call of an internal procedure as the current user, at a time or after a delay; returns the job's id. Definer: the queue's tables answer no request; on whose behalf the job runs is read from the transaction.
 
 -- function svc.estimate_matches(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.estimate_matches(target text, visible text, condition text)
@@ -2641,7 +2690,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: Sentences of a scope that cover the words of claims, best first; weights are counted inside the scope.
+comment: Sentences of a scope that cover the words of claims, best first; weights are counted inside the scope. Definer: no leakproof operator matches words, so that under a policy every chunk of the scope would be read.
 
 -- function svc.find_matches(text,text[],text,text,text,integer,boolean,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_matches(target text, fields text[], query text, corpus text, visibility text, wanted integer, prefix boolean DEFAULT false, among text[] DEFAULT NULL::text[])
@@ -2838,7 +2887,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: Keys of the rows of a corpus and visibility that match a query, with their BM25 scores, best first.
+comment: Keys of the rows of a corpus and visibility that match a query, with their BM25 scores, best first. Definer: no request reads the index; it gives keys and scores of candidates, and policies decide about rows.
 
 -- function svc.find_misfits(text,text,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_misfits(schema_name text, table_name text, data jsonb)
@@ -2878,7 +2927,7 @@ AS $function$
    where o.id = object_id and o.visibility = 'public'
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: The public object with this id: public ones can be read by id, not listed.
+comment: The public object with this id: public ones can be read by id, not listed. Definer: a policy would let every caller list what others have made public; the id is the secret.
 
 -- function svc.find_rows(jsonb,jsonb,bigint,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_rows(resource jsonb, args jsonb, page_size bigint, page bigint)
@@ -3014,7 +3063,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Removes a job that this worker has done; raises SV409 when it no longer holds it.
+comment: Removes a job that this worker has done; raises SV409 when it no longer holds it. Definer: the queue's tables answer no request; it removes the one job that this worker holds.
 
 -- function svc.get_workflow(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.get_workflow(run_id uuid)
@@ -3229,7 +3278,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Writes the checkpoint of a step; raises SV409 when the run is no longer held with this fence.
+comment: Writes the checkpoint of a step; raises SV409 when the run is no longer held with this fence. Definer: requests may not write steps; it writes for the one run that is held with this fence.
 
 -- function svc.remove_source(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.remove_source(id uuid)
@@ -3268,7 +3317,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Takes up a run of the current user: accepted, active, no_step or unknown.
+comment: Takes up a run of the current user: accepted, active, no_step or unknown. Definer: the queue's tables answer no request; it takes up runs of the transaction's user alone.
 
 -- function svc.search_condition(jsonb,jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_condition(target jsonb, scope jsonb, filters jsonb)
@@ -3507,7 +3556,7 @@ AS $function$
          ), '[]')
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: How many terms of a query a text has, and its passage with most of them as [{text, match}].
+comment: How many terms of a query a text has, and its passage with most of them as [{text, match}]. Definer: the functions that split and stem are internal; it reads no table.
 
 -- function svc.search_snippets(jsonb,text[],text,boolean,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_snippets(target jsonb, fields text[], query text, prefix boolean, ids text[])
@@ -3624,7 +3673,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Sends an event to a run of the current user: accepted, ended or unknown.
+comment: Sends an event to a run of the current user: accepted, ended or unknown. Definer: the queue's tables answer no request; it signals runs of the transaction's user alone.
 
 -- function svc.similarity_of(real[],real[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.similarity_of(one real[], other real[])
@@ -3672,7 +3721,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Begins the transcription of a stored recording that the current user may see, and returns its id.
+comment: Begins the transcription of a stored recording that the current user may see, and returns its id. Definer: the queue's tables answer no request; it acts for the transaction's user alone.
 
 -- function svc.start_workflow(text,integer,json,text,interval,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.start_workflow(workflow text, code_version integer, run_args json, run_key text, longest interval, most_running integer)
@@ -3690,7 +3739,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Starts a workflow as the current user; returns the id of its run.
+comment: Starts a workflow as the current user; returns the id of its run. Definer: the queue's tables answer no request; whose run it is, is read from the transaction.
 
 -- function svc.try_lock(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.try_lock(name text)
@@ -3859,7 +3908,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Begins a wait or sleep of a held run; answers whether an event that came early has ended it.
+comment: Begins a wait or sleep of a held run; answers whether an event that came early has ended it. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.cancel_any_job(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.cancel_any_job(job_id bigint)
@@ -3876,7 +3925,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Removes a job that is not running; false when there is none.
+comment: Removes a job that is not running; false when there is none. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.cancel_any_workflow(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.cancel_any_workflow(run_id uuid)
@@ -3899,7 +3948,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Ends a run as cancelled: accepted, ended or unknown.
+comment: Ends a run as cancelled: accepted, ended or unknown. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.claim_conversion(text,text,text,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_conversion(owner_id text, sha256 text, options text, held interval)
@@ -3938,7 +3987,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Enqueues a cron's procedure for one of its times, unless that was done; returns the job, or null, and the latest time.
+comment: Enqueues a cron's procedure for one of its times, unless that was done; returns the job, or null, and the latest time. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.claim_job(text,integer[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[])
@@ -4048,7 +4097,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Gives a run to the caller, with a new fence and all its checkpoints.
+comment: Gives a run to the caller, with a new fence and all its checkpoints. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.claim_upload(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_upload(upload uuid, token_sha256 text)
@@ -4364,7 +4413,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Ends a run that is held with this fence.
+comment: Ends a run that is held with this fence. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.enqueue_system_job(text,json,interval,timestamp with time zone,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.enqueue_system_job(procedure text, args json, delay interval, due timestamp with time zone, request_id text)
@@ -4378,7 +4427,7 @@ AS $function$
   )
 $function$
 execute: svc_system
-comment: Enqueues a call of an internal procedure as the system, at a time or after a delay; returns the job's id.
+comment: Enqueues a call of an internal procedure as the system, at a time or after a delay; returns the job's id. Definer: svc_system may not notify the queue.
 
 -- function svc_private.expire_uploads(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.expire_uploads(most integer)
@@ -4725,7 +4774,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Trigger: carries inserts, updates and deletes over into the inverted index.
+comment: Trigger: carries inserts, updates and deletes over into the inverted index. lint:allow executed_text: names of columns that svc migrate has written down, and no value of a row. Definer: who writes a row has no rights on the index.
 
 -- function svc_private.indexing_sql(integer,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.indexing_sql(target integer, source text)
@@ -4930,7 +4979,7 @@ AS $function$
     job_key => 'sweep-storage', job_key_mode => 'preserve_run_at')
 $function$
 execute: svc_system
-comment: One sweep of stored bytes waits in the queue: that which does already, or one after the delay.
+comment: One sweep of stored bytes waits in the queue: that which does already, or one after the delay. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.lint_schema(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.lint_schema()
@@ -5011,6 +5060,36 @@ AS $function$
 $function$
 execute: svc_system
 comment: This database without its data, a row for each fact that can be compared.
+
+-- function svc_private.list_functions(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.list_functions()
+ RETURNS TABLE(name text, is_platform boolean, anonymous boolean, authenticated boolean, login boolean, is_trigger boolean, is_definer boolean, owner text, writes boolean, says text, reason text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select format('%I.%I(%s)', n.nspname, p.proname, pg_catalog.oidvectortypes(p.proargtypes)),
+         n.nspname in ('svc', 'svc_private', 'auth'),
+         may.anonymous, may.authenticated, may.login, p.prorettype = 'pg_catalog.trigger'::regtype, p.prosecdef,
+         svc_private.role_name(p.proowner), p.provolatile = 'v',
+         trim(split_part(said.text, 'Definer:', 1)), nullif(trim(split_part(said.text, 'Definer:', 2)), '')
+    from pg_catalog.pg_proc p
+    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+   cross join lateral (select coalesce(pg_catalog.obj_description(p.oid, 'pg_proc'), '') as text) as said
+   cross join lateral (
+     select has_schema_privilege('svc_anonymous', n.oid, 'usage') and has_function_privilege('svc_anonymous', p.oid, 'execute') as anonymous,
+            has_schema_privilege('svc_authenticated', n.oid, 'usage')
+              and has_function_privilege('svc_authenticated', p.oid, 'execute') as authenticated,
+            has_schema_privilege('svc_request', n.oid, 'usage') and has_function_privilege('svc_request', p.oid, 'execute') as login
+   ) as may
+   where svc_private.is_described(n.oid) and n.nspname <> 'graphile_worker'
+     and (p.prosecdef or p.prorettype <> 'pg_catalog.trigger'::regtype and (may.anonymous or may.authenticated or may.login))
+     and not exists (select from pg_catalog.pg_depend d
+                      where d.classid = 'pg_catalog.pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
+   order by 2, 1
+$function$
+execute: svc_system
+comment: Functions that requests may execute, and those that run with their owner's rights, with the reason that each gives.
 
 -- function svc_private.list_jobs(text,bigint,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_jobs(only_state text, only_id bigint, most integer)
@@ -5240,7 +5319,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Lets go of a held run for a worker whose code knows it.
+comment: Lets go of a held run for a worker whose code knows it. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.price_of(text,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.price_of(model text, input_tokens integer, output_tokens integer)
@@ -5746,24 +5825,30 @@ begin
 end
 $function$
 execute: svc_system
-comment: Workers that hold jobs and whose lock is free; those among them that were suspects already have lost their jobs.
+comment: Workers that hold jobs and whose lock is free; those among them that were suspects already have lost their jobs. Definer: svc_system may not notify, and the jobs are to be taken at once.
 
 -- function svc_private.reseal(regclass,name,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reseal(relation regclass, column_name name, old text, new text)
  RETURNS boolean
  LANGUAGE plpgsql
+ SECURITY DEFINER
  SET search_path TO ''
 AS $function$
 declare
   changed bigint;
 begin
+  if not exists (select from svc_private.sealed_columns() s
+                  where s.relation = reseal.relation::text and s.column_name = reseal.column_name::text)
+     or concat(old, ' ', new) !~ '^\$ba\$\d+\$\S+ \$ba\$\d+\$\S+$' then
+    raise exception '%.% has no such encrypted value', relation, column_name using errcode = '22023';
+  end if;
   execute format('update %2$s as t set %1$I = $2 where t.%1$I = $1', column_name, relation) using old, new;
   get diagnostics changed = row_count;
   return changed > 0;
 end
 $function$
 execute: svc_system
-comment: Whether the value was still there, and is replaced.
+comment: Whether the value was still there, and is replaced. Definer: svc_system may not write accounts otherwise.
 
 -- function svc_private.reserve_credits(text,text,text,numeric,numeric,numeric): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reserve_credits(user_id text, operation text, model text, amount numeric, request_cap numeric, user_cap numeric)
@@ -5864,7 +5949,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Takes up a run that failed or was cancelled: accepted, active, no_step or unknown.
+comment: Takes up a run that failed or was cancelled: accepted, active, no_step or unknown. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.retry_job(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.retry_job(job_id bigint)
@@ -5885,7 +5970,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Makes a job due now, with all its attempts before it; false when there is none of that id, or it is running.
+comment: Makes a job due now, with all its attempts before it; false when there is none of that id, or it is running. Definer: svc_system may not notify the queue.
 
 -- function svc_private.retry_run_later(uuid,bigint,json,text,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.retry_run_later(run_id uuid, held bigint, failure json, detail text, delay interval)
@@ -5908,7 +5993,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Lets go of a held run after an error, to be tried again after a delay.
+comment: Lets go of a held run after an error, to be tried again after a delay. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.return_jobs(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.return_jobs(worker text)
@@ -5934,7 +6019,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Gives back the jobs that a worker holds; returns how many.
+comment: Gives back the jobs that a worker holds; returns how many. Definer: svc_system has no rights on the queue's tables, and may not notify.
 
 -- function svc_private.return_lost_jobs(text,bigint[],bigint[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.return_lost_jobs(worker text, running bigint[], suspects bigint[])
@@ -5961,7 +6046,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Jobs that a living worker holds and does not run; those among them that were suspects already are given back.
+comment: Jobs that a living worker holds and does not run; those among them that were suspects already are given back. Definer: svc_system has no rights on the queue's tables, and may not notify.
 
 -- function svc_private.role_facts(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.role_facts()
@@ -5980,7 +6065,11 @@ AS $function$
            case when r.rolsuper then ' superuser' end), 0
     from pg_catalog.pg_roles r where r.rolname like 'svc\_%'
   union all
-  select distinct 'role ' || member.rolname, 'member of', role.rolname, '', 0
+  -- PostgreSQL 16 and later say more of a membership; a server that does not say it has no such column.
+  select distinct 'role ' || member.rolname, 'member of', role.rolname,
+         concat_ws(', ', case when member.rolname = 'svc_request' and (to_jsonb(m) ->> 'inherit_option')::boolean then 'inherits' end,
+           case when not (to_jsonb(m) ->> 'set_option')::boolean then 'without set role' end,
+           case when m.admin_option then 'may grant it' end), 0
     from pg_catalog.pg_auth_members m
     join pg_catalog.pg_roles member on member.oid = m.member
     join pg_catalog.pg_roles role on role.oid = m.roleid
@@ -6547,6 +6636,22 @@ end
 $function$
 comment: Ends the waits and sleeps of a locked run whose time has come.
 
+-- function svc_private.sibling_databases(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.sibling_databases()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select d.datname::text
+    from pg_catalog.pg_database d
+   where d.datname <> current_database() and d.datallowconn and d.datname not like 'svc\_scratch%'
+     and has_database_privilege('svc_owner', d.oid, 'create')
+   order by d.datname
+$function$
+execute: svc_system
+comment: Other databases of this server that svc was migrated into.
+
 -- function svc_private.signal_any_workflow(uuid,text,json): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.signal_any_workflow(run_id uuid, event text, content json)
  RETURNS text
@@ -6586,7 +6691,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Sends an event to a run: accepted, ended or unknown.
+comment: Sends an event to a run: accepted, ended or unknown. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.slow_statements(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.slow_statements(most integer)
@@ -6630,7 +6735,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Starts a workflow as the system; returns the id of its run.
+comment: Starts a workflow as the system; returns the id of its run. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.start_upload(uuid,text,text,text,text,bigint,interval,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.start_upload(upload uuid, owner text, name text, type text, visibility text, size bigint, lifetime interval, most integer)
@@ -6711,7 +6816,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Lets go of a held run until an event ends one of these waits, or time does.
+comment: Lets go of a held run until an event ends one of these waits, or time does. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.sweep_conversions(interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.sweep_conversions(unused interval)

@@ -163,7 +163,8 @@ end
 $$;
 
 comment on function svc.find_evidence(text[], regconfig, text, text, text, uuid[], integer, integer, jsonb) is
-  'Sentences of a scope that cover the words of claims, best first; weights are counted inside the scope.';
+  'Sentences of a scope that cover the words of claims, best first; weights are counted inside the scope. '
+  'Definer: no leakproof operator matches words, so that under a policy every chunk of the scope would be read.';
 
 grant execute on function svc.find_evidence(text[], regconfig, text, text, text, uuid[], integer, integer, jsonb)
   to svc_anonymous, svc_authenticated;

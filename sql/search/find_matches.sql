@@ -225,6 +225,7 @@ end
 $$;
 
 comment on function svc.find_matches(text, text[], text, text, text, integer, boolean, text[]) is
-  'Keys of the rows of a corpus and visibility that match a query, with their BM25 scores, best first.';
+  'Keys of the rows of a corpus and visibility that match a query, with their BM25 scores, best first. '
+  'Definer: no request reads the index; it gives keys and scores of candidates, and policies decide about rows.';
 
 grant execute on function svc.find_matches(text, text[], text, text, text, integer, boolean, text[]) to svc_anonymous, svc_authenticated, svc_system;

@@ -59,4 +59,6 @@ begin
 end
 $$;
 
-comment on function svc_private.claim_run(uuid) is 'Gives a run to the caller, with a new fence and all its checkpoints.';
+comment on function svc_private.claim_run(uuid) is
+  'Gives a run to the caller, with a new fence and all its checkpoints. '
+  'Definer: svc_system has no rights on the queue''s tables.';
