@@ -46,6 +46,28 @@ beforeAll(async () => {
   started = await startedAt();
 });
 
+/**
+ * What surely returns rows where there are any to see; of sqlsmith's statements four in five are no valid SQL for this server.
+ * Every relation that the role knows of, in every shape, whether it may read it or not.
+ */
+async function plain(): Promise<string[]> {
+  const relations = await db.sql<{ name: string }>(
+    `select oid::regclass::text as name from pg_class c
+      where relkind in ('r', 'p', 'v', 'm') and relnamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+     union all select unnest('{pg_stats,pg_statistic,pg_stat_activity,pg_locks,pg_authid,pg_stat_statements}'::text[])`,
+  );
+  return relations.flatMap(({ name }) => [
+    `select t::text from ${name} as t`,
+    `select json_agg(t), string_agg(t::text, ',') from ${name} as t`,
+    `with found as materialized (select * from ${name}) select f::text, (select array_agg(g)::text from found as g) from found as f`,
+    `select t::text from ${name} as t where not (t.* is distinct from t.*) for update`,
+    `select query_to_xml('select * from ${name}', true, true, '')::text`,
+    `select table_to_xml('${name.replaceAll("'", "''")}', true, true, '')::text`,
+    `insert into ${name} as t select * from ${name} on conflict do nothing returning t::text`,
+    `delete from ${name} as t returning t::text`,
+  ]);
+}
+
 /** Statements by sqlsmith, which looks at the schema as the role does. It prints them and runs none. */
 async function statements(role: string, catalog: boolean): Promise<string[]> {
   const { hostname, port, pathname, username, password } = new URL(db.url("request"));
@@ -82,8 +104,8 @@ describe.skipIf(!installed).each([
   test("show nothing of Bob's, change nothing of his, and leave the caller who it was", {
     timeout: 1_800_000,
   }, async () => {
-    const texts = await statements(role, catalog);
-    expect(texts.length).toBeGreaterThan(queries / 2);
+    const texts = [...(await plain()), ...(await statements(role, catalog))];
+    expect(texts.length).toBeGreaterThan(queries);
     const client = await db.connect("request");
     const deadline = performance.now() + atMost;
     let answered = 0;
@@ -105,7 +127,7 @@ describe.skipIf(!installed).each([
       }
       await client.query("rollback");
     }
-    expect(answered).toBeGreaterThan(10); // else it tried nothing
+    expect(answered).toBeGreaterThan(50); // else it tried nothing
     expect(await rows()).toEqual(before);
     expect(await startedAt()).toEqual(started);
   });
