@@ -1,13 +1,13 @@
-/** Writes `sql/schema.dump.sql` from a fresh install; with --check it only compares and exits 1 on a difference. */
+/** Writes `sql/schema.dump.sql` and `sql/_functions.md` from a fresh install; with --check it only compares and exits 1 on a difference. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import pg from "pg";
 import { openCluster } from "../src/postgres/cluster.ts";
 import { dumpSchema } from "../src/postgres/dump.ts";
+import { functionsPage, listFunctions } from "../src/postgres/functions.ts";
 import { migrate } from "../src/postgres/migrate.ts";
 
 const root = resolve(import.meta.dirname, "..");
-const file = join(root, "sql/schema.dump.sql");
 const name = "svc_dump";
 
 const cluster = await openCluster({ directory: join(root, ".svc"), name: "test-auto" });
@@ -19,14 +19,21 @@ try {
   await admin.query(`create database ${name}`);
   url.pathname = `/${name}`;
   await migrate({ adminUrl: url.href, platform: root });
-  const fresh = await dumpSchema(url.href);
+  const installed = new pg.Client({ connectionString: url.href });
+  await installed.connect();
+  const functions = functionsPage(await listFunctions(installed));
+  await installed.end();
+  const files = { "sql/schema.dump.sql": await dumpSchema(url.href), "sql/_functions.md": functions };
   await admin.query(`drop database ${name} with (force)`);
 
-  if (!process.argv.includes("--check")) await writeFile(file, fresh);
-  else if ((await readFile(file, "utf8").catch(() => "")) === fresh) console.info("sql/schema.dump.sql is current.");
-  else {
-    console.error("sql/schema.dump.sql differs from a fresh install. Run `npm run db:dump` and commit the result.");
-    process.exitCode = 1;
+  for (const [name, fresh] of Object.entries(files)) {
+    const file = join(root, name);
+    if (!process.argv.includes("--check")) await writeFile(file, fresh);
+    else if ((await readFile(file, "utf8").catch(() => "")) === fresh) console.info(`${name} is current.`);
+    else {
+      console.error(`${name} differs from a fresh install. Run \`npm run db:dump\` and commit the result.`);
+      process.exitCode = 1;
+    }
   }
 } finally {
   // Before the cluster stops: it would end this connection, and the error of that would hide what went wrong.

@@ -49,14 +49,32 @@ begin
 end
 $$;
 
-grant svc_anonymous, svc_authenticated to svc_request;
+-- From PostgreSQL 16 on, each membership says for itself whether privileges come along without SET ROLE. An administrator who is
+-- no superuser needs the option SET to make svc_owner the owner of what it creates; having made the roles, it may give it.
+do $$
+declare
+  options constant text := case when current_setting('server_version_num')::integer >= 160000
+                                then ' with inherit false, set true' else '' end;
+begin
+  execute 'grant svc_anonymous, svc_authenticated to svc_request' || options;
+end
+$$;
 
 -- A definer function that svc_owner owns sees every row, so it would have to repeat what the policies say. A function that a
 -- reader owns (svc_private.run_as_reader) has the policies and privileges of the request's role, and beside them EXECUTE on
 -- internal functions that find candidates. svc_owner is a member, because only a member may give a function to a role.
-grant svc_anonymous to svc_reader_anonymous;
-grant svc_authenticated to svc_reader_authenticated;
-grant svc_reader_anonymous, svc_reader_authenticated to svc_owner;
+--
+-- All three inherit: a function runs with what its owner inherits, and svc_owner replaces functions of a reader as their owner.
+do $$
+declare
+  options constant text := case when current_setting('server_version_num')::integer >= 160000
+                                then ' with inherit true, set true' else '' end;
+begin
+  execute 'grant svc_anonymous to svc_reader_anonymous' || options;
+  execute 'grant svc_authenticated to svc_reader_authenticated' || options;
+  execute 'grant svc_reader_anonymous, svc_reader_authenticated to svc_owner' || options;
+end
+$$;
 
 -- What other sessions do, and which statements cost the most: for the views of sql/ops/, which the system alone may read.
 do $$
@@ -67,11 +85,13 @@ exception when insufficient_privilege then
 end
 $$;
 
--- The administrator creates objects as their owner. A superuser may do so anyway.
+-- The administrator creates objects as their owner. A superuser may do so anyway. The roles belong to the server: where two
+-- databases of it are svc's, one administrator has to migrate both, for the other one may not alter roles it did not create.
 do $$
 begin
   if not (select rolsuper from pg_catalog.pg_roles where rolname = current_user) then
-    execute format('grant svc_owner to %I', current_user);
+    execute format('grant svc_owner to %I', current_user)
+      || case when current_setting('server_version_num')::integer >= 160000 then ' with inherit true, set true' else '' end;
   end if;
 end
 $$;

@@ -43,4 +43,5 @@ grant execute on function svc.start_transcription(uuid, text) to svc_request, sv
 revoke execute on function svc.start_transcription(uuid, text) from svc_authenticated;  -- which had it once
 
 comment on function svc.start_transcription(uuid, text) is
-  'Begins the transcription of a stored recording that the current user may see, and returns its id.';
+  'Begins the transcription of a stored recording that the current user may see, and returns its id. '
+  'Definer: the queue''s tables answer no request; it acts for the transaction''s user alone.';

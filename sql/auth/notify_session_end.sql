@@ -34,7 +34,9 @@ begin
 end
 $$;
 
-comment on function auth.notify_session_end() is 'Trigger of auth.session: tells that its JWTs are not to be believed.';
+comment on function auth.notify_session_end() is
+  'Trigger of auth.session: tells that its JWTs are not to be believed. '
+  'Definer: nobody else may notify and write messages into the log.';
 
 create or replace trigger notify_deleted
   after delete on auth.session

@@ -1,5 +1,6 @@
 -- What belongs to the database as a whole, as facts: its grants, schemas, default privileges, extensions, publications,
--- event triggers, and which of PostgreSQL's own functions are not as PostgreSQL ships them. Called by list_facts().
+-- event triggers, and which of PostgreSQL's own functions and views have other privileges than PostgreSQL gives them.
+-- Called by list_facts().
 
 create or replace function svc_private.database_facts()
 returns table (object text, kind text, part text, definition text, place integer)
@@ -66,6 +67,16 @@ as $$
     left join lateral pg_catalog.aclexplode(p.proacl) a on true
    where p.pronamespace = 'pg_catalog'::regnamespace and p.proacl is not null and p.proacl is distinct from i.initprivs
    group by p.oid, p.proowner
+  union all
+  select 'PostgreSQL''s own ' || c.oid::regclass, 'readers', '',
+         coalesce(string_agg(format('%s (%s)', svc_private.role_name(a.grantee), lower(a.privilege_type)), ', '
+           order by svc_private.role_name(a.grantee), a.privilege_type) filter (where a.grantee <> c.relowner), 'nobody'), 0
+    from pg_catalog.pg_class c
+    left join pg_catalog.pg_init_privs i
+      on i.classoid = 'pg_catalog.pg_class'::regclass and i.objoid = c.oid and i.objsubid = 0
+    left join lateral pg_catalog.aclexplode(c.relacl) a on true
+   where c.relnamespace = 'pg_catalog'::regnamespace and c.relacl is not null and c.relacl is distinct from i.initprivs
+   group by c.oid, c.relowner
 $$;
 
 comment on function svc_private.database_facts() is

@@ -17,7 +17,11 @@ as $$
            case when r.rolsuper then ' superuser' end), 0
     from pg_catalog.pg_roles r where r.rolname like 'svc\_%'
   union all
-  select distinct 'role ' || member.rolname, 'member of', role.rolname, '', 0
+  -- PostgreSQL 16 and later say more of a membership; a server that does not say it has no such column.
+  select distinct 'role ' || member.rolname, 'member of', role.rolname,
+         concat_ws(', ', case when member.rolname = 'svc_request' and (to_jsonb(m) ->> 'inherit_option')::boolean then 'inherits' end,
+           case when not (to_jsonb(m) ->> 'set_option')::boolean then 'without set role' end,
+           case when m.admin_option then 'may grant it' end), 0
     from pg_catalog.pg_auth_members m
     join pg_catalog.pg_roles member on member.oid = m.member
     join pg_catalog.pg_roles role on role.oid = m.roleid

@@ -19,4 +19,6 @@ begin
 end
 $$;
 
-comment on function svc_private.cancel_any_job(bigint) is 'Removes a job that is not running; false when there is none.';
+comment on function svc_private.cancel_any_job(bigint) is
+  'Removes a job that is not running; false when there is none. '
+  'Definer: svc_system has no rights on the queue''s tables.';

@@ -31,4 +31,5 @@ grant execute on function svc.enqueue_job(text, json, interval, timestamptz, tex
 revoke execute on function svc.enqueue_job(text, json, interval, timestamptz, text) from svc_system;
 
 comment on function svc.enqueue_job(text, json, interval, timestamptz, text) is
-  'Enqueues a call of an internal procedure as the current user, at a time or after a delay; returns the job''s id.';
+  'Enqueues a call of an internal procedure as the current user, at a time or after a delay; returns the job''s id. '
+  'Definer: the queue''s tables answer no request; on whose behalf the job runs is read from the transaction.';

@@ -16,4 +16,5 @@ as $$
 $$;
 
 comment on function svc_private.enqueue_system_job(text, json, interval, timestamptz, text) is
-  'Enqueues a call of an internal procedure as the system, at a time or after a delay; returns the job''s id.';
+  'Enqueues a call of an internal procedure as the system, at a time or after a delay; returns the job''s id. '
+  'Definer: svc_system may not notify the queue.';

@@ -67,4 +67,5 @@ end
 $$;
 
 comment on function svc_private.rescue_workers(text[], interval) is
-  'Workers that hold jobs and whose lock is free; those among them that were suspects already have lost their jobs.';
+  'Workers that hold jobs and whose lock is free; those among them that were suspects already have lost their jobs. '
+  'Definer: svc_system may not notify, and the jobs are to be taken at once.';

@@ -25,4 +25,6 @@ begin
 end
 $$;
 
-comment on function svc_private.return_jobs(text) is 'Gives back the jobs that a worker holds; returns how many.';
+comment on function svc_private.return_jobs(text) is
+  'Gives back the jobs that a worker holds; returns how many. '
+  'Definer: svc_system has no rights on the queue''s tables, and may not notify.';

@@ -11,4 +11,7 @@ create policy all_auth on auth.account
 
 grant select, insert, update, delete on auth.account to svc_auth;
 
+-- The default privileges of schemas.sql give svc_system every table. What knows a password's hash of its own choice signs in as anybody; svc_system reads, and changes encrypted values by svc_private.reseal() alone.
+revoke insert, update, delete on auth.account from svc_system;
+
 comment on policy all_auth on auth.account is 'The authentication library works on all accounts.';

@@ -12,4 +12,7 @@ create policy all_auth on auth.jwks
 
 grant select, insert, update, delete on auth.jwks to svc_auth;
 
+-- The default privileges of schemas.sql give svc_system every table. The system role reads (backups, counts of secrets) and never adds a key.
+revoke insert, update, delete on auth.jwks from svc_system;
+
 comment on policy all_auth on auth.jwks is 'The authentication librarys login reads, adds and retires signing keys.';

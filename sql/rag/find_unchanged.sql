@@ -12,8 +12,7 @@ volatile
 set search_path = ''
 as $$
 begin
-  perform pg_advisory_xact_lock(hashtextextended(
-    concat_ws(' ', 'svc.rag_sources', (select svc.current_user_id()), corpus, visibility, key), 0));
+  perform svc.lock_document(corpus, visibility, key);
   -- A statement of its own: it sees what was committed while the first one waited.
   return (
     select jsonb_build_object(

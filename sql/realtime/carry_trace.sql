@@ -26,4 +26,5 @@ $$;
 grant execute on function svc.carry_trace(text) to svc_request;
 
 comment on function svc.carry_trace(text) is
-  'Marks the transaction with a W3C traceparent, for the jobs it enqueues and the readers of its changes.';
+  'Marks the transaction with a W3C traceparent, for the jobs it enqueues and the readers of its changes. '
+  'Definer: only svc_owner may write messages into the log; the prefix is fixed.';

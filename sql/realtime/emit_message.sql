@@ -32,4 +32,5 @@ grant execute on function svc.emit_message(jsonb) to svc_request;
 revoke execute on function svc.emit_message(jsonb) from svc_anonymous, svc_authenticated;  -- they had it once
 
 comment on function svc.emit_message(jsonb) is
-  'Sends a message to subscribers when the transaction commits. At most 65536 bytes; refused in read-only transactions.';
+  'Sends a message to subscribers when the transaction commits. At most 65536 bytes; refused in read-only transactions. '
+  'Definer: only svc_owner may write messages into the log; prefix and size are fixed.';

@@ -50,4 +50,7 @@ begin
 end
 $$;
 
-comment on function svc_private.index_rows() is 'Trigger: carries inserts, updates and deletes over into the inverted index.';
+comment on function svc_private.index_rows() is
+  'Trigger: carries inserts, updates and deletes over into the inverted index. '
+  'lint:allow executed_text: names of columns that svc migrate has written down, and no value of a row. '
+  'Definer: who writes a row has no rights on the index.';

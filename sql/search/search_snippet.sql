@@ -79,6 +79,7 @@ as $$
 $$;
 
 comment on function svc.search_snippet(text, text, boolean, text) is
-  'How many terms of a query a text has, and its passage with most of them as [{text, match}].';
+  'How many terms of a query a text has, and its passage with most of them as [{text, match}]. '
+  'Definer: the functions that split and stem are internal; it reads no table.';
 
 grant execute on function svc.search_snippet(text, text, boolean, text) to svc_anonymous, svc_authenticated;

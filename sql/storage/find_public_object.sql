@@ -19,4 +19,6 @@ $$;
 
 grant execute on function svc.find_public_object(uuid) to svc_anonymous, svc_authenticated, svc_system;
 
-comment on function svc.find_public_object(uuid) is 'The public object with this id: public ones can be read by id, not listed.';
+comment on function svc.find_public_object(uuid) is
+  'The public object with this id: public ones can be read by id, not listed. '
+  'Definer: a policy would let every caller list what others have made public; the id is the secret.';

@@ -22,4 +22,6 @@ begin
 end
 $$;
 
-comment on function svc_private.cancel_any_workflow(uuid) is 'Ends a run as cancelled: accepted, ended or unknown.';
+comment on function svc_private.cancel_any_workflow(uuid) is
+  'Ends a run as cancelled: accepted, ended or unknown. '
+  'Definer: svc_system has no rights on the queue''s tables.';

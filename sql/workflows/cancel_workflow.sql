@@ -25,4 +25,5 @@ grant execute on function svc.cancel_workflow(uuid) to svc_request;
 revoke execute on function svc.cancel_workflow(uuid) from svc_system;
 
 comment on function svc.cancel_workflow(uuid) is
-  'Cancels a run of the current user: accepted, ended or unknown.';
+  'Cancels a run of the current user: accepted, ended or unknown. '
+  'Definer: the queue''s tables answer no request; it ends runs of the transaction''s user alone.';

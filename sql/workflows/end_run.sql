@@ -13,4 +13,6 @@ begin
 end
 $$;
 
-comment on function svc_private.end_run(uuid, bigint, text, json, json, text) is 'Ends a run that is held with this fence.';
+comment on function svc_private.end_run(uuid, bigint, text, json, json, text) is
+  'Ends a run that is held with this fence. '
+  'Definer: svc_system has no rights on the queue''s tables.';

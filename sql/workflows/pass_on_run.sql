@@ -21,4 +21,5 @@ end
 $$;
 
 comment on function svc_private.pass_on_run(uuid, bigint, interval) is
-  'Lets go of a held run for a worker whose code knows it.';
+  'Lets go of a held run for a worker whose code knows it. '
+  'Definer: svc_system has no rights on the queue''s tables.';

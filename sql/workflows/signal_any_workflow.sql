@@ -43,4 +43,5 @@ end
 $$;
 
 comment on function svc_private.signal_any_workflow(uuid, text, json) is
-  'Sends an event to a run: accepted, ended or unknown.';
+  'Sends an event to a run: accepted, ended or unknown. '
+  'Definer: svc_system has no rights on the queue''s tables.';

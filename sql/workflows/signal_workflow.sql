@@ -25,4 +25,5 @@ grant execute on function svc.signal_workflow(uuid, text, json) to svc_request;
 revoke execute on function svc.signal_workflow(uuid, text, json) from svc_system;
 
 comment on function svc.signal_workflow(uuid, text, json) is
-  'Sends an event to a run of the current user: accepted, ended or unknown.';
+  'Sends an event to a run of the current user: accepted, ended or unknown. '
+  'Definer: the queue''s tables answer no request; it signals runs of the transaction''s user alone.';

@@ -14,4 +14,5 @@ end
 $$;
 
 comment on function svc_private.start_system_workflow(text, integer, json, text, interval, integer) is
-  'Starts a workflow as the system; returns the id of its run.';
+  'Starts a workflow as the system; returns the id of its run. '
+  'Definer: svc_system has no rights on the queue''s tables.';

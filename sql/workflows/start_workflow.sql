@@ -23,4 +23,5 @@ grant execute on function svc.start_workflow(text, integer, json, text, interval
 revoke execute on function svc.start_workflow(text, integer, json, text, interval, integer) from svc_system;
 
 comment on function svc.start_workflow(text, integer, json, text, interval, integer) is
-  'Starts a workflow as the current user; returns the id of its run.';
+  'Starts a workflow as the current user; returns the id of its run. '
+  'Definer: the queue''s tables answer no request; whose run it is, is read from the transaction.';

@@ -37,4 +37,5 @@ end
 $$;
 
 comment on function svc_private.suspend_run(uuid, bigint, text[]) is
-  'Lets go of a held run until an event ends one of these waits, or time does.';
+  'Lets go of a held run until an event ends one of these waits, or time does. '
+  'Definer: svc_system has no rights on the queue''s tables.';

@@ -65,6 +65,18 @@ export async function examineConnections(pool: pg.Pool, config: EffectiveConfig)
   return [{ kind: api > allowed ? "advice" : "ok", text }];
 }
 
+/** Logins and roles belong to the server: those of one database of svc's open every other one. */
+export async function examineServer(pool: pg.Pool): Promise<Finding[]> {
+  const { rows } = await pool.query<{ name: string }>("select name from svc_private.sibling_databases() as name");
+  if (rows.length === 0) return [];
+  const names = rows.map(({ name }) => name);
+  const shown = names.length > 3 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ");
+  const text =
+    `This server has other databases of svc: ${shown}. They share its logins and roles: who has this service's URLs ` +
+    "reads them too.\n  Give services that must not trust each other a server each (docs/explanation/roles.md).";
+  return [{ kind: "advice", text }];
+}
+
 /** Whether each of DATABASE_REPLICA_URLS is a standby that queries can be sent to. */
 export async function examineReplicas(urls: readonly string[]): Promise<Finding[]> {
   return (await Promise.all(urls.map((url, index) => examineReplica(url, index + 1)))).flat();

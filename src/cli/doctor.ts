@@ -13,7 +13,7 @@ import { refuseUsed } from "../postgres/scratch.ts";
 import { type LoadedApp, loadApp } from "../service/load-app.ts";
 import { createLog } from "../service/log.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run } from "./command.ts";
-import { examineConnections, examineReplicas, examineWays } from "./doctor-connections.ts";
+import { examineConnections, examineReplicas, examineServer, examineWays } from "./doctor-connections.ts";
 import { forgetful } from "./doctor-durability.ts";
 import { examineReplication, replicationState } from "./doctor-replication.ts";
 import { explain } from "./explain.ts";
@@ -72,6 +72,7 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
       });
       await report.check(null, async () => {
         const ways = config.database ? await examineWays(cluster.urls) : [];
+        if (config.database) ways.push(...(await examineServer(pools.system)));
         ways.push(...(await examineReplicas(config.database?.replicas ?? [])));
         for (const { kind, text } of [...ways, ...(await examineConnections(pools.system, config))])
           report.note(kind, text);

@@ -1,10 +1,11 @@
 /**
  * `svc policies`: who may do what to which rows, in words and in SQL, as the database has it.
- * Next hop: `sql/catalog/list_access.sql`.
+ * Next hop: `sql/catalog/list_access.sql`; `src/postgres/functions.ts` for functions.
  */
 import { defineCommand } from "citty";
 import type pg from "pg";
 import { DefinitionError } from "../define/definition-error.ts";
+import { callersOf, type DatabaseFunction, listFunctions } from "../postgres/functions.ts";
 import { cwdArgument, run } from "./command.ts";
 import { withSystem } from "./inspect.ts";
 import { paint } from "./table.ts";
@@ -34,11 +35,21 @@ export const policiesCommand = defineCommand({
   args: {
     ...cwdArgument,
     table: { type: "positional", description: "Only this table. (Default: the application's)", required: false },
-    all: { type: "boolean", description: "The platform's tables too.", default: false },
+    all: { type: "boolean", description: "The platform's tables, or functions, too.", default: false },
+    functions: {
+      type: "boolean",
+      description: "What requests may execute, and what runs with its owner's rights, and why.",
+      default: false,
+    },
   },
   run: ({ args }) =>
     run(args.cwd, () =>
       withSystem(args.cwd, async (pool) => {
+        if (args.functions) {
+          const functions = (await listFunctions(pool)).filter(({ is_platform }) => args.all || !is_platform);
+          process.stdout.write(functions.map(describeFunction).join(""));
+          return;
+        }
         const access = await listAccess(pool, args.table ?? null);
         const shown = access.filter(({ is_platform }) => args.all || args.table || !is_platform);
         const tables = Map.groupBy(shown, ({ name }) => name);
@@ -46,6 +57,14 @@ export const policiesCommand = defineCommand({
       }),
     ),
 });
+
+function describeFunction(one: DatabaseFunction): string {
+  const kind = one.is_trigger ? "a trigger" : callersOf(one);
+  const rights = !one.is_definer
+    ? "with the caller's rights"
+    : `with the rights of ${one.owner}${one.reason ? `: ${oneLine(one.reason)}` : paint("; its comment gives no reason (Definer: …)", 33)}`;
+  return `${paint(one.name, 1)}\n  ${kind}, ${rights}\n`;
+}
 
 /** @throws DefinitionError for a table that there is not */
 export async function listAccess(pool: pg.Pool, table: string | null): Promise<Access[]> {

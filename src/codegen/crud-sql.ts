@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import type { CrudDefinition, CrudOperation } from "../define/crud-definition.ts";
 import { resourceJson } from "./crud-resource.ts";
 import { byId, findColumn, isVisible, item, qualified, selectList, toWire } from "./crud-text.ts";
-import { insertion, populate, refuseModified, removal, unmodified, updates, written } from "./crud-writes.ts";
+import { insertion, populate, refuseModified, removal, unmodified, updates } from "./crud-writes.ts";
 import { literal, quote } from "./schema-names.ts";
 
 /** A generated function: its signature, and a fingerprint of the text that made it. */
@@ -155,8 +155,7 @@ end`,
 begin
 ${populate(crud, "data")}
 
-  insert into ${qualified(crud)} as t${insertion(written(crud))}
-  returning ${item(crud)} into result;
+${insertion(crud, `returning ${item(crud)} into result`)}
   return result;
 end`,
   }),

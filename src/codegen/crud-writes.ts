@@ -4,8 +4,9 @@
  */
 import type { ColumnDescription } from "../define/columns.ts";
 import { type CrudDefinition, writableColumns } from "../define/crud-definition.ts";
+import { DefinitionError } from "../define/definition-error.ts";
 import { byId, findColumn, isVisible, qualified } from "./crud-text.ts";
-import { literal, quote } from "./schema-names.ts";
+import { list, literal, quote } from "./schema-names.ts";
 
 /** Optimistic concurrency, for tables that know when a row changed. Clients keep milliseconds, PostgreSQL more. */
 export function unmodified(crud: CrudDefinition): string {
@@ -71,7 +72,7 @@ function specialInput(column: ColumnDescription, text: string): string | null {
 }
 
 /** The columns that create sets: the owner, what this service generates, and what the caller may write. */
-export function written(crud: CrudDefinition): ColumnDescription[] {
+function written(crud: CrudDefinition): ColumnDescription[] {
   const userId = findColumn(crud, "userId");
   return [...(userId ? [userId] : []), ...given(crud, "data")];
 }
@@ -82,16 +83,50 @@ function given(crud: CrudDefinition, source: string): ColumnDescription[] {
   return [...generated.filter(({ property }) => property !== "userId"), ...writableColumns(crud)];
 }
 
-export function insertion(columns: ColumnDescription[]): string {
-  if (columns.length === 0) return " default values";
-  return ` (${columns.map(({ name }) => quote(name)).join(", ")})\n  values (\n${columns.map(createValue).join(",\n")}\n  )`;
+const mostNumbered = 4;
+
+/**
+ * The INSERT of a new row, up to its RETURNING. Only the word DEFAULT gives a column its next number without a privilege on
+ * the sequence, and that is no expression: so there is a statement for the value that is given, and one for none.
+ *
+ * @param returning the end of each statement
+ */
+export function insertion(crud: CrudDefinition, returning: string): string {
+  const columns = written(crud);
+  const numbered = columns.filter((column) => column.numbered);
+  if (numbered.length > mostNumbered) {
+    throw new DefinitionError(`createCrud: ${crud.table} has ${numbered.length} columns that number its rows.`, {
+      hint: `${mostNumbered} are possible. Make the others .generatedAlwaysAsIdentity(), which takes no value from callers.`,
+    });
+  }
+  const insert = (missing: readonly ColumnDescription[], indent: string): string => {
+    const into = `${indent}insert into ${qualified(crud)} as t`;
+    const end = `\n${indent}${returning};`;
+    if (columns.length === 0) return `${into} default values${end}`;
+    const values = columns.map((column) => `${indent}  ${missing.includes(column) ? "default" : createValue(column)}`);
+    return `${into} (${list(columns.map(({ name }) => name))})\n${indent}values (\n${values.join(",\n")}\n${indent})${end}`;
+  };
+  const choose = (
+    open: readonly ColumnDescription[],
+    missing: readonly ColumnDescription[],
+    indent: string,
+  ): string => {
+    const [column, ...rest] = open;
+    if (!column) return insert(missing, indent);
+    return `${indent}if data ? ${literal(column.property)} then
+${choose(rest, missing, `${indent}  `)}
+${indent}else
+${choose(rest, [...missing, column], `${indent}  `)}
+${indent}end if;`;
+  };
+  return choose(numbered, [], "  ");
 }
 
 function createValue(column: ColumnDescription): string {
-  if (column.property === "userId") return `    ${callerId(column)}`;
+  if (column.property === "userId") return callerId(column);
   const given = `input.${quote(column.name)}`;
-  if (column.defaultSql === null) return `    ${given}`;
-  return `    case when data ? ${literal(column.property)} then ${given} else ${column.defaultSql} end`;
+  if (column.defaultSql === null || column.numbered) return given;
+  return `case when data ? ${literal(column.property)} then ${given} else ${column.defaultSql} end`;
 }
 
 function callerId(column: ColumnDescription): string {

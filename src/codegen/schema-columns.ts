@@ -2,7 +2,8 @@
  * Changes of columns that stay: type, default, NOT NULL. Written here and not by drizzle-kit, whose `SET DATA TYPE` has
  * no USING, and meets the old default on its way.
  */
-import { derivedName, qualified, quote, short, split } from "./schema-names.ts";
+import { addIdentity, isSerial, retypeIdentity, sequenceOf, storedType } from "./schema-identities.ts";
+import { qualified, quote } from "./schema-names.ts";
 import type { Column, Snapshot } from "./schema-snapshot.ts";
 import type { ColumnRef } from "./schema-tables.ts";
 
@@ -14,11 +15,9 @@ export interface ColumnState {
   notNull: boolean;
 }
 
-const storedTypes: Record<string, string> = { serial: "integer", smallserial: "smallint", bigserial: "bigint" };
-
-/** The type of an enum carries its schema; a serial is an integer with a default. */
+/** The type of an enum carries its schema. */
 export function stateOf({ type, typeSchema, default: value, notNull }: Column): ColumnState {
-  const name = typeSchema ? enumType(type, typeSchema) : (storedTypes[type] ?? type);
+  const name = typeSchema ? enumType(type, typeSchema) : storedType(type);
   return { type: name, default: value === undefined ? null : String(value), notNull };
 }
 
@@ -66,36 +65,26 @@ export function takeColumns(from: Snapshot, to: Snapshot): { statements: string[
       if (!wanted || old.generated !== undefined || wanted.generated !== undefined) continue;
       statements.push(...alterTableColumn(key, old, wanted));
       if (stateOf(old).type !== stateOf(wanted).type) retyped.push({ key, column: name });
-      table.columns[name] = { ...wanted, ...(old.identity !== undefined && { identity: old.identity }) };
+      table.columns[name] = { ...wanted };
+      // Another beginning or step of the same sequence is drizzle-kit's to write.
+      if (old.identity && wanted.identity) {
+        table.columns[name].identity = retypeIdentity(old.identity, old.type, wanted.type);
+      }
     }
   }
   return { statements, retyped };
 }
 
-/** ALTER COLUMN for a table's column, with the sequence that a serial brings along. */
+/** ALTER COLUMN for a table's column, with the sequence that numbers its rows. */
 function alterTableColumn(key: string, from: Column, to: Column): string[] {
-  const { schema, name } = split(key);
   const table = qualified(key);
-  const sequence = qualified(`${schema}.${derivedName(name, from.name, "seq")}`);
-  const wasSerial = from.type.endsWith("serial");
-  const isSerial = to.type.endsWith("serial");
   const alter = `alter table ${table} alter column ${quote(from.name)}`;
-  const next = `nextval('${sequence.replaceAll("'", "''")}')`;
-
-  if (wasSerial === isSerial) {
-    const changes = alterColumn(table, from.name, stateOf(from), stateOf(to));
-    if (!isSerial || from.type === to.type) return changes;
-    return [...changes, `alter sequence ${sequence} as ${stateOf(to).type};`];
-  }
-  if (wasSerial) {
-    const changes = alterColumn(table, from.name, { ...stateOf(from), default: null }, stateOf(to));
-    return [`${alter} drop default;`, ...changes, `drop sequence ${sequence};`];
-  }
+  const wasSerial = isSerial(from);
   return [
+    ...(wasSerial ? [`${alter} drop default;`] : []),
+    ...(from.identity && !to.identity ? [`${alter} drop identity if exists;`] : []),
     ...alterColumn(table, from.name, stateOf(from), stateOf(to)),
-    `create sequence ${sequence} as ${stateOf(to).type} owned by ${table}.${quote(to.name)};`,
-    `-- Numbers go on after the highest of ${short(key)}.`,
-    `select setval('${sequence.replaceAll("'", "''")}', coalesce(max(${quote(to.name)}), 0) + 1, false) from ${table};`,
-    `${alter} set default ${next};`,
+    ...(wasSerial && !to.identity ? [`drop sequence ${qualified(sequenceOf(key, from))};`] : []),
+    ...(to.identity && !from.identity ? addIdentity(key, to, wasSerial) : []),
   ];
 }

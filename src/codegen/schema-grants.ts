@@ -2,11 +2,12 @@
  * The privileges that the declared policies need, and the statements from one set of privileges to another. A policy
  * says which rows; a grant lets PostgreSQL ask it at all. Ids, owners and creation times are never written by an update,
  * so its column list leaves them out: generated CRUD (`crud-sql.ts`) writes no others. An insert may name every column:
- * Drizzle's does, with DEFAULT for those that it was not given, and PostgreSQL wants the privilege for these too.
+ * Drizzle's does, with DEFAULT for those that it was not given, and PostgreSQL wants the privilege for these too. Sequences
+ * need none: identity columns take their numbers by themselves (`schema-identities.ts`).
  */
 import type { PgTable } from "drizzle-orm/pg-core";
 import { describeColumns } from "../define/columns.ts";
-import { derivedName, list, qualified, split } from "./schema-names.ts";
+import { list, qualified } from "./schema-names.ts";
 import type { Policy, Snapshot, Table, View } from "./schema-snapshot.ts";
 
 /** What one role may do with one table or view. */
@@ -71,43 +72,22 @@ export function diffGrants(before: Snapshot, after: Snapshot, renewed: ReadonlyS
   const revokes: string[] = [];
   const grants: string[] = [];
   for (const key of new Set([...Object.keys(before.svc.grants), ...Object.keys(after.svc.grants)])) {
-    const had = renewed.has(key) ? {} : accessTo(before, key);
-    const wants = accessTo(after, key);
+    const had = renewed.has(key) ? {} : (before.svc.grants[key] ?? {});
+    const wants = after.svc.grants[key] ?? {};
     grants.push(...statements("grant", "to", key, minus(wants, had)));
     // What is dropped takes its privileges along.
-    const remains = { columns: Object.keys(after.tables[key]?.columns ?? {}), sequences: serialSequences(after, key) };
+    const remains = Object.keys(after.tables[key]?.columns ?? {});
     if (key in after.svc.grants) revokes.push(...statements("revoke", "from", key, minus(had, wants, remains)));
   }
   return { revokes, grants };
 }
 
-interface Access extends Privileges {
-  /** Sequences behind serial columns: who inserts draws from them. */
-  usage: string[];
-}
-
-function accessTo(snapshot: Snapshot, key: string): Record<string, Access> {
-  const sequences = serialSequences(snapshot, key);
-  return Object.fromEntries(
-    Object.entries(snapshot.svc.grants[key] ?? {}).map(([role, privileges]) => [
-      role,
-      { ...privileges, usage: privileges.insert.length > 0 ? sequences : [] },
-    ]),
-  );
-}
-
-function serialSequences({ tables }: Snapshot, key: string): string[] {
-  const { schema, name } = split(key);
-  const serial = Object.values(tables[key]?.columns ?? {}).filter(({ type }) => type.endsWith("serial"));
-  return serial.map((column) => `${schema}.${derivedName(name, column.name, "seq")}`);
-}
-
-/** What the first has and the second lacks, of those columns and sequences that remain. */
+/** What the first has and the second lacks, of those columns that remain. */
 function minus(
-  these: Record<string, Access>,
-  those: Record<string, Access>,
-  remains?: { columns: string[]; sequences: string[] },
-): Record<string, Access> {
+  these: Record<string, Privileges>,
+  those: Record<string, Privileges>,
+  remains?: string[],
+): Record<string, Privileges> {
   const rest = (own: string[], other: string[] = [], left: string[] = own) =>
     own.filter((name) => !other.includes(name) && left.includes(name));
   return Object.fromEntries(
@@ -118,9 +98,8 @@ function minus(
         {
           select: own.select && !other?.select,
           delete: own.delete && !other?.delete,
-          insert: rest(own.insert, other?.insert, remains?.columns),
-          update: rest(own.update, other?.update, remains?.columns),
-          usage: rest(own.usage, other?.usage, remains?.sequences),
+          insert: rest(own.insert, other?.insert, remains),
+          update: rest(own.update, other?.update, remains),
         },
       ];
     }),
@@ -128,7 +107,7 @@ function minus(
 }
 
 /** One statement per privilege, for all the roles that share it. */
-function statements(command: string, preposition: string, key: string, access: Record<string, Access>): string[] {
+function statements(command: string, preposition: string, key: string, access: Record<string, Privileges>): string[] {
   const roles = new Map<string, string[]>();
   for (const [role, privileges] of Object.entries(access)) {
     for (const what of phrases(key, privileges)) roles.set(what, [...(roles.get(what) ?? []), role]);
@@ -140,13 +119,12 @@ function statements(command: string, preposition: string, key: string, access: R
 const wrap = (statement: string) =>
   statement.replace(/(.{1,112}[,)]) (?=.{8})/g, (part, line) => (statement.length > 120 ? `${line}\n  ` : part));
 
-function phrases(key: string, { select, delete: remove, insert, update, usage }: Access): string[] {
+function phrases(key: string, { select, delete: remove, insert, update }: Privileges): string[] {
   const table = qualified(key);
   const whole = [...(select ? ["select"] : []), ...(remove ? ["delete"] : [])];
   return [
     ...(whole.length > 0 ? [`${whole.join(", ")} on ${table}`] : []),
     ...(insert.length > 0 ? [`insert (${list(insert)}) on ${table}`] : []),
     ...(update.length > 0 ? [`update (${list(update)}) on ${table}`] : []),
-    ...usage.map((sequence) => `usage on sequence ${qualified(sequence)}`),
   ];
 }

@@ -2,10 +2,11 @@
  * One rename: the statements, and the same change in the snapshot, so that what is compared afterwards differs in
  * nothing but what was really changed. Constraints and sequences whose names PostgreSQL or Drizzle derived follow.
  */
+import { isSerial } from "./schema-identities.ts";
 import { derivedName, literal, qualified, quote, split } from "./schema-names.ts";
 import { primaryKey } from "./schema-primary-keys.ts";
 import type { FoundRename, Kind } from "./schema-renames.ts";
-import type { Snapshot, Table } from "./schema-snapshot.ts";
+import type { Column, Snapshot, Table } from "./schema-snapshot.ts";
 import { userTable } from "./schema-user-fields.ts";
 
 /** Renames in the snapshot, in place. @returns the statements */
@@ -52,7 +53,10 @@ function renameTable(snapshot: Snapshot, from: string, to: string): string[] {
       const [had, has] = [derivedName(old.name, null, "pkey"), derivedName(name, null, "pkey")];
       statements.push(`alter table ${qualified(to)} rename constraint ${quote(had)} to ${quote(has)};`);
     }
-    for (const column of serials(table)) statements.push(...renameSequence(schema, [old.name, column], [name, column]));
+    for (const column of numbered(table, old.name)) {
+      if (column.identity) column.identity.schema = schema;
+      statements.push(...renameSequence(schema, column, [old.name, column.name], [name, column.name]));
+    }
   });
   for (const table of Object.values(snapshot.tables)) {
     for (const foreignKey of Object.values(table.foreignKeys)) {
@@ -71,7 +75,8 @@ function renameColumn(snapshot: Snapshot, from: string, to: string, key: string)
   if (!table) return [];
   const { schema, name } = split(key);
   const statements = [`alter table ${qualified(key)} rename column ${quote(from)} to ${quote(to)};`];
-  if (serials(table).includes(from)) statements.push(...renameSequence(schema, [name, from], [name, to]));
+  const column = numbered(table, name).find((one) => one.name === from);
+  if (column) statements.push(...renameSequence(schema, column, [name, from], [name, to]));
 
   const renamed = (column: string) => (column === from ? to : column);
   moveKey(table.columns, from, to, (column) => Object.assign(column, { name: to }));
@@ -120,15 +125,17 @@ function renameRelation(what: "table" | "type" | "sequence", from: string, to: s
   ];
 }
 
-const serials = (table: Table) =>
-  Object.values(table.columns)
-    .filter(({ type }) => type.endsWith("serial"))
-    .map(({ name }) => name);
+/** Columns whose sequence has the name that follows from the table's and theirs. */
+const numbered = (table: Table, name: string) =>
+  Object.values(table.columns).filter(
+    (column) => isSerial(column) || column.identity?.name === derivedName(name, column.name, "seq"),
+  );
 
-/** PostgreSQL leaves the sequence its name. Here it follows, so that grants can be derived from the table's. */
-function renameSequence(schema: string, from: [string, string], to: [string, string]): string[] {
+/** PostgreSQL leaves the sequence its name. Here it follows, so that its name can be derived from the table's. */
+function renameSequence(schema: string, column: Column, from: [string, string], to: [string, string]): string[] {
   const had = `${schema}.${derivedName(...from, "seq")}`;
   const has = derivedName(...to, "seq");
+  if (column.identity) column.identity.name = has;
   return had === `${schema}.${has}` ? [] : [`alter sequence ${qualified(had)} rename to ${quote(has)};`];
 }
 

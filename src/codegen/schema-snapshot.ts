@@ -10,6 +10,7 @@ import type { AuthDefinition } from "../define/auth.ts";
 import { DefinitionError } from "../define/definition-error.ts";
 import { isCoreKey, libraryPrivileges, pluginTables } from "./schema-auth.ts";
 import { type Grants, tableGrants, viewGrants } from "./schema-grants.ts";
+import { numberByIdentity } from "./schema-identities.ts";
 import { short } from "./schema-names.ts";
 import { addOwnerIndex } from "./schema-owner-index.ts";
 import { type UserFields, userFields } from "./schema-user-fields.ts";
@@ -23,7 +24,20 @@ export interface Column {
   notNull: boolean;
   default?: string | number | boolean;
   generated?: unknown;
-  identity?: unknown;
+  identity?: Identity;
+}
+
+/** As drizzle-kit writes it: numbers are texts. */
+export interface Identity {
+  type: "always" | "byDefault";
+  name: string;
+  schema?: string;
+  increment?: string;
+  startWith?: string;
+  minValue?: string;
+  maxValue?: string;
+  cache?: string;
+  cycle?: boolean;
 }
 
 export interface Policy {
@@ -133,6 +147,7 @@ export async function takeSnapshot({ schema, auth }: Declared, previous: Snapsho
     const table = snapshot.tables[key];
     if (!table) continue;
     for (const index of Object.values(table.indexes)) index.concurrently = false; // impossible in a transaction
+    numberByIdentity(table);
     addOwnerIndex(value, table);
     if (isCoreKey(key)) continue; // has had its privileges from the platform
     const isPlugins = ofPlugins.includes(value);

@@ -6,6 +6,7 @@
  */
 import { takeColumns } from "./schema-columns.ts";
 import { takeEnums } from "./schema-enums.ts";
+import { shortenIdentity } from "./schema-identities.ts";
 import { mentions } from "./schema-names.ts";
 import { takePrimaryKeys } from "./schema-primary-keys.ts";
 import type { Snapshot, Table } from "./schema-snapshot.ts";
@@ -124,5 +125,5 @@ async function statements(from: Snapshot, to: Snapshot): Promise<string[]> {
   const kit = await import("drizzle-kit/api");
   type KitSnapshot = Parameters<typeof kit.generateMigration>[0];
   const written = await kit.generateMigration(from as unknown as KitSnapshot, to as unknown as KitSnapshot);
-  return written.map((statement) => statement.replaceAll("\t", "  ").trim());
+  return written.map((statement) => shortenIdentity(statement.replaceAll("\t", "  ").trim()));
 }

@@ -25,10 +25,19 @@ export function requestDatabases(schema: Schema, production: boolean): CreateReq
   const refuseRawSql = (): never => {
     throw mistake("ctx.db", rawSql, production);
   };
+  /** LOCK TABLE, LISTEN, NOTIFY and SET ask for privileges that requests have, or for none. None of them is part of a query. */
+  const requireQuery = (text: string | undefined) => {
+    if (!isQuery.test(text ?? "")) refuseRawSql();
+  };
 
   return (transaction) => {
     // Drizzle asks its client for one thing only.
-    const client = { query: transaction.query.bind(transaction) } as unknown as pg.PoolClient;
+    const client = {
+      query: async (config: pg.QueryConfig, values?: unknown[]) => {
+        requireQuery(config.text);
+        return transaction.query(config, values);
+      },
+    } as unknown as pg.PoolClient;
     const session = new NodePgSession(client, dialect, relational);
     const database: RequestDatabase = Object.assign(new NodePgTransaction(dialect, session, relational), {
       transaction: <T>(run: (db: RequestDatabase) => Promise<T>) => transaction.savepoint(() => run(database)),
@@ -38,6 +47,9 @@ export function requestDatabases(schema: Schema, production: boolean): CreateReq
     return database;
   };
 }
+
+/** How everything begins that the query builder writes. */
+const isQuery = /^\s*\(*\s*(select|insert|update|delete|with)\b/i;
 
 const rawSql =
   "no raw SQL runs here. Use the query builder (sql`…` fragments inside it are fine), put the statement into a function " +

@@ -5,15 +5,7 @@
  * Next hop: `crud.ts` checks input with this, `src/codegen/crud-sql.ts` writes SQL from it.
  */
 import { getTableColumns, is, SQL } from "drizzle-orm";
-import {
-  type AnyPgColumn,
-  getTableConfig,
-  PgArray,
-  type PgColumn,
-  PgDialect,
-  PgEnumColumn,
-  type PgTable,
-} from "drizzle-orm/pg-core";
+import { type AnyPgColumn, PgArray, type PgColumn, PgDialect, PgEnumColumn, type PgTable } from "drizzle-orm/pg-core";
 import { type ColumnLimit, columnLimit } from "./column-limits.ts";
 import { type WireKind, wireKind } from "./wire-kinds.ts";
 
@@ -31,6 +23,8 @@ export interface ColumnDescription {
   notNull: boolean;
   /** SQL that stands for a missing value, or null when there is none. */
   defaultSql: string | null;
+  /** Whether a missing value is the next number of a serial or identity column, for which SQL has no expression. */
+  numbered: boolean;
   /** What the type allows of values that have the right form. */
   limit: ColumnLimit | undefined;
   /** Allowed values of an enum column. */
@@ -72,7 +66,8 @@ export function describeColumns(table: PgTable): ColumnDescription[] {
       kind,
       isArray,
       notNull: column.notNull,
-      defaultSql: defaultSql(column) ?? nextNumber(table, base),
+      defaultSql: defaultSql(column) ?? (isNumbered(base) ? "default" : null),
+      numbered: column.default === undefined && isNumbered(base),
       limit: columnLimit(base.getSQLType()),
       values: base.enumValues,
       managed:
@@ -132,13 +127,8 @@ function defaultSql(column: AnyPgColumn): string | null {
   return literal(column.mapToDriverValue(value));
 }
 
-/** The next value of a serial or identity column, by the sequence that belongs to it. */
-function nextNumber(table: PgTable, column: PgColumn): string | null {
-  if (!column.getSQLType().endsWith("serial") && !column.generatedIdentity) return null;
-  const { schema = "public", name } = getTableConfig(table);
-  const quoted = [schema, name].map((part) => `"${part.replaceAll('"', '""')}"`).join(".");
-  return `nextval(pg_get_serial_sequence(${literal(quoted)}, ${literal(column.name)}))`;
-}
+const isNumbered = (column: PgColumn) =>
+  column.getSQLType().endsWith("serial") || column.generatedIdentity !== undefined;
 
 /** A value as a SQL literal; the context of an assignment gives it its type. */
 function literal(value: unknown): string {

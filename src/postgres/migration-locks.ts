@@ -43,7 +43,7 @@ export async function withLocks<T>(
     await client.query("begin");
     await client.query("select pg_advisory_xact_lock($1)", [advisoryLock]);
     try {
-      return await run(() => client.query("select set_config('lock_timeout', $1, true)", [String(lockWaitMs)]));
+      return await run(() => client.query(`set local lock_timeout = ${Number(lockWaitMs)}`));
     } catch (error) {
       if (!isHeldUp(error)) throw error;
       await client.query("rollback");

@@ -33,6 +33,23 @@ test("svc policies says who may do what to which rows", async () => {
   expect((await run("policies", "--all")).out).toMatch(/^svc\.storage_objects$/m);
 });
 
+test("svc policies --functions says what requests may execute, as whom, and why", async () => {
+  await db.sql(`create function public.quiet() returns int language sql security definer set search_path = '' as 'select 1';
+    revoke execute on function public.quiet() from public; grant execute on function public.quiet() to svc_authenticated`);
+  const own = (await run("policies", "--functions")).out;
+  expect(own).toMatch(/^svc_crud\.notes_get\(integer\)\n {2}every request, with the caller's rights$/m);
+  expect(own).toMatch(
+    /^public\.quiet\(\)\n {2}signed-in requests, with the rights of \w+; its comment gives no reason/m,
+  );
+  expect(own).not.toContain("svc.lock");
+  const all = (await run("policies", "--functions", "--all")).out;
+  expect(all).toMatch(
+    /^svc\.lock\(text\)\n {2}every request, with the rights of svc_owner: advisory locks are closed/m,
+  );
+  expect(all).toMatch(/^auth\.notify_user_change\(\)\n {2}a trigger, with the rights of svc_owner: /m);
+  await db.sql("drop function public.quiet()");
+});
+
 describe("svc rls explain", () => {
   test("counts what somebody sees", async () => {
     const { out } = await run("rls", "explain", "notes", "--as", "ann@x.test");

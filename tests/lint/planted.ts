@@ -54,6 +54,21 @@ const others: Planted[] = [
       revoke execute on function lab.f(text) from public; grant execute on function lab.f(text) to svc_authenticated`,
     undo: "drop function lab.f(text)",
   },
+  {
+    rule: "executed_text",
+    plant: `create table lab.t (id bigint primary key); alter table lab.t enable row level security;
+      create function lab.f() returns trigger language plpgsql set search_path = '' as
+      'begin execute format(''select %s'', new.id); return new; end'; revoke execute on function lab.f() from public;
+      create trigger t before insert on lab.t for each row execute function lab.f()`,
+    undo: "drop table lab.t; drop function lab.f()",
+  },
+  {
+    rule: "blocking_statement",
+    plant: `create function lab.f() returns void language plpgsql set search_path = '' as
+      'begin lock table public.notes in share mode; end';
+      revoke execute on function lab.f() from public; grant execute on function lab.f() to svc_authenticated`,
+    undo: "drop function lab.f()",
+  },
   { rule: "extension_in_public", plant: "create extension hstore schema public", undo: "drop extension hstore" },
   {
     rule: "extension_outdated",
@@ -77,6 +92,11 @@ const others: Planted[] = [
     undo: "revoke execute on function pg_catalog.set_config(text, text, boolean) from svc_authenticated",
   },
   {
+    rule: "locks_open",
+    plant: "grant execute on function pg_catalog.pg_try_advisory_xact_lock(bigint) to svc_anonymous",
+    undo: "revoke execute on function pg_catalog.pg_try_advisory_xact_lock(bigint) from svc_anonymous",
+  },
+  {
     rule: "materialized_view_exposed",
     plant: "create materialized view lab.m as select 1 as one; grant select on lab.m to svc_anonymous",
     undo: "drop materialized view lab.m",
@@ -85,6 +105,23 @@ const others: Planted[] = [
     rule: "queue_exposed",
     plant: "grant usage on schema graphile_worker to svc_authenticated",
     undo: "revoke usage on schema graphile_worker from svc_authenticated",
+  },
+  ...["usage", "update"].map((privilege) => ({
+    rule: "sequence_usable",
+    plant: `create sequence lab.numbers; grant ${privilege} on sequence lab.numbers to svc_anonymous`,
+    undo: "drop sequence lab.numbers",
+  })),
+  {
+    rule: "sequence_usable",
+    plant: `create table lab.t (id serial primary key); alter table lab.t enable row level security;
+      grant usage on sequence lab.t_id_seq to public`,
+    undo: "drop table lab.t",
+  },
+  {
+    rule: "statements_readable",
+    // The extension gives its views to PUBLIC, whenever it comes after `svc migrate`.
+    plant: "create extension pg_stat_statements schema extensions",
+    undo: "drop extension pg_stat_statements",
   },
   {
     rule: "view_without_security_invoker",

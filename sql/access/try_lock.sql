@@ -1,0 +1,27 @@
+-- svc.lock() for callers that would rather do something else than wait, for example a cron whose last run goes on still.
+-- Everything that is said there holds here (sql/access/lock.sql).
+
+create or replace function svc.try_lock(name text)
+returns boolean
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+begin
+  if name is null then
+    raise exception 'svc.try_lock() needs a name' using errcode = '22004';
+  end if;
+  if pg_catalog.current_setting('transaction_read_only')::boolean then
+    raise exception 'svc.try_lock() has no use in a transaction that only reads' using errcode = '25006',
+      hint = 'Take the lock in a mutation.';
+  end if;
+  return pg_catalog.pg_try_advisory_xact_lock(726502190, pg_catalog.hashtext(name));
+end
+$$;
+
+grant execute on function svc.try_lock(text) to svc_anonymous, svc_authenticated;
+
+comment on function svc.try_lock(text) is
+  'Locks this name until the transaction ends, or answers false at once when another transaction has it. '
+  'Definer: advisory locks are closed to requests, because the platform''s keys are among them.';

@@ -1,0 +1,48 @@
+-- What SQL inside a request may execute, and what runs with other rights than its caller's: for `svc policies --functions` and
+-- for sql/_functions.md. A definer function tells its reason in its comment, in a sentence that begins with "Definer:".
+--
+-- Three roles make up a request: the two that its SQL runs as, and the login, which calls some functions between two statements
+-- and which no SQL of a request can become again. PostgreSQL's own functions and those of extensions are left out.
+
+create or replace function svc_private.list_functions()
+returns table (
+  name text,           -- such as svc.lock(text)
+  is_platform boolean,
+  anonymous boolean,   -- whether svc_anonymous may execute it; a schema without USAGE keeps it from doing so
+  authenticated boolean,
+  login boolean,
+  is_trigger boolean,
+  is_definer boolean,
+  owner text,
+  writes boolean,      -- whether it is volatile
+  says text,           -- its comment, without the reason and what the linter is told
+  reason text          -- why it runs with its owner's rights; null where it does not, or does not say
+)
+language sql
+stable
+set search_path = ''
+as $$
+  select format('%I.%I(%s)', n.nspname, p.proname, pg_catalog.oidvectortypes(p.proargtypes)),
+         n.nspname in ('svc', 'svc_private', 'auth'),
+         may.anonymous, may.authenticated, may.login, p.prorettype = 'pg_catalog.trigger'::regtype, p.prosecdef,
+         svc_private.role_name(p.proowner), p.provolatile = 'v',
+         regexp_replace(said.text, '\s*(Definer:|lint:allow).*', ''),
+         (regexp_match(said.text, 'Definer:\s*(.+?)\s*(lint:allow.*)?$'))[1]
+    from pg_catalog.pg_proc p
+    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+   cross join lateral (select coalesce(pg_catalog.obj_description(p.oid, 'pg_proc'), '') as text) as said
+   cross join lateral (
+     select has_schema_privilege('svc_anonymous', n.oid, 'usage') and has_function_privilege('svc_anonymous', p.oid, 'execute') as anonymous,
+            has_schema_privilege('svc_authenticated', n.oid, 'usage')
+              and has_function_privilege('svc_authenticated', p.oid, 'execute') as authenticated,
+            has_schema_privilege('svc_request', n.oid, 'usage') and has_function_privilege('svc_request', p.oid, 'execute') as login
+   ) as may
+   where svc_private.is_described(n.oid) and n.nspname <> 'graphile_worker'
+     and (p.prosecdef or p.prorettype <> 'pg_catalog.trigger'::regtype and (may.anonymous or may.authenticated or may.login))
+     and not exists (select from pg_catalog.pg_depend d
+                      where d.classid = 'pg_catalog.pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
+   order by 2, 1
+$$;
+
+comment on function svc_private.list_functions() is
+  'Functions that requests may execute, and those that run with their owner''s rights, with the reason that each gives.';

@@ -1,0 +1,36 @@
+-- Functions that a request can make PostgreSQL run. Read by the linter's rules about what functions contain.
+--
+-- A request runs a function that it may execute, and a trigger's function without being asked for EXECUTE. Such a function may
+-- run with its owner's rights and call others, which the request could not call itself. PostgreSQL does not record which
+-- functions a body calls, so its name before a parenthesis counts as a call: rather one too many.
+--
+-- Every trigger counts: a cascade, or a function with its owner's rights, writes also where requests may not.
+
+create or replace view svc_private.request_functions as
+with recursive own as (
+  select p.oid, p.proname, p.prosecdef,
+         regexp_replace(coalesce(pg_catalog.pg_get_function_sqlbody(p.oid), p.prosrc), '--[^\n]*|/\*.*?\*/', '', 'g') as source,
+         p.prorettype = 'pg_catalog.trigger'::regtype as is_trigger
+    from pg_catalog.pg_proc p
+    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+    join pg_catalog.pg_language l on l.oid = p.prolang and l.lanname in ('plpgsql', 'sql')
+   where n.nspname not in ('graphile_worker', 'information_schema') and n.nspname not like 'pg\_%'
+     and not exists (select from pg_catalog.pg_depend d
+                      where d.classid = 'pg_catalog.pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
+), reached as (
+  select o.oid, o.source, o.prosecdef or o.is_trigger as as_owner
+    from own o
+   where o.is_trigger and exists (select from pg_catalog.pg_trigger t where t.tgfoid = o.oid)
+      or not o.is_trigger and (has_function_privilege('svc_anonymous', o.oid, 'execute')
+                               or has_function_privilege('svc_authenticated', o.oid, 'execute'))
+  union
+  select o.oid, o.source, true
+    from reached r
+    join own o on o.oid <> r.oid and not o.is_trigger and strpos(r.source, o.proname) > 0
+     and r.source ~ ('(^|[^[:alnum:]_])' || regexp_replace(o.proname, '([^[:alnum:]_])', '\\\1', 'g') || '"?\s*\(')
+   where r.as_owner
+)
+select distinct oid from reached;
+
+comment on view svc_private.request_functions is
+  'Functions that a request can make PostgreSQL run: by calling them, by triggers, or by functions with their owner''s rights.';

@@ -1,0 +1,24 @@
+-- LOCK TABLE in a function that requests run keeps everybody from the table until the transaction ends, and DELETE on the table
+-- is privilege enough for the strongest lock. LISTEN outlasts the call on a connection that others use next; NOTIFY says to
+-- other processes what nobody checks. A caller's SQL cannot contain these statements, so a function is how it reaches them.
+
+create or replace view svc_private.lint_blocking_statement as
+select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as object, 0 as part, p.oid::regprocedure::text as name,
+       format('runs %s inside requests', upper(found.statement)) as problem,
+       case lower(found.statement)
+         when 'lock' then 'Lock rows (SELECT … FOR UPDATE), or a name: select svc.lock(''…'').'
+         else 'Add a job, or emit a message to subscribers.' end as remedy
+  from pg_catalog.pg_proc p
+  join svc_private.request_functions r on r.oid = p.oid
+  join lateral (
+    select distinct statement[1] as statement
+      from regexp_matches(
+        -- Without comments and texts: what EXECUTE runs is executed_text's affair, unless the text is constant.
+        regexp_replace(
+          regexp_replace(p.prosrc, '--[^\n]*|/\*.*?\*/', '', 'g'),
+          '\mexecute\s+''\s*(lock|listen|unlisten|notify)\M', '; \1 ', 'gi'),
+        '(?:^|;|\m(?:begin|then|else|loop)\M)\s*(lock|listen|unlisten|notify)\s+[[:alpha:]"]', 'gi') as statement
+  ) as found on true
+ where p.pronamespace <> all ('{svc,svc_private,auth}'::regnamespace[]);
+
+comment on view svc_private.lint_blocking_statement is 'Functions that a request can make PostgreSQL run, and that lock tables, listen or notify.';
