@@ -116,6 +116,11 @@ export class RequestTransaction {
     return result.value;
   }
 
+  /** Who its statements run as. */
+  get identity(): Identity {
+    return this.#identity;
+  }
+
   /** Whether a statement has been run, and `commit` and `rollback` are still to come. */
   get isOpen(): boolean {
     return this.#lease !== undefined;

@@ -6,7 +6,7 @@ import { crc32 } from "node:zlib";
 import { Gate } from "../service/gate.ts";
 import type { ObjectFinder } from "./find-objects.ts";
 import type { Image } from "./image-engine.ts";
-import { objectKey, type Storage, type StorageObject, transformPrefix } from "./storage.ts";
+import { type FoundObject, objectKey, type Storage, transformPrefix } from "./storage.ts";
 import { type TransformOptions, UnreadableImage } from "./transform-options.ts";
 
 /** In bytes: larger files are not read into memory for their picture's sake. */
@@ -33,7 +33,7 @@ export interface Transforms {
    * @returns null when the object's bytes are gone
    * @throws UnreadableImage, SvcError UNAVAILABLE when too many wait
    */
-  get(object: StorageObject, options: TransformOptions, webp: boolean): Promise<Image | null>;
+  get(object: FoundObject, options: TransformOptions, webp: boolean): Promise<Image | null>;
 }
 
 /** @param finder tells whether an object is still there */
@@ -43,8 +43,8 @@ export function createTransforms(storage: Pick<Storage, "driver" | "log">, finde
   const recent = new RecentImages(memory);
   const counts = new Map<string, number>();
 
-  async function find(object: StorageObject, options: TransformOptions, webp: boolean, name: string) {
-    const key = `${transformPrefix(object.id)}${name}`;
+  async function find(object: FoundObject, options: TransformOptions, webp: boolean, name: string) {
+    const key = `${transformPrefix(object.bytesId)}${name}`;
     const kept = await storage.driver.readWhole(key);
     const whole = kept && unpack(kept);
     if (whole) return whole;
@@ -52,15 +52,15 @@ export function createTransforms(storage: Pick<Storage, "driver" | "log">, finde
     if (object.size > maxSource) throw new UnreadableImage("This file is too large for an image.");
     const image = await gate.run(() => make(object, options, webp));
     if (!image) return null;
-    await keep(object.id, key, image);
+    await keep(object.bytesId, key, image);
     // Deleted meanwhile? Whoever deletes removes the row first and its transforms then: one of the two sees the other.
-    if (await finder.find(object.id, true)) return image;
-    await storage.driver.deleteAll(transformPrefix(object.id));
+    if (await finder.find(object.id, "system")) return image;
+    await storage.driver.deleteAll(transformPrefix(object.bytesId));
     return null;
   }
 
-  async function make(object: StorageObject, options: TransformOptions, webp: boolean): Promise<Image | null> {
-    const key = objectKey(object.id);
+  async function make(object: FoundObject, options: TransformOptions, webp: boolean): Promise<Image | null> {
+    const key = objectKey(object.bytesId);
     // A path where there is one: megabytes that pass through JavaScript's memory cost as much again in collecting them.
     const source = storage.driver.pathOf?.(key) ?? (await storage.driver.readWhole(key));
     if (!source) return null;
@@ -70,7 +70,7 @@ export function createTransforms(storage: Pick<Storage, "driver" | "log">, finde
       return await transformImage(source, options, webp);
     } catch (error) {
       // Deleted before it was read, or while it was.
-      if (await finder.find(object.id, true)) throw error;
+      if (await finder.find(object.id, "system")) throw error;
       return null;
     }
   }
@@ -102,7 +102,7 @@ export function createTransforms(storage: Pick<Storage, "driver" | "log">, finde
   return {
     async get(object, options, webp) {
       const name = nameOf(options, webp);
-      const id = `${object.id}/${name}`;
+      const id = `${object.bytesId}/${name}`;
       const known = recent.get(id);
       if (known) return known;
       // Many ask at once, one makes it.

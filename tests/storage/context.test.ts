@@ -124,9 +124,13 @@ describe("setVisibility", () => {
 describe("delete", () => {
   test("removes the row, the bytes, and the public URL", async () => {
     const id = await stored(svc, ann, text("gone"), { visibility: "public" });
-    expect(onDisk()).toContain(id);
+    const [{ bytes = "" } = {}] = await db.sql<{ bytes: string }>(
+      "select bytes_id as bytes from svc.storage_objects where id = $1",
+      [id],
+    );
+    expect(onDisk()).toContain(bytes);
     expect((await svc.mutate(ann, "files.remove", { id })).status).toBe(200);
-    expect(onDisk()).not.toContain(id);
+    expect(onDisk()).not.toContain(bytes);
     expect((await svc.fetch(`/api/storage/${id}`)).status).toBe(404);
     expect((await svc.mutate(ann, "files.remove", { id })).status).toBe(404);
   });

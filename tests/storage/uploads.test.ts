@@ -12,7 +12,7 @@ import { begun, broken, collection, create, head, offsetOf, patch, pattern, tus 
 const db = database();
 const dir = bytesFolder();
 const limits = { uploadBytes: 40_000_000, uploadsPerUser: 4 };
-const config = { storage: { driver: "disk" as const, dir }, limits };
+const config = { storage: { driver: "disk" as const, dir }, uploads: { enabled: true, public: true }, limits };
 const svc = service(db, apiWith({ procedures: fileProcedures }), config);
 const driver = new DiskDriver(dir);
 let pool: pg.Pool;

@@ -1,0 +1,43 @@
+/**
+ * Reserves room for a file before its bytes come: quotas are counted here, and ids chosen, in `sql/storage/`. A reservation
+ * is committed at once, so that callers at the same moment see each other's; what the system stores has no quota and is
+ * part of its own transaction.
+ * Next hop: `sql/storage/reserve_upload.sql`.
+ */
+import type { RequestTransaction } from "../postgres/transaction.ts";
+import { ask } from "./ask.ts";
+import type { Storage, StorageObject, UploadLimits } from "./storage.ts";
+
+/** How long a call may take from the reservation to its COMMIT. */
+const lifetime = "1 hour";
+
+/** The quotas of a caller, as the last arguments of the SQL functions; null: no limit. */
+export const quotasOf = (limits: UploadLimits, userId: string | null): (number | null)[] => [
+  (userId === null ? limits.storageBytesAnonymous : limits.storageBytesPerUser) || null,
+  limits.storageBytes || null,
+];
+
+/**
+ * @param file its size is the most that may come
+ * @returns the id of the reservation, and of the file later
+ * @throws SvcError STORAGE_QUOTA_EXCEEDED
+ */
+export async function reserve(
+  { pool, limits }: Pick<Storage, "pool" | "limits">,
+  transaction: RequestTransaction,
+  { name, type, visibility, size }: Omit<StorageObject, "id">,
+): Promise<string> {
+  const { role, userId } = transaction.identity;
+  const [isSystem, owner] = [role === "svc_system", userId || null];
+  const text = "select id from svc_private.reserve_upload($1, $2, 'call', $3, $4, $5, $6, $7, 0, $8, $9)";
+  const quotas = isSystem ? [null, null] : quotasOf(limits, owner);
+  const values = [isSystem ? null : owner, isSystem, name, type, visibility, size, lifetime, ...quotas];
+  const question = { name: "svc_reserve_upload", text, values };
+  const rows = isSystem ? (await transaction.query(question)).rows : await ask<{ id: string }>(pool, question);
+  return rows[0].id;
+}
+
+/** Gives back what a call that failed has not used. */
+export async function release({ pool }: Pick<Storage, "pool">, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await ask(pool, { text: "select svc_private.release_reservations($1)", values: [ids] });
+}
