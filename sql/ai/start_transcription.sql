@@ -22,8 +22,8 @@ begin
   if caller is null and session_user <> 'svc_system' then
     raise exception 'a transcription belongs to somebody' using errcode = '42501';
   end if;
-  if not case when caller is null then exists (select from svc.storage_objects o where o.id = recording)
-              else exists (select from svc.find_objects_as_authenticated(array[recording])) end then
+  if not exists (select from svc.find_objects_as_authenticated(array[recording]))
+    and not (caller is null and exists (select from svc.storage_objects o where o.id = recording)) then
     raise exception 'no such recording' using errcode = 'SV404';
   end if;
   insert into svc.ai_transcriptions (user_id, storage_id, model)

@@ -120,7 +120,7 @@ test("nobody but the service says anything to subscribers", async () => {
   }
 });
 
-test("four functions run with their owner's rights where SQL of a request may call them, and change nothing", async () => {
+test("five functions run with their owner's rights where SQL of a request may call them, and change nothing", async () => {
   const rows = await db.sql<{ name: string; volatile: boolean }>(
     `select p.oid::regproc::text as name, p.provolatile = 'v' as volatile
        from pg_proc p join pg_namespace n on n.oid = p.pronamespace
@@ -130,10 +130,13 @@ test("four functions run with their owner's rights where SQL of a request may ca
       order by 1`,
   );
   expect(rows).toEqual(
-    ["find_evidence", "find_matches", "find_public_object", "search_snippet"].map((name) => ({
-      name: `svc.${name}`,
-      volatile: false,
-    })),
+    [
+      "find_evidence",
+      "find_matches",
+      "find_objects_as_anonymous",
+      "find_objects_as_authenticated",
+      "search_snippet",
+    ].map((name) => ({ name: `svc.${name}`, volatile: false })),
   );
 });
 

@@ -48,6 +48,9 @@ const statements: Record<string, string | ((caller: Caller) => string)> = {
   listPublic: "select id from svc.storage_objects where visibility = 'public'",
   readBobPublic: `select id from svc.find_public_object('${ids.bobPublic}')`,
   readBobPrivate: `select id from svc.find_public_object('${ids.bobPrivate}')`,
+  findBoth: (caller) =>
+    `select id from svc.find_objects_as_${caller === "anonymous" ? "anonymous" : "authenticated"}(
+       array['${ids.bobPublic}', '${ids.bobPrivate}']::uuid[])`,
   publish: "update svc.storage_objects set visibility = 'public'",
   take: `update svc.storage_objects set user_id = '${users.ann}'`,
   rename: "update svc.storage_objects set name = 'y'",
@@ -64,13 +67,13 @@ type Caller = keyof typeof callers;
 
 // biome-ignore format: a table
 const expected: Record<Caller, Record<string, string>> = {
-  ann:       { list: "annPrivate annPublic", listPublic: "annPublic", readBobPublic: "bobPublic", readBobPrivate: "",
+  ann:       { list: "annPrivate annPublic", listPublic: "annPublic", readBobPublic: "bobPublic", readBobPrivate: "", findBoth: "bobPublic",
                publish: "2", take: "no", rename: "no", remove: "2", insertAnn: "no", insertBob: "no", insertNobody: "no",
                storeAnn: "1", storeBob: "no", storeNobody: "no" },
-  bob:       { list: "bobPrivate bobPublic", listPublic: "bobPublic", readBobPublic: "bobPublic", readBobPrivate: "",
+  bob:       { list: "bobPrivate bobPublic", listPublic: "bobPublic", readBobPublic: "bobPublic", readBobPrivate: "", findBoth: "bobPrivate bobPublic",
                publish: "2", take: "no", rename: "no", remove: "2", insertAnn: "no", insertBob: "no", insertNobody: "no",
                storeAnn: "no", storeBob: "1", storeNobody: "no" },
-  anonymous: { list: "", listPublic: "", readBobPublic: "bobPublic", readBobPrivate: "",
+  anonymous: { list: "", listPublic: "", readBobPublic: "bobPublic", readBobPrivate: "", findBoth: "bobPublic",
                publish: "no", take: "no", rename: "no", remove: "no", insertAnn: "no", insertBob: "no", insertNobody: "no",
                storeAnn: "no", storeBob: "no", storeNobody: "1" },
 };
@@ -81,9 +84,10 @@ async function attempt(caller: Caller, statement: (typeof statements)[string], c
   try {
     await client.query(change);
     await client.query("select set_config('svc.user_id', $1, true)", [caller === "anonymous" ? "" : caller]);
-    const isStored = typeof statement !== "string";
+    const text = typeof statement === "string" ? statement : statement(caller);
+    const isStored = text.includes("insert_object_as");
     await client.query(`set local role ${isStored ? "svc_system" : callers[caller]}`);
-    const { rows, rowCount, command } = await client.query(isStored ? statement(caller) : statement);
+    const { rows, rowCount, command } = await client.query(text);
     if (isStored) return String(rowCount);
     return command === "SELECT"
       ? rows

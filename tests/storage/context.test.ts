@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { createSvcHttpRouteBuilders } from "../../src/index.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { database } from "../support/database.ts";
-import { bytesFolder, fileProcedures, send, stored } from "../support/files.ts";
+import { bytesFolder, bytesIdOf, fileProcedures, send, stored } from "../support/files.ts";
 import { root } from "../support/global-setup.ts";
 import { apiWith, bearer, service, type User } from "../support/service.ts";
 
@@ -124,10 +124,7 @@ describe("setVisibility", () => {
 describe("delete", () => {
   test("removes the row, the bytes, and the public URL", async () => {
     const id = await stored(svc, ann, text("gone"), { visibility: "public" });
-    const [{ bytes = "" } = {}] = await db.sql<{ bytes: string }>(
-      "select bytes_id as bytes from svc.storage_objects where id = $1",
-      [id],
-    );
+    const bytes = await bytesIdOf(db, id);
     expect(onDisk()).toContain(bytes);
     expect((await svc.mutate(ann, "files.remove", { id })).status).toBe(200);
     expect(onDisk()).not.toContain(bytes);

@@ -13,7 +13,7 @@ import { createLog } from "../../src/service/log.ts";
 import { ReadGrants } from "../../src/storage/read-grants.ts";
 import { sendFile } from "../../src/storage/send-file.ts";
 import { database } from "../support/database.ts";
-import { bytesFolder, fileProcedures, send, stored } from "../support/files.ts";
+import { bytesFolder, bytesIdOf, fileProcedures, send, stored } from "../support/files.ts";
 import { apiWith, secret, service, type User } from "../support/service.ts";
 
 const db = database();
@@ -201,10 +201,7 @@ describe("a name", () => {
 describe("bytes that are not as the row says", () => {
   test("end the connection: a client must not take the next answer for what is missing", async () => {
     const id = await stored(svc, ann, new File([new Uint8Array(200_000)], "a.bin"), open);
-    const [{ bytes = "" } = {}] = await db.sql<{ bytes: string }>(
-      "select bytes_id as bytes from svc.storage_objects where id = $1",
-      [id],
-    );
+    const bytes = await bytesIdOf(db, id);
     truncateSync(join(dir, "objects", bytes.slice(0, 2), bytes), 1_000);
     const socket = connect(Number(new URL(svc.url).port), "localhost");
     const request = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
