@@ -469,34 +469,46 @@ column type: text not null
 column visibility: text not null default 'private'::text
 column sha256: text not null
 column created_at: timestamp with time zone not null default now()
+column bytes_id: uuid
+column by_system: boolean not null default false
 constraint storage_objects_name_check: CHECK (((name <> ''::text) AND (octet_length(name) <= 255)))
 constraint storage_objects_pkey: PRIMARY KEY (id)
 constraint storage_objects_sha256_check: CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text))
 constraint storage_objects_size_check: CHECK ((size >= 0))
+constraint storage_objects_size_limit: CHECK ((size <= '1099511627776'::bigint))
 constraint storage_objects_type_check: CHECK (((type <> ''::text) AND (octet_length(type) <= 255)))
 constraint storage_objects_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
 constraint storage_objects_visibility_check: CHECK ((visibility = ANY (ARRAY['private'::text, 'public'::text])))
+index storage_objects_bytes_id: UNIQUE svc.storage_objects USING btree (COALESCE(bytes_id, id))
 index storage_objects_user_id_created_at_id: svc.storage_objects USING btree (user_id, created_at DESC, id DESC)
+trigger count_added_bytes: CREATE TRIGGER count_added_bytes AFTER INSERT ON svc.storage_objects REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION svc_private.count_stored_bytes()
+trigger count_removed_bytes: CREATE TRIGGER count_removed_bytes AFTER DELETE ON svc.storage_objects REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION svc_private.count_stored_bytes()
 policy delete_owner: for delete to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
 policy insert_anonymous: for insert to svc_anonymous with check (user_id IS NULL)
 policy insert_owner: for insert to svc_authenticated with check (user_id = ( SELECT svc.current_user_id() AS current_user_id))
 policy select_owner: for select to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
+policy select_public: for select to svc_reader_anonymous, svc_reader_authenticated using (visibility = 'public'::text)
 policy update_owner: for update to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id)) with check (user_id = ( SELECT svc.current_user_id() AS current_user_id))
-grant insert, select to svc_anonymous
-grant delete, insert, select to svc_authenticated
+grant select to svc_anonymous
+grant delete, select to svc_authenticated
+grant insert to svc_reader_anonymous
+grant insert to svc_reader_authenticated
 grant delete, insert, select, update to svc_system
 grant visibility to svc_authenticated (update)
 comment: Stored files. A row is written when its bytes are safe; bytes without a row are swept (src/storage/sweep.ts). lint:allow grant_without_policy: who is not signed in is told "not found", as of what is not theirs.
-comment column id: Names the bytes in the driver, too; chosen before they are written.
+comment column id: Chosen by svc_private.reserve_upload(), never by a caller.
 comment column user_id: The owner. Null: stored by the system, or by a call that nobody was signed in to.
 comment column name: What the uploader called it, cleaned. Never part of a path.
 comment column size: In bytes.
 comment column type: The media type that the uploader stated; nothing here trusts it.
 comment column sha256: Of the bytes, in hex: the ETag, and what svc storage verify compares.
+comment column bytes_id: Names the bytes in the driver. Null in rows that are older than this column: their bytes lie under the id of the row.
+comment column by_system: Whether the system stored it. Without an owner and not by the system: by a call that nobody was signed in to.
 comment policy delete_owner: Users delete their own files.
 comment policy insert_anonymous: Who is not signed in stores files that belong to nobody.
 comment policy insert_owner: Users store files as their own.
 comment policy select_owner: Users see their own files.
+comment policy select_public: Public files are found by their ids; nobody lists them.
 comment policy update_owner: Users change the visibility of their own files.
 
 -- table svc.storage_upload_parts: owner svc_owner
@@ -529,21 +541,26 @@ column token_sha256: text
 column claimed_at: timestamp with time zone
 column created_at: timestamp with time zone not null default now()
 column expires_at: timestamp with time zone not null
+column kind: text not null default 'parts'::text
+column by_system: boolean not null default false
 constraint storage_uploads_check: CHECK (((received >= 0) AND (received <= size)))
+constraint storage_uploads_ends: CHECK ((expires_at <= (created_at + '30 days'::interval)))
+constraint storage_uploads_kind_check: CHECK ((kind = ANY (ARRAY['parts'::text, 'url'::text, 'call'::text])))
 constraint storage_uploads_name_check: CHECK (((name <> ''::text) AND (octet_length(name) <= 255)))
 constraint storage_uploads_pkey: PRIMARY KEY (id)
 constraint storage_uploads_size_check: CHECK ((size >= 0))
+constraint storage_uploads_size_limit: CHECK ((size <= '1099511627776'::bigint))
+constraint storage_uploads_token: CHECK (((kind = 'url'::text) = (token_sha256 IS NOT NULL)))
 constraint storage_uploads_token_sha256_check: CHECK ((token_sha256 ~ '^[0-9a-f]{64}$'::text))
 constraint storage_uploads_type_check: CHECK (((type <> ''::text) AND (octet_length(type) <= 255)))
 constraint storage_uploads_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
 constraint storage_uploads_visibility_check: CHECK ((visibility = ANY (ARRAY['private'::text, 'public'::text])))
 index storage_uploads_expires_at: svc.storage_uploads USING btree (expires_at)
 index storage_uploads_user_id: svc.storage_uploads USING btree (user_id)
-policy insert_anonymous: for insert to svc_anonymous with check (user_id IS NULL)
-policy insert_owner: for insert to svc_authenticated with check (user_id = ( SELECT svc.current_user_id() AS current_user_id))
+trigger count_added_bytes: CREATE TRIGGER count_added_bytes AFTER INSERT ON svc.storage_uploads REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION svc_private.count_stored_bytes()
+trigger count_removed_bytes: CREATE TRIGGER count_removed_bytes AFTER DELETE ON svc.storage_uploads REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION svc_private.count_stored_bytes()
+policy all_system: for all to svc_system using true with check true
 grant delete, insert, select, update to svc_system
-grant id, user_id, name, type, visibility, size, token_sha256, expires_at to svc_anonymous (insert)
-grant id, user_id, name, type, visibility, size, token_sha256, expires_at to svc_authenticated (insert)
 comment: Files that have not arrived yet. A finished one moves to svc.storage_objects.
 comment column id: Of the stored object, too, once it is one.
 comment column user_id: Whose file it will be. Null: a URL that the system, or a call that nobody was signed in to, made.
@@ -553,8 +570,9 @@ comment column parts: How many there are.
 comment column token_sha256: Of the token in a signed URL, in hex. Null: an upload in parts.
 comment column claimed_at: When somebody began to send to the signed URL.
 comment column expires_at: Later it is swept; each part that arrives moves it on.
-comment policy insert_anonymous: Who is not signed in reserves uploads that belong to nobody.
-comment policy insert_owner: Users reserve uploads as their own.
+comment column kind: parts: sent in parts. url: sent to a signed URL. call: reserved for a call that stores a file or makes a signed URL.
+comment column by_system: Whether the system reserved it: then no policy is asked when it is stored.
+comment policy all_system: The functions of uploads keep the uploads of all.
 
 -- table svc.workflow_events: owner svc_owner
 column id: bigint not null generated always as identity
@@ -810,6 +828,14 @@ column lengths: bigint[] not null
 index search_totals_group: svc_private.search_totals USING btree (group_id)
 grant delete, insert, select, update to svc_system
 comment: Documents of a group, and terms in each field: changes, to be added up.
+
+-- table svc_private.storage_usage: owner svc_owner
+column bucket: text not null
+column bytes: bigint not null
+index storage_usage_bucket: svc_private.storage_usage USING btree (bucket) INCLUDE (bytes)
+grant delete, insert, select, update to svc_system
+comment: Bytes that stored files and uploads take, by who they count for. The sum of a bucket's rows counts; they are folded.
+comment column bucket: As svc_private.storage_bucket() says; "all" for everything.
 
 -- view svc_private.identity_columns: owner svc_owner
 column relid: oid
@@ -2824,19 +2850,65 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
 comment: Names of the columns whose values, by column name in the object, do not fit their types.
 
--- function svc.find_public_object(uuid): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.find_public_object(object_id uuid)
- RETURNS TABLE(id uuid, name text, size double precision, type text, visibility text, sha256 text)
- LANGUAGE sql
+-- function svc.find_objects_as_anonymous(uuid[]): owner svc_reader_anonymous
+CREATE OR REPLACE FUNCTION svc.find_objects_as_anonymous(ids uuid[])
+ RETURNS TABLE(id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text)
+ LANGUAGE plpgsql
  STABLE SECURITY DEFINER ROWS 1
  SET search_path TO ''
 AS $function$
-  select o.id, o.name, o.size::double precision, o.type, o.visibility, o.sha256
+#variable_conflict use_column
+begin
+  return query
+  select o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility, o.sha256
     from svc.storage_objects o
-   where o.id = object_id and o.visibility = 'public'
+   where o.id = any (ids);
+end
+$function$
+execute: svc_anonymous, svc_system
+comment: Of these stored files those that the caller may see, public ones among them.
+
+-- function svc.find_objects_as_authenticated(uuid[]): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc.find_objects_as_authenticated(ids uuid[])
+ RETURNS TABLE(id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER ROWS 1
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  select o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility, o.sha256
+    from svc.storage_objects o
+   where o.id = any (ids);
+end
+$function$
+execute: svc_authenticated, svc_system
+comment: Of these stored files those that the caller may see, public ones among them.
+
+-- function svc.find_public_object(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_public_object(object_id uuid)
+ RETURNS TABLE(id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text)
+ LANGUAGE plpgsql
+ STABLE ROWS 1
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+begin
+  if current_user = 'svc_authenticated' then
+    return query select o.* from svc.find_objects_as_authenticated(array[object_id]) o where o.visibility = 'public';
+  elsif current_user = 'svc_anonymous' then
+    return query select o.* from svc.find_objects_as_anonymous(array[object_id]) o where o.visibility = 'public';
+  else  -- the system, and functions of the application that run as the owner of the tables
+    return query
+    select o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility, o.sha256
+      from svc.storage_objects o
+     where o.id = object_id and o.visibility = 'public';
+  end if;
+end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: The public object with this id: public ones can be read by id, not listed.
+comment: The public file with this id, where the policies let the caller see it: public ones can be read by id, not listed.
 
 -- function svc.find_rows(jsonb,jsonb,bigint,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_rows(resource jsonb, args jsonb, page_size bigint, page bigint)
@@ -3106,6 +3178,47 @@ end
 $function$
 execute: svc_authenticated, svc_system
 comment: A page of the runs that the caller may see, newest first, and the cursor of the next.
+
+-- function svc.open_upload_url(uuid,text,interval): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.open_upload_url(reservation uuid, token_sha256 text, lifetime interval)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  opened svc.storage_uploads;
+begin
+  update svc.storage_uploads u
+     set kind = 'url', token_sha256 = open_upload_url.token_sha256, expires_at = now() + lifetime
+   where u.id = reservation and u.kind = 'call'
+     and (u.by_system or u.user_id is not distinct from svc.current_user_id())
+  returning u.* into opened;
+  if not found then
+    raise exception 'no room was reserved for this upload' using errcode = 'SV404';
+  end if;
+  perform svc_private.try_to_store(opened, opened.size);
+  return opened.expires_at;
+end
+$function$
+execute: svc_request, svc_system
+comment: When the signed URL of a reservation expires; 42501 where a policy would refuse the file.
+
+-- function svc.owns_object(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.owns_object(object_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (
+    select from svc.storage_objects o where o.id = object_id and o.user_id = (select svc.current_user_id())
+  );
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Whether the stored file exists and is the current user's own.
 
 -- function svc.read_section(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.read_section(id uuid)
@@ -3579,10 +3692,8 @@ begin
   if caller is null and session_user <> 'svc_system' then
     raise exception 'a transcription belongs to somebody' using errcode = '42501';
   end if;
-  if not exists (
-    select from svc.storage_objects o
-     where o.id = recording and (o.user_id = caller or o.visibility = 'public' or session_user = 'svc_system')
-  ) then
+  if not exists (select from svc.find_objects_as_authenticated(array[recording]))
+    and not (caller is null and exists (select from svc.storage_objects o where o.id = recording)) then
     raise exception 'no such recording' using errcode = 'SV404';
   end if;
   insert into svc.ai_transcriptions (user_id, storage_id, model)
@@ -3615,6 +3726,29 @@ end
 $function$
 execute: svc_request
 comment: Starts a workflow as the current user; returns the id of its run.
+
+-- function svc.store_object(uuid,uuid,bigint,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.store_object(reservation uuid, bytes_id uuid, size bigint, sha256 text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  reserved svc.storage_uploads;
+begin
+  delete from svc.storage_uploads u
+   where u.id = reservation and u.kind = 'call' and store_object.size <= u.size
+     and (u.by_system or u.user_id is not distinct from svc.current_user_id())
+  returning u.* into reserved;
+  if not found then
+    raise exception 'no room was reserved for this file' using errcode = 'SV404';
+  end if;
+  perform svc_private.store_upload(reserved, store_object.bytes_id, store_object.size, store_object.sha256);
+end
+$function$
+execute: svc_request, svc_system
+comment: Turns a reservation of the current user into a stored file; 42501 where a policy refuses it.
 
 -- function svc.vector_lengths(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.vector_lengths(corpus text, visibility text, owner_id text)
@@ -3652,6 +3786,19 @@ AS $function$
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: The words of a text, stemmed; runs of Korean, Japanese and Chinese as pairs of characters.
+
+-- function svc_private.act_for(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.act_for(user_id text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  execute format('set local svc.user_id = %L', coalesce(user_id, ''));
+end
+$function$
+execute: svc_system
+comment: Lets policies see this user, or nobody for null, until the transaction ends.
 
 -- function svc_private.add_procedure_job(jsonb,text,json,timestamp with time zone,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.add_procedure_job(caller jsonb, procedure text, args json, due timestamp with time zone, request_id text)
@@ -3706,8 +3853,8 @@ CREATE OR REPLACE FUNCTION svc_private.add_upload_part(upload uuid, owner text, 
 AS $function$
 begin
   update svc.storage_uploads u
-     set received = u.received + add_upload_part.size, parts = u.parts + 1, expires_at = now() + lifetime
-   where u.id = upload and u.user_id = owner and u.token_sha256 is null and u.expires_at > now()
+     set received = u.received + add_upload_part.size, parts = u.parts + 1, expires_at = least(now() + lifetime, u.created_at + interval '30 days')
+   where u.id = upload and u.user_id = owner and u.kind = 'parts' and u.expires_at > now()
      and u.received = add_upload_part.start and u.received + add_upload_part.size <= u.size and u.parts < 10000;
   if not found then
     return false;
@@ -3960,7 +4107,7 @@ CREATE OR REPLACE FUNCTION svc_private.claim_upload(upload uuid, token_sha256 te
  SET search_path TO ''
 AS $function$
   update svc.storage_uploads u set claimed_at = now()
-   where u.id = upload and u.token_sha256 = claim_upload.token_sha256
+   where u.id = upload and u.kind = 'url' and u.token_sha256 = claim_upload.token_sha256
      and u.claimed_at is null and u.expires_at > now()
   returning u.size
 $function$
@@ -3999,6 +4146,25 @@ begin
 end
 $function$
 comment: Ends a locked run as completed, failed or cancelled.
+
+-- function svc_private.count_stored_bytes(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.count_stored_bytes()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  insert into svc_private.storage_usage (bucket, bytes)
+  select b.bucket, sum(greatest(c.size, 4096)) * case tg_op when 'INSERT' then 1 else -1 end
+    from changed c
+   cross join lateral (values ('all'), (svc_private.storage_bucket(c.user_id, c.by_system))) b (bucket)
+   group by b.bucket;
+  return null;
+end
+$function$
+execute: svc_system
+comment: Writes down how many bytes a statement added or removed, by bucket.
 
 -- function svc_private.current_trace(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.current_trace()
@@ -4393,24 +4559,38 @@ $function$
 execute: svc_system
 comment: The kept conversion of an owner's bytes, marked as used; null when there is none.
 
--- function svc_private.find_storage_objects(uuid[],boolean[]): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.find_storage_objects(ids uuid[], granted boolean[])
- RETURNS TABLE(at integer, id uuid, name text, size double precision, type text, visibility text, sha256 text)
+-- function svc_private.find_storage_objects(uuid[],text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.find_storage_objects(ids uuid[], readers text[])
+ RETURNS TABLE(reader text, id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text)
  LANGUAGE plpgsql
- STABLE ROWS 10
+ ROWS 10
  SET search_path TO ''
 AS $function$
 #variable_conflict use_column
+declare
+  wanted record;
 begin
-  return query
-  select wanted.at::integer, o.id, o.name, o.size::double precision, o.type, o.visibility, o.sha256
-    from unnest(ids, granted) with ordinality as wanted (id, is_granted, at)
-    join svc.storage_objects o on o.id = wanted.id
-   where o.visibility = 'public' or wanted.is_granted;
+  for wanted in
+    select w.reader, array_agg(w.id) as ids from unnest(ids, readers) as w (id, reader) group by w.reader
+  loop
+    if wanted.reader = 'anonymous' then
+      return query select wanted.reader, o.* from svc.find_objects_as_anonymous(wanted.ids) o;
+    elsif wanted.reader = 'system' then
+      return query
+      select wanted.reader, o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility,
+             o.sha256
+        from svc.storage_objects o
+       where o.id = any (wanted.ids);
+    else
+      perform svc_private.act_for(substr(wanted.reader, 6));
+      return query select wanted.reader, o.* from svc.find_objects_as_authenticated(wanted.ids) o;
+      perform svc_private.act_for(null);
+    end if;
+  end loop;
 end
 $function$
 execute: svc_system
-comment: Of what is asked for, by place from 1 on: the objects that are public, or that a verified read grant names.
+comment: Of what is asked for: the files that their readers may see.
 
 -- function svc_private.find_upload(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_upload(upload uuid, owner text)
@@ -4420,7 +4600,7 @@ CREATE OR REPLACE FUNCTION svc_private.find_upload(upload uuid, owner text)
  SET search_path TO ''
 AS $function$
   select u.received, u.size, u.expires_at from svc.storage_uploads u
-   where u.id = upload and u.user_id = owner and u.token_sha256 is null and u.expires_at > now()
+   where u.id = upload and u.user_id = owner and u.kind = 'parts' and u.expires_at > now()
   union all
   select o.size, o.size, null from svc.storage_objects o
    where o.id = upload and o.user_id = owner
@@ -4428,27 +4608,31 @@ $function$
 execute: svc_system
 comment: How much of an upload of this user has arrived, in bytes; without an expiry it is a stored object by now.
 
--- function svc_private.finish_upload(uuid,bigint,text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.finish_upload(upload uuid, size bigint, sha256 text)
+-- function svc_private.finish_upload(uuid,uuid,bigint,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.finish_upload(upload uuid, bytes_id uuid, size bigint, sha256 text)
  RETURNS boolean
- LANGUAGE sql
+ LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
-  with done as (
-    delete from svc.storage_uploads u
-     where u.id = upload
-       and case when u.token_sha256 is null then u.received = u.size and finish_upload.size = u.size
-                else u.claimed_at is not null and finish_upload.size <= u.size end
-    returning u.id, u.user_id, u.name, u.type, u.visibility
-  ), stored as (
-    insert into svc.storage_objects (id, user_id, name, size, type, visibility, sha256)
-    select d.id, d.user_id, d.name, finish_upload.size, d.type, d.visibility, finish_upload.sha256 from done d
-    returning 1
-  )
-  select exists (select from stored)
+declare
+  done svc.storage_uploads;
+begin
+  delete from svc.storage_uploads u
+   where u.id = upload
+     and case u.kind when 'parts' then u.received = u.size and finish_upload.size = u.size
+                     when 'url' then u.claimed_at is not null and finish_upload.size <= u.size
+                     else false end
+  returning u.* into done;
+  if not found then
+    return false;
+  end if;
+  perform svc_private.act_for(done.user_id);
+  perform svc_private.store_upload(done, finish_upload.bytes_id, finish_upload.size, finish_upload.sha256);
+  return true;
+end
 $function$
 execute: svc_system
-comment: Whether the upload became a stored object just now: it was all there, and not finished or removed meanwhile.
+comment: Whether the upload became a stored file just now: it was all there, and not finished or removed meanwhile.
 
 -- function svc_private.fold_counters(integer[],text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.fold_counters(group_ids integer[], terms text[])
@@ -4496,6 +4680,23 @@ end
 $function$
 execute: svc_system
 comment: Adds up the counters of terms that have many rows.
+
+-- function svc_private.fold_storage_usage(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.fold_storage_usage(one_bucket text DEFAULT NULL::text)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  with gone as (
+    delete from svc_private.storage_usage u
+     where one_bucket is null or u.bucket = one_bucket
+    returning u.bucket, u.bytes
+  )
+  insert into svc_private.storage_usage (bucket, bytes)
+  select g.bucket, sum(g.bytes) from gone g group by g.bucket having sum(g.bytes) <> 0
+$function$
+execute: svc_system
+comment: Replaces the rows of a bucket, or of every bucket, by their sum.
 
 -- function svc_private.free_slot(svc.workflow_runs): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.free_slot(run svc.workflow_runs)
@@ -4707,6 +4908,53 @@ end
 $function$
 execute: svc_system
 comment: SQL that indexes the rows which a piece of SQL selects.
+
+-- function svc_private.insert_object(svc.storage_objects): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.insert_object(object svc.storage_objects)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  if object.by_system then
+    insert into svc.storage_objects select (object).*;  -- no policy restricts the system
+  elsif object.user_id is null then
+    perform svc_private.insert_object_as_anonymous(object);
+  else
+    perform svc_private.insert_object_as_authenticated(object);
+  end if;
+end
+$function$
+execute: svc_system
+comment: Stores the row of a file for the user of the transaction; 42501 where a policy refuses it.
+
+-- function svc_private.insert_object_as_anonymous(svc.storage_objects): owner svc_reader_anonymous
+CREATE OR REPLACE FUNCTION svc_private.insert_object_as_anonymous(object svc.storage_objects)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  insert into svc.storage_objects select (object).*;
+end
+$function$
+execute: svc_system
+comment: Stores the row of a file where the policies for who are not signed in let it.
+
+-- function svc_private.insert_object_as_authenticated(svc.storage_objects): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc_private.insert_object_as_authenticated(object svc.storage_objects)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  insert into svc.storage_objects select (object).*;
+end
+$function$
+execute: svc_system
+comment: Stores the row of a file where the policies for signed-in users let it.
 
 -- function svc_private.install_search(jsonb,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.install_search(wanted jsonb, declarer text DEFAULT 'application'::text)
@@ -5047,10 +5295,10 @@ CREATE OR REPLACE FUNCTION svc_private.missing_storage_objects(ids uuid[])
  SET search_path TO ''
 AS $function$
   select wanted.id from unnest(ids) as wanted (id)
-   where not exists (select from svc.storage_objects o where o.id = wanted.id)
+   where not exists (select from svc.storage_objects o where coalesce(o.bytes_id, o.id) = wanted.id)
 $function$
 execute: svc_system
-comment: Those of the ids that no stored object has.
+comment: Those of the ids of bytes that no stored object has.
 
 -- function svc_private.missing_uploads(uuid[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.missing_uploads(ids uuid[])
@@ -5084,12 +5332,12 @@ comment: The encrypted values behind this one, at most so many.
 
 -- function svc_private.next_storage_objects(uuid,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.next_storage_objects(after uuid, most integer)
- RETURNS TABLE(id uuid, size bigint, sha256 text)
+ RETURNS TABLE(id uuid, bytes_id uuid, size bigint, sha256 text)
  LANGUAGE sql
  STABLE
  SET search_path TO ''
 AS $function$
-  select o.id, o.size, o.sha256 from svc.storage_objects o
+  select o.id, coalesce(o.bytes_id, o.id), o.size, o.sha256 from svc.storage_objects o
    where after is null or o.id > after
    order by o.id
    limit most
@@ -5448,6 +5696,17 @@ $function$
 execute: svc_system
 comment: Gives a reservation back; nothing is charged.
 
+-- function svc_private.release_reservations(uuid[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.release_reservations(ids uuid[])
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  delete from svc.storage_uploads u where u.id = any (ids) and u.kind = 'call'
+$function$
+execute: svc_system
+comment: Removes reservations that became neither a file nor a URL.
+
 -- function svc_private.release_upload(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.release_upload(upload uuid)
  RETURNS void
@@ -5497,13 +5756,13 @@ CREATE OR REPLACE FUNCTION svc_private.remove_upload(upload uuid, owner text)
 AS $function$
   with removed as (
     delete from svc.storage_uploads u
-     where u.id = upload and u.user_id = owner and u.token_sha256 is null
+     where u.id = upload and u.user_id = owner and u.kind = 'parts' and u.expires_at > now()
     returning 1
   )
   select exists (select from removed)
 $function$
 execute: svc_system
-comment: Whether this user had such an upload; it is gone now.
+comment: Whether this user had such an upload, not expired; it is gone now.
 
 -- function svc_private.renew_claim(uuid,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.renew_claim(claim uuid, held interval)
@@ -5694,6 +5953,49 @@ $function$
 execute: svc_system
 comment: Reserves credits for one call and returns the line of the ledger; SV402 above the cap of the request or of the user.
 
+-- function svc_private.reserve_upload(text,boolean,text,text,text,text,bigint,interval,integer,bigint,bigint): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.reserve_upload(owner text, by_system boolean, kind text, name text, type text, visibility text, size bigint, lifetime interval, unfinished integer, quota bigint, total_quota bigint)
+ RETURNS TABLE(id uuid, expires_at timestamp with time zone)
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  bucket constant text := svc_private.storage_bucket(owner, reserve_upload.by_system);
+  more constant bigint := greatest(reserve_upload.size, 4096);
+  full_quota text;
+begin
+  if not reserve_upload.by_system then
+    perform pg_advisory_xact_lock(hashtextextended('svc.storage_uploads ' || bucket, 0));
+    if reserve_upload.kind = 'parts' and (
+      select count(*) from svc.storage_uploads u
+       where u.user_id = owner and u.kind = 'parts' and u.expires_at > now()) >= unfinished then
+      raise exception 'too many uploads are unfinished' using errcode = 'SV429';
+    end if;
+    if total_quota is not null then
+      perform pg_advisory_xact_lock(hashtextextended('svc.storage_uploads all', 0));
+    end if;
+    for attempt in 1..2 loop
+      full_quota := case
+        when svc_private.stored_bytes(bucket) + more > quota then 'SV507'
+        when total_quota is not null and svc_private.stored_bytes('all') + more > total_quota then 'SV508' end;
+      exit when full_quota is null;
+      perform svc_private.expire_uploads(500);
+    end loop;
+    if full_quota is not null then
+      raise exception '% bytes more are above a quota of storage', more using errcode = full_quota;
+    end if;
+  end if;
+  return query
+  insert into svc.storage_uploads as u (id, user_id, by_system, kind, name, type, visibility, size, expires_at)
+  values (gen_random_uuid(), owner, reserve_upload.by_system, reserve_upload.kind, reserve_upload.name,
+          reserve_upload.type, reserve_upload.visibility, reserve_upload.size, now() + lifetime)
+  returning u.id, u.expires_at;
+end
+$function$
+execute: svc_system
+comment: A new upload with its id and expiry; SV429 for too many unfinished ones, SV507 and SV508 without room.
+
 -- function svc_private.reset_policies(regclass): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reset_policies(target regclass)
  RETURNS void
@@ -5712,7 +6014,8 @@ begin
     execute format('drop policy %I on %s', policy.polname, target);
   end loop;
 
-  execute format('revoke all on %s from svc_anonymous, svc_authenticated, svc_request, svc_auth', target);
+  execute format('revoke all on %s from svc_anonymous, svc_authenticated, '
+    'svc_reader_anonymous, svc_reader_authenticated, svc_request, svc_auth', target);
 end
 $function$
 execute: svc_system
@@ -6376,7 +6679,7 @@ begin
     select 'workflow_failed_last_day', '', count(*)::float8
       from svc.workflow_runs r where r.created_at > now() - interval '1 day' and r.status = 'failed'
     union all
-    select 'storage_uploads', '', count(*)::float8 from svc.storage_uploads
+    select 'storage_uploads', '', count(*)::float8 from svc.storage_uploads u where u.kind <> 'call'
     union all
     select 'ai_credits_today', s.state,
            coalesce((select sum(case s.state when 'charged' then l.charged else l.reserved end)
@@ -6525,27 +6828,32 @@ $function$
 execute: svc_system
 comment: Starts a workflow as the system; returns the id of its run.
 
--- function svc_private.start_upload(uuid,text,text,text,text,bigint,interval,integer): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.start_upload(upload uuid, owner text, name text, type text, visibility text, size bigint, lifetime interval, most integer)
- RETURNS timestamp with time zone
+-- function svc_private.start_upload(text,text,text,text,bigint,interval,integer,bigint,bigint): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.start_upload(owner text, name text, type text, visibility text, size bigint, lifetime interval, unfinished integer, quota bigint, total_quota bigint)
+ RETURNS TABLE(id uuid, expires_at timestamp with time zone)
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
+#variable_conflict use_column
 declare
-  expiry timestamptz := now() + lifetime;
+  wanted svc.storage_uploads;
 begin
-  perform pg_advisory_xact_lock(hashtextextended('svc.storage_uploads ' || owner, 0));
-  if (select count(*) from svc.storage_uploads u
-       where u.user_id = owner and u.token_sha256 is null and u.expires_at > now()) >= most then
-    return null;
-  end if;
-  insert into svc.storage_uploads (id, user_id, name, type, visibility, size, expires_at)
-  values (upload, owner, start_upload.name, start_upload.type, start_upload.visibility, start_upload.size, expiry);
-  return expiry;
+  wanted.user_id := owner;
+  wanted.by_system := false;
+  wanted.id := gen_random_uuid();
+  wanted.name := start_upload.name;
+  wanted.type := start_upload.type;
+  wanted.visibility := start_upload.visibility;
+  perform svc_private.act_for(owner);
+  perform svc_private.try_to_store(wanted, start_upload.size);
+  return query
+  select r.id, r.expires_at
+    from svc_private.reserve_upload(owner, false, 'parts', start_upload.name, start_upload.type, start_upload.visibility,
+      start_upload.size, lifetime, unfinished, quota, total_quota) r;
 end
 $function$
 execute: svc_system
-comment: When a new upload of this user expires; null, and no upload, when so many of theirs are unfinished.
+comment: A new upload in parts of this user, with its id and expiry; 42501 where a policy refuses it, else as reserve_upload.
 
 -- function svc_private.statement_text(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.statement_text(query text)
@@ -6568,6 +6876,64 @@ AS $function$
 $function$
 execute: svc_system
 comment: A statement without its literal values and comments, at most 500 characters.
+
+-- function svc_private.storage_bucket(text,boolean): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.storage_bucket(user_id text, by_system boolean)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select case when by_system then 'system' else coalesce('user ' || user_id, 'anonymous') end
+$function$
+execute: svc_system
+comment: The bucket of a file in svc_private.storage_usage: its owner's, the system's, or that of all who are not signed in.
+
+-- function svc_private.store_upload(svc.storage_uploads,uuid,bigint,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.store_upload(upload svc.storage_uploads, bytes_id uuid, size bigint, sha256 text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  object svc.storage_objects;
+begin
+  object.id := upload.id;
+  object.bytes_id := store_upload.bytes_id;
+  object.user_id := upload.user_id;
+  object.by_system := upload.by_system;
+  object.name := upload.name;
+  object.size := store_upload.size;
+  object.type := upload.type;
+  object.visibility := upload.visibility;
+  object.sha256 := store_upload.sha256;
+  object.created_at := now();
+  perform svc_private.insert_object(object);
+end
+$function$
+execute: svc_system
+comment: Stores an upload as a file, with the bytes that lie under bytes_id; 42501 where a policy refuses it.
+
+-- function svc_private.stored_bytes(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.stored_bytes(of_bucket text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  total bigint;
+  changes bigint;
+begin
+  select coalesce(sum(u.bytes), 0), count(*) into total, changes
+    from svc_private.storage_usage u where u.bucket = of_bucket;
+  if changes > 64 then
+    perform svc_private.fold_storage_usage(of_bucket);
+  end if;
+  return total;
+end
+$function$
+execute: svc_system
+comment: What stored files and uploads of a bucket take, in bytes.
 
 -- function svc_private.suspend_run(uuid,bigint,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.suspend_run(run_id uuid, held bigint, stuck text[])
@@ -6619,6 +6985,22 @@ AS $function$
 $function$
 execute: svc_system
 comment: Removes kept conversions that were not used for so long.
+
+-- function svc_private.try_to_store(svc.storage_uploads,bigint): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.try_to_store(upload svc.storage_uploads, size bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  perform svc_private.store_upload(upload, gen_random_uuid(), try_to_store.size, repeat('0', 64));
+  raise exception 'it could be stored' using errcode = 'TRIAL';
+exception when sqlstate 'TRIAL' then
+  null;  -- the subtransaction has ended, and the row is gone with it
+end
+$function$
+execute: svc_system
+comment: Stores nothing; 42501 where a policy would refuse the upload.
 
 -- function svc_private.wake_run(uuid,timestamp with time zone): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.wake_run(run_id uuid, due timestamp with time zone)

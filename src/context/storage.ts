@@ -99,7 +99,7 @@ const findOwned = {
   name: "svc_storage_find_owned",
   text:
     "select id, name, size::float8 as size, type, visibility from svc.storage_objects " +
-    "where id = $1 and (user_id = svc.current_user_id() or $2)",
+    "where id = $1 and (svc.owns_object(id) or $2)",
 };
 
 export class CallStorage implements ContextStorage {

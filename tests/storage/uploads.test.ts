@@ -253,6 +253,7 @@ describe("an end", () => {
     );
     expect(row).toEqual({ later: true });
     await db.sql("update svc.storage_uploads set expires_at = now() - interval '1 second' where id = $1", [id]);
+    expect((await remove(cat, id)).status).toBe(404);
     expect((await head(svc, cat, id)).status).toBe(404);
     expect((await patch(svc, cat, id, 5, "world")).status).toBe(404);
     expect(await broken(driver, pool)).toEqual([]);
