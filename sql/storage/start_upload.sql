@@ -7,7 +7,7 @@ create or replace function svc_private.start_upload(
   owner text, name text, type text, visibility text, size bigint, lifetime interval, unfinished integer, quota bigint,
   total_quota bigint
 )
-returns table (id uuid, expires_at timestamptz)
+returns table (id uuid, expires_at timestamptz, refused text)
 language plpgsql
 volatile
 set search_path = ''
@@ -25,7 +25,7 @@ begin
   perform svc_private.act_for(owner);
   perform svc_private.try_to_store(wanted, start_upload.size);
   return query
-  select r.id, r.expires_at
+  select r.id, r.expires_at, r.refused
     from svc_private.reserve_upload(owner, false, 'parts', start_upload.name, start_upload.type, start_upload.visibility,
       start_upload.size, lifetime, unfinished, quota, total_quota) r;
 end

@@ -60,17 +60,6 @@ export const sqlStates: Record<string, Mapping> = {
   SV402: { code: "CREDIT_LIMIT_EXCEEDED" },
   SV404: { code: "NOT_FOUND" },
   SV409: { code: "CONFLICT" },
-  SV429: {
-    code: "RATE_LIMITED",
-    message: "Too many uploads are unfinished.",
-    hint: "Finish or delete one first. Operators: limits.uploadsPerUser.",
-  },
-  SV507: { code: "STORAGE_QUOTA_EXCEEDED", hint: "Delete files first. Operators: limits.storageBytesPerUser." },
-  SV508: {
-    code: "STORAGE_QUOTA_EXCEEDED",
-    message: "This service has no room for more files.",
-    hint: "Operators: limits.storageBytes.",
-  },
   SV413: { code: "PAYLOAD_TOO_LARGE", message: "A message to subscribers is larger than 64 KiB." },
 };
 

@@ -4,6 +4,7 @@
  * part of its own transaction.
  * Next hop: `sql/storage/reserve_upload.sql`.
  */
+import { SvcError } from "../errors/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { ask } from "./ask.ts";
 import type { Storage, StorageObject, UploadLimits } from "./storage.ts";
@@ -29,12 +30,37 @@ export async function reserve(
 ): Promise<string> {
   const { role, userId } = transaction.identity;
   const [isSystem, owner] = [role === "svc_system", userId || null];
-  const text = "select id from svc_private.reserve_upload($1, $2, 'call', $3, $4, $5, $6, $7, 0, $8, $9)";
+  const text = "select id, refused from svc_private.reserve_upload($1, $2, 'call', $3, $4, $5, $6, $7, 0, $8, $9)";
   const quotas = isSystem ? [null, null] : quotasOf(limits, owner);
   const values = [isSystem ? null : owner, isSystem, name, type, visibility, size, lifetime, ...quotas];
   const question = { name: "svc_reserve_upload", text, values };
-  const rows = isSystem ? (await transaction.query(question)).rows : await ask<{ id: string }>(pool, question);
-  return rows[0].id;
+  const rows = isSystem ? (await transaction.query(question)).rows : await ask<Reserved>(pool, question);
+  return requireRoom(rows[0] as Reserved, limits, owner).id;
+}
+
+/** What the SQL functions answer. */
+export interface Reserved {
+  id: string;
+  refused: "unfinished" | "quota" | "total" | null;
+}
+
+/** @throws SvcError RATE_LIMITED when too many uploads are unfinished, STORAGE_QUOTA_EXCEEDED when there is no room */
+export function requireRoom<Row extends Reserved>(reserved: Row, limits: UploadLimits, userId: string | null): Row {
+  if (reserved.refused === null) return reserved;
+  if (reserved.refused === "unfinished") {
+    throw new SvcError("RATE_LIMITED", "Too many uploads are unfinished.", {
+      hint: `Finish or delete one first: ${limits.uploadsPerUser} may be under way.`,
+    });
+  }
+  if (reserved.refused === "total") {
+    throw new SvcError("STORAGE_QUOTA_EXCEEDED", "This service has no room for more files.", {
+      hint: "Its operator sets limits.storageBytes.",
+    });
+  }
+  const limit = userId === null ? "storageBytesAnonymous" : "storageBytesPerUser";
+  throw new SvcError("STORAGE_QUOTA_EXCEEDED", undefined, {
+    hint: `At most ${limits[limit]} bytes: delete files first. The operator sets limits.${limit}.`,
+  });
 }
 
 /** Gives back what a call that failed has not used. */

@@ -10,7 +10,7 @@ import { SvcError } from "../errors/svc-error.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import { ask } from "./ask.ts";
 import type { Incoming } from "./incoming.ts";
-import { quotasOf } from "./reserve.ts";
+import { quotasOf, type Reserved, requireRoom } from "./reserve.ts";
 import { mayRemoveBytes, objectKey, putBytes, type Storage, type StorageObject } from "./storage.ts";
 
 /** How long an upload waits for its next part. */
@@ -36,6 +36,10 @@ export interface Checksum {
   digest: Buffer;
 }
 
+interface Started extends Reserved {
+  expires_at: Date;
+}
+
 interface Part {
   name: string;
   start: number;
@@ -59,14 +63,11 @@ export class Uploads {
   async start(owner: string, file: Omit<StorageObject, "id">): Promise<{ id: string; expiresAt: Date }> {
     const { uploadBytes, uploadsPerUser } = this.#storage.limits;
     if (file.size > uploadBytes) throw tooLarge(uploadBytes);
-    const [row] = await this.#ask<{ id: string; expires_at: Date }>(
-      "* from svc_private.start_upload($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-      [
-        ...[owner, file.name, file.type, file.visibility, file.size, lifetime, uploadsPerUser],
-        ...quotasOf(this.#storage.limits, owner),
-      ],
-    );
-    const { id, expires_at: expiresAt } = row as { id: string; expires_at: Date };
+    const [row] = await this.#ask<Started>("* from svc_private.start_upload($1, $2, $3, $4, $5, $6, $7, $8, $9)", [
+      ...[owner, file.name, file.type, file.visibility, file.size, lifetime, uploadsPerUser],
+      ...quotasOf(this.#storage.limits, owner),
+    ]);
+    const { id, expires_at: expiresAt } = requireRoom(row as Started, this.#storage.limits, owner);
     // No part of it will come.
     if (file.size === 0) await this.#finish(id, owner);
     return { id, expiresAt };
