@@ -5955,7 +5955,7 @@ comment: Reserves credits for one call and returns the line of the ledger; SV402
 
 -- function svc_private.reserve_upload(text,boolean,text,text,text,text,bigint,interval,integer,bigint,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reserve_upload(owner text, by_system boolean, kind text, name text, type text, visibility text, size bigint, lifetime interval, unfinished integer, quota bigint, total_quota bigint)
- RETURNS TABLE(id uuid, expires_at timestamp with time zone)
+ RETURNS TABLE(id uuid, expires_at timestamp with time zone, refused text)
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
@@ -5963,38 +5963,40 @@ AS $function$
 declare
   bucket constant text := svc_private.storage_bucket(owner, reserve_upload.by_system);
   more constant bigint := greatest(reserve_upload.size, 4096);
-  full_quota text;
+  full_one text;
 begin
   if not reserve_upload.by_system then
     perform pg_advisory_xact_lock(hashtextextended('svc.storage_uploads ' || bucket, 0));
     if reserve_upload.kind = 'parts' and (
       select count(*) from svc.storage_uploads u
        where u.user_id = owner and u.kind = 'parts' and u.expires_at > now()) >= unfinished then
-      raise exception 'too many uploads are unfinished' using errcode = 'SV429';
+      return query select null::uuid, null::timestamptz, 'unfinished';
+      return;
     end if;
     if total_quota is not null then
       perform pg_advisory_xact_lock(hashtextextended('svc.storage_uploads all', 0));
     end if;
     for attempt in 1..2 loop
-      full_quota := case
-        when svc_private.stored_bytes(bucket) + more > quota then 'SV507'
-        when total_quota is not null and svc_private.stored_bytes('all') + more > total_quota then 'SV508' end;
-      exit when full_quota is null;
+      full_one := case
+        when svc_private.stored_bytes(bucket) + more > quota then 'quota'
+        when total_quota is not null and svc_private.stored_bytes('all') + more > total_quota then 'total' end;
+      exit when full_one is null;
       perform svc_private.expire_uploads(500);
     end loop;
-    if full_quota is not null then
-      raise exception '% bytes more are above a quota of storage', more using errcode = full_quota;
+    if full_one is not null then
+      return query select null::uuid, null::timestamptz, full_one;
+      return;
     end if;
   end if;
   return query
   insert into svc.storage_uploads as u (id, user_id, by_system, kind, name, type, visibility, size, expires_at)
   values (gen_random_uuid(), owner, reserve_upload.by_system, reserve_upload.kind, reserve_upload.name,
           reserve_upload.type, reserve_upload.visibility, reserve_upload.size, now() + lifetime)
-  returning u.id, u.expires_at;
+  returning u.id, u.expires_at, null::text;
 end
 $function$
 execute: svc_system
-comment: A new upload with its id and expiry; SV429 for too many unfinished ones, SV507 and SV508 without room.
+comment: A new upload with its id and expiry, or why there is none: unfinished (too many), quota, total (no room).
 
 -- function svc_private.reset_policies(regclass): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reset_policies(target regclass)
@@ -6830,7 +6832,7 @@ comment: Starts a workflow as the system; returns the id of its run.
 
 -- function svc_private.start_upload(text,text,text,text,bigint,interval,integer,bigint,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.start_upload(owner text, name text, type text, visibility text, size bigint, lifetime interval, unfinished integer, quota bigint, total_quota bigint)
- RETURNS TABLE(id uuid, expires_at timestamp with time zone)
+ RETURNS TABLE(id uuid, expires_at timestamp with time zone, refused text)
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
@@ -6847,7 +6849,7 @@ begin
   perform svc_private.act_for(owner);
   perform svc_private.try_to_store(wanted, start_upload.size);
   return query
-  select r.id, r.expires_at
+  select r.id, r.expires_at, r.refused
     from svc_private.reserve_upload(owner, false, 'parts', start_upload.name, start_upload.type, start_upload.visibility,
       start_upload.size, lifetime, unfinished, quota, total_quota) r;
 end

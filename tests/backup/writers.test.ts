@@ -90,7 +90,9 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("while the servic
       manifest.tables,
     );
     expect(await rowsOf(db)).not.toEqual(before);
-    const objects = await target.sql<{ id: string; sha256: string }>("select id, sha256 from svc.storage_objects");
+    const objects = await target.sql<{ id: string; sha256: string }>(
+      "select bytes_id as id, sha256 from svc.storage_objects",
+    );
     const bytes = new DiskDriver(join(backups, "bytes"));
     for (const { id, sha256 } of objects) {
       const whole = await bytes.readWhole(`objects/${id}`);
