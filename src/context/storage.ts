@@ -5,7 +5,7 @@
  * Next hop: `src/storage/storage.ts`; who may do what: `sql/policies/svc.storage_objects.sql`.
  */
 import { randomUUID } from "node:crypto";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import { isPlain } from "../define/input-checks.ts";
 import { byNearness } from "../define/nearest.ts";
 import { isUuid } from "../define/uuid.ts";
@@ -71,10 +71,8 @@ export interface ContextStorage {
   /** @throws SvcError NOT_FOUND for what does not exist or is not the caller's to see */
   getMeta(id: string): Promise<StorageObject>;
   /**
-   * As `getMeta`, of the caller's own objects alone: for an id that a client sends in order to share the file, or to keep
-   * it with a row that others see. The system owns every object.
-   *
-   * @throws SvcError NOT_FOUND also for what others have made public, or have shown to the caller
+   * As `getMeta`, of the caller's own objects alone: for an id that a client sends in order to share the file with others.
+   * The system owns every object. @throws SvcError NOT_FOUND also for what others have made public or have shown
    */
   requireOwned(id: string): Promise<StorageObject>;
   /** The bytes. @throws SvcError NOT_FOUND for what does not exist or is not the caller's to see */
@@ -131,7 +129,7 @@ export class CallStorage implements ContextStorage {
   async storeBuffer(buffer: Uint8Array | ArrayBuffer, name: string, mediaType: string): Promise<string> {
     const bytes = buffer instanceof ArrayBuffer ? new Uint8Array(buffer) : buffer;
     if (!(bytes instanceof Uint8Array)) throw wrong("storeBuffer takes a Buffer, a Uint8Array or an ArrayBuffer.");
-    return this.#store([bytes], bytes.byteLength, name, mediaType);
+    return this.#store(Readable.from([bytes]), bytes.byteLength, name, mediaType);
   }
 
   async createReadGrant(id: string, options: { ttlSeconds?: number; disposition?: Disposition } = {}) {
@@ -222,7 +220,7 @@ export class CallStorage implements ContextStorage {
   }
 
   async #store(
-    bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+    bytes: AsyncIterable<Uint8Array>,
     most: number,
     name: string,
     type: string,
@@ -236,7 +234,7 @@ export class CallStorage implements ContextStorage {
     const bytesId = randomUUID();
     this.#stored.push(bytesId);
     try {
-      const { size, sha256 } = await putBytes(this.#storage.driver, objectKey(bytesId), iterate(bytes));
+      const { size, sha256 } = await putBytes(this.#storage.driver, objectKey(bytesId), bytes);
       const text = "select svc.store_object($1, $2, $3, $4)";
       await this.#transaction.asLogin({ name: "svc_store_object", text }, [id, bytesId, size, sha256]);
     } catch (error) {
@@ -276,10 +274,6 @@ export class CallStorage implements ContextStorage {
       });
     }
   }
-}
-
-async function* iterate(bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
-  yield* bytes;
 }
 
 function requireVisibility(visibility: unknown): void {

@@ -2,10 +2,15 @@
 // that was deleted, or never came, goes on to count against somebody.
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { CallStorage } from "../../src/context/storage.ts";
+import { systemIdentity } from "../../src/postgres/identity.ts";
+import { RequestTransaction } from "../../src/postgres/transaction.ts";
+import { createLog } from "../../src/service/log.ts";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
+import { createStorage } from "../../src/storage/storage.ts";
 import { database } from "../support/database.ts";
 import { bytesFolder, fileProcedures, send, stored } from "../support/files.ts";
-import { type Answer, apiWith, service, type User } from "../support/service.ts";
+import { type Answer, apiWith, secret, service, type User } from "../support/service.ts";
 import { begun, broken, collection, create, patch, pattern, tus } from "../support/uploads.ts";
 
 const db = database();
@@ -163,12 +168,22 @@ test("a file counts at least as much as a block of a disk", async () => {
 });
 
 test("files that the system stores count for everybody together, and are never refused", async () => {
-  await db.sql(
-    `insert into svc.storage_objects (id, by_system, name, size, type, sha256)
-     values (gen_random_uuid(), true, 'x', $1, 'a/b', repeat('0', 64))`,
-    [quota],
-  );
-  expect(Object.fromEntries(await totals())).toEqual({ all: quota, system: quota });
+  const none = { enabled: true, public: false };
+  const config = { storage, uploads: none, limits: { ...limits, uploadBytes: size, storageBytes: 4096 } } as const;
+  const bytesOf = createStorage({ config: config as never, secrets: [secret], pool, log: createLog("silent") });
+  const asSystem = async <T>(work: (files: CallStorage) => Promise<T>) => {
+    const times = { statementTimeoutMs: 10_000, idleInTransactionMs: 10_000 };
+    const transaction = new RequestTransaction(pool, systemIdentity, "write", times);
+    const result = await work(new CallStorage(bytesOf, transaction, "write"));
+    await transaction.commit();
+    return result;
+  };
+  const id = await asSystem((files) => files.store(new File([new Uint8Array(quota)], "report.bin")));
+  const { url } = await asSystem((files) => files.createUploadUrl({ maxBytes: size }));
+  expect((await svc.fetch(url, { method: "PUT", body: bytes })).status).toBe(200);
+  const { url: granted } = await asSystem((again) => again.createReadGrant(id));
+  expect((await svc.fetch(granted)).status).toBe(200);
+  expect(Object.fromEntries(await totals())).toEqual({ all: quota + size, system: quota + size });
   expect(taken([await send(svc, null, "files.store", file())])).toBe(1);
   expect(taken([await send(small, null, "files.store", file())])).toBe(0);
 });
