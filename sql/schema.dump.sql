@@ -6,7 +6,6 @@ queue at revision 20
 
 -- role svc_auth: login
 setting TimeZone: UTC
-setting jit: off
 setting search_path: auth
 setting statement_timeout: 60s
 
@@ -29,13 +28,11 @@ member of svc_anonymous
 member of svc_authenticated
 setting TimeZone: UTC
 setting idle_in_transaction_session_timeout: 60s
-setting jit: off
 setting statement_timeout: 60s
 
 -- role svc_system: login bypassrls
 member of pg_read_all_stats
 setting TimeZone: UTC
-setting jit: off
 
 -- database
 grant connect to public
@@ -83,12 +80,6 @@ grant select, usage to svc_system on sequences
 grant delete, insert, select, update to svc_system on tables
 grant usage to svc_system on types
 
--- PostgreSQL's own currval
-callers: svc_owner, svc_system
-
--- PostgreSQL's own lastval
-callers: svc_owner, svc_system
-
 -- PostgreSQL's own lo_creat
 callers: svc_owner, svc_system
 
@@ -116,38 +107,11 @@ callers: svc_owner, svc_system
 -- PostgreSQL's own pg_advisory_lock_shared
 callers: svc_owner, svc_system
 
--- PostgreSQL's own pg_advisory_xact_lock
-callers: svc_auth, svc_owner, svc_system
-
--- PostgreSQL's own pg_advisory_xact_lock_shared
-callers: svc_auth, svc_owner, svc_system
-
--- PostgreSQL's own pg_blocking_pids
-callers: pg_monitor, svc_owner, svc_system
-
--- PostgreSQL's own pg_lock_status
-callers: pg_monitor, svc_owner, svc_system
-
--- PostgreSQL's own pg_locks
-readers: pg_monitor (select), svc_owner (select), svc_system (select)
-
 -- PostgreSQL's own pg_logical_emit_message
 callers: svc_owner
 
 -- PostgreSQL's own pg_notify
 callers: svc_owner
-
--- PostgreSQL's own pg_safe_snapshot_blocking_pids
-callers: pg_monitor, svc_owner, svc_system
-
--- PostgreSQL's own pg_settings
-readers: public (select)
-
--- PostgreSQL's own pg_stat_activity
-readers: pg_monitor (select), svc_owner (select), svc_system (select)
-
--- PostgreSQL's own pg_stat_get_activity
-callers: pg_monitor, svc_owner, svc_system
 
 -- PostgreSQL's own pg_try_advisory_lock
 callers: svc_owner, svc_system
@@ -155,24 +119,11 @@ callers: svc_owner, svc_system
 -- PostgreSQL's own pg_try_advisory_lock_shared
 callers: svc_owner, svc_system
 
--- PostgreSQL's own pg_try_advisory_xact_lock
-callers: svc_auth, svc_owner, svc_system
-
--- PostgreSQL's own pg_try_advisory_xact_lock_shared
-callers: svc_auth, svc_owner, svc_system
-
 -- PostgreSQL's own set_config
 callers: svc_request
 
 -- PostgreSQL's own setseed
 callers: svc_owner, svc_system
-
--- PostgreSQL's own setval
-callers: svc_owner, svc_system
-
--- type svc_private.evidence
-composite claim integer, source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[], similarity double precision
-usage: svc_anonymous, svc_authenticated, svc_system
 
 -- sequence svc.ai_ledger_id_seq: owner svc_owner
 range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.ai_ledger.id
@@ -240,7 +191,7 @@ constraint account_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id
 index account_user_id: auth.account USING btree (user_id)
 policy all_auth: for all to svc_auth using true with check true
 grant delete, insert, select, update to svc_auth
-grant select to svc_system
+grant delete, insert, select, update to svc_system
 comment: Ways in: one row per user and provider, the password being the provider "credential".
 comment column account_id: The user's id at the provider; for "credential" the user's id here.
 comment column password: scrypt (N=16384, r=16, p=1) as salt:key in hex. Null for social providers.
@@ -277,7 +228,7 @@ column expires_at: timestamp with time zone
 constraint jwks_pkey: PRIMARY KEY (id)
 policy all_auth: for all to svc_auth using true with check true
 grant delete, insert, select, update to svc_auth
-grant select to svc_system
+grant delete, insert, select, update to svc_system
 comment: Keys that sign JWTs, written through auth.add_key(). GET /api/auth/jwks publishes the public halves.
 comment column id: Header "kid" of the tokens it signed.
 comment column public_key: JWK as JSON text.
@@ -518,34 +469,46 @@ column type: text not null
 column visibility: text not null default 'private'::text
 column sha256: text not null
 column created_at: timestamp with time zone not null default now()
+column bytes_id: uuid
+column by_system: boolean not null default false
 constraint storage_objects_name_check: CHECK (((name <> ''::text) AND (octet_length(name) <= 255)))
 constraint storage_objects_pkey: PRIMARY KEY (id)
 constraint storage_objects_sha256_check: CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text))
 constraint storage_objects_size_check: CHECK ((size >= 0))
+constraint storage_objects_size_limit: CHECK ((size <= '1099511627776'::bigint))
 constraint storage_objects_type_check: CHECK (((type <> ''::text) AND (octet_length(type) <= 255)))
 constraint storage_objects_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
 constraint storage_objects_visibility_check: CHECK ((visibility = ANY (ARRAY['private'::text, 'public'::text])))
+index storage_objects_bytes_id: UNIQUE svc.storage_objects USING btree (COALESCE(bytes_id, id))
 index storage_objects_user_id_created_at_id: svc.storage_objects USING btree (user_id, created_at DESC, id DESC)
+trigger count_added_bytes: CREATE TRIGGER count_added_bytes AFTER INSERT ON svc.storage_objects REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION svc_private.count_stored_bytes()
+trigger count_removed_bytes: CREATE TRIGGER count_removed_bytes AFTER DELETE ON svc.storage_objects REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION svc_private.count_stored_bytes()
 policy delete_owner: for delete to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
 policy insert_anonymous: for insert to svc_anonymous with check (user_id IS NULL)
 policy insert_owner: for insert to svc_authenticated with check (user_id = ( SELECT svc.current_user_id() AS current_user_id))
 policy select_owner: for select to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
+policy select_public: for select to svc_reader_anonymous, svc_reader_authenticated using (visibility = 'public'::text)
 policy update_owner: for update to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id)) with check (user_id = ( SELECT svc.current_user_id() AS current_user_id))
-grant insert, select to svc_anonymous
-grant delete, insert, select to svc_authenticated
+grant select to svc_anonymous
+grant delete, select to svc_authenticated
+grant insert to svc_reader_anonymous
+grant insert to svc_reader_authenticated
 grant delete, insert, select, update to svc_system
 grant visibility to svc_authenticated (update)
 comment: Stored files. A row is written when its bytes are safe; bytes without a row are swept (src/storage/sweep.ts). lint:allow grant_without_policy: who is not signed in is told "not found", as of what is not theirs.
-comment column id: Names the bytes in the driver, too; chosen before they are written.
+comment column id: Chosen by svc_private.reserve_upload(), never by a caller.
 comment column user_id: The owner. Null: stored by the system, or by a call that nobody was signed in to.
 comment column name: What the uploader called it, cleaned. Never part of a path.
 comment column size: In bytes.
 comment column type: The media type that the uploader stated; nothing here trusts it.
 comment column sha256: Of the bytes, in hex: the ETag, and what svc storage verify compares.
+comment column bytes_id: Names the bytes in the driver. Null in rows that are older than this column: their bytes lie under the id of the row.
+comment column by_system: Whether the system stored it. Without an owner and not by the system: by a call that nobody was signed in to.
 comment policy delete_owner: Users delete their own files.
 comment policy insert_anonymous: Who is not signed in stores files that belong to nobody.
 comment policy insert_owner: Users store files as their own.
 comment policy select_owner: Users see their own files.
+comment policy select_public: Public files are found by their ids; nobody lists them.
 comment policy update_owner: Users change the visibility of their own files.
 
 -- table svc.storage_upload_parts: owner svc_owner
@@ -578,21 +541,26 @@ column token_sha256: text
 column claimed_at: timestamp with time zone
 column created_at: timestamp with time zone not null default now()
 column expires_at: timestamp with time zone not null
+column kind: text not null default 'parts'::text
+column by_system: boolean not null default false
 constraint storage_uploads_check: CHECK (((received >= 0) AND (received <= size)))
+constraint storage_uploads_ends: CHECK ((expires_at <= (created_at + '30 days'::interval)))
+constraint storage_uploads_kind_check: CHECK ((kind = ANY (ARRAY['parts'::text, 'url'::text, 'call'::text])))
 constraint storage_uploads_name_check: CHECK (((name <> ''::text) AND (octet_length(name) <= 255)))
 constraint storage_uploads_pkey: PRIMARY KEY (id)
 constraint storage_uploads_size_check: CHECK ((size >= 0))
+constraint storage_uploads_size_limit: CHECK ((size <= '1099511627776'::bigint))
+constraint storage_uploads_token: CHECK (((kind = 'url'::text) = (token_sha256 IS NOT NULL)))
 constraint storage_uploads_token_sha256_check: CHECK ((token_sha256 ~ '^[0-9a-f]{64}$'::text))
 constraint storage_uploads_type_check: CHECK (((type <> ''::text) AND (octet_length(type) <= 255)))
 constraint storage_uploads_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
 constraint storage_uploads_visibility_check: CHECK ((visibility = ANY (ARRAY['private'::text, 'public'::text])))
 index storage_uploads_expires_at: svc.storage_uploads USING btree (expires_at)
 index storage_uploads_user_id: svc.storage_uploads USING btree (user_id)
-policy insert_anonymous: for insert to svc_anonymous with check (user_id IS NULL)
-policy insert_owner: for insert to svc_authenticated with check (user_id = ( SELECT svc.current_user_id() AS current_user_id))
+trigger count_added_bytes: CREATE TRIGGER count_added_bytes AFTER INSERT ON svc.storage_uploads REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION svc_private.count_stored_bytes()
+trigger count_removed_bytes: CREATE TRIGGER count_removed_bytes AFTER DELETE ON svc.storage_uploads REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION svc_private.count_stored_bytes()
+policy all_system: for all to svc_system using true with check true
 grant delete, insert, select, update to svc_system
-grant id, user_id, name, type, visibility, size, token_sha256, expires_at to svc_anonymous (insert)
-grant id, user_id, name, type, visibility, size, token_sha256, expires_at to svc_authenticated (insert)
 comment: Files that have not arrived yet. A finished one moves to svc.storage_objects.
 comment column id: Of the stored object, too, once it is one.
 comment column user_id: Whose file it will be. Null: a URL that the system, or a call that nobody was signed in to, made.
@@ -602,8 +570,9 @@ comment column parts: How many there are.
 comment column token_sha256: Of the token in a signed URL, in hex. Null: an upload in parts.
 comment column claimed_at: When somebody began to send to the signed URL.
 comment column expires_at: Later it is swept; each part that arrives moves it on.
-comment policy insert_anonymous: Who is not signed in reserves uploads that belong to nobody.
-comment policy insert_owner: Users reserve uploads as their own.
+comment column kind: parts: sent in parts. url: sent to a signed URL. call: reserved for a call that stores a file or makes a signed URL.
+comment column by_system: Whether the system reserved it: then no policy is asked when it is stored.
+comment policy all_system: The functions of uploads keep the uploads of all.
 
 -- table svc.workflow_events: owner svc_owner
 column id: bigint not null generated always as identity
@@ -664,7 +633,6 @@ index workflow_runs_key: UNIQUE svc.workflow_runs USING btree (name, idempotency
 index workflow_runs_owner: svc.workflow_runs USING btree (user_id, created_at DESC, id DESC)
 index workflow_runs_recent: svc.workflow_runs USING btree (created_at DESC, id DESC)
 index workflow_runs_slot: svc.workflow_runs USING btree (name, created_at, id) WHERE (wait_marker = 'slot'::text)
-trigger free_slot: CREATE TRIGGER free_slot AFTER DELETE ON svc.workflow_runs FOR EACH ROW WHEN (((old.max_running IS NOT NULL) AND (old.status = ANY (ARRAY['pending'::text, 'running'::text])))) EXECUTE FUNCTION svc_private.free_slot_of_deleted()
 policy select_owner: for select to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
 grant delete, insert, select, update to svc_system
 grant id, name, version, args, status, wait_marker, result, error, user_id, attempts, deadline, wake_at, created_at, updated_at, started_at, finished_at to svc_authenticated (select)
@@ -734,7 +702,7 @@ column checksum: text not null
 column applied_at: timestamp with time zone not null default now()
 constraint applied_migrations_pkey: PRIMARY KEY (scope, name)
 constraint applied_migrations_scope_check: CHECK ((scope = ANY (ARRAY['platform'::text, 'application'::text])))
-grant select to svc_system
+grant delete, insert, select, update to svc_system
 comment: Migrations that ran, once each. A file whose checksum differs from this record was edited afterwards: an error.
 
 -- table svc_private.applied_sql: owner svc_owner
@@ -743,14 +711,12 @@ column path: text not null
 column checksum: text not null
 column applied_at: timestamp with time zone not null default now()
 column earlier: text[] not null default '{}'::text[]
-column state: text
 constraint applied_sql_pkey: PRIMARY KEY (scope, path)
 constraint applied_sql_scope_check: CHECK ((scope = ANY (ARRAY['platform'::text, 'application'::text])))
-grant select to svc_system
+grant delete, insert, select, update to svc_system
 comment: Files of sql/ with the text that was applied last. A different text is applied again.
 comment column checksum: Of the text that was applied last; empty when its file is gone.
 comment column earlier: Checksums of texts that were applied before, the latest last.
-comment column state: Of a file of policies/: svc_private.access_state() of its table when it had been applied. Null: not known.
 
 -- table svc_private.crons: owner svc_owner
 column name: text not null
@@ -837,7 +803,7 @@ constraint search_groups_pkey: PRIMARY KEY (id)
 constraint search_groups_table_id_corpus_visibility_owner_id_key: UNIQUE NULLS NOT DISTINCT (table_id, corpus, visibility, owner_id)
 constraint search_groups_table_id_fkey: FOREIGN KEY (table_id) REFERENCES svc_private.search_tables(id) ON DELETE CASCADE
 grant delete, insert, select, update to svc_system
-comment: What a search looks through: rows of one corpus and visibility and, where they are private, of one owner.
+comment: What a search looks through: rows that the same callers may read.
 comment column owner_id: Of private rows only; null where many owners share the group.
 
 -- table svc_private.search_tables: owner svc_owner
@@ -862,6 +828,14 @@ column lengths: bigint[] not null
 index search_totals_group: svc_private.search_totals USING btree (group_id)
 grant delete, insert, select, update to svc_system
 comment: Documents of a group, and terms in each field: changes, to be added up.
+
+-- table svc_private.storage_usage: owner svc_owner
+column bucket: text not null
+column bytes: bigint not null
+index storage_usage_bucket: svc_private.storage_usage USING btree (bucket) INCLUDE (bytes)
+grant delete, insert, select, update to svc_system
+comment: Bytes that stored files and uploads take, by who they count for. The sum of a bucket's rows counts; they are folded.
+comment column bucket: As svc_private.storage_bucket() says; "all" for everything.
 
 -- view svc_private.identity_columns: owner svc_owner
 column relid: oid
@@ -905,17 +879,6 @@ column problem: text collate "C"
 column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
 comment: Tables of the authentication that a request reaches, itself or through a view.
-
--- view svc_private.lint_blocking_statement: owner svc_owner
-column severity: text
-column catalog: regclass
-column object: oid
-column part: integer
-column name: text
-column problem: text collate "C"
-column remedy: text
-grant delete, insert, select, update to svc_system
-comment: Functions that a request can make PostgreSQL run, and that lock tables, listen or notify.
 
 -- view svc_private.lint_bypassing_role: owner svc_owner
 column severity: text
@@ -1003,7 +966,7 @@ column name: text
 column problem: text
 column remedy: text
 grant delete, insert, select, update to svc_system
-comment: Volatile functions that a request can make PostgreSQL run, and that run text.
+comment: Volatile functions that requests may call and that run text.
 
 -- view svc_private.lint_exhausted_sequence: owner svc_owner
 column severity: text
@@ -1114,17 +1077,6 @@ column problem: text
 column remedy: text
 grant delete, insert, select, update to svc_system
 comment: Indexes whose build failed.
-
--- view svc_private.lint_locks_open: owner svc_owner
-column severity: text
-column catalog: regclass
-column object: oid
-column part: integer
-column name: text
-column problem: text
-column remedy: text
-grant delete, insert, select, update to svc_system
-comment: Functions of PostgreSQL by which a request could take the platform's locks.
 
 -- view svc_private.lint_materialized_view_exposed: owner svc_owner
 column severity: text
@@ -1268,28 +1220,6 @@ column problem: text
 column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
 comment: Columns named like secrets that callers without an account may read.
-
--- view svc_private.lint_sequence_usable: owner svc_owner
-column severity: text
-column catalog: regclass
-column object: oid
-column part: integer
-column name: text
-column problem: text
-column remedy: text collate "C"
-grant delete, insert, select, update to svc_system
-comment: Sequences that request roles may count up or set.
-
--- view svc_private.lint_statements_readable: owner svc_owner
-column severity: text
-column catalog: regclass
-column object: oid
-column part: integer
-column name: text
-column problem: text
-column remedy: text
-grant delete, insert, select, update to svc_system
-comment: Statistics of statements that SQL in a request may read.
 
 -- view svc_private.lint_sub_select_in_policy: owner svc_owner
 column severity: text
@@ -1571,11 +1501,6 @@ column users_reach: boolean
 grant delete, insert, select, update to svc_system
 comment: Tables and views of the platform and the application, and whether the request roles reach their schemas.
 
--- view svc_private.request_functions: owner svc_owner
-column oid: oid
-grant delete, insert, select, update to svc_system
-comment: Functions that a request can make PostgreSQL run: by calling them, by triggers, or by functions with their owner's rights.
-
 -- function auth.add_key(text,text,text,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.add_key(key_id text, public_key text, private_key text, known text[])
  RETURNS boolean
@@ -1769,7 +1694,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Trigger of auth.session: tells that its JWTs are not to be believed. Definer: nobody else may notify and write messages into the log.
+comment: Trigger of auth.session: tells that its JWTs are not to be believed.
 
 -- function auth.notify_user_change(): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.notify_user_change()
@@ -1787,7 +1712,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Trigger of auth."user": tells that JWTs of this user are out of date. Definer: nobody else may notify and write messages into the log.
+comment: Trigger of auth."user": tells that JWTs of this user are out of date.
 
 -- function auth.remember_address(text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.remember_address(kind text, known_subject text)
@@ -1812,7 +1737,7 @@ AS $function$
   select pg_catalog.pg_notify('svc_auth_' || send_heartbeat.listener, '')
 $function$
 execute: svc_auth, svc_system
-comment: A notice from a process to itself, on the channel svc_auth_<listener>. Definer: nobody else may notify; the beginning of the channel is fixed.
+comment: A notice from a process to itself, on the channel svc_auth_<listener>.
 
 -- function auth.sweep(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.sweep(batch integer)
@@ -1962,7 +1887,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Removes a job of the current user that has not begun; false when there is none of that id. Definer: the queue's tables answer no request; it removes jobs of the transaction's user alone.
+comment: Removes a job of the current user that has not begun; false when there is none of that id.
 
 -- function svc.cancel_workflow(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.cancel_workflow(run_id uuid)
@@ -1985,7 +1910,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Cancels a run of the current user: accepted, ended or unknown. Definer: the queue's tables answer no request; it ends runs of the transaction's user alone.
+comment: Cancels a run of the current user: accepted, ended or unknown.
 
 -- function svc.carry_trace(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.carry_trace(traceparent text)
@@ -2004,7 +1929,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Marks the transaction with a W3C traceparent, for the jobs it enqueues and the readers of its changes. Definer: only svc_owner may write messages into the log; the prefix is fixed.
+comment: Marks the transaction with a W3C traceparent, for the jobs it enqueues and the readers of its changes.
 
 -- function svc.count_rows(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.count_rows(target text, condition text, mode text)
@@ -2128,7 +2053,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Sends a message to subscribers when the transaction commits. At most 65536 bytes; refused in read-only transactions. Definer: only svc_owner may write messages into the log; prefix and size are fixed.
+comment: Sends a message to subscribers when the transaction commits. At most 65536 bytes; refused in read-only transactions.
 
 -- function svc.enqueue_job(text,json,interval,timestamp with time zone,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.enqueue_job(procedure text, args json, delay interval, due timestamp with time zone, request_id text)
@@ -2151,7 +2076,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Enqueues a call of an internal procedure as the current user, at a time or after a delay; returns the job's id. Definer: the queue's tables answer no request; on whose behalf the job runs is read from the transaction.
+comment: Enqueues a call of an internal procedure as the current user, at a time or after a delay; returns the job's id.
 
 -- function svc.estimate_matches(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.estimate_matches(target text, visible text, condition text)
@@ -2339,34 +2264,6 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
 comment: One condition of a filter as SQL over t, or null when it is to be ignored. Part of svc.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
--- function svc.filter_patterns(jsonb,jsonb): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.filter_patterns(columns jsonb, filters jsonb, OUT patterns bigint, OUT characters bigint)
- RETURNS record
- LANGUAGE sql
- IMMUTABLE
-AS $function$
-  with recursive objects (object, level) as (
-    select filters, 0
-    union all
-    -- Strict and silent as in filter_size().
-    select m.member, o.level + 1
-      from objects as o
-      cross join (values ('strict $.OR[*]'::jsonpath), ('strict $.AND[*]')) as g (path)
-      cross join jsonb_path_query(o.object, g.path, '{}', true) as m (member)
-     where o.level < 5
-  )
-  select count(*), coalesce(sum(length(c.pair #>> '{value,value}')), 0)
-    from objects as o
-    cross join jsonb_path_query(o.object, 'strict $.keyvalue()', '{}', true) as c (pair)
-   where columns -> (c.pair ->> 'key') ->> 'kind' = 'text'
-     and not coalesce((columns -> (c.pair ->> 'key') -> 'array')::boolean, false)
-     and c.pair -> 'value' ->> 'op' in ('like', 'ilike')
-     and jsonb_typeof(c.pair #> '{value,value}') = 'string'
-     and length(c.pair #>> '{value,value}') <= 1000
-$function$
-execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: Number of patterns in a filter, and of their characters. Part of svc.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
-
 -- function svc.filter_size(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.filter_size(filters jsonb)
  RETURNS bigint
@@ -2408,13 +2305,6 @@ begin
 
   -- Too many conditions for a planner; they take 40 kB at least, so that most filters are not even counted.
   if depth = 0 and pg_column_size(filters) > 32768 and svc.filter_size(filters) > 5000 then
-    return null;
-  end if;
-
-  -- Too many patterns for every row; 21 take more than 512 bytes, and so do 2,001 characters.
-  if depth = 0 and pg_column_size(filters) > 512 and exists (
-    select from svc.filter_patterns(columns, filters) as p where p.patterns > 20 or p.characters > 2000
-  ) then
     return null;
   end if;
 
@@ -2618,55 +2508,321 @@ comment: A JSON array of filter values as text, or null when any is not of the c
 CREATE OR REPLACE FUNCTION svc.find_evidence(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb DEFAULT NULL::jsonb)
  RETURNS TABLE(claim integer, source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[], similarity double precision)
  LANGUAGE plpgsql
- STABLE
+ STABLE SECURITY DEFINER
  SET search_path TO ''
+ SET jit TO 'off'
 AS $function$
-declare
-  reader constant text := case current_user
-    when 'svc_owner' then case when (select svc.current_user_id()) is null then 'svc_anonymous' else 'svc_authenticated' end
-    else current_user
-  end;
+#variable_conflict use_column
 begin
-  if reader = 'svc_authenticated' then
-    return query select * from svc.find_evidence_as_authenticated(
-      claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors);
-  elsif reader = 'svc_anonymous' then
-    return query select * from svc.find_evidence_as_anonymous(
-      claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors);
-  else
-    return query select * from svc_private.select_evidence(
-      claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors);
-  end if;
+  return query
+  with scoped as not materialized (
+    select c.* from svc.rag_chunks c
+     where c.corpus = find_evidence.corpus
+       and c.visibility = find_evidence.visibility
+       and (find_evidence.owner_id is null or c.owner_id = find_evidence.owner_id)
+       and (
+         c.visibility = 'public'
+         or (c.visibility = 'shared' and (select svc.current_user_id()) is not null)
+         or c.owner_id = (select svc.current_user_id())
+       )
+  ), terms as materialized (
+    select one.claim::integer, lexeme, quote_literal(lexeme)::tsquery as query,
+           -- methylated for methylation: the stemmer leaves them apart.
+           (quote_literal(left(lexeme, greatest(4, length(lexeme) - 3))) || ':*')::tsquery as kin
+      from unnest(claims) with ordinality as one (text, claim),
+           unnest(tsvector_to_array(svc.words_of(one.text, stemming))) as lexeme
+  ), total as materialized (
+    select count(*)::double precision as chunks from scoped
+  ), weights as materialized (
+    select lexeme, n.chunks, ln(1 + (t.chunks - n.chunks + 0.5) / (n.chunks + 0.5)) as weight,
+           n.chunks > greatest(2000, t.chunks / 50) as is_common
+      from (select distinct lexeme, query from terms) d
+     cross join total t
+     cross join lateral (select count(*) as chunks from scoped s where s.words @@ d.query) n
+  ), ordered as (
+    select t.*, w.weight, w.is_common, row_number() over rarest = 1
+           or sum(w.chunks) over rarest <= greatest(2000, 500000 / count(*) over (partition by t.claim)) as chooses
+      from terms t join weights w using (lexeme)
+    window rarest as (partition by t.claim order by w.chunks, lexeme)
+  ), weighed as materialized (
+    select t.claim, array_agg(t.lexeme) as lexemes, array_agg(t.query) as queries, array_agg(t.kin) as kin,
+           array_agg(t.weight) as weights,
+           sum(t.weight) as weight, coalesce(
+             string_agg(t.query::text, '|') filter (where t.chooses and not t.is_common),
+             string_agg(t.query::text, '|') filter (where t.chooses)
+           )::tsquery as any_word
+      from ordered t
+     group by t.claim
+  ), asked as materialized (
+    select v.claim::integer, array(select n::real from jsonb_array_elements_text(v.vector) as n) as vector
+      from jsonb_array_elements(vectors) with ordinality as v (vector, claim)
+     where jsonb_typeof(v.vector) = 'array'
+  ), near as materialized (
+    select a.claim, best.id, best.similarity
+      from asked a
+     cross join lateral (
+       select s.id, svc.similarity_of(s.embedding, a.vector) as similarity
+         from scoped s
+        where cardinality(s.embedding) = cardinality(a.vector)
+          and (source_ids is null or s.source_id = any (source_ids))
+        order by similarity desc, s.id
+        limit chunk_limit
+     ) best
+  ), shared as materialized (
+    select w.claim, best.id
+      from weighed w
+     cross join lateral (
+       select s.id, (
+                select sum(one.weight) from unnest(w.queries, w.weights) as one (query, weight)
+                 where s.words @@ one.query
+              ) as weight
+         from scoped s
+        where s.words @@ w.any_word
+          and (source_ids is null or s.source_id = any (source_ids))
+        order by weight desc, s.position, s.id
+        limit chunk_limit
+     ) best
+  ), chunks as materialized (
+    select w.claim, c.*, near.similarity as nearness, (
+             select sum(one.weight) from unnest(w.queries, w.weights) as one (query, weight) where c.words @@ one.query
+           ) / nullif(w.weight, 0) as coverage, (
+             select sum(one.weight * case when c.words @@ one.query then 1 when c.words @@ one.kin then 0.8 else 0 end)
+               from unnest(w.queries, w.kin, w.weights) as one (query, kin, weight)
+           ) / nullif(w.weight, 0) as similarity
+      from (select claim, id from shared union select claim, id from near) found
+      join weighed w using (claim)
+      join svc.rag_chunks c using (id)
+      left join near using (claim, id)
+  ), spoken as materialized (
+    select c.claim, c.id, sentence.text as sentence, covered.*,
+           row_number() over (
+             partition by c.claim order by covered.coverage desc, c.coverage desc nulls last, c.position, c.id, sentence.starts
+           ) as place,
+           row_number() over (partition by c.claim, c.id order by covered.coverage desc, sentence.starts) as place_in_chunk
+      from weighed w
+      join chunks c using (claim)
+     cross join lateral (
+       select starts, substr(c.text, starts, coalesce(lead(starts) over (order by starts), length(c.text) + 1) - starts) as text
+         from unnest(c.sentence_starts) as starts
+     ) sentence
+     -- offset 0: computed once for a sentence, not once for each word of the claim.
+     cross join lateral (select svc.words_of(sentence.text, stemming) as words offset 0) said
+     cross join lateral (
+       select coalesce(sum(one.weight) filter (where said.words @@ one.query), 0) / nullif(w.weight, 0) as coverage,
+              coalesce(array_agg(one.lexeme) filter (where said.words @@ one.query), '{}') as matched,
+              coalesce(array_agg(one.lexeme) filter (where not said.words @@ one.query), '{}') as missing
+         from unnest(w.lexemes, w.queries, w.weights) as one (lexeme, query, weight)
+     ) covered
+  )
+  select s.claim, c.source_id, source.title, c.section_id, section.path, c.id, c.text, c.page_start, s.sentence,
+         s.coverage, coalesce(c.similarity, 0), s.matched, s.missing, c.nearness
+    from spoken s
+    join chunks c on c.claim = s.claim and c.id = s.id
+    join svc.rag_sections section on section.id = c.section_id
+    join svc.rag_sources source on source.id = c.source_id
+   where (s.coverage > 0 and s.place <= sentence_limit) or (c.nearness is not null and s.place_in_chunk = 1)
+   order by s.claim, s.place;
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: Sentences of a scope that cover the words of claims, best first; weights are counted among chunks that the caller may read.
+comment: Sentences of a scope that cover the words of claims, best first; weights are counted inside the scope.
 
--- function svc.find_evidence_as_anonymous(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_reader_anonymous
-CREATE OR REPLACE FUNCTION svc.find_evidence_as_anonymous(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb)
- RETURNS SETOF svc_private.evidence
- LANGUAGE sql
+-- function svc.find_matches(text,text[],text,text,text,integer,boolean,text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_matches(target text, fields text[], query text, corpus text, visibility text, wanted integer, prefix boolean DEFAULT false, among text[] DEFAULT NULL::text[])
+ RETURNS TABLE(row_id text, score double precision)
+ LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET work_mem TO '32MB'
 AS $function$
-  select * from svc_private.select_evidence(
-    claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors)
-$function$
-execute: svc_anonymous, svc_system
-comment: Evidence under the policies of svc_anonymous. Called by svc.find_evidence().
+#variable_conflict use_column
+declare
+  k1 constant double precision := 0.9;
+  b constant double precision := 0.4;
+  most_looks constant integer := 500000; -- at terms of documents; about
+  most_terms constant integer := least(256, 2 * most_looks / greatest(  -- of a query; the rarest count
+    case when among is null then 4 * wanted else cardinality(among) end, 1));
+  most_endings constant integer := 32; -- of a prefix; the commonest count
+  caller constant text := (select svc.current_user_id());
+  indexed svc_private.search_tables;
+  searched integer;
+  places integer[];
+  bits integer;
+  whole boolean;           -- all fields are chosen
+  documents double precision;
+  average double precision;
+  terms text[];
+  weights double precision[];
+  -- Classes of postings: terms with the rarest first, and of a term those that add most first.
+  term_of integer[];
+  tops double precision[];     -- what none of a class adds more than
+  addends double precision[];  -- what most of a class add
+  keys bigint[];
+  counts bigint[];
+  step double precision;
+  tail double precision[];
+  likely double precision := 2 * wanted::double precision;  -- so many documents shall reach the score that is tried
+  tried double precision := 0;
+  most double precision;  -- documents that may be opened
+  cover record;
+  lows bigint[];   -- no key of a term is below, none above
+  highs bigint[];
+  scoring text;
+  row_ids text[];
+  scores double precision[];
+begin
+  select * into indexed from svc_private.search_tables t where t.name = find_matches.target;
+  if indexed.id is null then
+    raise exception '% is not searchable in this database', find_matches.target
+      using errcode = '55000', hint = 'Declare it with searchable(), then run svc codegen and svc migrate.';
+  end if;
+  places := array(
+    select p.place::integer
+      from (select distinct unnest(find_matches.fields) as field) as f
+      left join jsonb_array_elements_text(indexed.definition -> 'fields') with ordinality as p (field, place) using (field)
+  );
+  if cardinality(places) = 0 or array_position(places, null) is not null then
+    raise exception 'unknown field for a search in %', find_matches.target using errcode = '22023';
+  end if;
+  bits := (select bit_or(1 << (p - 1)) from unnest(places) as p);
+  whole := cardinality(places) = jsonb_array_length(indexed.definition -> 'fields');
 
--- function svc.find_evidence_as_authenticated(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_reader_authenticated
-CREATE OR REPLACE FUNCTION svc.find_evidence_as_authenticated(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb)
- RETURNS SETOF svc_private.evidence
- LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-  select * from svc_private.select_evidence(
-    claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors)
+  if caller is null and find_matches.visibility <> 'public' then
+    return;
+  end if;
+  select g.id into searched from svc_private.search_groups g
+   where g.table_id = indexed.id and g.corpus = find_matches.corpus and g.visibility = find_matches.visibility
+     and g.owner_id is not distinct from case when find_matches.visibility = 'private' then caller end;
+
+  select sum(t.documents), sum((select sum(t.lengths[p]) from unnest(places) as p))
+    into documents, average
+    from svc_private.search_totals t where t.group_id = searched;
+  average := greatest(average / nullif(documents, 0), 1);
+
+  with asked as (
+    select t.term collate "C" as term, count(*) as n
+      from svc_private.search_words(find_matches.query) as word
+     cross join lateral svc_private.search_terms(word, (indexed.definition ->> 'language')::regconfig) as t (term)
+     group by 1
+    union all
+    select * from svc_private.search_endings(searched, find_matches.query, most_endings)
+     where find_matches.prefix
+  ), class as materialized (
+    -- For each term anew, so that nothing but the index on terms serves.
+    select a.term, a.n, c.fields, c.class, c.postings
+      from asked a
+     cross join lateral (
+       select c.fields, c.class::integer as class, sum(c.documents)::bigint as postings
+         from svc_private.search_counters c
+        where c.group_id = searched and c.term = a.term and c.fields & bits <> 0
+        group by 1, 2
+       having sum(c.documents) > 0
+     ) as c
+  ), weighed as (
+    select term, row_number() over (order by weight desc, term) as number, weight
+      from (
+        select term, n * ln(1 + (documents - sum(c.postings) + 0.5) / (sum(c.postings) + 0.5)) as weight
+          from class c group by term, n
+      ) as w
+     order by weight desc, term
+     limit most_terms
+  ), bounded as (
+    -- Beside other fields than those declared, a class tells the most that its frequencies can be, and of lengths nothing.
+    select w.number, c.postings, svc_private.search_key(searched, c.term, c.fields, c.class) as key,
+           (1 + 1e-9) * w.weight * r.most / (r.most + k1 * (1 - b) + k1 * b / average * greatest(r.most, case when whole then r.shortest end)) as top,
+           w.weight * r.fewest / (r.fewest + k1 * (1 - b) + k1 * b / average * case when whole then (r.shortest + r.longest) / 2 else average end) as addend
+      from weighed w join class c using (term)
+     cross join lateral svc_private.search_reach(c.class) as r
+  )
+  select (select array_agg(term order by number) from weighed), (select array_agg(weight order by number) from weighed),
+         array_agg(number order by number, top desc, key), array_agg(top order by number, top desc, key),
+         array_agg(addend order by number, top desc, key), array_agg(key order by number, top desc, key),
+         array_agg(postings order by number, top desc, key)
+    into terms, weights, term_of, tops, addends, keys, counts
+    from bounded;
+  if terms is null then
+    return;
+  end if;
+
+  lows := array(select svc_private.search_key(searched, term, 0, 0) from unnest(terms) as term);
+  highs := array(select svc_private.search_key(searched, term, 65535, 255) from unnest(terms) as term);
+  -- Numbers only; as floats, since numeric takes many times as long. What is left to be filled in: a condition, and how many
+  -- documents may be opened.
+  scoring := (
+    select format($sql$
+      select array_agg(s.row_id order by s.score desc, s.row_id), array_agg(s.score order by s.score desc, s.row_id)
+        from (
+          select d.row_id, s.score
+            from (select * from svc_private.search_documents d where d.group_id + 0 = $5 and (%%s) limit %%s) as d
+           cross join lateral (
+             -- To append nothing unpacks an array once, where each look at it would do so anew.
+             select d.keys || null::bigint[] as keys, d.terms || null::text[] as terms,
+                    d.frequencies || null::integer[] as frequencies, %L::float8 + %L::float8 * (%s) as norm
+             offset 0
+           ) as x
+           cross join lateral (
+             select sum(q.weight * f.tf / (f.tf + x.norm)) as score
+               from unnest($1, $2, $3, $4) as q (low, high, term, weight)
+              cross join lateral (select width_bucket(q.high, x.keys) as place offset 0) as p
+              cross join lateral (select %s as tf offset 0) as f
+              where x.keys[p.place] >= q.low and x.terms[p.place] = q.term
+           ) as s
+           where s.score > 0
+           order by s.score desc, d.row_id limit %s
+        ) as s
+      $sql$,
+      k1 * (1 - b), k1 * b / average, string_agg(format('d.lengths[%s]', place), ' + '),
+      string_agg(format('x.frequencies[p.place][%s]', place), ' + '), coalesce(wanted::text, 'all'))
+      from unnest(places) as place
+  );
+
+  if among is not null then
+    execute format(scoring, format('d.table_id = %s and d.row_id = any ($6)', indexed.id), 'all')
+      into row_ids, scores using lows, highs, terms, weights, searched, among;
+    return query select * from unnest(row_ids, scores);
+    return;
+  end if;
+
+  if (select sum(n) from unnest(counts) as n) > likely then
+    step := (select sum(top) from (select max(u.top) as top from unnest(term_of, tops) as u (number, top) group by u.number) as t) / 64;
+    tail := svc_private.search_tail(term_of, addends, counts, documents, step);
+    tried := step * coalesce((select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely), 0);
+    if cardinality(terms) > 3 then
+      -- Words of a question stand together more often than by chance. What adds most tells how high scores really are.
+      execute format(scoring, svc_private.search_first(tops, counts, keys, 2 * likely), 'all')
+        into row_ids, scores using lows, highs, terms, weights, searched;
+      tried := greatest(tried, scores[wanted]);
+    end if;
+  end if;
+  most := greatest(most_looks / cardinality(terms), 4 * wanted);
+  loop
+    select * into cover from svc_private.search_cover(term_of, tops, counts, keys, tried, documents);
+    if cover.likely > most then
+      -- Words that keep company may find more than is likely: twice as many are enough.
+      execute format(scoring, svc_private.search_most(term_of, counts, keys, documents, most), ceil(2 * most))
+        into row_ids, scores using lows, highs, terms, weights, searched;
+      if coalesce(cardinality(row_ids), 0) < coalesce(wanted, most) then
+        -- Words that shun each other, as those of two languages do, stand together nowhere.
+        execute format(scoring, svc_private.search_first(tops, counts, keys, most), ceil(2 * most))
+          into row_ids, scores using lows, highs, terms, weights, searched;
+      end if;
+      exit;
+    end if;
+    execute format(scoring, cover.condition, 'all') into row_ids, scores using lows, highs, terms, weights, searched;
+    exit when tried = 0 or scores[wanted] >= tried;
+    likely := likely * 8;
+    tried := coalesce(scores[wanted], step * (
+      select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely and place * step < tried
+    ), 0);
+  end loop;
+  return query select * from unnest(row_ids, scores);
+end
 $function$
-execute: svc_authenticated, svc_system
-comment: Evidence under the policies of svc_authenticated. Called by svc.find_evidence().
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Keys of the rows of a corpus and visibility that match a query, with their BM25 scores, best first.
 
 -- function svc.find_misfits(text,text,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_misfits(schema_name text, table_name text, data jsonb)
@@ -2694,19 +2850,65 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
 comment: Names of the columns whose values, by column name in the object, do not fit their types.
 
--- function svc.find_public_object(uuid): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.find_public_object(object_id uuid)
- RETURNS TABLE(id uuid, name text, size double precision, type text, visibility text, sha256 text)
- LANGUAGE sql
+-- function svc.find_objects_as_anonymous(uuid[]): owner svc_reader_anonymous
+CREATE OR REPLACE FUNCTION svc.find_objects_as_anonymous(ids uuid[])
+ RETURNS TABLE(id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text)
+ LANGUAGE plpgsql
  STABLE SECURITY DEFINER ROWS 1
  SET search_path TO ''
 AS $function$
-  select o.id, o.name, o.size::double precision, o.type, o.visibility, o.sha256
+#variable_conflict use_column
+begin
+  return query
+  select o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility, o.sha256
     from svc.storage_objects o
-   where o.id = object_id and o.visibility = 'public'
+   where o.id = any (ids);
+end
+$function$
+execute: svc_anonymous, svc_system
+comment: Of these stored files those that the caller may see, public ones among them.
+
+-- function svc.find_objects_as_authenticated(uuid[]): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc.find_objects_as_authenticated(ids uuid[])
+ RETURNS TABLE(id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER ROWS 1
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  select o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility, o.sha256
+    from svc.storage_objects o
+   where o.id = any (ids);
+end
+$function$
+execute: svc_authenticated, svc_system
+comment: Of these stored files those that the caller may see, public ones among them.
+
+-- function svc.find_public_object(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_public_object(object_id uuid)
+ RETURNS TABLE(id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text)
+ LANGUAGE plpgsql
+ STABLE ROWS 1
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+begin
+  if current_user = 'svc_authenticated' then
+    return query select o.* from svc.find_objects_as_authenticated(array[object_id]) o where o.visibility = 'public';
+  elsif current_user = 'svc_anonymous' then
+    return query select o.* from svc.find_objects_as_anonymous(array[object_id]) o where o.visibility = 'public';
+  else  -- the system, and functions of the application that run as the owner of the tables
+    return query
+    select o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility, o.sha256
+      from svc.storage_objects o
+     where o.id = object_id and o.visibility = 'public';
+  end if;
+end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: The public object with this id: public ones can be read by id, not listed. Definer: a policy would let every caller list what others have made public; the id is the secret.
+comment: The public file with this id, where the policies let the caller see it: public ones can be read by id, not listed.
 
 -- function svc.find_rows(jsonb,jsonb,bigint,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_rows(resource jsonb, args jsonb, page_size bigint, page bigint)
@@ -2798,7 +3000,8 @@ CREATE OR REPLACE FUNCTION svc.find_unchanged(corpus text, visibility text, key 
  SET search_path TO ''
 AS $function$
 begin
-  perform svc.lock_document(corpus, visibility, key);
+  perform pg_advisory_xact_lock(hashtextextended(
+    concat_ws(' ', 'svc.rag_sources', (select svc.current_user_id()), corpus, visibility, key), 0));
   -- A statement of its own: it sees what was committed while the first one waited.
   return (
     select jsonb_build_object(
@@ -2842,7 +3045,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Removes a job that this worker has done; raises SV409 when it no longer holds it. Definer: the queue's tables answer no request; it removes the one job that this worker holds.
+comment: Removes a job that this worker has done; raises SV409 when it no longer holds it.
 
 -- function svc.get_workflow(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.get_workflow(run_id uuid)
@@ -2976,40 +3179,46 @@ $function$
 execute: svc_authenticated, svc_system
 comment: A page of the runs that the caller may see, newest first, and the cursor of the next.
 
--- function svc.lock(text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.lock(name text)
- RETURNS void
+-- function svc.open_upload_url(uuid,text,interval): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.open_upload_url(reservation uuid, token_sha256 text, lifetime interval)
+ RETURNS timestamp with time zone
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  opened svc.storage_uploads;
 begin
-  if name is null then
-    raise exception 'svc.lock() needs a name' using errcode = '22004';
+  update svc.storage_uploads u
+     set kind = 'url', token_sha256 = open_upload_url.token_sha256, expires_at = now() + lifetime
+   where u.id = reservation and u.kind = 'call'
+     and (u.by_system or u.user_id is not distinct from svc.current_user_id())
+  returning u.* into opened;
+  if not found then
+    raise exception 'no room was reserved for this upload' using errcode = 'SV404';
   end if;
-  -- A query reads one snapshot from its first statement on: after waiting it would not see what it waited for.
-  if pg_catalog.current_setting('transaction_read_only')::boolean then
-    raise exception 'svc.lock() has no use in a transaction that only reads' using errcode = '25006',
-      hint = 'Take the lock in a mutation.';
-  end if;
-  perform pg_catalog.pg_advisory_xact_lock(726502190, pg_catalog.hashtext(name));
+  perform svc_private.try_to_store(opened, opened.size);
+  return opened.expires_at;
+end
+$function$
+execute: svc_request, svc_system
+comment: When the signed URL of a reservation expires; 42501 where a policy would refuse the file.
+
+-- function svc.owns_object(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.owns_object(object_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (
+    select from svc.storage_objects o where o.id = object_id and o.user_id = (select svc.current_user_id())
+  );
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: Waits until no other transaction has locked this name, and keeps it until the transaction ends. Definer: advisory locks are closed to requests, because the platform's keys are among them.
-
--- function svc.lock_document(text,text,text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.lock_document(corpus text, visibility text, key text)
- RETURNS void
- LANGUAGE sql
- SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-  select pg_catalog.pg_advisory_xact_lock(726502192, pg_catalog.hashtext(
-    pg_catalog.jsonb_build_array(svc.current_user_id(), corpus, visibility, key)::text))
-$function$
-execute: svc_authenticated, svc_system
-comment: Waits for another transaction that stores this document of the caller. Definer: advisory locks are closed to requests; the key holds the caller's id, so nobody else's documents wait.
+comment: Whether the stored file exists and is the current user's own.
 
 -- function svc.read_section(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.read_section(id uuid)
@@ -3057,7 +3266,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Writes the checkpoint of a step; raises SV409 when the run is no longer held with this fence. Definer: requests may not write steps; it writes for the one run that is held with this fence.
+comment: Writes the checkpoint of a step; raises SV409 when the run is no longer held with this fence.
 
 -- function svc.remove_source(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.remove_source(id uuid)
@@ -3096,7 +3305,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Takes up a run of the current user: accepted, active, no_step or unknown. Definer: the queue's tables answer no request; it takes up runs of the transaction's user alone.
+comment: Takes up a run of the current user: accepted, active, no_step or unknown.
 
 -- function svc.search_condition(jsonb,jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_condition(target jsonb, scope jsonb, filters jsonb)
@@ -3107,9 +3316,6 @@ CREATE OR REPLACE FUNCTION svc.search_condition(target jsonb, scope jsonb, filte
 AS $function$
 declare
   filter jsonb;
-  relation constant regclass := target ->> 'table';
-  owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
-  cast_type text;
   part text;
   parts text[] := array[
     format('%s = %L', coalesce('t.' || quote_ident(target ->> 'corpus'), quote_literal('default')), scope ->> 'corpus'),
@@ -3117,17 +3323,11 @@ declare
       scope ->> 'visibility')
   ];
 begin
-  if scope ->> 'owner' is not null or scope ->> 'visibility' = 'private' then
-    parts := parts || format('%s::text = %L', coalesce('t.' || quote_ident(target ->> 'owner'), 'null'), owner_id);
+  if scope ->> 'owner' is not null then
+    parts := parts || format('%s::text = %L', coalesce('t.' || quote_ident(target ->> 'owner'), 'null'), scope ->> 'owner');
   end if;
   for filter in select f from jsonb_array_elements(filters) as f loop
-    select pg_catalog.format_type(a.atttypid, -1) into cast_type
-      from pg_catalog.pg_attribute a
-     where a.attrelid = relation and a.attname = filter #>> '{column,name}' and a.attnum > 0 and not a.attisdropped;
-    if cast_type is null then
-      raise exception 'a filter names no column of %', relation using errcode = '22023';
-    end if;
-    part := svc.filter_condition(filter -> 'column' || jsonb_build_object('type', cast_type), jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));
+    part := svc.filter_condition(filter -> 'column', jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));
     if part is null then
       raise exception 'a filter does not fit its column' using errcode = '22023';
     end if;
@@ -3146,15 +3346,13 @@ CREATE OR REPLACE FUNCTION svc.search_cosines(target jsonb, vector_field text, v
  STABLE
  SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
 AS $function$
-declare
-  declared constant jsonb := svc.search_target(target ->> 'table');
 begin
   if cardinality(ids) > 0 then
     return query execute format($sql$
       select t.%1$I::text, 1 - (t.%2$I <=> %3$L)
         from %4$s as t
        where t.%1$I = any (%5$L::%6$s[]) and t.%2$I is not null
-    $sql$, declared ->> 'id', vector_field, vector, declared ->> 'table', ids, declared ->> 'idType');
+    $sql$, target ->> 'id', vector_field, vector, target ->> 'table', ids, target ->> 'idType');
   end if;
 end
 $function$
@@ -3223,53 +3421,55 @@ CREATE OR REPLACE FUNCTION svc.search_keyword(target jsonb, fields text[], query
  RETURNS TABLE(id text, score double precision)
  LANGUAGE plpgsql
  STABLE
- SET search_path TO ''
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
 AS $function$
+#variable_conflict use_column
 declare
-  name constant text := target ->> 'table';
-  reader constant text := case current_user
-    when 'svc_owner' then case when (select svc.current_user_id()) is null then 'svc_anonymous' else 'svc_authenticated' end
-    else current_user
-  end;
+  condition constant text := svc.search_condition(target, scope, filters);
+  most_rows constant integer := 100000;  -- that are scored because they are admitted
+  wanted integer := page_size + skipped;
+  among text[];
+  found integer;
+  needed integer;  -- matches that fill the page, if as large a share of those that follow is admitted
+  ids text[];
+  scores double precision[];
 begin
-  if reader = 'svc_authenticated' then
-    return query select * from svc.search_keyword_as_authenticated(
-      name, fields, query, scope, filters, page_size, skipped, prefix);
-  elsif reader = 'svc_anonymous' then
-    return query select * from svc.search_keyword_as_anonymous(
-      name, fields, query, scope, filters, page_size, skipped, prefix);
-  else
-    return query select * from svc_private.select_matches(
-      name, fields, query, scope, filters, page_size, skipped, prefix);
-  end if;
+  loop
+    execute format($sql$
+      with match as materialized (
+        select m.row_id, m.score, row_number() over () as place from svc.find_matches($1, $2, $3, $4, $5, $6, $7, $8) as m
+      )
+      select (select count(*) from match), array_agg(m.row_id order by m.place), array_agg(m.score order by m.place)
+        from match m join %s as t on t.%I = m.row_id::%s
+       where %s
+    $sql$, target ->> 'table', target ->> 'id', target ->> 'idType', condition)
+    into found, ids, scores
+    using target ->> 'table', fields, query, scope ->> 'corpus', scope ->> 'visibility', wanted, prefix, among;
+
+    exit when wanted is null or found < wanted or among is not null or cardinality(ids) >= page_size + skipped;
+    needed := wanted * (page_size + skipped)::bigint / cardinality(ids);
+    if wanted < 1000 and needed is null then
+      wanted := 1000;
+    elsif wanted < 1000 and needed < 4000 then
+      wanted := 2 * needed + 100;
+    else
+      execute format('select coalesce(array_agg(id), ''{}'') from (select t.%I::text as id from %s as t where %s limit %s) as admitted',
+        target ->> 'id', target ->> 'table', condition, most_rows + 1) into among;
+      wanted := page_size + skipped;
+      if cardinality(among) > most_rows then
+        among := null;
+        wanted := null;
+      end if;
+    end if;
+  end loop;
+
+  return query
+    select r.id, r.score from unnest(ids, scores) with ordinality as r (id, score, place)
+     order by r.place offset skipped limit page_size;
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Keys and BM25 scores of the rows that the caller may read and a query matches, best first.
-
--- function svc.search_keyword_as_anonymous(text,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_reader_anonymous
-CREATE OR REPLACE FUNCTION svc.search_keyword_as_anonymous(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean)
- RETURNS TABLE(id text, score double precision)
- LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-  select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix)
-$function$
-execute: svc_anonymous, svc_system
-comment: Keyword search under the policies of svc_anonymous. Called by svc.search_keyword().
-
--- function svc.search_keyword_as_authenticated(text,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_reader_authenticated
-CREATE OR REPLACE FUNCTION svc.search_keyword_as_authenticated(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean)
- RETURNS TABLE(id text, score double precision)
- LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-  select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix)
-$function$
-execute: svc_authenticated, svc_system
-comment: Keyword search under the policies of svc_authenticated. Called by svc.search_keyword().
 
 -- function svc.search_snippet(text,text,boolean,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_snippet(content text, query text, prefix boolean, language text)
@@ -3344,7 +3544,7 @@ AS $function$
          ), '[]')
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: How many terms of a query a text has, and its passage with most of them as [{text, match}]. Definer: the functions that split and stem are internal; it reads no table.
+comment: How many terms of a query a text has, and its passage with most of them as [{text, match}].
 
 -- function svc.search_snippets(jsonb,text[],text,boolean,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_snippets(target jsonb, fields text[], query text, prefix boolean, ids text[])
@@ -3354,7 +3554,6 @@ CREATE OR REPLACE FUNCTION svc.search_snippets(target jsonb, fields text[], quer
  SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
 AS $function$
 declare
-  declared constant jsonb := svc.search_target(target ->> 'table');
   most_characters constant integer := 100000; -- of a field that are looked at
   most_of_all constant integer := 1000000;    -- of all fields of all rows: shared out evenly where there are more
 begin
@@ -3369,11 +3568,11 @@ begin
       ) as f
      cross join lateral svc.search_snippet(left(f.content, f.most::integer), $1, $2, $3) as s
      order by f.key, s.matches desc, f.place
-  $sql$, declared ->> 'id', declared ->> 'table',
+  $sql$, target ->> 'id', target ->> 'table',
     (select string_agg(format('(%L, left(t.%I::text, %s), %s)', u.field, u.field, most_characters, u.place), ', ')
        from unnest(fields) with ordinality as u (field, place)),
-    declared ->> 'idType', most_of_all, most_characters)
-  using query, prefix, declared ->> 'language', ids;
+    target ->> 'idType', most_of_all, most_characters)
+  using query, prefix, target ->> 'language', ids;
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
@@ -3395,30 +3594,6 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: SQL condition: the text occurs in one of the columns; null when there is no text or no column.
 
--- function svc.search_target(text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.search_target(name text)
- RETURNS jsonb
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-declare
-  declared constant jsonb := (select t.definition from svc_private.search_tables t where t.name = search_target.name);
-  relation constant regclass := declared ->> 'table';
-begin
-  if declared is null then
-    raise exception '% is not searchable in this database', search_target.name
-      using errcode = '55000', hint = 'Declare it with searchable(), then run svc codegen and svc migrate.';
-  end if;
-  return declared || jsonb_build_object('table', relation::text, 'idType', (
-    select pg_catalog.format_type(a.atttypid, -1)
-      from pg_catalog.pg_attribute a where a.attrelid = relation and a.attname = declared ->> 'id'
-  ));
-end
-$function$
-execute: svc_anonymous, svc_authenticated, svc_system
-comment: The declaration of a searchable table, with its name as SQL and the type of its key.
-
 -- function svc.search_vector(jsonb,text,text,jsonb,jsonb,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_vector(target jsonb, vector_field text, vector text, scope jsonb, filters jsonb, page_size integer, skipped integer)
  RETURNS TABLE(id text, score double precision)
@@ -3427,8 +3602,7 @@ CREATE OR REPLACE FUNCTION svc.search_vector(target jsonb, vector_field text, ve
 AS $function$
 declare
   wanted constant integer := page_size + skipped;
-  declared constant jsonb := svc.search_target(target ->> 'table');
-  condition constant text := svc.search_condition(declared, scope, filters);
+  condition constant text := svc.search_condition(target, scope, filters);
   nearness text;
   ids text[];
   distances double precision[];
@@ -3451,7 +3625,7 @@ begin
            order by $sql$ || nearness || $sql$
            limit %6$s
         ) as nearest
-    $sql$, declared ->> 'id', vector_field, vector, declared ->> 'table', condition, wanted)
+    $sql$, target ->> 'id', vector_field, vector, target ->> 'table', condition, wanted)
     loop
       exit;  -- there is one row
     end loop;
@@ -3487,7 +3661,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Sends an event to a run of the current user: accepted, ended or unknown. Definer: the queue's tables answer no request; it signals runs of the transaction's user alone.
+comment: Sends an event to a run of the current user: accepted, ended or unknown.
 
 -- function svc.similarity_of(real[],real[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.similarity_of(one real[], other real[])
@@ -3518,10 +3692,8 @@ begin
   if caller is null and session_user <> 'svc_system' then
     raise exception 'a transcription belongs to somebody' using errcode = '42501';
   end if;
-  if not exists (
-    select from svc.storage_objects o
-     where o.id = recording and (o.user_id = caller or o.visibility = 'public' or session_user = 'svc_system')
-  ) then
+  if not exists (select from svc.find_objects_as_authenticated(array[recording]))
+    and not (caller is null and exists (select from svc.storage_objects o where o.id = recording)) then
     raise exception 'no such recording' using errcode = 'SV404';
   end if;
   insert into svc.ai_transcriptions (user_id, storage_id, model)
@@ -3535,7 +3707,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Begins the transcription of a stored recording that the current user may see, and returns its id. Definer: the queue's tables answer no request; it acts for the transaction's user alone.
+comment: Begins the transcription of a stored recording that the current user may see, and returns its id.
 
 -- function svc.start_workflow(text,integer,json,text,interval,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.start_workflow(workflow text, code_version integer, run_args json, run_key text, longest interval, most_running integer)
@@ -3553,28 +3725,30 @@ begin
 end
 $function$
 execute: svc_request
-comment: Starts a workflow as the current user; returns the id of its run. Definer: the queue's tables answer no request; whose run it is, is read from the transaction.
+comment: Starts a workflow as the current user; returns the id of its run.
 
--- function svc.try_lock(text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.try_lock(name text)
- RETURNS boolean
+-- function svc.store_object(uuid,uuid,bigint,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.store_object(reservation uuid, bytes_id uuid, size bigint, sha256 text)
+ RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  reserved svc.storage_uploads;
 begin
-  if name is null then
-    raise exception 'svc.try_lock() needs a name' using errcode = '22004';
+  delete from svc.storage_uploads u
+   where u.id = reservation and u.kind = 'call' and store_object.size <= u.size
+     and (u.by_system or u.user_id is not distinct from svc.current_user_id())
+  returning u.* into reserved;
+  if not found then
+    raise exception 'no room was reserved for this file' using errcode = 'SV404';
   end if;
-  if pg_catalog.current_setting('transaction_read_only')::boolean then
-    raise exception 'svc.try_lock() has no use in a transaction that only reads' using errcode = '25006',
-      hint = 'Take the lock in a mutation.';
-  end if;
-  return pg_catalog.pg_try_advisory_xact_lock(726502190, pg_catalog.hashtext(name));
+  perform svc_private.store_upload(reserved, store_object.bytes_id, store_object.size, store_object.sha256);
 end
 $function$
-execute: svc_anonymous, svc_authenticated, svc_system
-comment: Locks this name until the transaction ends, or answers false at once when another transaction has it. Definer: advisory locks are closed to requests, because the platform's keys are among them.
+execute: svc_request, svc_system
+comment: Turns a reservation of the current user into a stored file; 42501 where a policy refuses it.
 
 -- function svc.vector_lengths(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.vector_lengths(corpus text, visibility text, owner_id text)
@@ -3613,25 +3787,18 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: The words of a text, stemmed; runs of Korean, Japanese and Chinese as pairs of characters.
 
--- function svc_private.access_state(text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.access_state(target text)
- RETURNS text
- LANGUAGE sql
- STABLE
+-- function svc_private.act_for(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.act_for(user_id text)
+ RETURNS void
+ LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
-  select md5(concat_ws(E'\n', c.oid, c.relrowsecurity, c.relforcerowsecurity, c.relacl::text,
-    (select string_agg(concat_ws(' ', a.attname, a.attacl::text), E'\n' order by a.attnum)
-       from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attacl is not null),
-    (select string_agg(concat_ws(E'\x1f', p.polname, p.polcmd, p.polpermissive, p.polroles::text,
-              pg_catalog.pg_get_expr(p.polqual, c.oid), pg_catalog.pg_get_expr(p.polwithcheck, c.oid),
-              pg_catalog.obj_description(p.oid, 'pg_policy')), E'\n' order by p.polname)
-       from pg_catalog.pg_policy p
-      where p.polrelid = c.oid and not (c.relnamespace = 'svc'::regnamespace and p.polname like 'app\_%'))))
-    from pg_catalog.pg_class c
-   where c.oid = to_regclass(target)
+begin
+  execute format('set local svc.user_id = %L', coalesce(user_id, ''));
+end
 $function$
-comment: A fingerprint of a table's policies and privileges.
+execute: svc_system
+comment: Lets policies see this user, or nobody for null, until the transaction ends.
 
 -- function svc_private.add_procedure_job(jsonb,text,json,timestamp with time zone,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.add_procedure_job(caller jsonb, procedure text, args json, due timestamp with time zone, request_id text)
@@ -3686,8 +3853,8 @@ CREATE OR REPLACE FUNCTION svc_private.add_upload_part(upload uuid, owner text, 
 AS $function$
 begin
   update svc.storage_uploads u
-     set received = u.received + add_upload_part.size, parts = u.parts + 1, expires_at = now() + lifetime
-   where u.id = upload and u.user_id = owner and u.token_sha256 is null and u.expires_at > now()
+     set received = u.received + add_upload_part.size, parts = u.parts + 1, expires_at = least(now() + lifetime, u.created_at + interval '30 days')
+   where u.id = upload and u.user_id = owner and u.kind = 'parts' and u.expires_at > now()
      and u.received = add_upload_part.start and u.received + add_upload_part.size <= u.size and u.parts < 10000;
   if not found then
     return false;
@@ -3742,7 +3909,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Begins a wait or sleep of a held run; answers whether an event that came early has ended it. Definer: svc_system has no rights on the queue's tables.
+comment: Begins a wait or sleep of a held run; answers whether an event that came early has ended it.
 
 -- function svc_private.cancel_any_job(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.cancel_any_job(job_id bigint)
@@ -3759,7 +3926,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Removes a job that is not running; false when there is none. Definer: svc_system has no rights on the queue's tables.
+comment: Removes a job that is not running; false when there is none.
 
 -- function svc_private.cancel_any_workflow(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.cancel_any_workflow(run_id uuid)
@@ -3782,7 +3949,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Ends a run as cancelled: accepted, ended or unknown. Definer: svc_system has no rights on the queue's tables.
+comment: Ends a run as cancelled: accepted, ended or unknown.
 
 -- function svc_private.claim_conversion(text,text,text,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_conversion(owner_id text, sha256 text, options text, held interval)
@@ -3821,7 +3988,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Enqueues a cron's procedure for one of its times, unless that was done; returns the job, or null, and the latest time. Definer: svc_system has no rights on the queue's tables.
+comment: Enqueues a cron's procedure for one of its times, unless that was done; returns the job, or null, and the latest time.
 
 -- function svc_private.claim_job(text,integer[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[])
@@ -3830,7 +3997,6 @@ CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[])
  SET search_path TO ''
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
- SET jit TO 'off'
 AS $function$
 declare
   urgency integer := -32769; -- above all that there are
@@ -3876,8 +4042,8 @@ $function$
 execute: svc_system
 comment: Gives the worker the most urgent job that is due of these kinds; no row when there is none.
 
--- function svc_private.claim_run(uuid,bigint,timestamp with time zone,bigint[]): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.claim_run(run_id uuid, known_seq bigint DEFAULT NULL::bigint, known_at timestamp with time zone DEFAULT NULL::timestamp with time zone, unfinished bigint[] DEFAULT '{}'::bigint[])
+-- function svc_private.claim_run(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.claim_run(run_id uuid)
  RETURNS json
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -3885,8 +4051,6 @@ CREATE OR REPLACE FUNCTION svc_private.claim_run(run_id uuid, known_seq bigint D
 AS $function$
 declare
   run svc.workflow_runs;
-  others bigint;
-  is_known boolean;
 begin
   select * into run from svc.workflow_runs r where r.id = claim_run.run_id for no key update;
   if not found or run.status not in ('pending', 'running') then
@@ -3906,8 +4070,7 @@ begin
   end if;
   if run.max_running is not null and run.status = 'pending' then
     perform pg_advisory_xact_lock(726502188, hashtext(run.name));
-    select count(*) into others from svc.workflow_runs r where r.name = run.name and r.status = 'running';
-    if others >= run.max_running then
+    if (select count(*) from svc.workflow_runs r where r.name = run.name and r.status = 'running') >= run.max_running then
       update svc.workflow_runs r set wait_marker = 'slot', wake_at = null where r.id = run.id;
       if run.deadline is not null then
         perform svc_private.wake_run(run.id, run.deadline);
@@ -3921,34 +4084,21 @@ begin
          started_at = coalesce(r.started_at, clock_timestamp()), updated_at = clock_timestamp()
    where r.id = run.id
   returning * into run;
-  -- free_slot wakes one run at a time and may have met one that others had locked: the next run gets the next place here.
-  if others + 1 < run.max_running then
-    perform svc_private.free_slot(run);
-  end if;
   perform svc_private.announce_run(run.id, run.user_id);
-  is_known := exists (
-    select from svc.workflow_steps s where s.seq = known_seq and s.run_id = run.id and s.started_at = known_at);
   return json_build_object(
     'name', run.name, 'version', run.version, 'args', run.args, 'fence', run.fence, 'attempts', run.attempts,
     'userId', run.user_id, 'system', run.is_system,
     'msLeft', extract(epoch from run.deadline - clock_timestamp()) * 1000,
     'msOld', extract(epoch from clock_timestamp() - run.created_at) * 1000,
-    'isAddition', is_known,
     'steps', (
       select coalesce(json_agg(json_build_object(
-        'seq', s.seq, 'at', s.started_at::text, 'position', s.position, 'kind', s.kind, 'name', s.name, 'done', s.is_done,
-        'result', s.result, 'error', s.error) order by s.seq), '[]')
-        from (
-          select * from svc.workflow_steps a where not is_known and a.run_id = run.id
-          union all
-          select * from svc.workflow_steps n where is_known and n.run_id = run.id and n.seq > known_seq
-          union all
-          select * from svc.workflow_steps u where is_known and u.run_id = run.id and u.seq <= known_seq and u.seq = any (unfinished)
-        ) s));
+        'position', s.position, 'kind', s.kind, 'name', s.name, 'done', s.is_done, 'result', s.result,
+        'error', s.error) order by s.seq), '[]')
+        from svc.workflow_steps s where s.run_id = run.id));
 end
 $function$
 execute: svc_system
-comment: Gives a run to the caller, with a new fence and the checkpoints that the caller does not know. Definer: svc_system has no rights on the queue's tables.
+comment: Gives a run to the caller, with a new fence and all its checkpoints.
 
 -- function svc_private.claim_upload(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_upload(upload uuid, token_sha256 text)
@@ -3957,7 +4107,7 @@ CREATE OR REPLACE FUNCTION svc_private.claim_upload(upload uuid, token_sha256 te
  SET search_path TO ''
 AS $function$
   update svc.storage_uploads u set claimed_at = now()
-   where u.id = upload and u.token_sha256 = claim_upload.token_sha256
+   where u.id = upload and u.kind = 'url' and u.token_sha256 = claim_upload.token_sha256
      and u.claimed_at is null and u.expires_at > now()
   returning u.size
 $function$
@@ -3996,6 +4146,25 @@ begin
 end
 $function$
 comment: Ends a locked run as completed, failed or cancelled.
+
+-- function svc_private.count_stored_bytes(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.count_stored_bytes()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  insert into svc_private.storage_usage (bucket, bytes)
+  select b.bucket, sum(greatest(c.size, 4096)) * case tg_op when 'INSERT' then 1 else -1 end
+    from changed c
+   cross join lateral (values ('all'), (svc_private.storage_bucket(c.user_id, c.by_system))) b (bucket)
+   group by b.bucket;
+  return null;
+end
+$function$
+execute: svc_system
+comment: Writes down how many bytes a statement added or removed, by bucket.
 
 -- function svc_private.current_trace(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.current_trace()
@@ -4075,16 +4244,6 @@ AS $function$
     left join lateral pg_catalog.aclexplode(p.proacl) a on true
    where p.pronamespace = 'pg_catalog'::regnamespace and p.proacl is not null and p.proacl is distinct from i.initprivs
    group by p.oid, p.proowner
-  union all
-  select 'PostgreSQL''s own ' || c.oid::regclass, 'readers', '',
-         coalesce(string_agg(format('%s (%s)', svc_private.role_name(a.grantee), lower(a.privilege_type)), ', '
-           order by svc_private.role_name(a.grantee), a.privilege_type) filter (where a.grantee <> c.relowner), 'nobody'), 0
-    from pg_catalog.pg_class c
-    left join pg_catalog.pg_init_privs i
-      on i.classoid = 'pg_catalog.pg_class'::regclass and i.objoid = c.oid and i.objsubid = 0
-    left join lateral pg_catalog.aclexplode(c.relacl) a on true
-   where c.relnamespace = 'pg_catalog'::regnamespace and c.relacl is not null and c.relacl is distinct from i.initprivs
-   group by c.oid, c.relowner
 $function$
 execute: svc_system
 comment: Schemas, default privileges, extensions, publications, event triggers and closed doors, for list_facts().
@@ -4264,7 +4423,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Ends a run that is held with this fence. Definer: svc_system has no rights on the queue's tables.
+comment: Ends a run that is held with this fence.
 
 -- function svc_private.enqueue_system_job(text,json,interval,timestamp with time zone,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.enqueue_system_job(procedure text, args json, delay interval, due timestamp with time zone, request_id text)
@@ -4278,7 +4437,7 @@ AS $function$
   )
 $function$
 execute: svc_system
-comment: Enqueues a call of an internal procedure as the system, at a time or after a delay; returns the job's id. Definer: svc_system may not notify the queue.
+comment: Enqueues a call of an internal procedure as the system, at a time or after a delay; returns the job's id.
 
 -- function svc_private.expire_uploads(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.expire_uploads(most integer)
@@ -4385,35 +4544,6 @@ $function$
 execute: svc_system
 comment: Indexes the rows of a table that became searchable.
 
--- function svc_private.find_chunks(tsquery[],text,text,text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.find_chunks(queries tsquery[], corpus text, visibility text, owner_id text)
- RETURNS TABLE(place bigint, chunks tid[], total bigint)
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO ''
- SET jit TO 'off'
-AS $function$
-#variable_conflict use_column
-begin
-  return query
-  select q.place, (
-           select array_agg(c.ctid) from svc.rag_chunks c
-            where c.words @@ q.query
-              and c.corpus = find_chunks.corpus
-              and c.visibility = find_chunks.visibility
-              and (find_chunks.owner_id is null or c.owner_id = find_chunks.owner_id)
-         ), (
-           select count(*) from svc.rag_chunks c
-            where c.corpus = find_chunks.corpus
-              and c.visibility = find_chunks.visibility
-              and (find_chunks.owner_id is null or c.owner_id = find_chunks.owner_id)
-         )
-    from unnest(queries) with ordinality as q (query, place);
-end
-$function$
-execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
-comment: For each query over words the places of the chunks of a scope that fulfil it, and how many chunks the scope has; policies do not count.
-
 -- function svc_private.find_conversion(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_conversion(owner_id text, sha256 text, options text)
  RETURNS uuid
@@ -4429,227 +4559,38 @@ $function$
 execute: svc_system
 comment: The kept conversion of an owner's bytes, marked as used; null when there is none.
 
--- function svc_private.find_matches(text,text[],text,text,text,text,integer,boolean,text[]): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.find_matches(target text, fields text[], query text, corpus text, visibility text, owner_id text, wanted integer, prefix boolean DEFAULT false, among text[] DEFAULT NULL::text[], OUT row_ids text[], OUT scores double precision[], OUT is_all boolean)
- RETURNS record
+-- function svc_private.find_storage_objects(uuid[],text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.find_storage_objects(ids uuid[], readers text[])
+ RETURNS TABLE(reader text, id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text)
  LANGUAGE plpgsql
- STABLE SECURITY DEFINER
+ ROWS 10
  SET search_path TO ''
- SET jit TO 'off'
- SET enable_seqscan TO 'off'
- SET plan_cache_mode TO 'force_generic_plan'
- SET work_mem TO '32MB'
 AS $function$
 #variable_conflict use_column
 declare
-  k1 constant double precision := 0.9;
-  b constant double precision := 0.4;
-  most_looks constant integer := 500000; -- at terms of documents; about
-  most_terms constant integer := least(256, 2 * most_looks / greatest(  -- of a query; the rarest count
-    case when among is null then 4 * wanted else cardinality(among) end, 1));
-  most_endings constant integer := 32; -- of a prefix; the commonest count
-  indexed svc_private.search_tables;
-  searched integer;
-  places integer[];
-  bits integer;
-  whole boolean;           -- all fields are chosen
-  documents double precision;
-  average double precision;
-  terms text[];
-  weights double precision[];
-  -- Classes of postings: terms with the rarest first, and of a term those that add most first.
-  term_of integer[];
-  tops double precision[];     -- what none of a class adds more than
-  addends double precision[];  -- what most of a class add
-  keys bigint[];
-  counts bigint[];
-  step double precision;
-  tail double precision[];
-  likely double precision := 2 * wanted::double precision;  -- so many documents shall reach the score that is tried
-  tried double precision := 0;
-  most double precision;  -- documents that may be opened
-  cover record;
-  lows bigint[];   -- no key of a term is below, none above
-  highs bigint[];
-  scoring text;
-  endings text[];
+  wanted record;
 begin
-  row_ids := '{}';
-  scores := '{}';
-  is_all := true;
-  select * into indexed from svc_private.search_tables t where t.name = find_matches.target;
-  if indexed.id is null then
-    raise exception '% is not searchable in this database', find_matches.target
-      using errcode = '55000', hint = 'Declare it with searchable(), then run svc codegen and svc migrate.';
-  end if;
-  places := array(
-    select p.place::integer
-      from (select distinct unnest(find_matches.fields) as field) as f
-      left join jsonb_array_elements_text(indexed.definition -> 'fields') with ordinality as p (field, place) using (field)
-  );
-  if cardinality(places) = 0 or array_position(places, null) is not null then
-    raise exception 'unknown field for a search in %', find_matches.target using errcode = '22023';
-  end if;
-  bits := (select bit_or(1 << (p - 1)) from unnest(places) as p);
-  whole := cardinality(places) = jsonb_array_length(indexed.definition -> 'fields');
-
-  select g.id into searched from svc_private.search_groups g
-   where g.table_id = indexed.id and g.corpus = find_matches.corpus and g.visibility = find_matches.visibility
-     and g.owner_id is not distinct from case when find_matches.visibility = 'private' then find_matches.owner_id end;
-
-  select sum(t.documents), sum((select sum(t.lengths[p]) from unnest(places) as p))
-    into documents, average
-    from svc_private.search_totals t where t.group_id = searched;
-  average := greatest(average / nullif(documents, 0), 1);
-
-  if prefix then
-    -- Among given rows, endings are counted in those alone: rows that were left out must not take their places.
-    endings := case
-      when among is null then array(select e.term from svc_private.search_endings(searched, query, most_endings + 1) as e)
-      else array(select e.term from svc_private.search_endings_among(searched, query, among, most_endings + 1) as e)
-    end;
-    is_all := cardinality(endings) <= most_endings;
-    endings := endings[1 : most_endings];
-  end if;
-
-  with asked as (
-    select t.term collate "C" as term, count(*) as n
-      from svc_private.search_words(find_matches.query) as word
-     cross join lateral svc_private.search_terms(word, (indexed.definition ->> 'language')::regconfig) as t (term)
-     group by 1
-    union all
-    select ending, 1 from unnest(endings) as ending
-  ), class as materialized (
-    -- For each term anew, so that nothing but the index on terms serves.
-    select a.term, a.n, c.fields, c.class, c.postings
-      from asked a
-     cross join lateral (
-       select c.fields, c.class::integer as class, sum(c.documents)::bigint as postings
-         from svc_private.search_counters c
-        where c.group_id = searched and c.term = a.term and c.fields & bits <> 0
-        group by 1, 2
-       having sum(c.documents) > 0
-     ) as c
-  ), weighed as (
-    select term, row_number() over (order by weight desc, term) as number, weight
-      from (
-        select term, n * ln(1 + (documents - sum(c.postings) + 0.5) / (sum(c.postings) + 0.5)) as weight
-          from class c group by term, n
-      ) as w
-     order by weight desc, term
-     limit most_terms
-  ), bounded as (
-    -- Beside other fields than those declared, a class tells the most that its frequencies can be, and of lengths nothing.
-    select w.number, c.postings, svc_private.search_key(searched, c.term, c.fields, c.class) as key,
-           (1 + 1e-9) * w.weight * r.most / (r.most + k1 * (1 - b) + k1 * b / average * greatest(r.most, case when whole then r.shortest end)) as top,
-           w.weight * r.fewest / (r.fewest + k1 * (1 - b) + k1 * b / average * case when whole then (r.shortest + r.longest) / 2 else average end) as addend
-      from weighed w join class c using (term)
-     cross join lateral svc_private.search_reach(c.class) as r
-  )
-  select (select array_agg(term order by number) from weighed), (select array_agg(weight order by number) from weighed),
-         array_agg(number order by number, top desc, key), array_agg(top order by number, top desc, key),
-         array_agg(addend order by number, top desc, key), array_agg(key order by number, top desc, key),
-         array_agg(postings order by number, top desc, key)
-    into terms, weights, term_of, tops, addends, keys, counts
-    from bounded;
-  if terms is null then
-    return;
-  end if;
-
-  lows := array(select svc_private.search_key(searched, term, 0, 0) from unnest(terms) as term);
-  highs := array(select svc_private.search_key(searched, term, 65535, 255) from unnest(terms) as term);
-  -- Numbers only; as floats, since numeric takes many times as long. What is left to be filled in: a condition, and how many
-  -- documents may be opened.
-  scoring := (
-    select format($sql$
-      select array_agg(s.row_id order by s.score desc, s.row_id), array_agg(s.score order by s.score desc, s.row_id)
-        from (
-          select d.row_id, s.score
-            from (select * from svc_private.search_documents d where d.group_id + 0 = $5 and (%%s) limit %%s) as d
-           cross join lateral (
-             -- To append nothing unpacks an array once, where each look at it would do so anew.
-             select d.keys || null::bigint[] as keys, d.terms || null::text[] as terms,
-                    d.frequencies || null::integer[] as frequencies, %L::float8 + %L::float8 * (%s) as norm
-             offset 0
-           ) as x
-           cross join lateral (
-             select sum(q.weight * f.tf / (f.tf + x.norm)) as score
-               from unnest($1, $2, $3, $4) as q (low, high, term, weight)
-              cross join lateral (select width_bucket(q.high, x.keys) as place offset 0) as p
-              cross join lateral (select %s as tf offset 0) as f
-              where x.keys[p.place] >= q.low and x.terms[p.place] = q.term
-           ) as s
-           where s.score > 0
-           order by s.score desc, d.row_id limit %s
-        ) as s
-      $sql$,
-      k1 * (1 - b), k1 * b / average, string_agg(format('d.lengths[%s]', place), ' + '),
-      string_agg(format('x.frequencies[p.place][%s]', place), ' + '), coalesce(wanted::text, 'all'))
-      from unnest(places) as place
-  );
-
-  if among is not null then
-    execute format(scoring, format('d.table_id = %s and d.row_id = any ($6)', indexed.id), 'all')
-      into row_ids, scores using lows, highs, terms, weights, searched, among;
-    return;
-  end if;
-
-  if (select sum(n) from unnest(counts) as n) > likely then
-    step := (select sum(top) from (select max(u.top) as top from unnest(term_of, tops) as u (number, top) group by u.number) as t) / 64;
-    tail := svc_private.search_tail(term_of, addends, counts, documents, step);
-    tried := step * coalesce((select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely), 0);
-    if cardinality(terms) > 3 then
-      -- Words of a question stand together more often than by chance. What adds most tells how high scores really are.
-      execute format(scoring, svc_private.search_first(tops, counts, keys, 2 * likely), 'all')
-        into row_ids, scores using lows, highs, terms, weights, searched;
-      tried := greatest(tried, scores[wanted]);
-    end if;
-  end if;
-  most := greatest(most_looks / cardinality(terms), 4 * wanted);
+  for wanted in
+    select w.reader, array_agg(w.id) as ids from unnest(ids, readers) as w (id, reader) group by w.reader
   loop
-    select * into cover from svc_private.search_cover(term_of, tops, counts, keys, tried, documents);
-    if cover.likely > most then
-      is_all := false;
-      -- Words that keep company may find more than is likely: twice as many are enough.
-      execute format(scoring, svc_private.search_most(term_of, counts, keys, documents, most), ceil(2 * most))
-        into row_ids, scores using lows, highs, terms, weights, searched;
-      if coalesce(cardinality(row_ids), 0) < coalesce(wanted, most) then
-        -- Words that shun each other, as those of two languages do, stand together nowhere.
-        execute format(scoring, svc_private.search_first(tops, counts, keys, most), ceil(2 * most))
-          into row_ids, scores using lows, highs, terms, weights, searched;
-      end if;
-      exit;
+    if wanted.reader = 'anonymous' then
+      return query select wanted.reader, o.* from svc.find_objects_as_anonymous(wanted.ids) o;
+    elsif wanted.reader = 'system' then
+      return query
+      select wanted.reader, o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility,
+             o.sha256
+        from svc.storage_objects o
+       where o.id = any (wanted.ids);
+    else
+      perform svc_private.act_for(substr(wanted.reader, 6));
+      return query select wanted.reader, o.* from svc.find_objects_as_authenticated(wanted.ids) o;
+      perform svc_private.act_for(null);
     end if;
-    execute format(scoring, cover.condition, 'all') into row_ids, scores using lows, highs, terms, weights, searched;
-    exit when tried = 0 or scores[wanted] >= tried;
-    likely := likely * 8;
-    tried := coalesce(scores[wanted], step * (
-      select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely and place * step < tried
-    ), 0);
   end loop;
 end
 $function$
-execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
-comment: Keys of the rows of a corpus, visibility and owner that match a query, with their BM25 scores, best first; policies do not count. Definer: no request reads the index; readers may call it, and policies decide about the rows.
-
--- function svc_private.find_storage_objects(uuid[],boolean[]): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.find_storage_objects(ids uuid[], granted boolean[])
- RETURNS TABLE(at integer, id uuid, name text, size double precision, type text, visibility text, sha256 text)
- LANGUAGE plpgsql
- STABLE ROWS 10
- SET search_path TO ''
-AS $function$
-#variable_conflict use_column
-begin
-  return query
-  select wanted.at::integer, o.id, o.name, o.size::double precision, o.type, o.visibility, o.sha256
-    from unnest(ids, granted) with ordinality as wanted (id, is_granted, at)
-    join svc.storage_objects o on o.id = wanted.id
-   where o.visibility = 'public' or wanted.is_granted;
-end
-$function$
 execute: svc_system
-comment: Of what is asked for, by place from 1 on: the objects that are public, or that a verified read grant names.
+comment: Of what is asked for: the files that their readers may see.
 
 -- function svc_private.find_upload(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_upload(upload uuid, owner text)
@@ -4659,7 +4600,7 @@ CREATE OR REPLACE FUNCTION svc_private.find_upload(upload uuid, owner text)
  SET search_path TO ''
 AS $function$
   select u.received, u.size, u.expires_at from svc.storage_uploads u
-   where u.id = upload and u.user_id = owner and u.token_sha256 is null and u.expires_at > now()
+   where u.id = upload and u.user_id = owner and u.kind = 'parts' and u.expires_at > now()
   union all
   select o.size, o.size, null from svc.storage_objects o
    where o.id = upload and o.user_id = owner
@@ -4667,27 +4608,31 @@ $function$
 execute: svc_system
 comment: How much of an upload of this user has arrived, in bytes; without an expiry it is a stored object by now.
 
--- function svc_private.finish_upload(uuid,bigint,text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.finish_upload(upload uuid, size bigint, sha256 text)
+-- function svc_private.finish_upload(uuid,uuid,bigint,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.finish_upload(upload uuid, bytes_id uuid, size bigint, sha256 text)
  RETURNS boolean
- LANGUAGE sql
+ LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
-  with done as (
-    delete from svc.storage_uploads u
-     where u.id = upload
-       and case when u.token_sha256 is null then u.received = u.size and finish_upload.size = u.size
-                else u.claimed_at is not null and finish_upload.size <= u.size end
-    returning u.id, u.user_id, u.name, u.type, u.visibility
-  ), stored as (
-    insert into svc.storage_objects (id, user_id, name, size, type, visibility, sha256)
-    select d.id, d.user_id, d.name, finish_upload.size, d.type, d.visibility, finish_upload.sha256 from done d
-    returning 1
-  )
-  select exists (select from stored)
+declare
+  done svc.storage_uploads;
+begin
+  delete from svc.storage_uploads u
+   where u.id = upload
+     and case u.kind when 'parts' then u.received = u.size and finish_upload.size = u.size
+                     when 'url' then u.claimed_at is not null and finish_upload.size <= u.size
+                     else false end
+  returning u.* into done;
+  if not found then
+    return false;
+  end if;
+  perform svc_private.act_for(done.user_id);
+  perform svc_private.store_upload(done, finish_upload.bytes_id, finish_upload.size, finish_upload.sha256);
+  return true;
+end
 $function$
 execute: svc_system
-comment: Whether the upload became a stored object just now: it was all there, and not finished or removed meanwhile.
+comment: Whether the upload became a stored file just now: it was all there, and not finished or removed meanwhile.
 
 -- function svc_private.fold_counters(integer[],text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.fold_counters(group_ids integer[], terms text[])
@@ -4736,6 +4681,23 @@ $function$
 execute: svc_system
 comment: Adds up the counters of terms that have many rows.
 
+-- function svc_private.fold_storage_usage(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.fold_storage_usage(one_bucket text DEFAULT NULL::text)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  with gone as (
+    delete from svc_private.storage_usage u
+     where one_bucket is null or u.bucket = one_bucket
+    returning u.bucket, u.bytes
+  )
+  insert into svc_private.storage_usage (bucket, bytes)
+  select g.bucket, sum(g.bytes) from gone g group by g.bucket having sum(g.bytes) <> 0
+$function$
+execute: svc_system
+comment: Replaces the rows of a bucket, or of every bucket, by their sum.
+
 -- function svc_private.free_slot(svc.workflow_runs): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.free_slot(run svc.workflow_runs)
  RETURNS void
@@ -4752,37 +4714,17 @@ begin
   update svc.workflow_runs r set wait_marker = null
    where r.id = (
      select w.id from svc.workflow_runs w
-      -- The index holds pending runs only. A condition on the status could make PostgreSQL take the index of active runs and
-      -- sort them all.
+      -- Only runs that are pending wait. Not said here: with it, PostgreSQL may take the index of active runs and sort
+      -- them all.
       where w.name = run.name and w.wait_marker = 'slot'
       order by w.created_at, w.id limit 1 for no key update skip locked)
   returning r.id into next;
-  if next is null then
-    -- Every waiting run is locked by others. One of them is enough: whatever happens to it, claim_run or this function follows.
-    select w.id into next from svc.workflow_runs w
-     where w.name = run.name and w.wait_marker = 'slot'
-     order by w.created_at, w.id limit 1;
-  end if;
   if next is not null then
     perform svc_private.wake_run(next, clock_timestamp());
   end if;
 end
 $function$
 comment: Wakes the next run that waits for one of its name to stop.
-
--- function svc_private.free_slot_of_deleted(): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.free_slot_of_deleted()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-begin
-  perform svc_private.free_slot(old);
-  return null;
-end
-$function$
-comment: Trigger of svc.workflow_runs: wakes the run that waits for a deleted one.
 
 -- function svc_private.hash_rows(regclass): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.hash_rows(target regclass, OUT rows bigint, OUT hash text)
@@ -4831,22 +4773,6 @@ $function$
 execute: svc_system
 comment: Holds the lock that says that this worker lives, until this session ends.
 
--- function svc_private.index_columns(oid): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.index_columns(index oid)
- RETURNS text[]
- LANGUAGE sql
- STABLE
- SET search_path TO ''
-AS $function$
-  select coalesce(array_agg(a.attname::text), '{}')
-    from pg_catalog.pg_index i
-   cross join lateral unnest(i.indkey::smallint[]) with ordinality as k (number, place)
-    join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.number
-   where i.indexrelid = index_columns.index and k.place <= i.indnkeyatts
-     and i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null and i.indexprs is null
-$function$
-comment: The columns of an index that may be a replica identity.
-
 -- function svc_private.index_rows(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.index_rows()
  RETURNS trigger
@@ -4893,7 +4819,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Trigger: carries inserts, updates and deletes over into the inverted index. lint:allow executed_text: names of columns that svc migrate has written down, and no value of a row. Definer: who writes a row has no rights on the index.
+comment: Trigger: carries inserts, updates and deletes over into the inverted index.
 
 -- function svc_private.indexing_sql(integer,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.indexing_sql(target integer, source text)
@@ -4983,6 +4909,53 @@ $function$
 execute: svc_system
 comment: SQL that indexes the rows which a piece of SQL selects.
 
+-- function svc_private.insert_object(svc.storage_objects): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.insert_object(object svc.storage_objects)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  if object.by_system then
+    insert into svc.storage_objects select (object).*;  -- no policy restricts the system
+  elsif object.user_id is null then
+    perform svc_private.insert_object_as_anonymous(object);
+  else
+    perform svc_private.insert_object_as_authenticated(object);
+  end if;
+end
+$function$
+execute: svc_system
+comment: Stores the row of a file for the user of the transaction; 42501 where a policy refuses it.
+
+-- function svc_private.insert_object_as_anonymous(svc.storage_objects): owner svc_reader_anonymous
+CREATE OR REPLACE FUNCTION svc_private.insert_object_as_anonymous(object svc.storage_objects)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  insert into svc.storage_objects select (object).*;
+end
+$function$
+execute: svc_system
+comment: Stores the row of a file where the policies for who are not signed in let it.
+
+-- function svc_private.insert_object_as_authenticated(svc.storage_objects): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc_private.insert_object_as_authenticated(object svc.storage_objects)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  insert into svc.storage_objects select (object).*;
+end
+$function$
+execute: svc_system
+comment: Stores the row of a file where the policies for signed-in users let it.
+
 -- function svc_private.install_search(jsonb,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.install_search(wanted jsonb, declarer text DEFAULT 'application'::text)
  RETURNS void
@@ -5013,13 +4986,10 @@ begin
     select w as definition, w ->> 'table' as name, (w ->> 'table')::regclass as relation
       from jsonb_array_elements(wanted) as w
   loop
-    select * into known from svc_private.search_tables t where t.name = each.name;
-    continue when known.relation = each.relation and known.definition = each.definition
-      and svc_private.is_searchable(each.relation, known.id);
-
     -- Nobody may write between the look at the rows and the triggers that watch them.
     execute format('lock table %s in share row exclusive mode', each.name);
 
+    select * into known from svc_private.search_tables t where t.name = each.name;
     if known.id is null or known.relation <> each.relation or known.definition <> each.definition then
       insert into svc_private.search_tables as t (name, relation, declared_by, definition)
       values (each.name, each.relation, declarer, each.definition)
@@ -5045,7 +5015,8 @@ begin
          and a.atttypid = to_regtype('extensions.vector')
     loop
       nearest := format('create index if not exists %I on %s using hnsw (%I extensions.vector_cosine_ops)',
-        svc_private.nearest_index(each.relation, embedding), each.name, embedding);
+        left(format('%s_%s', (select relname from pg_catalog.pg_class where oid = each.relation), embedding), 50) || '_nearest',
+        each.name, embedding);
       begin
         execute nearest;
       exception when undefined_file then
@@ -5072,30 +5043,6 @@ AS $function$
 $function$
 execute: svc_system
 comment: Whether a schema is the platform's or the application's, not PostgreSQL's.
-
--- function svc_private.is_searchable(regclass,integer): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.is_searchable(relation regclass, search_id integer)
- RETURNS boolean
- LANGUAGE sql
- STABLE
- SET search_path TO ''
-AS $function$
-  select (
-    select count(*) from pg_catalog.pg_trigger t
-     where t.tgrelid = relation and t.tgenabled = 'O' and t.tgfoid = 'svc_private.index_rows'::regproc
-       and t.tgname in ('svc_search_insert', 'svc_search_update', 'svc_search_delete', 'svc_search_truncate')
-       -- The arguments end with a zero byte each.
-       and t.tgargs = convert_to(search_id::text, 'UTF8') || '\x00'::bytea
-  ) = 4 and not exists (
-    select from pg_catalog.pg_attribute a
-     where a.attrelid = relation and not a.attisdropped and a.atttypmod between 1 and 2000
-       and a.atttypid = to_regtype('extensions.vector')
-       and not exists (
-         select from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
-          where i.indrelid = relation and i.indisvalid and c.relname = svc_private.nearest_index(relation, a.attname))
-  )
-$function$
-comment: Whether a table has all that a search needs of it.
 
 -- function svc_private.keep_conversion(text,text,text,json): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.keep_conversion(owner_id text, sha256 text, options text, result json)
@@ -5124,7 +5071,7 @@ AS $function$
     job_key => 'sweep-storage', job_key_mode => 'preserve_run_at')
 $function$
 execute: svc_system
-comment: One sweep of stored bytes waits in the queue: that which does already, or one after the delay. Definer: svc_system has no rights on the queue's tables.
+comment: One sweep of stored bytes waits in the queue: that which does already, or one after the delay.
 
 -- function svc_private.lint_schema(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.lint_schema()
@@ -5205,37 +5152,6 @@ AS $function$
 $function$
 execute: svc_system
 comment: This database without its data, a row for each fact that can be compared.
-
--- function svc_private.list_functions(): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.list_functions()
- RETURNS TABLE(name text, is_platform boolean, anonymous boolean, authenticated boolean, login boolean, is_trigger boolean, is_definer boolean, owner text, writes boolean, says text, reason text)
- LANGUAGE sql
- STABLE
- SET search_path TO ''
-AS $function$
-  select format('%I.%I(%s)', n.nspname, p.proname, pg_catalog.oidvectortypes(p.proargtypes)),
-         n.nspname in ('svc', 'svc_private', 'auth'),
-         may.anonymous, may.authenticated, may.login, p.prorettype = 'pg_catalog.trigger'::regtype, p.prosecdef,
-         svc_private.role_name(p.proowner), p.provolatile = 'v',
-         regexp_replace(said.text, '\s*(Definer:|lint:allow).*', ''),
-         (regexp_match(said.text, 'Definer:\s*(.+?)\s*(lint:allow.*)?$'))[1]
-    from pg_catalog.pg_proc p
-    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-   cross join lateral (select coalesce(pg_catalog.obj_description(p.oid, 'pg_proc'), '') as text) as said
-   cross join lateral (
-     select has_schema_privilege('svc_anonymous', n.oid, 'usage') and has_function_privilege('svc_anonymous', p.oid, 'execute') as anonymous,
-            has_schema_privilege('svc_authenticated', n.oid, 'usage')
-              and has_function_privilege('svc_authenticated', p.oid, 'execute') as authenticated,
-            has_schema_privilege('svc_request', n.oid, 'usage') and has_function_privilege('svc_request', p.oid, 'execute') as login
-   ) as may
-   where svc_private.is_described(n.oid) and n.nspname <> 'graphile_worker'
-     and (p.prosecdef or p.prorettype <> 'pg_catalog.trigger'::regtype and (may.anonymous or may.authenticated or may.login))
-     and not exists (select from pg_catalog.pg_depend d
-                      where d.classid = 'pg_catalog.pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
-   order by 2, 1
-$function$
-execute: svc_system
-comment: Functions that requests may execute, and those that run with their owner's rights, with the reason that each gives.
 
 -- function svc_private.list_jobs(text,bigint,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_jobs(only_state text, only_id bigint, most integer)
@@ -5379,10 +5295,10 @@ CREATE OR REPLACE FUNCTION svc_private.missing_storage_objects(ids uuid[])
  SET search_path TO ''
 AS $function$
   select wanted.id from unnest(ids) as wanted (id)
-   where not exists (select from svc.storage_objects o where o.id = wanted.id)
+   where not exists (select from svc.storage_objects o where coalesce(o.bytes_id, o.id) = wanted.id)
 $function$
 execute: svc_system
-comment: Those of the ids that no stored object has.
+comment: Those of the ids of bytes that no stored object has.
 
 -- function svc_private.missing_uploads(uuid[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.missing_uploads(ids uuid[])
@@ -5396,17 +5312,6 @@ AS $function$
 $function$
 execute: svc_system
 comment: Those of the ids that no upload under way has.
-
--- function svc_private.nearest_index(regclass,text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.nearest_index(relation regclass, embedding text)
- RETURNS text
- LANGUAGE sql
- STABLE
- SET search_path TO ''
-AS $function$
-  select left(format('%s_%s', c.relname, embedding), 50) || '_nearest' from pg_catalog.pg_class c where c.oid = relation
-$function$
-comment: The name of the HNSW index of a vector column.
 
 -- function svc_private.next_sealed(regclass,name,text,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.next_sealed(relation regclass, column_name name, after text, most integer)
@@ -5427,12 +5332,12 @@ comment: The encrypted values behind this one, at most so many.
 
 -- function svc_private.next_storage_objects(uuid,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.next_storage_objects(after uuid, most integer)
- RETURNS TABLE(id uuid, size bigint, sha256 text)
+ RETURNS TABLE(id uuid, bytes_id uuid, size bigint, sha256 text)
  LANGUAGE sql
  STABLE
  SET search_path TO ''
 AS $function$
-  select o.id, o.size, o.sha256 from svc.storage_objects o
+  select o.id, coalesce(o.bytes_id, o.id), o.size, o.sha256 from svc.storage_objects o
    where after is null or o.id > after
    order by o.id
    limit most
@@ -5476,7 +5381,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Lets go of a held run for a worker whose code knows it. Definer: svc_system has no rights on the queue's tables.
+comment: Lets go of a held run for a worker whose code knows it.
 
 -- function svc_private.price_of(text,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.price_of(model text, input_tokens integer, output_tokens integer)
@@ -5504,72 +5409,51 @@ CREATE OR REPLACE FUNCTION svc_private.publish_tables(wanted jsonb)
 AS $function$
 declare
   each record;
-  part record;
   index_name text;
-  present regclass[];
-  tables regclass[] := '{}';
+  tables text[] := '{}';
 begin
   for each in
-    select c.oid::regclass as id, c.relname, c.relkind = 'p' as is_partitioned,
+    select (w ->> 'table')::regclass as id,
            w -> 'identity' = '"full"' as is_full,
            array(select jsonb_array_elements_text(case jsonb_typeof(w -> 'identity') when 'array' then w -> 'identity' end))
              as identity
       from jsonb_array_elements(wanted) w
-      join pg_catalog.pg_class c on c.oid = (w ->> 'table')::regclass
   loop
-    tables := tables || each.id;
-    if cardinality(each.identity) > 0 and not each.is_partitioned and not each.is_full and not exists (
+    tables := tables || each.id::text;
+    if cardinality(each.identity) = 0 and not each.is_full then
+      if (select relreplident from pg_catalog.pg_class where oid = each.id) <> 'd' then
+        execute format('alter table %s replica identity default', each.id);
+      end if;
+    elsif each.is_full or exists (
       select from pg_catalog.pg_attribute a
        where a.attrelid = each.id and a.attname = any (each.identity) and not a.attnotnull
     ) then
-      select i.indexrelid::regclass::text into index_name from pg_catalog.pg_index i
-       where i.indrelid = each.id and i.indisreplident and svc_private.index_columns(i.indexrelid) @> each.identity
-         and svc_private.index_columns(i.indexrelid) <@ each.identity;
-      if index_name is null then
-        index_name := left(each.relname, 50) || '_identity';
-        -- Of the columns of before, or another table's whose long name begins like this one's.
-        if exists (
-          select from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
-           where i.indrelid = each.id and c.relname = index_name
-        ) then
-          execute format('drop index %I.%I', (select c.relnamespace::regnamespace from pg_catalog.pg_class c where c.oid = each.id),
-            index_name);
-        elsif exists (
-          select from pg_catalog.pg_class c join pg_catalog.pg_class own using (relnamespace)
-           where own.oid = each.id and c.relname = index_name
-        ) then
-          index_name := left(each.relname, 41) || '_' || left(md5(each.relname), 8) || '_identity';
-        end if;
-        execute format('create unique index %I on %s (%s)', index_name, each.id,
+      if (select relreplident from pg_catalog.pg_class where oid = each.id) <> 'f' then
+        execute format('alter table %s replica identity full', each.id);
+      end if;
+    else
+      index_name := left((select relname from pg_catalog.pg_class where oid = each.id), 50) || '_identity';
+      if not exists (
+        select from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
+         where i.indrelid = each.id and i.indisreplident and c.relname = index_name
+      ) then
+        execute format('create unique index if not exists %I on %s (%s)', index_name, each.id,
           (select string_agg(quote_ident(c), ', ') from unnest(each.identity) c));
         execute format('alter table %s replica identity using index %I', each.id, index_name);
       end if;
-    else
-      for part in
-        select c.oid::regclass as id from pg_catalog.pg_class c
-         where c.oid in (select t.relid from pg_catalog.pg_partition_tree(each.id) t union all select each.id)
-           and c.relreplident <> case when each.is_full or cardinality(each.identity) > 0 then 'f' else 'd' end
-      loop
-        execute format('alter table %s replica identity %s', part.id,
-          case when each.is_full or cardinality(each.identity) > 0 then 'full' else 'default' end);
-      end loop;
     end if;
   end loop;
 
+  -- SET replaces the list. It cannot be empty: a publication of nothing is made anew.
   if not exists (select from pg_catalog.pg_publication where pubname = 'svc') then
-    create publication svc with (publish_via_partition_root = true);
-  elsif not (select pubviaroot from pg_catalog.pg_publication where pubname = 'svc') then
-    alter publication svc set (publish_via_partition_root = true);
+    create publication svc;
   end if;
-  present := array(
-    select r.prrelid::regclass from pg_catalog.pg_publication_rel r
-      join pg_catalog.pg_publication p on p.oid = r.prpubid where p.pubname = 'svc');
-  for part in select p.id from unnest(present) as p (id) where p.id <> all (tables) loop
-    execute format('alter publication svc drop table %s', part.id);
-  end loop;
-  for part in select distinct t.id from unnest(tables) as t (id) where t.id <> all (present) loop
-    execute format('alter publication svc add table %s', part.id);
-  end loop;
+  if cardinality(tables) > 0 then
+    execute format('alter publication svc set table %s', array_to_string(tables, ', '));
+  else
+    drop publication svc;
+    create publication svc;
+  end if;
 end
 $function$
 execute: svc_system
@@ -5582,7 +5466,6 @@ CREATE OR REPLACE FUNCTION svc_private.queue_state()
  SET search_path TO ''
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
- SET jit TO 'off'
 AS $function$
 declare
   most constant integer := 10000;
@@ -5813,6 +5696,17 @@ $function$
 execute: svc_system
 comment: Gives a reservation back; nothing is charged.
 
+-- function svc_private.release_reservations(uuid[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.release_reservations(ids uuid[])
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  delete from svc.storage_uploads u where u.id = any (ids) and u.kind = 'call'
+$function$
+execute: svc_system
+comment: Removes reservations that became neither a file nor a URL.
+
 -- function svc_private.release_upload(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.release_upload(upload uuid)
  RETURNS void
@@ -5862,13 +5756,13 @@ CREATE OR REPLACE FUNCTION svc_private.remove_upload(upload uuid, owner text)
 AS $function$
   with removed as (
     delete from svc.storage_uploads u
-     where u.id = upload and u.user_id = owner and u.token_sha256 is null
+     where u.id = upload and u.user_id = owner and u.kind = 'parts' and u.expires_at > now()
     returning 1
   )
   select exists (select from removed)
 $function$
 execute: svc_system
-comment: Whether this user had such an upload; it is gone now.
+comment: Whether this user had such an upload, not expired; it is gone now.
 
 -- function svc_private.renew_claim(uuid,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.renew_claim(claim uuid, held interval)
@@ -6004,30 +5898,24 @@ begin
 end
 $function$
 execute: svc_system
-comment: Workers that hold jobs and whose lock is free; those among them that were suspects already have lost their jobs. Definer: svc_system may not notify, and the jobs are to be taken at once.
+comment: Workers that hold jobs and whose lock is free; those among them that were suspects already have lost their jobs.
 
 -- function svc_private.reseal(regclass,name,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reseal(relation regclass, column_name name, old text, new text)
  RETURNS boolean
  LANGUAGE plpgsql
- SECURITY DEFINER
  SET search_path TO ''
 AS $function$
 declare
   changed bigint;
 begin
-  if not exists (select from svc_private.sealed_columns() s
-                  where s.relation = reseal.relation::text and s.column_name = reseal.column_name::text)
-     or concat(old, ' ', new) !~ '^\$ba\$\d+\$\S+ \$ba\$\d+\$\S+$' then
-    raise exception '%.% has no such encrypted value', relation, column_name using errcode = '22023';
-  end if;
   execute format('update %2$s as t set %1$I = $2 where t.%1$I = $1', column_name, relation) using old, new;
   get diagnostics changed = row_count;
   return changed > 0;
 end
 $function$
 execute: svc_system
-comment: Whether the value was still there, and is replaced. Definer: svc_system may not write accounts otherwise.
+comment: Whether the value was still there, and is replaced.
 
 -- function svc_private.reserve_credits(text,text,text,numeric,numeric,numeric): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reserve_credits(user_id text, operation text, model text, amount numeric, request_cap numeric, user_cap numeric)
@@ -6065,6 +5953,51 @@ $function$
 execute: svc_system
 comment: Reserves credits for one call and returns the line of the ledger; SV402 above the cap of the request or of the user.
 
+-- function svc_private.reserve_upload(text,boolean,text,text,text,text,bigint,interval,integer,bigint,bigint): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.reserve_upload(owner text, by_system boolean, kind text, name text, type text, visibility text, size bigint, lifetime interval, unfinished integer, quota bigint, total_quota bigint)
+ RETURNS TABLE(id uuid, expires_at timestamp with time zone, refused text)
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  bucket constant text := svc_private.storage_bucket(owner, reserve_upload.by_system);
+  more constant bigint := greatest(reserve_upload.size, 4096);
+  full_one text;
+begin
+  if not reserve_upload.by_system then
+    perform pg_advisory_xact_lock(hashtextextended('svc.storage_uploads ' || bucket, 0));
+    if reserve_upload.kind = 'parts' and (
+      select count(*) from svc.storage_uploads u
+       where u.user_id = owner and u.kind = 'parts' and u.expires_at > now()) >= unfinished then
+      return query select null::uuid, null::timestamptz, 'unfinished';
+      return;
+    end if;
+    if total_quota is not null then
+      perform pg_advisory_xact_lock(hashtextextended('svc.storage_uploads all', 0));
+    end if;
+    for attempt in 1..2 loop
+      full_one := case
+        when svc_private.stored_bytes(bucket) + more > quota then 'quota'
+        when total_quota is not null and svc_private.stored_bytes('all') + more > total_quota then 'total' end;
+      exit when full_one is null;
+      perform svc_private.expire_uploads(500);
+    end loop;
+    if full_one is not null then
+      return query select null::uuid, null::timestamptz, full_one;
+      return;
+    end if;
+  end if;
+  return query
+  insert into svc.storage_uploads as u (id, user_id, by_system, kind, name, type, visibility, size, expires_at)
+  values (gen_random_uuid(), owner, reserve_upload.by_system, reserve_upload.kind, reserve_upload.name,
+          reserve_upload.type, reserve_upload.visibility, reserve_upload.size, now() + lifetime)
+  returning u.id, u.expires_at, null::text;
+end
+$function$
+execute: svc_system
+comment: A new upload with its id and expiry, or why there is none: unfinished (too many), quota, total (no room).
+
 -- function svc_private.reset_policies(regclass): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reset_policies(target regclass)
  RETURNS void
@@ -6083,7 +6016,8 @@ begin
     execute format('drop policy %I on %s', policy.polname, target);
   end loop;
 
-  execute format('revoke all on %s from svc_anonymous, svc_authenticated, svc_request, svc_auth', target);
+  execute format('revoke all on %s from svc_anonymous, svc_authenticated, '
+    'svc_reader_anonymous, svc_reader_authenticated, svc_request, svc_auth', target);
 end
 $function$
 execute: svc_system
@@ -6128,7 +6062,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Takes up a run that failed or was cancelled: accepted, active, no_step or unknown. Definer: svc_system has no rights on the queue's tables.
+comment: Takes up a run that failed or was cancelled: accepted, active, no_step or unknown.
 
 -- function svc_private.retry_job(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.retry_job(job_id bigint)
@@ -6149,7 +6083,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Makes a job due now, with all its attempts before it; false when there is none of that id, or it is running. Definer: svc_system may not notify the queue.
+comment: Makes a job due now, with all its attempts before it; false when there is none of that id, or it is running.
 
 -- function svc_private.retry_run_later(uuid,bigint,json,text,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.retry_run_later(run_id uuid, held bigint, failure json, detail text, delay interval)
@@ -6172,7 +6106,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Lets go of a held run after an error, to be tried again after a delay. Definer: svc_system has no rights on the queue's tables.
+comment: Lets go of a held run after an error, to be tried again after a delay.
 
 -- function svc_private.return_jobs(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.return_jobs(worker text)
@@ -6198,7 +6132,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Gives back the jobs that a worker holds; returns how many. Definer: svc_system has no rights on the queue's tables, and may not notify.
+comment: Gives back the jobs that a worker holds; returns how many.
 
 -- function svc_private.return_lost_jobs(text,bigint[],bigint[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.return_lost_jobs(worker text, running bigint[], suspects bigint[])
@@ -6225,7 +6159,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Jobs that a living worker holds and does not run; those among them that were suspects already are given back. Definer: svc_system has no rights on the queue's tables, and may not notify.
+comment: Jobs that a living worker holds and does not run; those among them that were suspects already are given back.
 
 -- function svc_private.role_facts(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.role_facts()
@@ -6244,11 +6178,7 @@ AS $function$
            case when r.rolsuper then ' superuser' end), 0
     from pg_catalog.pg_roles r where r.rolname like 'svc\_%'
   union all
-  -- PostgreSQL 16 and later say more of a membership; a server that does not say it has no such column.
-  select distinct 'role ' || member.rolname, 'member of', role.rolname,
-         concat_ws(', ', case when member.rolname = 'svc_request' and (to_jsonb(m) ->> 'inherit_option')::boolean then 'inherits' end,
-           case when not (to_jsonb(m) ->> 'set_option')::boolean then 'without set role' end,
-           case when m.admin_option then 'may grant it' end), 0
+  select distinct 'role ' || member.rolname, 'member of', role.rolname, '', 0
     from pg_catalog.pg_auth_members m
     join pg_catalog.pg_roles member on member.oid = m.member
     join pg_catalog.pg_roles role on role.oid = m.roleid
@@ -6524,35 +6454,6 @@ $function$
 execute: svc_system
 comment: Terms of a group that begin with the last word of a query, the commonest first.
 
--- function svc_private.search_endings_among(integer,text,text[],integer): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.search_endings_among(searched integer, query text, row_ids text[], most integer)
- RETURNS TABLE(term text, n bigint)
- LANGUAGE sql
- STABLE
- SET search_path TO ''
-AS $function$
-  with last as (
-    select w.word collate "C" as word
-      from svc_private.search_words(query) with ordinality as w (word, place)
-     order by place desc limit 1
-  )
-  select t.term, 1
-    from last
-   cross join (
-     select d.terms from svc_private.search_documents d
-      where d.table_id = (select g.table_id from svc_private.search_groups g where g.id = searched)
-        and d.row_id = any (row_ids) and d.group_id + 0 = searched
-      limit 20000
-   ) as d
-   cross join lateral unnest(d.terms) as t (term)
-   where t.term > last.word and t.term < last.word || U&'\+10FFFF'
-   group by t.term
-   order by count(*) desc, t.term
-   limit most
-$function$
-execute: svc_system
-comment: Terms of given rows that begin with the last word of a query, the commonest first.
-
 -- function svc_private.search_first(double precision[],bigint[],bigint[],double precision): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_first(tops double precision[], counts bigint[], keys bigint[], wanted double precision)
  RETURNS text
@@ -6734,10 +6635,7 @@ begin
       return next found.name;
     end if;
 
-    if has_table_privilege('svc_anonymous', found.name, 'truncate, references, trigger')
-      or has_table_privilege('svc_authenticated', found.name, 'truncate, references, trigger') then
-      execute format('revoke truncate, references, trigger on %s from svc_anonymous, svc_authenticated', found.name);
-    end if;
+    execute format('revoke truncate, references, trigger on %s from svc_anonymous, svc_authenticated', found.name);
 
     -- Hosts that reserve BYPASSRLS: the system role is admitted by a policy instead.
     if not system_bypasses and not exists (
@@ -6750,209 +6648,6 @@ end
 $function$
 execute: svc_system
 comment: Enables row-level security on every table of the owner role that lacks it and returns those tables.
-
--- function svc_private.select_evidence(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.select_evidence(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb)
- RETURNS SETOF svc_private.evidence
- LANGUAGE plpgsql
- STABLE
- SET search_path TO ''
- SET jit TO 'off'
-AS $function$
-#variable_conflict use_column
-begin
-  return query
-  with scoped as not materialized (
-    select c.* from svc.rag_chunks c
-     where c.corpus = select_evidence.corpus
-       and c.visibility = select_evidence.visibility
-       and (select_evidence.owner_id is null or c.owner_id = select_evidence.owner_id)
-  ), terms as materialized (
-    select one.claim::integer, lexeme, quote_literal(lexeme)::tsquery as query,
-           -- methylated for methylation: the stemmer leaves them apart.
-           (quote_literal(left(lexeme, greatest(4, length(lexeme) - 3))) || ':*')::tsquery as kin
-      from unnest(claims) with ordinality as one (text, claim),
-           unnest(tsvector_to_array(svc.words_of(one.text, stemming))) as lexeme
-  ), total as materialized (
-    select count(*)::double precision as chunks from scoped
-  ), known as materialized (
-    -- Of each lexeme the places of the chunks that hold it, hidden ones among them.
-    select d.lexeme, d.query, f.chunks as places, f.total
-      from (select lexeme, query, row_number() over (order by lexeme) as place from terms group by lexeme, query) d
-      join svc_private.find_chunks(
-             array(select query from terms group by lexeme, query order by lexeme),
-             select_evidence.corpus, select_evidence.visibility, select_evidence.owner_id
-           ) f using (place)
-  ), weights as materialized (
-    select k.lexeme, n.chunks, ln(1 + (t.chunks - n.chunks + 0.5) / (n.chunks + 0.5)) as weight,
-           n.chunks > greatest(2000, t.chunks / 50) as is_common
-      from known k
-     cross join total t
-     cross join lateral (
-       -- As many chunks are shown as there are: none is hidden, and all of these count.
-       select case when k.total = t.chunks then coalesce(cardinality(k.places), 0)
-                   else (select count(*) from svc.rag_chunks s where s.ctid = any (k.places)) end as chunks
-     ) n
-  ), ordered as materialized (
-    select t.*, w.weight, w.is_common, row_number() over rarest = 1
-           or sum(w.chunks) over rarest <= greatest(2000, 500000 / count(*) over (partition by t.claim)) as chooses
-      from terms t join weights w using (lexeme)
-    window rarest as (partition by t.claim order by w.chunks, lexeme)
-  ), weighed as materialized (
-    select t.claim, array_agg(t.lexeme) as lexemes, array_agg(t.query) as queries, array_agg(t.kin) as kin,
-           array_agg(t.weight) as weights,
-           sum(t.weight) as weight,
-           coalesce(bool_or(t.chooses and not t.is_common), false) as has_rare
-      from ordered t
-     group by t.claim
-  ), asked as materialized (
-    select v.claim::integer, array(select n::real from jsonb_array_elements_text(v.vector) as n) as vector
-      from jsonb_array_elements(vectors) with ordinality as v (vector, claim)
-     where jsonb_typeof(v.vector) = 'array'
-  ), near as materialized (
-    select a.claim, best.id, best.similarity
-      from asked a
-     cross join lateral (
-       select s.id, s.similarity
-         from (
-           select s.id, s.section_id, svc.similarity_of(s.embedding, a.vector) as similarity
-             from scoped s
-            where cardinality(s.embedding) = cardinality(a.vector)
-              and (source_ids is null or s.source_id = any (source_ids))
-            order by similarity desc, s.id
-         ) s
-        where exists (select from svc.rag_sections x join svc.rag_sources y on y.id = x.source_id where x.id = s.section_id)
-        order by s.similarity desc, s.id
-        limit chunk_limit
-     ) best
-  ), shared as materialized (
-    select w.claim, best.id
-      from weighed w
-     cross join lateral (
-       select s.id
-         from (
-           select s.id, s.section_id, s.position, (
-                    select sum(one.weight) from unnest(w.queries, w.weights) as one (query, weight)
-                     where s.words @@ one.query
-                  ) as weight
-             from svc.rag_chunks s
-            where s.ctid = any (array(
-                    select unnest(k.places) from ordered o join known k using (lexeme)
-                     where o.claim = w.claim and o.chooses and not (w.has_rare and o.is_common)
-                  ))
-              and (source_ids is null or s.source_id = any (source_ids))
-            order by weight desc, s.position, s.id
-         ) s
-        where exists (select from svc.rag_sections x join svc.rag_sources y on y.id = x.source_id where x.id = s.section_id)
-        order by s.weight desc, s.position, s.id
-        limit chunk_limit
-     ) best
-  ), chunks as materialized (
-    select w.claim, c.*, near.similarity as nearness, (
-             select sum(one.weight) from unnest(w.queries, w.weights) as one (query, weight) where c.words @@ one.query
-           ) / nullif(w.weight, 0) as coverage, (
-             select sum(one.weight * case when c.words @@ one.query then 1 when c.words @@ one.kin then 0.8 else 0 end)
-               from unnest(w.queries, w.kin, w.weights) as one (query, kin, weight)
-           ) / nullif(w.weight, 0) as similarity
-      from (select claim, id from shared union select claim, id from near) found
-      join weighed w using (claim)
-      join svc.rag_chunks c using (id)
-      left join near using (claim, id)
-  ), spoken as materialized (
-    select c.claim, c.id, sentence.text as sentence, covered.*,
-           row_number() over (
-             partition by c.claim order by covered.coverage desc, c.coverage desc nulls last, c.position, c.id, sentence.starts
-           ) as place,
-           row_number() over (partition by c.claim, c.id order by covered.coverage desc, sentence.starts) as place_in_chunk
-      from weighed w
-      join chunks c using (claim)
-     cross join lateral (
-       select starts, substr(c.text, starts, coalesce(lead(starts) over (order by starts), length(c.text) + 1) - starts) as text
-         from unnest(c.sentence_starts) as starts
-     ) sentence
-     -- offset 0: computed once for a sentence, not once for each word of the claim.
-     cross join lateral (select svc.words_of(sentence.text, stemming) as words offset 0) said
-     cross join lateral (
-       select coalesce(sum(one.weight) filter (where said.words @@ one.query), 0) / nullif(w.weight, 0) as coverage,
-              coalesce(array_agg(one.lexeme) filter (where said.words @@ one.query), '{}') as matched,
-              coalesce(array_agg(one.lexeme) filter (where not said.words @@ one.query), '{}') as missing
-         from unnest(w.lexemes, w.queries, w.weights) as one (lexeme, query, weight)
-     ) covered
-  )
-  select s.claim, c.source_id, source.title, c.section_id, section.path, c.id, c.text, c.page_start, s.sentence,
-         s.coverage, coalesce(c.similarity, 0), s.matched, s.missing, c.nearness
-    from spoken s
-    join chunks c on c.claim = s.claim and c.id = s.id
-    join svc.rag_sections section on section.id = c.section_id
-    join svc.rag_sources source on source.id = c.source_id
-   where (s.coverage > 0 and s.place <= sentence_limit) or (c.nearness is not null and s.place_in_chunk = 1)
-   order by s.claim, s.place;
-end
-$function$
-execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
-comment: Sentences of a scope that cover the words of claims, best first, as the executing role may read them.
-
--- function svc_private.select_matches(text,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.select_matches(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean)
- RETURNS TABLE(id text, score double precision)
- LANGUAGE plpgsql
- STABLE
- SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
-AS $function$
-#variable_conflict use_column
-declare
-  declared constant jsonb := svc.search_target(select_matches.target);
-  condition constant text := svc.search_condition(declared, scope, filters);
-  owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
-  most_rows constant integer := 100000;  -- that are scored because they are admitted
-  wanted integer := page_size + skipped;
-  among text[];
-  matched record;
-  found integer;
-  needed integer;  -- matches that fill the page, if as large a share of those that follow is admitted
-  is_left_out boolean;  -- rows may be missing although no more are found
-  ids text[];
-  scores double precision[];
-begin
-  loop
-    select * into matched
-      from svc_private.find_matches(target, fields, query, scope ->> 'corpus', scope ->> 'visibility', owner_id, wanted, prefix, among);
-    found := coalesce(cardinality(matched.row_ids), 0);
-    execute format($sql$
-      select coalesce(array_agg(m.row_id order by m.place), '{}'), array_agg(m.score order by m.place)
-        from unnest($1, $2) with ordinality as m (row_id, score, place)
-        join %s as t on t.%I = m.row_id::%s
-       where %s
-    $sql$, declared ->> 'table', declared ->> 'id', declared ->> 'idType', condition)
-    into ids, scores
-    using matched.row_ids, matched.scores;
-
-    exit when wanted is null or among is not null or cardinality(ids) >= page_size + skipped;
-    is_left_out := not matched.is_all and (found = 0 or cardinality(ids) < found);
-    exit when found < wanted and not is_left_out;
-    needed := wanted * (page_size + skipped)::bigint / nullif(cardinality(ids), 0);
-    if wanted < 1000 and needed is null and not is_left_out then
-      wanted := 1000;
-    elsif wanted < 1000 and needed < 4000 and not is_left_out then
-      wanted := 2 * needed + 100;
-    else
-      execute format('select coalesce(array_agg(id), ''{}'') from (select t.%I::text as id from %s as t where %s limit %s) as admitted',
-        declared ->> 'id', declared ->> 'table', condition, most_rows + 1) into among;
-      wanted := page_size + skipped;
-      if cardinality(among) > most_rows then
-        among := null;
-        wanted := null;
-      end if;
-    end if;
-  end loop;
-
-  return query
-    select r.id, r.score from unnest(ids, scores) with ordinality as r (id, score, place)
-     order by r.place offset skipped limit page_size;
-end
-$function$
-execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
-comment: Keys and BM25 scores of the rows that the executing role may read and a query matches, best first.
 
 -- function svc_private.service_state(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.service_state()
@@ -6986,7 +6681,7 @@ begin
     select 'workflow_failed_last_day', '', count(*)::float8
       from svc.workflow_runs r where r.created_at > now() - interval '1 day' and r.status = 'failed'
     union all
-    select 'storage_uploads', '', count(*)::float8 from svc.storage_uploads
+    select 'storage_uploads', '', count(*)::float8 from svc.storage_uploads u where u.kind <> 'call'
     union all
     select 'ai_credits_today', s.state,
            coalesce((select sum(case s.state when 'charged' then l.charged else l.reserved end)
@@ -7050,22 +6745,6 @@ end
 $function$
 comment: Ends the waits and sleeps of a locked run whose time has come.
 
--- function svc_private.sibling_databases(): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.sibling_databases()
- RETURNS SETOF text
- LANGUAGE sql
- STABLE
- SET search_path TO ''
-AS $function$
-  select d.datname::text
-    from pg_catalog.pg_database d
-   where d.datname <> current_database() and d.datallowconn and d.datname not like 'svc\_scratch%'
-     and has_database_privilege('svc_owner', d.oid, 'create')
-   order by d.datname
-$function$
-execute: svc_system
-comment: Other databases of this server that svc was migrated into.
-
 -- function svc_private.signal_any_workflow(uuid,text,json): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.signal_any_workflow(run_id uuid, event text, content json)
  RETURNS text
@@ -7105,7 +6784,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Sends an event to a run: accepted, ended or unknown. Definer: svc_system has no rights on the queue's tables.
+comment: Sends an event to a run: accepted, ended or unknown.
 
 -- function svc_private.slow_statements(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.slow_statements(most integer)
@@ -7149,29 +6828,34 @@ begin
 end
 $function$
 execute: svc_system
-comment: Starts a workflow as the system; returns the id of its run. Definer: svc_system has no rights on the queue's tables.
+comment: Starts a workflow as the system; returns the id of its run.
 
--- function svc_private.start_upload(uuid,text,text,text,text,bigint,interval,integer): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.start_upload(upload uuid, owner text, name text, type text, visibility text, size bigint, lifetime interval, most integer)
- RETURNS timestamp with time zone
+-- function svc_private.start_upload(text,text,text,text,bigint,interval,integer,bigint,bigint): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.start_upload(owner text, name text, type text, visibility text, size bigint, lifetime interval, unfinished integer, quota bigint, total_quota bigint)
+ RETURNS TABLE(id uuid, expires_at timestamp with time zone, refused text)
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
+#variable_conflict use_column
 declare
-  expiry timestamptz := now() + lifetime;
+  wanted svc.storage_uploads;
 begin
-  perform pg_advisory_xact_lock(hashtextextended('svc.storage_uploads ' || owner, 0));
-  if (select count(*) from svc.storage_uploads u
-       where u.user_id = owner and u.token_sha256 is null and u.expires_at > now()) >= most then
-    return null;
-  end if;
-  insert into svc.storage_uploads (id, user_id, name, type, visibility, size, expires_at)
-  values (upload, owner, start_upload.name, start_upload.type, start_upload.visibility, start_upload.size, expiry);
-  return expiry;
+  wanted.user_id := owner;
+  wanted.by_system := false;
+  wanted.id := gen_random_uuid();
+  wanted.name := start_upload.name;
+  wanted.type := start_upload.type;
+  wanted.visibility := start_upload.visibility;
+  perform svc_private.act_for(owner);
+  perform svc_private.try_to_store(wanted, start_upload.size);
+  return query
+  select r.id, r.expires_at, r.refused
+    from svc_private.reserve_upload(owner, false, 'parts', start_upload.name, start_upload.type, start_upload.visibility,
+      start_upload.size, lifetime, unfinished, quota, total_quota) r;
 end
 $function$
 execute: svc_system
-comment: When a new upload of this user expires; null, and no upload, when so many of theirs are unfinished.
+comment: A new upload in parts of this user, with its id and expiry; 42501 where a policy refuses it, else as reserve_upload.
 
 -- function svc_private.statement_text(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.statement_text(query text)
@@ -7194,6 +6878,64 @@ AS $function$
 $function$
 execute: svc_system
 comment: A statement without its literal values and comments, at most 500 characters.
+
+-- function svc_private.storage_bucket(text,boolean): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.storage_bucket(user_id text, by_system boolean)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select case when by_system then 'system' else coalesce('user ' || user_id, 'anonymous') end
+$function$
+execute: svc_system
+comment: The bucket of a file in svc_private.storage_usage: its owner's, the system's, or that of all who are not signed in.
+
+-- function svc_private.store_upload(svc.storage_uploads,uuid,bigint,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.store_upload(upload svc.storage_uploads, bytes_id uuid, size bigint, sha256 text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  object svc.storage_objects;
+begin
+  object.id := upload.id;
+  object.bytes_id := store_upload.bytes_id;
+  object.user_id := upload.user_id;
+  object.by_system := upload.by_system;
+  object.name := upload.name;
+  object.size := store_upload.size;
+  object.type := upload.type;
+  object.visibility := upload.visibility;
+  object.sha256 := store_upload.sha256;
+  object.created_at := now();
+  perform svc_private.insert_object(object);
+end
+$function$
+execute: svc_system
+comment: Stores an upload as a file, with the bytes that lie under bytes_id; 42501 where a policy refuses it.
+
+-- function svc_private.stored_bytes(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.stored_bytes(of_bucket text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  total bigint;
+  changes bigint;
+begin
+  select coalesce(sum(u.bytes), 0), count(*) into total, changes
+    from svc_private.storage_usage u where u.bucket = of_bucket;
+  if changes > 64 then
+    perform svc_private.fold_storage_usage(of_bucket);
+  end if;
+  return total;
+end
+$function$
+execute: svc_system
+comment: What stored files and uploads of a bucket take, in bytes.
 
 -- function svc_private.suspend_run(uuid,bigint,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.suspend_run(run_id uuid, held bigint, stuck text[])
@@ -7230,7 +6972,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Lets go of a held run until an event ends one of these waits, or time does. Definer: svc_system has no rights on the queue's tables.
+comment: Lets go of a held run until an event ends one of these waits, or time does.
 
 -- function svc_private.sweep_conversions(interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.sweep_conversions(unused interval)
@@ -7245,6 +6987,22 @@ AS $function$
 $function$
 execute: svc_system
 comment: Removes kept conversions that were not used for so long.
+
+-- function svc_private.try_to_store(svc.storage_uploads,bigint): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.try_to_store(upload svc.storage_uploads, size bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  perform svc_private.store_upload(upload, gen_random_uuid(), try_to_store.size, repeat('0', 64));
+  raise exception 'it could be stored' using errcode = 'TRIAL';
+exception when sqlstate 'TRIAL' then
+  null;  -- the subtransaction has ended, and the row is gone with it
+end
+$function$
+execute: svc_system
+comment: Stores nothing; 42501 where a policy would refuse the upload.
 
 -- function svc_private.wake_run(uuid,timestamp with time zone): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.wake_run(run_id uuid, due timestamp with time zone)

@@ -2,7 +2,7 @@
 -- ai.speech.transcribe (src/ai/speech.ts).
 --
 -- SECURITY DEFINER, since the queue answers no request. It acts for the transaction's user alone, and takes only
--- recordings that this user may see. Executable by the requests' login alone, never by its roles: see svc.enqueue_job. SQL
+-- recordings that the policies show to this user; the system, which is nobody, takes any. Executable by the requests' login alone, never by its roles: see svc.enqueue_job. SQL
 -- that was smuggled into a request shall not spend its user's credits.
 
 create or replace function svc.start_transcription(recording uuid, model text)
@@ -22,10 +22,8 @@ begin
   if caller is null and session_user <> 'svc_system' then
     raise exception 'a transcription belongs to somebody' using errcode = '42501';
   end if;
-  if not exists (
-    select from svc.storage_objects o
-     where o.id = recording and (o.user_id = caller or o.visibility = 'public' or session_user = 'svc_system')
-  ) then
+  if not exists (select from svc.find_objects_as_authenticated(array[recording]))
+    and not (caller is null and exists (select from svc.storage_objects o where o.id = recording)) then
     raise exception 'no such recording' using errcode = 'SV404';
   end if;
   insert into svc.ai_transcriptions (user_id, storage_id, model)

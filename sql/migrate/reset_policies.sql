@@ -23,7 +23,8 @@ begin
     execute format('drop policy %I on %s', policy.polname, target);
   end loop;
 
-  execute format('revoke all on %s from svc_anonymous, svc_authenticated, svc_request, svc_auth', target);
+  execute format('revoke all on %s from svc_anonymous, svc_authenticated, '
+    'svc_reader_anonymous, svc_reader_authenticated, svc_request, svc_auth', target);
 end
 $$;
 

@@ -35,7 +35,7 @@ begin
     select 'workflow_failed_last_day', '', count(*)::float8
       from svc.workflow_runs r where r.created_at > now() - interval '1 day' and r.status = 'failed'
     union all
-    select 'storage_uploads', '', count(*)::float8 from svc.storage_uploads
+    select 'storage_uploads', '', count(*)::float8 from svc.storage_uploads u where u.kind <> 'call'
     union all
     select 'ai_credits_today', s.state,
            coalesce((select sum(case s.state when 'charged' then l.charged else l.reserved end)

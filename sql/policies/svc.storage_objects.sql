@@ -1,13 +1,20 @@
--- Stored files: their owners see and change them. What is public is seen by whoever has its id, by
--- svc.find_public_object(): no policy shows it, since then everybody could list it.
+-- Stored files: their owners see and change them. Rows are made by the platform's functions, which choose ids and sizes and
+-- insert as a reader (svc_private.insert_object()), so the insert policies below decide, and no SQL of a request inserts.
 --
--- Whether the bytes leave is decided by svc_private.find_storage_objects(), which also knows read grants.
+-- What is public is seen by a caller who knows its id: select_public is for the readers alone, through whom
+-- svc.find_objects_as_… look ids up. Under a policy for the request roles everybody could list it.
+--
+-- Policies of the application (app_…) count in both ways of looking: readers are members of the request roles.
 
 alter table svc.storage_objects enable row level security;
 
 create policy select_owner on svc.storage_objects
   for select to svc_authenticated
   using (user_id = (select svc.current_user_id()));
+
+create policy select_public on svc.storage_objects
+  for select to svc_reader_anonymous, svc_reader_authenticated
+  using (visibility = 'public');
 
 create policy insert_owner on svc.storage_objects
   for insert to svc_authenticated
@@ -29,7 +36,7 @@ create policy delete_owner on svc.storage_objects
 
 -- Who is not signed in owns nothing, and no policy shows them anything: they are told "not found", not "not allowed".
 grant select on svc.storage_objects to svc_anonymous, svc_authenticated;
-grant insert on svc.storage_objects to svc_anonymous, svc_authenticated;
+grant insert on svc.storage_objects to svc_reader_anonymous, svc_reader_authenticated;
 -- The bytes never change, nor does their owner: only who may see them.
 grant update (visibility) on svc.storage_objects to svc_authenticated;
 grant delete on svc.storage_objects to svc_authenticated;
@@ -39,6 +46,7 @@ comment on table svc.storage_objects is
   'Stored files. A row is written when its bytes are safe; bytes without a row are swept (src/storage/sweep.ts). '
   'lint:allow grant_without_policy: who is not signed in is told "not found", as of what is not theirs.';
 comment on policy select_owner on svc.storage_objects is 'Users see their own files.';
+comment on policy select_public on svc.storage_objects is 'Public files are found by their ids; nobody lists them.';
 comment on policy insert_owner on svc.storage_objects is 'Users store files as their own.';
 comment on policy insert_anonymous on svc.storage_objects is 'Who is not signed in stores files that belong to nobody.';
 comment on policy update_owner on svc.storage_objects is 'Users change the visibility of their own files.';

@@ -1,22 +1,15 @@
--- Uploads that are under way. Calls reserve one for a signed URL (ctx.storage.createUploadUrl); all else is done by the
--- functions in sql/storage/, as svc_system, which ask whose upload it is.
+-- Uploads that are under way. Only the functions of sql/storage/ work here, as svc_system or for the requests' login: a
+-- request role gets nothing, for a row says where bytes go, how many, and until when, and holds the hash of a token.
 --
--- Select, update and delete are not granted: a row says how much has arrived, and holds the hash of a token.
+-- Whether somebody may upload is asked of the policies of svc.storage_objects, when an upload begins and when it is stored.
 
 alter table svc.storage_uploads enable row level security;
 
-create policy insert_owner on svc.storage_uploads
-  for insert to svc_authenticated
-  with check (user_id = (select svc.current_user_id()));
+create policy all_system on svc.storage_uploads
+  for all to svc_system
+  using (true)
+  with check (true);
 
--- As files that nobody signed in stored: it will belong to nobody.
-create policy insert_anonymous on svc.storage_uploads
-  for insert to svc_anonymous
-  with check (user_id is null);
-
-grant insert (id, user_id, name, type, visibility, size, token_sha256, expires_at)
-  on svc.storage_uploads to svc_anonymous, svc_authenticated;
 grant select, insert, update, delete on svc.storage_uploads to svc_system;
 
-comment on policy insert_owner on svc.storage_uploads is 'Users reserve uploads as their own.';
-comment on policy insert_anonymous on svc.storage_uploads is 'Who is not signed in reserves uploads that belong to nobody.';
+comment on policy all_system on svc.storage_uploads is 'The functions of uploads keep the uploads of all.';

@@ -13,8 +13,8 @@ set search_path = ''
 as $$
 begin
   update svc.storage_uploads u
-     set received = u.received + add_upload_part.size, parts = u.parts + 1, expires_at = now() + lifetime
-   where u.id = upload and u.user_id = owner and u.token_sha256 is null and u.expires_at > now()
+     set received = u.received + add_upload_part.size, parts = u.parts + 1, expires_at = least(now() + lifetime, u.created_at + interval '30 days')
+   where u.id = upload and u.user_id = owner and u.kind = 'parts' and u.expires_at > now()
      and u.received = add_upload_part.start and u.received + add_upload_part.size <= u.size and u.parts < 10000;
   if not found then
     return false;

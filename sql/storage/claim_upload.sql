@@ -7,7 +7,7 @@ volatile
 set search_path = ''
 as $$
   update svc.storage_uploads u set claimed_at = now()
-   where u.id = upload and u.token_sha256 = claim_upload.token_sha256
+   where u.id = upload and u.kind = 'url' and u.token_sha256 = claim_upload.token_sha256
      and u.claimed_at is null and u.expires_at > now()
   returning u.size
 $$;

@@ -1,24 +1,34 @@
--- A public object by its id, for whoever knows it. Called by ctx.storage (src/context/storage.ts) beside the caller's own
--- rows.
+-- A public file by its id, for a caller who knows the id. Called by ctx.storage (src/context/storage.ts) beside the rows
+-- that the caller may list, and by SQL of applications.
 --
--- SECURITY DEFINER instead of a policy "public is seen by everybody": under a policy every caller could list what all
--- others have made public. An id is a secret of 122 random bits until its owner gives it away.
+-- Whether the caller may see it is decided by the policies, in svc.find_objects_as_…; which of the two is asked follows
+-- from the role. Nobody else may execute the other one.
 
 create or replace function svc.find_public_object(object_id uuid)
-returns table (id uuid, name text, size double precision, type text, visibility text, sha256 text)
-language sql
+returns table (
+  id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text
+)
+language plpgsql
 stable
-security definer
 rows 1
 set search_path = ''
 as $$
-  select o.id, o.name, o.size::double precision, o.type, o.visibility, o.sha256
-    from svc.storage_objects o
-   where o.id = object_id and o.visibility = 'public'
+#variable_conflict use_column
+begin
+  if current_user = 'svc_authenticated' then
+    return query select o.* from svc.find_objects_as_authenticated(array[object_id]) o where o.visibility = 'public';
+  elsif current_user = 'svc_anonymous' then
+    return query select o.* from svc.find_objects_as_anonymous(array[object_id]) o where o.visibility = 'public';
+  else  -- the system, and functions of the application that run as the owner of the tables
+    return query
+    select o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility, o.sha256
+      from svc.storage_objects o
+     where o.id = object_id and o.visibility = 'public';
+  end if;
+end
 $$;
 
 grant execute on function svc.find_public_object(uuid) to svc_anonymous, svc_authenticated, svc_system;
 
 comment on function svc.find_public_object(uuid) is
-  'The public object with this id: public ones can be read by id, not listed. '
-  'Definer: a policy would let every caller list what others have made public; the id is the secret.';
+  'The public file with this id, where the policies let the caller see it: public ones can be read by id, not listed.';

@@ -1,25 +1,45 @@
--- Which objects the storage route may send: those that are public, and those for which the request carried a read grant.
--- Called by src/storage/find-objects.ts as svc_system, which checks a grant's signature, id and expiry; once for all
--- requests that arrived together.
+-- Which files the storage route may send. Called by src/storage/find-objects.ts as svc_system, once for all requests that
+-- arrived together; each is asked for as one reader:
 --
--- One answer for "private" and "does not exist", none: nobody learns which ids there are. plpgsql keeps its plan.
+--   anonymous   a request without a read grant
+--   user <id>   a request with a grant that this user made: it lasts as long as that user may see the file
+--   system      a request with a grant that the system made
+--
+-- The policies decide, those of the application included: svc.find_objects_as_… run as the reader's role, for the user
+-- that is set here. One answer for "private" and "does not exist", none: nobody learns which ids there are.
 
-create or replace function svc_private.find_storage_objects(ids uuid[], granted boolean[])
-returns table (at integer, id uuid, name text, size double precision, type text, visibility text, sha256 text)
+create or replace function svc_private.find_storage_objects(ids uuid[], readers text[])
+returns table (
+  reader text, id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text
+)
 language plpgsql
-stable
+volatile
 rows 10
 set search_path = ''
 as $$
 #variable_conflict use_column
+declare
+  wanted record;
 begin
-  return query
-  select wanted.at::integer, o.id, o.name, o.size::double precision, o.type, o.visibility, o.sha256
-    from unnest(ids, granted) with ordinality as wanted (id, is_granted, at)
-    join svc.storage_objects o on o.id = wanted.id
-   where o.visibility = 'public' or wanted.is_granted;
+  for wanted in
+    select w.reader, array_agg(w.id) as ids from unnest(ids, readers) as w (id, reader) group by w.reader
+  loop
+    if wanted.reader = 'anonymous' then
+      return query select wanted.reader, o.* from svc.find_objects_as_anonymous(wanted.ids) o;
+    elsif wanted.reader = 'system' then
+      return query
+      select wanted.reader, o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility,
+             o.sha256
+        from svc.storage_objects o
+       where o.id = any (wanted.ids);
+    else
+      perform svc_private.act_for(substr(wanted.reader, 6));
+      return query select wanted.reader, o.* from svc.find_objects_as_authenticated(wanted.ids) o;
+      perform svc_private.act_for(null);
+    end if;
+  end loop;
 end
 $$;
 
-comment on function svc_private.find_storage_objects(uuid[], boolean[]) is
-  'Of what is asked for, by place from 1 on: the objects that are public, or that a verified read grant names.';
+comment on function svc_private.find_storage_objects(uuid[], text[]) is
+  'Of what is asked for: the files that their readers may see.';

@@ -11,7 +11,7 @@ rows 1
 set search_path = ''
 as $$
   select u.received, u.size, u.expires_at from svc.storage_uploads u
-   where u.id = upload and u.user_id = owner and u.token_sha256 is null and u.expires_at > now()
+   where u.id = upload and u.user_id = owner and u.kind = 'parts' and u.expires_at > now()
   union all
   select o.size, o.size, null from svc.storage_objects o
    where o.id = upload and o.user_id = owner

@@ -1,4 +1,4 @@
--- Which of these ids no row has: bytes whose transaction rolled back, or whose row was deleted. Called by
+-- Which of these ids of bytes no row has: bytes whose transaction rolled back, or whose row was deleted. Called by
 -- src/storage/sweep.ts as svc_system.
 
 create or replace function svc_private.missing_storage_objects(ids uuid[])
@@ -8,7 +8,7 @@ stable
 set search_path = ''
 as $$
   select wanted.id from unnest(ids) as wanted (id)
-   where not exists (select from svc.storage_objects o where o.id = wanted.id)
+   where not exists (select from svc.storage_objects o where coalesce(o.bytes_id, o.id) = wanted.id)
 $$;
 
-comment on function svc_private.missing_storage_objects(uuid[]) is 'Those of the ids that no stored object has.';
+comment on function svc_private.missing_storage_objects(uuid[]) is 'Those of the ids of bytes that no stored object has.';

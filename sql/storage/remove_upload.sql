@@ -1,4 +1,6 @@
 -- Gives an upload up. Called by src/storage/uploads.ts as svc_system, with the caller's id; the bytes go after it.
+--
+-- One that has expired does not exist any more: the sweep removes its row and bytes.
 
 create or replace function svc_private.remove_upload(upload uuid, owner text)
 returns boolean
@@ -8,10 +10,10 @@ set search_path = ''
 as $$
   with removed as (
     delete from svc.storage_uploads u
-     where u.id = upload and u.user_id = owner and u.token_sha256 is null
+     where u.id = upload and u.user_id = owner and u.kind = 'parts' and u.expires_at > now()
     returning 1
   )
   select exists (select from removed)
 $$;
 
-comment on function svc_private.remove_upload(uuid, text) is 'Whether this user had such an upload; it is gone now.';
+comment on function svc_private.remove_upload(uuid, text) is 'Whether this user had such an upload, not expired; it is gone now.';

@@ -1,28 +1,36 @@
--- Begins an upload in parts. Called by src/storage/uploads.ts as svc_system, with a signed-in caller's id.
+-- Begins an upload in parts. Called by src/storage/uploads.ts as svc_system, with the id of a signed-in caller.
 --
--- Who begins many at the same moment is counted once: calls for one user wait for each other.
+-- The policies of svc.storage_objects are asked as that user before the first byte comes, by inserting the row and taking it
+-- back: nobody sends a gigabyte to be refused. They are asked again when the file is stored.
 
 create or replace function svc_private.start_upload(
-  upload uuid, owner text, name text, type text, visibility text, size bigint, lifetime interval, most integer
+  owner text, name text, type text, visibility text, size bigint, lifetime interval, unfinished integer, quota bigint,
+  total_quota bigint
 )
-returns timestamptz
+returns table (id uuid, expires_at timestamptz, refused text)
 language plpgsql
 volatile
 set search_path = ''
 as $$
+#variable_conflict use_column
 declare
-  expiry timestamptz := now() + lifetime;
+  wanted svc.storage_uploads;
 begin
-  perform pg_advisory_xact_lock(hashtextextended('svc.storage_uploads ' || owner, 0));
-  if (select count(*) from svc.storage_uploads u
-       where u.user_id = owner and u.token_sha256 is null and u.expires_at > now()) >= most then
-    return null;
-  end if;
-  insert into svc.storage_uploads (id, user_id, name, type, visibility, size, expires_at)
-  values (upload, owner, start_upload.name, start_upload.type, start_upload.visibility, start_upload.size, expiry);
-  return expiry;
+  wanted.user_id := owner;
+  wanted.by_system := false;
+  wanted.id := gen_random_uuid();
+  wanted.name := start_upload.name;
+  wanted.type := start_upload.type;
+  wanted.visibility := start_upload.visibility;
+  perform svc_private.act_for(owner);
+  perform svc_private.try_to_store(wanted, start_upload.size);
+  return query
+  select r.id, r.expires_at, r.refused
+    from svc_private.reserve_upload(owner, false, 'parts', start_upload.name, start_upload.type, start_upload.visibility,
+      start_upload.size, lifetime, unfinished, quota, total_quota) r;
 end
 $$;
 
-comment on function svc_private.start_upload(uuid, text, text, text, text, bigint, interval, integer) is
-  'When a new upload of this user expires; null, and no upload, when so many of theirs are unfinished.';
+comment on function
+  svc_private.start_upload(text, text, text, text, bigint, interval, integer, bigint, bigint) is
+  'A new upload in parts of this user, with its id and expiry; 42501 where a policy refuses it, else as reserve_upload.';

@@ -64,11 +64,11 @@ type Wanted = Checked & { key: string };
 
 /** In batches. */
 async function* filesOf(client: pg.Client): AsyncGenerator<Wanted[]> {
-  const objects = "select id, size::float8 as size, sha256 from svc_private.next_storage_objects($1, $2)";
+  const objects = "select id, bytes_id, size::float8 as size, sha256 from svc_private.next_storage_objects($1, $2)";
   for (let after: string | null = null; ; ) {
     const { rows }: pg.QueryResult = await client.query(objects, [after, batch]);
     if (rows.length === 0) break;
-    yield rows.map(({ id, size, sha256 }) => ({ key: objectKey(id), size, sha256 }));
+    yield rows.map(({ bytes_id, size, sha256 }) => ({ key: objectKey(bytes_id), size, sha256 }));
     after = rows.at(-1).id;
   }
   const parts =

@@ -8,7 +8,7 @@ import { DefinitionError } from "../define/definition-error.ts";
 import { isUuid } from "../define/uuid.ts";
 import { createLog } from "../service/log.ts";
 import type { StorageDriver } from "../storage/drivers/driver.ts";
-import { createDriver } from "../storage/storage.ts";
+import { createDriver, objectKey } from "../storage/storage.ts";
 import { sweepStorage } from "../storage/sweep.ts";
 import { verifyStorage } from "../storage/verify.ts";
 import { cwdArgument, run, say } from "./command.ts";
@@ -17,6 +17,7 @@ import { details, paint, table, time } from "./table.ts";
 
 interface StoredRow {
   id: string;
+  bytes_id: string | null;
   user_id: string | null;
   name: string;
   size: string;
@@ -128,7 +129,16 @@ const line = ({ id, size, type, visibility, user_id, created_at, name }: StoredR
   name,
 ];
 
-function describe({ id, name, size, type, visibility, user_id, sha256, created_at }: StoredRow): string {
-  const rows = { id, name, size: `${size} bytes`, type, visibility, owner: user_id ?? "-", sha256 };
+function describe({ id, bytes_id, name, size, type, visibility, user_id, sha256, created_at }: StoredRow): string {
+  const rows = {
+    id,
+    name,
+    size: `${size} bytes`,
+    type,
+    visibility,
+    owner: user_id ?? "-",
+    sha256,
+    bytes: objectKey(bytes_id ?? id),
+  };
   return details(Object.entries({ ...rows, stored: `${time(created_at)} UTC` }));
 }

@@ -5,17 +5,18 @@
  * Next hop: `src/storage/storage.ts`; who may do what: `sql/policies/svc.storage_objects.sql`.
  */
 import { randomUUID } from "node:crypto";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import { isPlain } from "../define/input-checks.ts";
 import { byNearness } from "../define/nearest.ts";
 import { isUuid } from "../define/uuid.ts";
 import { kindOf } from "../define/v.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
-import type { FoundObject } from "../storage/find-objects.ts";
 import { cleanName, cleanType } from "../storage/names.ts";
-import type { Disposition } from "../storage/read-grants.ts";
+import type { Disposition, Reader } from "../storage/read-grants.ts";
+import { release, reserve } from "../storage/reserve.ts";
 import {
+  type FoundObject,
   mayRemoveBytes,
   objectKey,
   putBytes,
@@ -38,19 +39,19 @@ export interface ContextStorage {
    *
    * @param nameOrOptions its name, or `{ name?, visibility? }`
    * @returns the storage id, a UUID
-   * @throws SvcError QUERY_WROTE in a query
+   * @throws SvcError QUERY_WROTE in a query; STORAGE_QUOTA_EXCEEDED
    */
   store(file: Blob, nameOrOptions?: string | StoreOptions): Promise<string>;
   /** Stores bytes as the caller's, private. @returns the storage id */
   storeBuffer(buffer: Uint8Array | ArrayBuffer, name: string, mediaType: string): Promise<string>;
   /**
-   * A URL under which a private object can be read for a while by whoever has it. Further parameters are appended with
-   * `&`.
+   * A URL under which a private object can be read for a while by whoever has it, as long as the caller may see it.
+   * Further parameters are appended with `&`.
    *
    * @param options `ttlSeconds` from 1 to 604800, a week (Default: 300); `disposition` says whether a browser shows or
    *   saves it (Default: "inline")
-   * @throws SvcError NOT_FOUND for what does not exist or is not the caller's, public or not: a grant would outlive the
-   *   owner's change of mind
+   * @throws SvcError NOT_FOUND for what does not exist or that no policy shows to the caller; that it is public is not
+   *   enough
    */
   createReadGrant(
     id: string,
@@ -60,7 +61,7 @@ export interface ContextStorage {
    * A URL that takes one file, from whoever has it, as the caller's; for clients that do not sign in here. It may be used
    * once, and again only when what was sent broke off.
    *
-   * @throws SvcError BAD_REQUEST for a value out of range; QUERY_WROTE in a query
+   * @throws SvcError BAD_REQUEST for a value out of range; QUERY_WROTE in a query; STORAGE_QUOTA_EXCEEDED
    */
   createUploadUrl(options?: UploadUrlOptions): Promise<UploadUrl>;
   /** `/api/storage/<id>`, which answers as long as the object is public. */
@@ -69,6 +70,11 @@ export interface ContextStorage {
   setVisibility(id: string, visibility: StorageObject["visibility"]): Promise<void>;
   /** @throws SvcError NOT_FOUND for what does not exist or is not the caller's to see */
   getMeta(id: string): Promise<StorageObject>;
+  /**
+   * As `getMeta`, of the caller's own objects alone: for an id that a client sends in order to share the file with others.
+   * The system owns every object. @throws SvcError NOT_FOUND also for what others have made public or have shown
+   */
+  requireOwned(id: string): Promise<StorageObject>;
   /** The bytes. @throws SvcError NOT_FOUND for what does not exist or is not the caller's to see */
   read(id: string): Promise<Readable>;
   /** Deletes the object and everything made of it. @throws SvcError NOT_FOUND as `setVisibility` */
@@ -82,15 +88,28 @@ const longestGrant = 604_800;
 const find = {
   name: "svc_storage_find",
   text:
-    "select id, name, size::float8 as size, type, visibility, sha256 from svc.storage_objects where id = $1 " +
-    "union all select id, name, size, type, visibility, sha256 from svc.find_public_object($1) limit 1",
+    'select id, coalesce(bytes_id, id) as "bytesId", name, size::float8 as size, type, visibility, sha256 ' +
+    "from svc.storage_objects where id = $1 " +
+    "union all select id, bytes_id, name, size, type, visibility, sha256 from svc.find_public_object($1) limit 1",
+};
+
+const findOwned = {
+  name: "svc_storage_find_owned",
+  text:
+    "select id, name, size::float8 as size, type, visibility from svc.storage_objects " +
+    "where id = $1 and (svc.owns_object(id) or $2)",
 };
 
 export class CallStorage implements ContextStorage {
   readonly #storage: Storage;
   readonly #transaction: RequestTransaction;
   readonly #access: Access;
+  /** Ids of bytes that were written. */
   readonly #stored: string[] = [];
+  readonly #reserved: string[] = [];
+  /** Reservations of files that failed: the handler may have caught that, and the call succeed without them. */
+  readonly #unused: string[] = [];
+  /** Ids of bytes whose rows were deleted. */
   readonly #deleted: string[] = [];
 
   constructor(storage: Storage, transaction: RequestTransaction, access: Access) {
@@ -104,13 +123,13 @@ export class CallStorage implements ContextStorage {
     const options = typeof nameOrOptions === "string" ? { name: nameOrOptions } : nameOrOptions;
     requireKnown("store", options, ["name", "visibility"]);
     const name = options.name ?? (file instanceof File ? file.name : "file");
-    return this.#store(file.stream(), name, file.type, options.visibility);
+    return this.#store(file.stream(), file.size, name, file.type, options.visibility);
   }
 
   async storeBuffer(buffer: Uint8Array | ArrayBuffer, name: string, mediaType: string): Promise<string> {
     const bytes = buffer instanceof ArrayBuffer ? new Uint8Array(buffer) : buffer;
     if (!(bytes instanceof Uint8Array)) throw wrong("storeBuffer takes a Buffer, a Uint8Array or an ArrayBuffer.");
-    return this.#store([bytes], name, mediaType);
+    return this.#store(Readable.from([bytes]), bytes.byteLength, name, mediaType);
   }
 
   async createReadGrant(id: string, options: { ttlSeconds?: number; disposition?: Disposition } = {}) {
@@ -127,7 +146,7 @@ export class CallStorage implements ContextStorage {
     const { rows } = isUuid(id) ? await this.#transaction.query({ name: "svc_storage_own", text }, [id]) : { rows: [] };
     if (!rows[0]) throw unknown();
     const expires = Math.ceil(Date.now() / 1000 + ttlSeconds);
-    const grant = this.#storage.grants.sign(rows[0].id, { disposition, expires });
+    const grant = this.#storage.grants.sign(rows[0].id, { issuer: this.#reader, disposition, expires });
     const url = `${this.getPublicUrl(rows[0].id)}?grant=${grant}`;
     return { url, expiresAt: new Date(expires * 1000).toISOString() };
   }
@@ -136,7 +155,7 @@ export class CallStorage implements ContextStorage {
     this.#requireWrite();
     requireKnown("createUploadUrl", options, ["name", "type", "maxBytes", "ttlSeconds", "visibility"]);
     if (options.visibility !== undefined) requireVisibility(options.visibility);
-    return reserveUpload(this.#transaction, this.#storage.limits.uploadBytes, options);
+    return reserveUpload(this.#transaction, this.#storage, options, (id) => this.#reserved.push(id));
   }
 
   getPublicUrl(id: string): string {
@@ -145,12 +164,19 @@ export class CallStorage implements ContextStorage {
 
   async setVisibility(id: string, visibility: StorageObject["visibility"]): Promise<void> {
     requireVisibility(visibility);
-    await this.#change(id, "update svc.storage_objects set visibility = $2 where id = $1", [visibility]);
+    await this.#change(id, "update svc.storage_objects set visibility = $2 where id = $1 returning id", [visibility]);
   }
 
   async getMeta(id: string): Promise<StorageObject> {
-    const { sha256: _sha256, ...meta } = await this.find(id);
+    const { sha256: _sha256, bytesId: _bytesId, ...meta } = await this.find(id);
     return meta;
+  }
+
+  async requireOwned(id: string): Promise<StorageObject> {
+    const values = [id, this.#reader === "system"];
+    const { rows } = isUuid(id) ? await this.#transaction.query(findOwned, values) : { rows: [] };
+    if (!rows[0]) throw unknown();
+    return rows[0];
   }
 
   /** What is known of the caller's own objects and of public ones. @throws SvcError NOT_FOUND for all others */
@@ -161,56 +187,79 @@ export class CallStorage implements ContextStorage {
   }
 
   async read(id: string): Promise<Readable> {
-    const { id: known } = await this.getMeta(id);
-    const bytes = await this.#storage.driver.read(objectKey(known));
+    const { bytesId } = await this.find(id);
+    const bytes = await this.#storage.driver.read(objectKey(bytesId));
     if (!bytes) throw unknown();
     return bytes;
   }
 
   async delete(id: string): Promise<void> {
-    await this.#change(id, "delete from svc.storage_objects where id = $1");
-    this.#deleted.push(id.toLowerCase());
+    const text = "delete from svc.storage_objects where id = $1 returning coalesce(bytes_id, id) as bytes_id";
+    this.#deleted.push((await this.#change(id, text)).bytes_id);
   }
 
   /** After COMMIT: the bytes of what was deleted go. What fails here, or a backup still wants, the sweep does later. */
   async committed(): Promise<void> {
+    await this.#release(this.#unused.splice(0));
     if (this.#deleted.length === 0) return;
     const may = await mayRemoveBytes(this.#storage).catch(() => false);
     if (may) await this.#remove(this.#deleted);
   }
 
-  /** After ROLLBACK: the bytes of what was not stored after all go. */
+  /** After ROLLBACK: the bytes of what was not stored after all go, and the room that was reserved for it is free. */
   async rolledBack(): Promise<void> {
     await this.#remove(this.#stored);
+    await this.#release(this.#reserved.splice(0));
+  }
+
+  /** For whom the policies are asked. */
+  get #reader(): Reader {
+    const { role, userId } = this.#transaction.identity;
+    if (role === "svc_system") return "system";
+    return role === "svc_anonymous" ? "anonymous" : `user ${userId}`;
   }
 
   async #store(
-    bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+    bytes: AsyncIterable<Uint8Array>,
+    most: number,
     name: string,
     type: string,
     visibility: StorageObject["visibility"] = "private",
   ): Promise<string> {
     this.#requireWrite();
     requireVisibility(visibility);
-    const id = randomUUID();
-    this.#stored.push(id);
-    const { size, sha256 } = await putBytes(this.#storage.driver, objectKey(id), iterate(bytes));
-    await this.#transaction.query(
-      {
-        name: "svc_storage_add",
-        text:
-          "insert into svc.storage_objects (id, user_id, name, size, type, visibility, sha256) " +
-          "values ($1, svc.current_user_id(), $2, $3, $4, $5, $6)",
-      },
-      [id, cleanName(String(name)), size, cleanType(String(type)), visibility, sha256],
-    );
+    const file = { name: cleanName(String(name)), type: cleanType(String(type)), visibility, size: most };
+    const id = await reserve(this.#storage, this.#transaction, file);
+    this.#reserved.push(id);
+    const bytesId = randomUUID();
+    this.#stored.push(bytesId);
+    try {
+      const { size, sha256 } = await putBytes(this.#storage.driver, objectKey(bytesId), bytes);
+      const text = "select svc.store_object($1, $2, $3, $4)";
+      await this.#transaction.asLogin({ name: "svc_store_object", text }, [id, bytesId, size, sha256]);
+    } catch (error) {
+      this.#unused.push(id);
+      throw error;
+    }
     return id;
   }
 
-  async #change(id: string, text: string, values: unknown[] = []): Promise<void> {
+  /** @returns what the statement returns of the row */
+  async #change(id: string, text: string, values: unknown[] = []) {
     this.#requireWrite();
-    const changed = isUuid(id) && (await this.#transaction.query({ text }, [id, ...values])).rowCount;
-    if (!changed) throw unknown();
+    const { rows } = isUuid(id) ? await this.#transaction.query({ text }, [id, ...values]) : { rows: [] };
+    if (!rows[0]) throw unknown();
+    return rows[0];
+  }
+
+  /** What fails here expires. */
+  async #release(ids: string[]): Promise<void> {
+    await release(this.#storage, ids).catch((err) => {
+      this.#storage.log.warn(
+        { err },
+        "room that was reserved for files could not be given back; it expires in an hour",
+      );
+    });
   }
 
   #requireWrite(): void {
@@ -225,10 +274,6 @@ export class CallStorage implements ContextStorage {
       });
     }
   }
-}
-
-async function* iterate(bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
-  yield* bytes;
 }
 
 function requireVisibility(visibility: unknown): void {

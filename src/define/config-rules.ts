@@ -20,6 +20,11 @@ const INT32 = 2 ** 31 - 1;
 export const bytes = () => whole(1024, INT32, "bytes", 1_048_576);
 /** Of files, which may be larger than what fits into memory. */
 export const fileBytes = () => whole(1024, 2 ** 40, "bytes", 1_073_741_824);
+/** Of all files that somebody stores. */
+export const quota = (count: number) => {
+  const be = `a whole number of bytes from 4096 to ${2 ** 50}, for example ${count}, or false for no limit`;
+  return z.union([z.literal(false), integer(4096, 2 ** 50, be)], must(be)).default(count);
+};
 export const milliseconds = () => whole(1, INT32, "milliseconds", 10_000);
 export const connections = () => whole(1, 1000, "connections", 10);
 export const attempts = (count: number, what = "attempts") => {

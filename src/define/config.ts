@@ -21,6 +21,7 @@ import {
   must,
   plan,
   port,
+  quota,
   whole,
 } from "./config-rules.ts";
 
@@ -95,6 +96,15 @@ export const fileSchema = z.strictObject({
       must('"disk" or "s3", as in { driver: "disk", dir } or { driver: "s3", bucket, endpoint, region }'),
     )
     .prefault({ driver: "disk" }),
+  /** Uploads in parts, which signed-in users begin without a handler of the application. */
+  uploads: z
+    .strictObject({
+      /** Whether new ones are taken. (Default: true) */
+      enabled: z.boolean(must("true or false")).default(true),
+      /** Whether they may be public from the start; handlers may make any file public. (Default: false) */
+      public: z.boolean(must("true or false")).default(false),
+    })
+    .prefault({}),
   /** What the hosted plans allow; "free" turns image parameters off. (Default: "pro") */
   plan: plan().default("pro"),
   /** Folder of static files served at `/`. (Default: none) */
@@ -132,6 +142,12 @@ export const fileSchema = z.strictObject({
       uploadBytes: fileBytes().default(1_073_741_824),
       /** Uploads in parts that a user may have under way. (Default: 20) */
       uploadsPerUser: whole(1, 1000, "uploads", 20).default(20),
+      /** Stored files and uploads of a user together, in bytes; false: no limit. (Default: 10737418240, 10 GiB) */
+      storageBytesPerUser: quota(10_737_418_240),
+      /** The same of all callers who are not signed in. (Default: 1073741824, 1 GiB) */
+      storageBytesAnonymous: quota(1_073_741_824),
+      /** The same of everybody, the system's files included, which are never refused. (Default: 107374182400, 100 GiB) */
+      storageBytes: quota(107_374_182_400),
       /** Longest statement, in milliseconds. (Default: 15000) */
       statementTimeoutMs: milliseconds().default(15_000),
       /**

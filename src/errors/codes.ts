@@ -22,6 +22,7 @@ export const errorCodes = {
   EMAIL_TAKEN: { status: 409, message: "Email already registered" },
   PRECONDITION_FAILED: { status: 412, message: "A condition of the request does not hold." },
   PAYLOAD_TOO_LARGE: { status: 413, message: "The request is larger than this service accepts." },
+  STORAGE_QUOTA_EXCEEDED: { status: 413, message: "This is more than may be stored." },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: "This operation does not take that content type." },
   DOCUMENT_UNREADABLE: { status: 422, message: "The document is damaged." },
   DOCUMENT_ENCRYPTED: { status: 422, message: "The document is protected with a password." },

@@ -138,6 +138,11 @@ export class RequestTransaction {
     return result.value;
   }
 
+  /** Who its statements run as. */
+  get identity(): Identity {
+    return this.#identity;
+  }
+
   /**
    * As `asLogin`, inside a savepoint: when it fails, and the handler catches that, the transaction is as it was before.
    * A statement of the handler that was sent meanwhile fails, and with it the call.

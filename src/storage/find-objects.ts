@@ -5,13 +5,10 @@
  * Next hop: `sql/storage/find_storage_objects.sql`.
  */
 import type pg from "pg";
+import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import { ask } from "./ask.ts";
-import type { StorageObject } from "./storage.ts";
-
-/** What is sent of an object: also its bytes' SHA-256, in hex. */
-export interface FoundObject extends StorageObject {
-  sha256: string;
-}
+import type { Reader } from "./read-grants.ts";
+import type { FoundObject } from "./storage.ts";
 
 /** Statements under way at once; whoever comes meanwhile goes with the next. */
 const maxStatements = 2;
@@ -27,7 +24,7 @@ const maxTogether = 500;
 
 interface Question {
   id: string;
-  granted: boolean;
+  reader: Reader;
   answer: Promise<FoundObject | null>;
   resolve(found: FoundObject | null): void;
   reject(error: unknown): void;
@@ -49,17 +46,17 @@ export class ObjectFinder {
   }
 
   /**
-   * @param id      a UUID
-   * @param granted whether the request has a verified grant for it
-   * @returns null when it does not exist, or is private and there is no grant
+   * @param id     a UUID, in lower case
+   * @param reader for whom the policies are asked: the issuer of a verified grant, or nobody
+   * @returns null when it does not exist, or the reader may not see it
    * @throws SvcError through the SQLSTATE map
    */
-  find(id: string, granted: boolean): Promise<FoundObject | null> {
-    const key = granted ? `${id}+` : id;
+  find(id: string, reader: Reader): Promise<FoundObject | null> {
+    const key = keyOf(reader, id);
     let question = this.#waiting.get(key);
     if (!question) {
       const { promise, resolve, reject } = Promise.withResolvers<FoundObject | null>();
-      question = { id, granted, answer: promise, resolve, reject };
+      question = { id, reader, answer: promise, resolve, reject };
       this.#waiting.set(key, question);
     }
     this.#requests++;
@@ -96,21 +93,32 @@ export class ObjectFinder {
   async #ask(questions: Question[]): Promise<void> {
     try {
       const found = await this.#read(questions);
-      for (const [index, question] of questions.entries()) question.resolve(found.get(index + 1) ?? null);
+      for (const question of questions) question.resolve(found.get(keyOf(question.reader, question.id)) ?? null);
     } catch (error) {
-      for (const { reject } of questions) reject(error);
+      // A policy of the application that fails for one file must not fail for those that were asked about with it.
+      if (questions.length > 1 && isOfOne(error)) for (const question of questions) await this.#ask([question]);
+      else for (const { reject } of questions) reject(error);
     }
   }
 
-  async #read(questions: Question[]): Promise<Map<number, FoundObject>> {
+  async #read(questions: Question[]): Promise<Map<string, FoundObject>> {
     // As JSON: the driver reads one column faster than seven.
     const text = "select coalesce(json_agg(it), '[]') as found from svc_private.find_storage_objects($1, $2) as it";
-    const values = [questions.map(({ id }) => id), questions.map(({ granted }) => granted)];
-    const [row] = await ask<{ found: (FoundObject & { at: number })[] }>(this.#pool, {
+    const values = [questions.map(({ id }) => id), questions.map(({ reader }) => reader)];
+    const [row] = await ask<{ found: FoundRow[] }>(this.#pool, {
       name: "svc_find_storage_objects",
       text,
       values,
     });
-    return new Map(row?.found.map(({ at, ...object }) => [at, object]));
+    return new Map(
+      row?.found.map(({ reader, bytes_id, ...object }) => [keyOf(reader, object.id), { ...object, bytesId: bytes_id }]),
+    );
   }
 }
+
+type FoundRow = Omit<FoundObject, "bytesId"> & { reader: Reader; bytes_id: string };
+
+const keyOf = (reader: Reader, id: string) => `${id} ${reader}`;
+
+/** Whether the statement failed because of what was asked, and not for want of a connection, of time or of memory. */
+const isOfOne = (error: unknown) => !isConnectionLoss(error) && /^(2|4[24]|P0)/.test(sqlState(error) ?? "");

@@ -1,6 +1,7 @@
 /**
- * `GET /api/storage/:id`: the bytes of an object that is public, or for which the URL carries a read grant; of images,
- * transforms too. Whether it may be sent is decided in `sql/storage/find_storage_objects.sql`.
+ * `GET /api/storage/:id`: the bytes of an object that nobody in particular may see, because it is public, or that the maker
+ * of the URL's read grant may see; of images, transforms too. The policies decide, asked by
+ * `sql/storage/find_storage_objects.sql`.
  * Next hop: `find-objects.ts` for the decision, `transforms.ts` for images, `send-file.ts` for the answer.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -9,17 +10,17 @@ import { isUuid } from "../define/uuid.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import { exchangeOf } from "../http/exchange.ts";
 import type { Endpoint } from "../http/procedures.ts";
-import { type FoundObject, ObjectFinder } from "./find-objects.ts";
+import { ObjectFinder } from "./find-objects.ts";
 import type { Image } from "./image-engine.ts";
 import type { Asker } from "./image-queue.ts";
 import type { ReadGrant } from "./read-grants.ts";
 import { type FileAnswer, sendFile } from "./send-file.ts";
-import { objectKey, type Storage, type StorageObject } from "./storage.ts";
+import { type FoundObject, objectKey, type Storage, type StorageObject } from "./storage.ts";
 import { acceptsWebp, readable, readTransform, type TransformOptions, UnreadableImage } from "./transform-options.ts";
 import { createTransforms, type Transforms } from "./transforms.ts";
 
-/** In seconds. An id's bytes never change, but what was public may become private. */
-const publicFor = 3600;
+/** In seconds. An id's bytes never change, but what was public may become private, and a grant's maker lose access. */
+const longest = 3600;
 
 const prefix = "/api/storage/";
 
@@ -51,7 +52,7 @@ export function fileEndpoint(
     const id = path.slice(prefix.length).toLowerCase();
     if (!isUuid(id)) throw absent();
     const grant = storage.grants.verify(id, query.get("grant") ?? undefined);
-    const object = await finder.find(id, grant !== null);
+    const object = await finder.find(id, grant?.issuer ?? "anonymous");
     if (!object) throw absent();
     const asker = askerOf(request, response, networkOf);
     const webp = acceptsWebp(request.headers.accept);
@@ -90,7 +91,7 @@ const varying = { vary: "Origin, Accept" };
 /** @returns undefined when the original is what is wanted, null when it is gone */
 async function imageFor(
   transforms: Transforms,
-  object: StorageObject,
+  object: FoundObject,
   options: TransformOptions | null,
   webp: boolean,
   asker: () => Asker,
@@ -113,7 +114,7 @@ type Content = Omit<FileAnswer, "headers" | "disposition">;
 function original(storage: Storage, object: FoundObject): Content {
   const { name, type, size, sha256 } = object;
   const etag = `"${sha256.slice(0, 32)}"`;
-  return { name, type, size, etag, open: (range) => storage.driver.read(objectKey(object.id), range) };
+  return { name, type, size, etag, open: (range) => storage.driver.read(objectKey(object.bytesId), range) };
 }
 
 function transformed(object: FoundObject, { bytes, type }: Image, options: TransformOptions | null): Content {
@@ -129,9 +130,9 @@ function transformed(object: FoundObject, { bytes, type }: Image, options: Trans
 const renamed = (name: string, type: string) => `${name.replace(/\.[^.]{1,8}$/, "")}.${type.slice(6)}`;
 
 function caching({ visibility }: StorageObject, grant: ReadGrant | null): string {
-  if (visibility === "public") return `public, max-age=${publicFor}, immutable`;
+  if (visibility === "public") return `public, max-age=${longest}, immutable`;
   const left = Math.max(0, Math.floor((grant?.expires ?? 0) - Date.now() / 1000));
-  return `private, max-age=${left}`;
+  return `private, max-age=${Math.min(left, longest)}`;
 }
 
 /** The same for what is private and for what does not exist. */

@@ -23,19 +23,31 @@ export interface StorageObject {
   visibility: "private" | "public";
 }
 
-export type UploadLimits = Pick<EffectiveConfig["limits"], "uploadBytes" | "uploadsPerUser">;
+/** What is known of an object here, and to nobody outside. */
+export interface FoundObject extends StorageObject {
+  /** Names its bytes in the driver. */
+  bytesId: string;
+  /** Of the bytes, in hex. */
+  sha256: string;
+}
+
+export type UploadLimits = Pick<
+  EffectiveConfig["limits"],
+  "uploadBytes" | "uploadsPerUser" | "storageBytes" | "storageBytesPerUser" | "storageBytesAnonymous"
+>;
 
 export interface Storage {
   driver: StorageDriver;
   grants: ReadGrants;
   limits: UploadLimits;
+  uploads: EffectiveConfig["uploads"];
   /** The system's pool: the route's decision, uploads and the sweep. */
   pool: pg.Pool;
   log: Logger;
 }
 
 export interface StorageOptions {
-  config: Pick<EffectiveConfig, "storage" | "limits">;
+  config: Pick<EffectiveConfig, "storage" | "limits" | "uploads">;
   /** Newest first. */
   secrets: readonly string[];
   pool: pg.Pool;
@@ -43,15 +55,20 @@ export interface StorageOptions {
 }
 
 export function createStorage({ config, secrets, pool, log }: StorageOptions): Storage {
-  return { driver: createDriver(config.storage), grants: new ReadGrants(secrets), limits: config.limits, pool, log };
+  const { limits, uploads } = config;
+  return { driver: createDriver(config.storage), grants: new ReadGrants(secrets), limits, uploads, pool, log };
 }
 
 export function createDriver(config: EffectiveConfig["storage"]): StorageDriver {
   return config.driver === "disk" ? new DiskDriver(config.dir) : new S3Driver(config.bucket, config);
 }
 
-export const objectKey = (id: string) => `objects/${id}`;
-export const transformPrefix = (id: string) => `transforms/${id}/`;
+/**
+ * Where bytes lie: under an id of their own, new for each attempt to write them, and never one that a caller chose. So no
+ * upload can overwrite the bytes of a stored file, in any store, and a removed file's bytes are not found again.
+ */
+export const objectKey = (bytesId: string) => `objects/${bytesId}`;
+export const transformPrefix = (bytesId: string) => `transforms/${bytesId}/`;
 
 /**
  * Writes bytes under an id, counting and hashing them on the way.
@@ -85,9 +102,9 @@ export async function putBytes(
  * Removes an object's bytes and everything made of them. Its row must be gone: then whoever is making a transform of it
  * finds that out and removes that too.
  */
-export async function removeBytes({ driver }: Pick<Storage, "driver">, id: string): Promise<void> {
-  await driver.delete(objectKey(id));
-  await driver.deleteAll(transformPrefix(id));
+export async function removeBytes({ driver }: Pick<Storage, "driver">, bytesId: string): Promise<void> {
+  await driver.delete(objectKey(bytesId));
+  await driver.deleteAll(transformPrefix(bytesId));
 }
 
 /**

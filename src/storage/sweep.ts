@@ -25,6 +25,7 @@ export async function sweepStorage(storage: Swept, before = new Date(Date.now() 
     for await (const ids of idsOf(storage, area, before)) removed += await removeMissing(storage, ids);
   }
   await sweepUploads(storage, before);
+  await storage.pool.query("select svc_private.fold_storage_usage()");
   return removed;
 }
 

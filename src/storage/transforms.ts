@@ -7,7 +7,7 @@ import type { ObjectFinder } from "./find-objects.ts";
 import { ImageChildren, ImageTooCostly } from "./image-children.ts";
 import type { Image } from "./image-engine.ts";
 import { type Asker, ImageQueue, isCostly } from "./image-queue.ts";
-import { objectKey, type Storage, type StorageObject, transformPrefix } from "./storage.ts";
+import { type FoundObject, objectKey, type Storage, transformPrefix } from "./storage.ts";
 import { type TransformOptions, UnreadableImage } from "./transform-options.ts";
 
 /** In bytes: larger files are not read into memory for their picture's sake. */
@@ -35,7 +35,7 @@ export interface Transforms {
    * @returns null when the object's bytes are gone
    * @throws UnreadableImage, SvcError UNAVAILABLE when too many wait; the signal's reason when the asker left
    */
-  get(object: StorageObject, options: TransformOptions, webp: boolean, asker?: () => Asker): Promise<Image | null>;
+  get(object: FoundObject, options: TransformOptions, webp: boolean, asker?: () => Asker): Promise<Image | null>;
 }
 
 /** Shared by all services of a process, as its processors are. */
@@ -61,8 +61,8 @@ export function createTransforms(
   /** By object, when its costly transforms may be tried again. */
   const refused = new Map<string, number>();
 
-  async function find(object: StorageObject, options: TransformOptions, webp: boolean, name: string, asker: Asker) {
-    const key = `${transformPrefix(object.id)}${name}`;
+  async function find(object: FoundObject, options: TransformOptions, webp: boolean, name: string, asker: Asker) {
+    const key = `${transformPrefix(object.bytesId)}${name}`;
     const kept = await storage.driver.readWhole(key);
     const whole = kept && unpack(kept);
     if (whole) return whole;
@@ -78,13 +78,13 @@ export function createTransforms(
     if (!image) return null;
     await keep(object, key, image);
     // Deleted meanwhile? Whoever deletes removes the row first and its transforms then: one of the two sees the other.
-    if (await finder.find(object.id, true)) return image;
-    await storage.driver.deleteAll(transformPrefix(object.id));
+    if (await finder.find(object.id, "system")) return image;
+    await storage.driver.deleteAll(transformPrefix(object.bytesId));
     return null;
   }
 
-  async function make(object: StorageObject, options: TransformOptions, webp: boolean): Promise<Image | null> {
-    const key = objectKey(object.id);
+  async function make(object: FoundObject, options: TransformOptions, webp: boolean): Promise<Image | null> {
+    const key = objectKey(object.bytesId);
     // A path where there is one: megabytes that pass through JavaScript's memory cost as much again in collecting them.
     const source = storage.driver.pathOf?.(key) ?? (await storage.driver.readWhole(key));
     if (!source) return null;
@@ -93,7 +93,7 @@ export function createTransforms(
     } catch (error) {
       if (error instanceof ImageTooCostly) noteRefused(object.id);
       // Deleted before it was read, or while it was.
-      if (await finder.find(object.id, true)) throw error;
+      if (await finder.find(object.id, "system")) throw error;
       return null;
     }
   }
@@ -106,7 +106,7 @@ export function createTransforms(
   }
 
   /** All transforms of an object go when they are too many or too large: those that are in use are soon made again. */
-  async function makeRoom({ id, size }: StorageObject, bytes: number): Promise<void> {
+  async function makeRoom({ bytesId: id, size }: FoundObject, bytes: number): Promise<void> {
     let kept = known.get(id);
     if (!kept) {
       kept = { count: 0, bytes: 0 };
@@ -126,7 +126,7 @@ export function createTransforms(
   }
 
   /** What cannot be kept, on a full disk for example, is sent all the same and made again. */
-  async function keep(object: StorageObject, key: string, image: Image): Promise<void> {
+  async function keep(object: FoundObject, key: string, image: Image): Promise<void> {
     const packed = pack(image);
     if (packed.length > maxKeptBytes(object.size)) return; // it alone would take the place of all others
     try {
@@ -140,7 +140,7 @@ export function createTransforms(
   return {
     async get(object, options, webp, asker) {
       const name = nameOf(options, webp);
-      const id = `${object.id}/${name}`;
+      const id = `${object.bytesId}/${name}`;
       const there = recent.get(id);
       if (there) return there;
       // Many ask at once, one makes it.

@@ -18,6 +18,7 @@ import { type Checksum, type Upload, Uploads } from "./uploads.ts";
 
 const path = "/api/storage/uploads";
 const version = "1.0.0";
+const extensions = "creation,expiration,checksum,termination";
 
 /** Whether a path, without its query, is one of uploads. */
 export const isUploadPath = (given: string) => given === path || given.startsWith(`${path}/`);
@@ -36,9 +37,18 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
   const uploads = new Uploads(storage);
 
   const create: Verb = async ({ request, response, owner }) => {
+    if (!storage.uploads.enabled) {
+      throw new SvcError("NOT_FOUND", "This service takes no uploads in parts.", { hint: "uploads.enabled is false." });
+    }
+    refuseExtensions(request);
     const size = wholeNumber(request, "upload-length");
     const { filename, name = filename, filetype, type = filetype, visibility = "private" } = readMetadata(request);
     if (visibility !== "private" && visibility !== "public") throw wrong('visibility is "private" or "public".');
+    if (visibility === "public" && !storage.uploads.public) {
+      throw new SvcError("FORBIDDEN", "Uploads in parts are private.", {
+        hint: "Leave visibility out: a mutation can make the file public. Or set uploads.public in svc.config.ts.",
+      });
+    }
     const file = { name: cleanName(name ?? "file"), size, type: cleanType(type ?? ""), visibility } as const;
     const { id, expiresAt } = await uploads.start(owner, file);
     answer(response, 201, { location: `${path}/${id}`, ...progress({ size, received: 0, expiresAt }) });
@@ -71,7 +81,7 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
   const describe = (response: ServerResponse) =>
     answer(response, 204, {
       "tus-version": version,
-      "tus-extension": "creation,expiration,checksum,termination",
+      "tus-extension": extensions,
       "tus-checksum-algorithm": "sha1,sha256",
       "tus-max-size": String(storage.limits.uploadBytes),
     });
@@ -95,10 +105,27 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
       exchange.headers["tus-version"] = version;
       throw new SvcError("PRECONDITION_FAILED", "Uploads speak tus 1.0.0.", { hint: "Send Tus-Resumable: 1.0.0." });
     }
+    exchange.headers["tus-extension"] = extensions;
     const session = await authenticate(request.headers, method === "HEAD" ? "read" : "write");
     if (!session) throw new SvcError("UNAUTHORIZED");
     await outOfRoom(verb({ request, response, owner: session.user.id, id }));
   };
+}
+
+/**
+ * What a client asks for by an extension that is not here. Passed over, it would believe that its parts are joined, or that
+ * the bytes it sent have been taken.
+ */
+function refuseExtensions({ headers }: IncomingMessage): void {
+  const asked = [
+    headers["upload-concat"] !== undefined && "concatenation",
+    headers["upload-defer-length"] !== undefined && "creation-defer-length",
+    headers["content-type"]?.startsWith("application/offset+octet-stream") && "creation-with-upload",
+  ].find(Boolean);
+  if (!asked) return;
+  throw new SvcError("BAD_REQUEST", `The extension ${asked} of tus is not supported.`, {
+    hint: `Supported are ${extensions}. Send Upload-Length with POST, and the bytes by PATCH.`,
+  });
 }
 
 async function taking<T>(request: IncomingMessage, run: (body: Incoming) => Promise<T>): Promise<T> {
@@ -143,6 +170,13 @@ function readMetadata({ headers }: IncomingMessage): Partial<Record<string, stri
 const maxMetadata = 8192;
 
 function readChecksum({ headers }: IncomingMessage): Checksum | undefined {
+  if (
+    String(headers.trailer ?? "")
+      .toLowerCase()
+      .includes("upload-checksum")
+  ) {
+    throw wrong("The extension checksum-trailer of tus is not supported: send Upload-Checksum as a header.");
+  }
   const text = headers["upload-checksum"];
   if (text === undefined) return undefined;
   const [algorithm, digest = ""] = String(text).split(" ");

@@ -1,13 +1,14 @@
 /**
- * What a call reserves for a signed upload URL. The row is part of the call's transaction: no URL outlives a call that
- * failed. The token is in the URL alone; the database keeps its hash.
- * Next hop: `upload-route.ts` takes what is sent there.
+ * What a call reserves for a signed upload URL. Room is reserved first; the URL becomes usable with the call's transaction, so
+ * none outlives a call that failed. The token is in the URL alone; the database keeps its hash.
+ * Next hop: `reserve.ts`, `sql/storage/open_upload_url.sql`; `upload-route.ts` takes what is sent there.
  */
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { SvcError } from "../errors/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { cleanName, cleanType } from "./names.ts";
-import type { StorageObject } from "./storage.ts";
+import { reserve } from "./reserve.ts";
+import type { Storage, StorageObject } from "./storage.ts";
 import { sha256Of } from "./uploads.ts";
 
 export interface UploadUrlOptions {
@@ -34,12 +35,17 @@ export interface UploadUrl {
 /** In seconds: a week. */
 const longest = 604_800;
 
-/** @throws SvcError BAD_REQUEST for a value out of range */
+/**
+ * @param reserved told the id of the reservation, to be released when the call fails
+ * @throws SvcError BAD_REQUEST for a value out of range, STORAGE_QUOTA_EXCEEDED, FORBIDDEN where a policy refuses the file
+ */
 export async function reserveUpload(
   transaction: RequestTransaction,
-  limit: number,
+  storage: Storage,
   options: UploadUrlOptions,
+  reserved: (id: string) => void,
 ): Promise<UploadUrl> {
+  const limit = storage.limits.uploadBytes;
   const { name = "file", type = "", maxBytes = limit, ttlSeconds = 3600, visibility = "private" } = options;
   if (!Number.isInteger(maxBytes) || maxBytes < 1 || maxBytes > limit) {
     throw wrong(`maxBytes must be a whole number of bytes from 1 to ${limit}.`);
@@ -47,18 +53,14 @@ export async function reserveUpload(
   if (!Number.isFinite(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > longest) {
     throw wrong(`ttlSeconds must be a number of seconds from 1 to ${longest}.`);
   }
-  const id = randomUUID();
+  const file = { name: cleanName(String(name)), type: cleanType(String(type)), visibility, size: maxBytes };
+  const id = await reserve(storage, transaction, file);
+  reserved(id);
   const token = randomBytes(32).toString("base64url");
-  const expiresAt = new Date(Date.now() + ttlSeconds * 1000).toISOString();
-  await transaction.query(
-    {
-      text:
-        "insert into svc.storage_uploads (id, user_id, name, type, visibility, size, token_sha256, expires_at) " +
-        "values ($1, svc.current_user_id(), $2, $3, $4, $5, $6, $7)",
-    },
-    [id, cleanName(String(name)), cleanType(String(type)), visibility, maxBytes, sha256Of(token), expiresAt],
-  );
-  return { id, url: `/api/storage/uploads/${id}?token=${token}`, expiresAt };
+  const text = "select svc.open_upload_url($1, $2, make_interval(secs => $3)) as expires_at";
+  const values = [id, sha256Of(token), ttlSeconds];
+  const { rows } = await transaction.asLogin({ name: "svc_open_upload_url", text }, values);
+  return { id, url: `/api/storage/uploads/${id}?token=${token}`, expiresAt: rows[0].expires_at.toISOString() };
 }
 
 const wrong = (message: string) => new SvcError("BAD_REQUEST", `createUploadUrl: ${message}`);

@@ -1,15 +1,17 @@
 /**
  * Files that arrive over several requests, and files for signed URLs. Bytes of parts lie under `uploads/<id>/` and count
- * once SQL knows of them; finishing puts them together under the object's key and makes the upload a stored object in one
- * statement. Any process goes on with what another one began.
+ * once SQL knows of them; finishing puts them together under a key that is new each time and makes the upload a stored object
+ * in one statement. Any process goes on with what another one began.
  * Next hop: `sql/storage/`, `incoming.ts`, `drivers/driver.ts`.
  */
 import { createHash, randomUUID } from "node:crypto";
 import type { QueryResultRow } from "pg";
 import { SvcError } from "../errors/svc-error.ts";
+import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import { ask } from "./ask.ts";
 import type { Incoming } from "./incoming.ts";
-import { mayRemoveBytes, objectKey, putBytes, removeBytes, type Storage, type StorageObject } from "./storage.ts";
+import { quotasOf, type Reserved, requireRoom } from "./reserve.ts";
+import { mayRemoveBytes, objectKey, putBytes, type Storage, type StorageObject } from "./storage.ts";
 
 /** How long an upload waits for its next part. */
 const lifetime = "1 day";
@@ -34,6 +36,10 @@ export interface Checksum {
   digest: Buffer;
 }
 
+interface Started extends Reserved {
+  expires_at: Date;
+}
+
 interface Part {
   name: string;
   start: number;
@@ -50,23 +56,21 @@ export class Uploads {
     this.#storage = storage;
   }
 
-  /** @throws SvcError PAYLOAD_TOO_LARGE; RATE_LIMITED when too many of the user's are unfinished */
+  /**
+   * @throws SvcError PAYLOAD_TOO_LARGE; RATE_LIMITED when too many of the user's are unfinished; STORAGE_QUOTA_EXCEEDED;
+   *   FORBIDDEN where a policy of the stored objects refuses it
+   */
   async start(owner: string, file: Omit<StorageObject, "id">): Promise<{ id: string; expiresAt: Date }> {
     const { uploadBytes, uploadsPerUser } = this.#storage.limits;
     if (file.size > uploadBytes) throw tooLarge(uploadBytes);
-    const id = randomUUID();
-    const [row] = await this.#ask("svc_private.start_upload($1, $2, $3, $4, $5, $6, $7, $8) as expires_at", [
-      ...[id, owner, file.name, file.type, file.visibility, file.size],
-      ...[lifetime, uploadsPerUser],
+    const [row] = await this.#ask<Started>("* from svc_private.start_upload($1, $2, $3, $4, $5, $6, $7, $8, $9)", [
+      ...[owner, file.name, file.type, file.visibility, file.size, lifetime, uploadsPerUser],
+      ...quotasOf(this.#storage.limits, owner),
     ]);
-    if (!row?.expires_at) {
-      throw new SvcError("RATE_LIMITED", "Too many uploads are unfinished.", {
-        hint: `Finish or delete one first: ${uploadsPerUser} may be under way.`,
-      });
-    }
+    const { id, expires_at: expiresAt } = requireRoom(row as Started, this.#storage.limits, owner);
     // No part of it will come.
     if (file.size === 0) await this.#finish(id, owner);
-    return { id, expiresAt: row.expires_at };
+    return { id, expiresAt };
   }
 
   /** @throws SvcError NOT_FOUND also for what is another user's, or has expired */
@@ -125,8 +129,7 @@ export class Uploads {
     const most = row?.most ?? null;
     if (most === null) throw unknown();
     try {
-      const { size, sha256 } = await putBytes(this.#storage.driver, objectKey(id), whole(body, most));
-      await this.#settle(id, size, sha256);
+      await this.#store(id, whole(body, most));
     } catch (error) {
       await this.#ask("svc_private.release_upload($1)", [id]);
       throw error;
@@ -174,8 +177,7 @@ export class Uploads {
     const isDone = async () => (await this.#find(id, owner)).expiresAt === null;
     try {
       const parts = await this.#ask<Part>("name, sha256 from svc_private.list_upload_parts($1)", [id]);
-      const { size, sha256 } = await putBytes(this.#storage.driver, objectKey(id), this.#readParts(id, parts));
-      await this.#settle(id, size, sha256);
+      await this.#store(id, this.#readParts(id, parts));
     } catch (error) {
       if (!(await isDone())) throw error;
     }
@@ -198,13 +200,20 @@ export class Uploads {
     }
   }
 
-  /** The bytes lie under the object's key. Without a row they have to go again. */
-  async #settle(id: string, size: number, sha256: string): Promise<void> {
-    const [row] = await this.#ask("svc_private.finish_upload($1, $2, $3) as finished", [id, size, sha256]);
-    if (row?.finished) return;
-    const [missing] = await this.#ask("svc_private.missing_storage_objects($1)", [[id]]);
-    if (missing && (await mayRemoveBytes(this.#storage))) await removeBytes(this.#storage, id);
-    throw unknown();
+  /** Writes the bytes under an id that nothing else has, and makes the upload an object with them. */
+  async #store(id: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+    const bytesId = randomUUID();
+    const { size, sha256 } = await putBytes(this.#storage.driver, objectKey(bytesId), bytes);
+    try {
+      const values = [id, bytesId, size, sha256];
+      const [row] = await this.#ask("svc_private.finish_upload($1, $2, $3, $4) as finished", values);
+      if (!row?.finished) throw unknown();
+    } catch (error) {
+      // No row has them, no backup wants them. Unless nobody knows what became of the statement: then the sweep will.
+      const isRefused = sqlState(error) !== undefined || (error as SvcError).code === "NOT_FOUND";
+      if (isRefused && !isConnectionLoss(error)) await this.#storage.driver.delete(objectKey(bytesId));
+      throw error;
+    }
   }
 
   #ask<Row extends QueryResultRow = QueryResultRow>(what: string, values: unknown[]): Promise<Row[]> {

@@ -23,12 +23,12 @@ const batch = 500;
 /** Every object once, in the order of ids. */
 export async function* verifyStorage(driver: StorageDriver, pool: pg.Pool): AsyncIterable<Verified> {
   for (let after: string | null = null; ; ) {
-    const text = "select id, size::float8 as size, sha256 from svc_private.next_storage_objects($1, $2)";
+    const text = "select id, bytes_id, size::float8 as size, sha256 from svc_private.next_storage_objects($1, $2)";
     const { rows }: pg.QueryResult<Row> = await pool.query(text, [after, batch]);
     for (const row of rows) {
       const verified = await verifyOne(driver, row);
       // Deleted since the row was read? Then nothing is missing.
-      if (verified.damage !== "missing" || (await exists(pool, row.id))) yield verified;
+      if (verified.damage !== "missing" || (await exists(pool, row.bytes_id))) yield verified;
     }
     const last = rows.at(-1);
     if (!last || rows.length < batch) return;
@@ -38,12 +38,13 @@ export async function* verifyStorage(driver: StorageDriver, pool: pg.Pool): Asyn
 
 interface Row {
   id: string;
+  bytes_id: string;
   size: number;
   sha256: string;
 }
 
-async function verifyOne(driver: StorageDriver, { id, size: expected, sha256 }: Row): Promise<Verified> {
-  const bytes = await driver.read(objectKey(id));
+async function verifyOne(driver: StorageDriver, { id, bytes_id, size: expected, sha256 }: Row): Promise<Verified> {
+  const bytes = await driver.read(objectKey(bytes_id));
   if (!bytes) return { id, size: 0, damage: "missing" };
   const hash = createHash("sha256");
   let size = 0;
@@ -55,7 +56,7 @@ async function verifyOne(driver: StorageDriver, { id, size: expected, sha256 }: 
   return { id, size, damage: hash.digest("hex") === sha256 ? null : "other bytes" };
 }
 
-async function exists(pool: pg.Pool, id: string): Promise<boolean> {
-  const { rowCount } = await pool.query("select svc_private.missing_storage_objects($1)", [[id]]);
+async function exists(pool: pg.Pool, bytesId: string): Promise<boolean> {
+  const { rowCount } = await pool.query("select svc_private.missing_storage_objects($1)", [[bytesId]]);
   return rowCount === 0;
 }

@@ -10,7 +10,7 @@ import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { backupsFolder, hasPrograms, restore, rowsOf, take } from "../support/backups.ts";
 import { svc as command } from "../support/cli.ts";
 import { type Database, database } from "../support/database.ts";
-import { bytesFolder, fileProcedures, stored } from "../support/files.ts";
+import { bytesFolder, bytesIdOf, fileProcedures, stored } from "../support/files.ts";
 import { root } from "../support/global-setup.ts";
 import { apiWith, secret, service, TestService, type User } from "../support/service.ts";
 
@@ -87,7 +87,7 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("svc db", () => {
     const granted = `has_table_privilege('${role}', 'guestbook', 'select')`;
     expect(await target.sql(`select ${granted} as granted`)).toEqual([{ granted: true }]);
     const bytes = new DiskDriver(join(app, ".svc/storage"));
-    expect((await bytes.readWhole(`objects/${id}`))?.toString()).toBe("hello");
+    expect((await bytes.readWhole(`objects/${await bytesIdOf(target, id)}`))?.toString()).toBe("hello");
     await cp(join(app, ".svc/storage"), files, { recursive: true });
     // What a dump leaves out: privileges on the database.
     const temporary = "select has_database_privilege('svc_request', current_database(), 'temporary') as may";

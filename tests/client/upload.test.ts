@@ -10,7 +10,10 @@ import { apiWith, service } from "../support/service.ts";
 import { pattern } from "../support/uploads.ts";
 
 const db = database();
-const svc = service(db, apiWith(), { storage: { driver: "disk", dir: bytesFolder() } });
+const svc = service(db, apiWith(), {
+  storage: { driver: "disk", dir: bytesFolder() },
+  uploads: { enabled: true, public: true },
+});
 let proxy: FlakyProxy;
 beforeAll(async () => {
   proxy = await FlakyProxy.start(svc.url);

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { documented } from "./documented.ts";
 
-const { url, person, call, lint } = documented("docs/how-to/teams.md");
+const { db, url, person, call, lint } = documented("docs/how-to/teams.md");
 
 /** Uploads a file of text in one piece. @returns its id */
 async function upload(token: string): Promise<string> {
@@ -48,6 +48,39 @@ test("members see one another, guests read, owners decide, strangers learn nothi
   const { body } = await thumbnail(gus.token);
   expect(await (await fetch(url() + body.json.replace("&w=200", ""))).text()).toBe("plan");
   expect((await thumbnail(eve.token)).status).toBe(404);
+});
+
+test("a stranger's file does not become a team's by being public for a moment", async () => {
+  const [bob, eve] = await Promise.all(["ben", "eva-lin"].map(person));
+  const team = (await call("mutation", bob.token, "teams.found", { name: "Grey" })).body.json.id;
+  const theirs = await upload(eve.token);
+  await db.sql("update svc.storage_objects set visibility = 'public' where id = $1", [theirs]);
+  const message = { teamId: team, body: "look", storageId: theirs };
+  expect((await call("mutation", bob.token, "messages.create", message)).status).toBe(404);
+  // Past the hook, the policy refuses it: SQL of another handler, for example.
+  const client = await db.connect("request");
+  await client.query("begin");
+  await client.query("select set_config('svc.user_id', $1, true), set_config('role', 'svc_authenticated', true)", [
+    bob.user.id,
+  ]);
+  const insert = "insert into public.messages (team_id, user_id, body, storage_id) values ($1, $2, 'look', $3)";
+  await expect(client.query(insert, [team, bob.user.id, theirs])).rejects.toMatchObject({ code: "42501" });
+  await client.query("rollback");
+});
+
+test("a grant of a member's ends when the member leaves, and the owner's goes on", async () => {
+  const [ann, bob] = await Promise.all(["amy", "bill"].map(person));
+  const team = (await call("mutation", ann.token, "teams.found", { name: "Green" })).body.json.id;
+  const added = await call("mutation", ann.token, "members.create", { teamId: team, person: bob.user.id });
+  const storageId = await upload(ann.token);
+  const { body } = await call("mutation", ann.token, "messages.create", { teamId: team, body: "plan", storageId });
+  const thumbnail = async (token: string): Promise<string> =>
+    (await call("query", token, "messages.thumbnail", { id: body.json.id })).body.json.replace("&w=200", "");
+  const [owners, members] = [await thumbnail(ann.token), await thumbnail(bob.token)];
+  const status = async (path: string) => (await fetch(url() + path)).status;
+  expect([await status(owners), await status(members)]).toEqual([200, 200]);
+  await call("mutation", ann.token, "members.remove", { id: added.body.json.id });
+  expect([await status(owners), await status(members)]).toEqual([200, 404]);
 });
 
 test("members find what their team wrote and stored, and nobody else finds, counts or adds any of it", async () => {

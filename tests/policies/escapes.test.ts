@@ -130,8 +130,8 @@ test("few functions run with more than the caller's rights where SQL of a reques
              or has_function_privilege('svc_authenticated', p.oid, 'execute'))
       order by 1`,
   );
-  const platform = { owner: "svc_owner", volatile: false };
   const locking = { owner: "svc_owner", volatile: true };
+  const platform = { owner: "svc_owner", volatile: false };
   const readers = ["anonymous", "authenticated"].map((role) => ({
     role,
     owner: `svc_reader_${role}`,
@@ -139,7 +139,7 @@ test("few functions run with more than the caller's rights where SQL of a reques
   }));
   expect(rows).toEqual([
     ...readers.map(({ role, ...more }) => ({ name: `find_evidence_as_${role}`, ...more })),
-    { name: "find_public_object", ...platform },
+    ...readers.map(({ role, ...more }) => ({ name: `find_objects_as_${role}`, ...more })),
     { name: "lock", ...locking },
     { name: "lock_document", ...locking },
     ...readers.map(({ role, ...more }) => ({ name: `search_keyword_as_${role}`, ...more })),

@@ -38,12 +38,19 @@ beforeAll(async () => {
 const insert = (owner: string) =>
   `insert into svc.storage_objects (id, user_id, name, size, type, sha256)
    values (gen_random_uuid(), ${owner}, 'x', 1, 'a/b', '${sha}')`;
+/** As the platform's functions store for a caller: no SQL of a request gets here. */
+const store = (owner: string) => (caller: Caller) =>
+  `select svc_private.insert_object_as_${caller === "anonymous" ? "anonymous" : "authenticated"}(row(
+     gen_random_uuid(), ${owner}, 'x', 1, 'a/b', 'private', '${sha}', now(), gen_random_uuid(), false)::svc.storage_objects)`;
 /** What a request's SQL may try. The answer is the names of the rows, their number, or "no". */
-const statements: Record<string, string> = {
+const statements: Record<string, string | ((caller: Caller) => string)> = {
   list: "select id from svc.storage_objects",
   listPublic: "select id from svc.storage_objects where visibility = 'public'",
   readBobPublic: `select id from svc.find_public_object('${ids.bobPublic}')`,
   readBobPrivate: `select id from svc.find_public_object('${ids.bobPrivate}')`,
+  findBoth: (caller) =>
+    `select id from svc.find_objects_as_${caller === "anonymous" ? "anonymous" : "authenticated"}(
+       array['${ids.bobPublic}', '${ids.bobPrivate}']::uuid[])`,
   publish: "update svc.storage_objects set visibility = 'public'",
   take: `update svc.storage_objects set user_id = '${users.ann}'`,
   rename: "update svc.storage_objects set name = 'y'",
@@ -51,28 +58,37 @@ const statements: Record<string, string> = {
   insertAnn: insert("'ann'"),
   insertBob: insert("'bob'"),
   insertNobody: insert("null"),
+  storeAnn: store("'ann'"),
+  storeBob: store("'bob'"),
+  storeNobody: store("null"),
 };
 const callers = { ann: "svc_authenticated", bob: "svc_authenticated", anonymous: "svc_anonymous" } as const;
 type Caller = keyof typeof callers;
 
 // biome-ignore format: a table
 const expected: Record<Caller, Record<string, string>> = {
-  ann:       { list: "annPrivate annPublic", listPublic: "annPublic", readBobPublic: "bobPublic", readBobPrivate: "",
-               publish: "2", take: "no", rename: "no", remove: "2", insertAnn: "1", insertBob: "no", insertNobody: "no" },
-  bob:       { list: "bobPrivate bobPublic", listPublic: "bobPublic", readBobPublic: "bobPublic", readBobPrivate: "",
-               publish: "2", take: "no", rename: "no", remove: "2", insertAnn: "no", insertBob: "1", insertNobody: "no" },
-  anonymous: { list: "", listPublic: "", readBobPublic: "bobPublic", readBobPrivate: "",
-               publish: "no", take: "no", rename: "no", remove: "no", insertAnn: "no", insertBob: "no", insertNobody: "1" },
+  ann:       { list: "annPrivate annPublic", listPublic: "annPublic", readBobPublic: "bobPublic", readBobPrivate: "", findBoth: "bobPublic",
+               publish: "2", take: "no", rename: "no", remove: "2", insertAnn: "no", insertBob: "no", insertNobody: "no",
+               storeAnn: "1", storeBob: "no", storeNobody: "no" },
+  bob:       { list: "bobPrivate bobPublic", listPublic: "bobPublic", readBobPublic: "bobPublic", readBobPrivate: "", findBoth: "bobPrivate bobPublic",
+               publish: "2", take: "no", rename: "no", remove: "2", insertAnn: "no", insertBob: "no", insertNobody: "no",
+               storeAnn: "no", storeBob: "1", storeNobody: "no" },
+  anonymous: { list: "", listPublic: "", readBobPublic: "bobPublic", readBobPrivate: "", findBoth: "bobPublic",
+               publish: "no", take: "no", rename: "no", remove: "no", insertAnn: "no", insertBob: "no", insertNobody: "no",
+               storeAnn: "no", storeBob: "no", storeNobody: "1" },
 };
 
 /** What a caller's statement did, rolled back afterwards together with `change`. */
-async function attempt(caller: Caller, statement: string, change = ""): Promise<string> {
+async function attempt(caller: Caller, statement: (typeof statements)[string], change = ""): Promise<string> {
   await client.query("begin");
   try {
     await client.query(change);
     await client.query("select set_config('svc.user_id', $1, true)", [caller === "anonymous" ? "" : caller]);
-    await client.query(`set local role ${callers[caller]}`);
-    const { rows, rowCount, command } = await client.query(statement);
+    const text = typeof statement === "string" ? statement : statement(caller);
+    const isStored = text.includes("insert_object_as");
+    await client.query(`set local role ${isStored ? "svc_system" : callers[caller]}`);
+    const { rows, rowCount, command } = await client.query(text);
+    if (isStored) return String(rowCount);
     return command === "SELECT"
       ? rows
           .map(({ id }) => nameOf.get(id))
@@ -109,6 +125,10 @@ describe("is told apart from a policy", () => {
       "that shows what is public to everybody",
       `create policy p ${on} for select to svc_anonymous, svc_authenticated using (visibility = 'public')`,
     ],
+    ["select_public that is missing", `drop policy select_public ${on}`],
+    ["select_public for users", `alter policy select_public ${on} to svc_authenticated, svc_reader_anonymous`],
+    ["select_public of what is private", `alter policy select_public ${on} using (true)`],
+    ["a grant to insert", "grant insert on svc.storage_objects to svc_authenticated"],
     ["that shows what belongs to nobody", `create policy p ${on} for select to svc_anonymous using (user_id is null)`],
     ["select_owner without its owner", `alter policy select_owner ${on} using (true)`],
     ["select_owner that is missing", `drop policy select_owner ${on}`],

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { createSvcHttpRouteBuilders } from "../../src/index.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { database } from "../support/database.ts";
-import { bytesFolder, fileProcedures, send, stored } from "../support/files.ts";
+import { bytesFolder, bytesIdOf, fileProcedures, send, stored } from "../support/files.ts";
 import { root } from "../support/global-setup.ts";
 import { apiWith, bearer, service, type User } from "../support/service.ts";
 
@@ -124,9 +124,10 @@ describe("setVisibility", () => {
 describe("delete", () => {
   test("removes the row, the bytes, and the public URL", async () => {
     const id = await stored(svc, ann, text("gone"), { visibility: "public" });
-    expect(onDisk()).toContain(id);
+    const bytes = await bytesIdOf(db, id);
+    expect(onDisk()).toContain(bytes);
     expect((await svc.mutate(ann, "files.remove", { id })).status).toBe(200);
-    expect(onDisk()).not.toContain(id);
+    expect(onDisk()).not.toContain(bytes);
     expect((await svc.fetch(`/api/storage/${id}`)).status).toBe(404);
     expect((await svc.mutate(ann, "files.remove", { id })).status).toBe(404);
   });

@@ -77,6 +77,21 @@ describe.skipIf(!hasS3Server)("against a store that speaks S3", () => {
   });
 });
 
+test("an S3 store that is away is 503, with a time to come again, whatever is asked of it", async () => {
+  process.env.AWS_ACCESS_KEY_ID ??= "nobody";
+  process.env.AWS_SECRET_ACCESS_KEY ??= "nothing";
+  // Nothing listens on this port of the machine.
+  const away = new S3Driver("files", { endpoint: "http://127.0.0.1:9" });
+  const key = `objects/${randomUUID()}`;
+  const list = async () => {
+    for await (const _ of away.list("objects/")) break;
+  };
+  const asked = [away.put(key, one("x")), away.read(key), away.readWhole(key), away.delete(key), list()];
+  const unavailable = { status: "rejected", reason: { code: "UNAVAILABLE", status: 503, retryAfter: 5 } };
+  for (const answer of await Promise.allSettled([...asked, away.deleteAll("x/"), away.sweepLeftovers(new Date())]))
+    expect(answer).toMatchObject(unavailable);
+});
+
 async function* one(text: string) {
   yield Buffer.from(text);
 }

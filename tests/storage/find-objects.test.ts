@@ -15,12 +15,12 @@ test("behind a connection that does not answer nobody waits who asks a moment la
     "0".repeat(64),
   ]);
   const finder = new ObjectFinder(pool);
-  await finder.find(id, true);
+  await finder.find(id, "system");
   const { rows } = await pool.query("select pg_backend_pid() as pid");
   process.kill(rows[0].pid, "SIGSTOP"); // the only connection, and so the next to be used
   const asked: Promise<unknown>[] = [];
   let found = 0;
-  const ask = () => asked.push(finder.find(id, true).then((object) => object?.id === id && found++));
+  const ask = () => asked.push(finder.find(id, "system").then((object) => object?.id === id && found++));
   try {
     ask();
     await expect.poll(() => ask() && found).toBeGreaterThan(0);

@@ -13,7 +13,7 @@ import { createLog } from "../../src/service/log.ts";
 import { ReadGrants } from "../../src/storage/read-grants.ts";
 import { sendFile } from "../../src/storage/send-file.ts";
 import { database } from "../support/database.ts";
-import { bytesFolder, fileProcedures, send, stored } from "../support/files.ts";
+import { bytesFolder, bytesIdOf, fileProcedures, send, stored } from "../support/files.ts";
 import { apiWith, secret, service, type User } from "../support/service.ts";
 
 const db = database();
@@ -57,27 +57,33 @@ describe("a grant", () => {
     const soon = Math.floor(Date.now() / 1000) + 60;
     let tried = 0;
     for (let round = 0; round < 2_000; round++) {
-      const [expires, disposition, signature] = grants
-        .sign(id, { disposition: "inline", expires: soon + round })
+      const [expires, disposition, issuer, signature] = grants
+        .sign(id, { issuer: "user ann", disposition: "inline", expires: soon + round })
         .split(".");
       const later = (soon + round + 1).toString(36);
-      const [, , attached] = grants.sign(id, { disposition: "attachment", expires: soon + round }).split(".");
+      const attachment = { issuer: "user ann", disposition: "attachment", expires: soon + round } as const;
+      const [, , , attached] = grants.sign(id, attachment).split(".");
+      const whole = `${expires}.${disposition}.${issuer}.${signature}`;
+      expect(grants.verify(id, whole)).toMatchObject({ issuer: "user ann" });
       const tampered = [
-        `${later}.${disposition}.${signature}`,
-        `${expires}.attachment.${signature}`,
-        `${expires}.${disposition}.${attached}`,
-        `0${expires}.${disposition}.${signature}`,
-        `${expires?.toUpperCase()}.${disposition}.${signature}`,
-        `${expires}.${disposition}.${signature}=`,
-        ` ${expires}.${disposition}.${signature}`,
-      ].filter((grant) => grant !== `${expires}.${disposition}.${signature}`);
+        `${later}.${disposition}.${issuer}.${signature}`,
+        `${expires}.attachment.${issuer}.${signature}`,
+        `${expires}.${disposition}.${issuer}.${attached}`,
+        `${expires}.${disposition}.s.${signature}`,
+        `${expires}.${disposition}.u${Buffer.from("bob").toString("base64url")}.${signature}`,
+        `${expires}.${disposition}.${signature}`,
+        `0${whole}`,
+        `${expires?.toUpperCase()}.${disposition}.${issuer}.${signature}`,
+        `${whole}=`,
+        ` ${whole}`,
+      ].filter((grant) => grant !== whole);
       for (const grant of tampered) expect(grants.verify(id, grant), grant).toBeNull();
-      expect(grants.verify(other, `${expires}.${disposition}.${signature}`)).toBeNull();
+      expect(grants.verify(other, whole)).toBeNull();
       tried += tampered.length + 1;
     }
     expect(tried).toBeGreaterThan(10_000);
     const former = new ReadGrants(["a former secret, as long as it must be"]);
-    expect(grants.verify(id, former.sign(id, { disposition: "inline", expires: soon }))).toBeNull();
+    expect(grants.verify(id, former.sign(id, { issuer: "system", disposition: "inline", expires: soon }))).toBeNull();
   });
 
   test("given twice in a URL counts once, the first", async () => {
@@ -195,7 +201,8 @@ describe("a name", () => {
 describe("bytes that are not as the row says", () => {
   test("end the connection: a client must not take the next answer for what is missing", async () => {
     const id = await stored(svc, ann, new File([new Uint8Array(200_000)], "a.bin"), open);
-    truncateSync(join(dir, "objects", id.slice(0, 2), id), 1_000);
+    const bytes = await bytesIdOf(db, id);
+    truncateSync(join(dir, "objects", bytes.slice(0, 2), bytes), 1_000);
     const socket = connect(Number(new URL(svc.url).port), "localhost");
     const request = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
     socket.write(request(`/api/storage/${id}`) + request("/healthz"));

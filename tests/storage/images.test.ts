@@ -4,12 +4,13 @@ import { join } from "node:path";
 import sharp from "sharp";
 import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
-import { bytesFolder, fileProcedures, stored } from "../support/files.ts";
+import { bytesFolder, bytesIdOf, fileProcedures, stored } from "../support/files.ts";
 import { apiWith, service, type User } from "../support/service.ts";
 
 const dir = bytesFolder();
 const procedures = { procedures: fileProcedures };
-const svc = service(database(), apiWith(procedures), { storage: { driver: "disk", dir }, plan: "pro" });
+const db = database();
+const svc = service(db, apiWith(procedures), { storage: { driver: "disk", dir }, plan: "pro" });
 const personal = service(database(), apiWith(procedures), {
   storage: { driver: "disk", dir: bytesFolder() },
   plan: "personal",
@@ -204,7 +205,8 @@ describe("transforms that were made", () => {
   test("that a power cut left in pieces are made again", async () => {
     const id = await stored(svc, ann, asFile(await png(40, 40)), { visibility: "public" });
     await get(`/api/storage/${id}?w=11`);
-    const [file] = transformsOnDisk().filter(({ parentPath }) => parentPath.includes(id));
+    const bytes = await bytesIdOf(db, id);
+    const [file] = transformsOnDisk().filter(({ parentPath }) => parentPath.includes(bytes));
     const path = join(file?.parentPath ?? "", file?.name ?? "");
     for (const left of ["", "image/png", `image/png 7\n${"\0".repeat(80)}`]) {
       writeFileSync(path, left);

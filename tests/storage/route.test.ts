@@ -74,10 +74,12 @@ describe("a grant", () => {
     }
     bad.delete(given);
     const over = new ReadGrants([secret]).sign(mine, {
+      issuer: `user ${ann.id}`,
       disposition: "inline",
       expires: Math.floor(Date.now() / 1000) - 1,
     });
     const forged = new ReadGrants(["another secret of thirty-two characters"]).sign(mine, {
+      issuer: `user ${ann.id}`,
       disposition: "inline",
       expires: Math.floor(Date.now() / 1000) + 1000,
     });
@@ -92,7 +94,11 @@ describe("a grant", () => {
   });
 
   test("keeps working when a newer secret comes first, and never reaches the log", async () => {
-    const given = { disposition: "inline", expires: Math.floor(Date.now() / 1000) + 60 } as const;
+    const given = {
+      issuer: `user ${ann.id}`,
+      disposition: "inline",
+      expires: Math.floor(Date.now() / 1000) + 60,
+    } as const;
     const old = new ReadGrants([secret]).sign(mine, given);
     const grants = new ReadGrants(["a newer secret of at least thirty-two characters", secret]);
     expect(grants.verify(mine, old)).toEqual(given);

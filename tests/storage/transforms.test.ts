@@ -7,7 +7,7 @@ import { createLog } from "../../src/service/log.ts";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import type { StorageDriver } from "../../src/storage/drivers/driver.ts";
 import { ObjectFinder } from "../../src/storage/find-objects.ts";
-import { objectKey, removeBytes, type StorageObject, transformPrefix } from "../../src/storage/storage.ts";
+import { type FoundObject, objectKey, removeBytes, transformPrefix } from "../../src/storage/storage.ts";
 import { createTransforms } from "../../src/storage/transforms.ts";
 import { database } from "../support/database.ts";
 import { bytesFolder } from "../support/files.ts";
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => pool.end());
 
-async function stored(): Promise<StorageObject> {
+async function stored(): Promise<FoundObject> {
   const object = {
     id: randomUUID(),
     name: "a.png",
@@ -34,11 +34,12 @@ async function stored(): Promise<StorageObject> {
     visibility: "public",
   } as const;
   await disk.put(objectKey(object.id), picture);
+  const sha256 = createHash("sha256").update(picture).digest("hex");
   await db.sql(
     "insert into svc.storage_objects (id, name, size, type, visibility, sha256) values ($1, $2, $3, $4, $5, $6)",
-    [...Object.values(object), createHash("sha256").update(picture).digest("hex")],
+    [...Object.values(object), sha256],
   );
-  return object;
+  return { ...object, bytesId: object.id, sha256 };
 }
 
 /** A disk that says what is read, and gives originals only when it is let. It has no paths, like a store elsewhere. */
@@ -64,7 +65,7 @@ function slowStore() {
   return { transforms, read, letGo };
 }
 
-const keptOf = async ({ id }: StorageObject) => {
+const keptOf = async ({ id }: FoundObject) => {
   const keys: string[] = [];
   for await (const { key } of disk.list(transformPrefix(id))) keys.push(key);
   return keys.length;

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { bytesFolder } from "../support/files.ts";
 import { apiWith, bearer, service, type User } from "../support/service.ts";
-import { begun, collection, metadata, tus } from "../support/uploads.ts";
+import { begun, collection, metadata, patch, tus } from "../support/uploads.ts";
 
 const svc = service(database(), apiWith(), {
   storage: { driver: "disk", dir: bytesFolder() },
@@ -14,6 +14,8 @@ let ann: User;
 beforeAll(async () => {
   ann = await svc.signUp("ann");
 });
+
+const patchTo = (id: string, headers: Record<string, string>) => patch(svc, ann, id, 0, "hello", headers);
 
 describe("the protocol", () => {
   test("says what it can do, and lets POST stand for other methods", async () => {
@@ -28,6 +30,27 @@ describe("the protocol", () => {
       body: "hello",
     });
     expect(sent.status).toBe(204);
+  });
+
+  const unsupported: [string, Record<string, string>][] = [
+    ["concatenation", { "upload-concat": "partial" }],
+    ["concatenation", { "upload-concat": "final;/api/storage/uploads/a /api/storage/uploads/b" }],
+    ["creation-defer-length", { "upload-defer-length": "1" }],
+    ["creation-with-upload", { "content-type": "application/offset+octet-stream" }],
+  ];
+  test.each(unsupported)("refuses the extension %s, and says what there is: %j", async (extension, more) => {
+    const headers = { ...tus, ...bearer(ann), "upload-length": "5", ...more };
+    const answer = await svc.fetch(collection, { method: "POST", headers });
+    expect([answer.status, answer.body.error]).toEqual([400, expect.stringContaining(extension)]);
+    expect(answer.headers.get("tus-extension")).toBe("creation,expiration,checksum,termination");
+    expect(answer.headers.get("location")).toBeNull();
+  });
+
+  test("refuses a checksum that is to come behind the body", async () => {
+    const id = await begun(svc, ann, 5);
+    const type = { "content-type": "application/offset+octet-stream", trailer: "Upload-Checksum" };
+    const { status, body } = await patchTo(id, type);
+    expect([status, body.error]).toEqual([400, expect.stringContaining("checksum-trailer")]);
   });
 
   test("lets pages of listed origins read its headers, and nobody write by cookie from elsewhere", async () => {

@@ -12,7 +12,7 @@ import { begun, broken, collection, create, head, offsetOf, patch, pattern, tus 
 const db = database();
 const dir = bytesFolder();
 const limits = { uploadBytes: 40_000_000, uploadsPerUser: 4 };
-const config = { storage: { driver: "disk" as const, dir }, limits };
+const config = { storage: { driver: "disk" as const, dir }, uploads: { enabled: true, public: true }, limits };
 const svc = service(db, apiWith({ procedures: fileProcedures }), config);
 const driver = new DiskDriver(dir);
 let pool: pg.Pool;
@@ -253,6 +253,7 @@ describe("an end", () => {
     );
     expect(row).toEqual({ later: true });
     await db.sql("update svc.storage_uploads set expires_at = now() - interval '1 second' where id = $1", [id]);
+    expect((await remove(cat, id)).status).toBe(404);
     expect((await head(svc, cat, id)).status).toBe(404);
     expect((await patch(svc, cat, id, 5, "world")).status).toBe(404);
     expect(await broken(driver, pool)).toEqual([]);

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import { createSvcProcedureBuilders, SvcError, v } from "../../src/index.ts";
+import type { Database } from "./database.ts";
 import type { Answer, TestService, User } from "./service.ts";
 import { bearer } from "./service.ts";
 
@@ -81,6 +82,15 @@ export const fileProcedures = {
     .name("files.storeInQuery")
     .handler(async ({ context }) => context.storage.storeBuffer(Buffer.from("x"), "x", "text/plain")),
 };
+
+/** The id under which a stored file's bytes lie. */
+export async function bytesIdOf(db: Database, id: string): Promise<string> {
+  const [row] = await db.sql<{ bytes: string }>(
+    "select coalesce(bytes_id, id) as bytes from svc.storage_objects where id = $1",
+    [id],
+  );
+  return row?.bytes ?? "";
+}
 
 /** A folder for a test file's bytes, gone afterwards. */
 export function bytesFolder(): string {

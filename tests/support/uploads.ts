@@ -71,7 +71,7 @@ export async function broken(driver: DiskDriver, pool: pg.Pool): Promise<string[
   const wrong: string[] = [];
   for await (const { id, damage } of verifyStorage(driver, pool)) if (damage) wrong.push(`${id}: ${damage}`);
   const { rows } = await pool.query(
-    `select 'objects/' || id as key from svc.storage_objects
+    `select 'objects/' || coalesce(bytes_id, id) as key from svc.storage_objects
      union all select 'uploads/' || u.id from svc.storage_uploads u`,
   );
   const known = new Set(rows.map(({ key }) => key));

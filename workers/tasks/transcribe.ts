@@ -27,7 +27,7 @@ export const transcribe = defineTask({
   async run({ id }, job, { runtime }) {
     const { systemPool: pool, ai, storage } = runtime;
     const { rows } = await pool.query(
-      `select t.user_id, t.model, t.storage_id, o.size::float8 as size, o.type
+      `select t.user_id, t.model, coalesce(o.bytes_id, o.id) as bytes_id, o.size::float8 as size, o.type
          from svc.ai_transcriptions t join svc.storage_objects o on o.id = t.storage_id
         where t.id = $1 and t.status = 'pending'`,
       [id],
@@ -46,7 +46,7 @@ export const transcribe = defineTask({
     const request = { userId: found.user_id, operation: "speech.transcribe", model: found.model, estimate: usage };
     try {
       if (found.size > maxRecording) throw new SvcError("PAYLOAD_TOO_LARGE", "The recording is larger than 25 MiB.");
-      const bytes = await storage.driver.read(objectKey(found.storage_id));
+      const bytes = await storage.driver.read(objectKey(found.bytes_id));
       if (!bytes) throw new SvcError("NOT_FOUND", "The recording is gone.");
       const reservation = await ai.credits.reserve(request);
       try {

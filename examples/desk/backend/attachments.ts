@@ -15,7 +15,7 @@ export const add = procedure.mutation
   .handler(async ({ context: ctx, input }) => {
     const [task] = await ctx.db.select({ id: tasks.id }).from(tasks).where(eq(tasks.id, input.taskId));
     if (!task) throw new SvcError("NOT_FOUND", "There is no such task.");
-    await ctx.storage.createReadGrant(input.id); // refuses files of others, public ones too
+    await ctx.storage.requireOwned(input.id); // refuses files of others, public ones too
     const userId = ctx.auth.requireAuth().user.id;
     await ctx.db.insert(attachments).values({ id: input.id, taskId: task.id, userId }).onConflictDoNothing();
     ctx.realtime.invalidate("attachments.list");

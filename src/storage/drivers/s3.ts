@@ -5,6 +5,7 @@
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
+import { SvcError } from "../../errors/svc-error.ts";
 import type { ByteRange, StorageDriver, StoredBytes } from "./driver.ts";
 
 // Loaded with the first byte: the library is larger than all the rest, and most processes never need it.
@@ -35,7 +36,7 @@ export class S3Driver implements StorageDriver {
       client: await this.#connect(),
       params: { Bucket: this.#bucket, Key: key, Body },
     });
-    await upload.done();
+    await available(upload.done());
   }
 
   async read(key: string, range?: ByteRange): Promise<Readable | null> {
@@ -43,7 +44,7 @@ export class S3Driver implements StorageDriver {
     const Range = range && `bytes=${range.start}-${range.end}`;
     const command = new GetObjectCommand({ Bucket: this.#bucket, Key: key, ...(Range && { Range }) });
     try {
-      const { Body } = await (await this.#connect()).send(command);
+      const { Body } = await available((await this.#connect()).send(command));
       return Body as Readable;
     } catch (error) {
       if (error instanceof Error && ["NoSuchKey", "NotFound"].includes(error.name)) return null;
@@ -58,7 +59,7 @@ export class S3Driver implements StorageDriver {
 
   async delete(key: string): Promise<void> {
     const { DeleteObjectCommand } = await library();
-    await (await this.#connect()).send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key }));
+    await available((await this.#connect()).send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key })));
   }
 
   async deleteAll(prefix: string): Promise<void> {
@@ -67,7 +68,7 @@ export class S3Driver implements StorageDriver {
       if (Objects.length > 0) {
         const { DeleteObjectsCommand } = await library();
         const command = new DeleteObjectsCommand({ Bucket: this.#bucket, Delete: { Objects, Quiet: true } });
-        await (await this.#connect()).send(command);
+        await available((await this.#connect()).send(command));
       }
     }
   }
@@ -84,16 +85,48 @@ export class S3Driver implements StorageDriver {
   async sweepLeftovers(before: Date): Promise<number> {
     const { AbortMultipartUploadCommand, ListMultipartUploadsCommand } = await library();
     const client = await this.#connect();
-    const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: this.#bucket }));
+    const { Uploads = [] } = await available(client.send(new ListMultipartUploadsCommand({ Bucket: this.#bucket })));
     const old = Uploads.filter(({ Initiated }) => Initiated && Initiated < before);
     for (const { Key, UploadId } of old) {
-      await client.send(new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId }));
+      await available(client.send(new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId })));
     }
     return old.length;
   }
 
   async *#pages(prefix: string) {
     const { paginateListObjectsV2 } = await library();
-    yield* paginateListObjectsV2({ client: await this.#connect() }, { Bucket: this.#bucket, Prefix: prefix });
+    const pages = paginateListObjectsV2({ client: await this.#connect() }, { Bucket: this.#bucket, Prefix: prefix });
+    for (;;) {
+      const { value, done } = await available(pages.next());
+      if (done) return;
+      yield value;
+    }
   }
+}
+
+/** In seconds. */
+const tryAgainAfter = 5;
+
+/** Of the connection, as Node's sockets and the S3 client's handlers name them. */
+const away =
+  /^(ECONN\w+|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT|TimeoutError|RequestTimeout\w*|SlowDown|ServiceUnavailable|InternalError)$/;
+
+/**
+ * A store that cannot be reached, or says that it is busy, is a matter of time; one that refuses the credentials is not.
+ *
+ * @throws SvcError UNAVAILABLE with `Retry-After` when the store is away, otherwise what the client threw
+ */
+async function available<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (cause) {
+    const { name = "", code = "", $metadata } = cause as { name?: string; code?: string; $metadata?: Metadata };
+    const isAway = away.test(name) || away.test(code) || ($metadata?.httpStatusCode ?? 0) >= 500;
+    if (!isAway) throw cause;
+    throw new SvcError("UNAVAILABLE", "The file store cannot be reached.", { retryAfter: tryAgainAfter, cause });
+  }
+}
+
+interface Metadata {
+  httpStatusCode?: number;
 }

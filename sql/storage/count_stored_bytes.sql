@@ -1,0 +1,26 @@
+-- Keeps svc_private.storage_usage true: triggers on svc.storage_objects and svc.storage_uploads (made by migration 0026)
+-- call it for each statement that adds or removes rows, also by cascade and by SQL of the application.
+--
+-- SECURITY DEFINER, since a request deletes its own files and may not write the counters. An upload that becomes a stored
+-- file leaves one table and enters the other in one transaction, so it is never counted twice.
+--
+-- A file counts at least 4 KiB, the block of a disk: otherwise empty files would be free of any limit.
+
+create or replace function svc_private.count_stored_bytes()
+returns trigger
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+begin
+  insert into svc_private.storage_usage (bucket, bytes)
+  select b.bucket, sum(greatest(c.size, 4096)) * case tg_op when 'INSERT' then 1 else -1 end
+    from changed c
+   cross join lateral (values ('all'), (svc_private.storage_bucket(c.user_id, c.by_system))) b (bucket)
+   group by b.bucket;
+  return null;
+end
+$$;
+
+comment on function svc_private.count_stored_bytes() is 'Writes down how many bytes a statement added or removed, by bucket.';

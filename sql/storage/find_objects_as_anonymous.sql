@@ -1,0 +1,30 @@
+-- The stored files with these ids that the policies show to who are not signed in. Called by svc.find_public_object(),
+-- svc.start_transcription() and svc_private.find_storage_objects(), for the user of the transaction.
+--
+-- SECURITY DEFINER with a reader for its owner: PostgreSQL applies the policies of svc_anonymous, and beside them
+-- select_public, which readers alone have. So a public file is found by its id and is in nobody's list, and a restrictive
+-- policy of the application hides it here, too. An id is a secret of 122 random bits until its owner gives it away.
+
+create or replace function svc.find_objects_as_anonymous(ids uuid[])
+returns table (
+  id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text
+)
+language plpgsql  -- keeps its plan
+stable
+security definer
+rows 1
+set search_path = ''
+as $$
+#variable_conflict use_column
+begin
+  return query
+  select o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility, o.sha256
+    from svc.storage_objects o
+   where o.id = any (ids);
+end
+$$;
+
+call svc_private.run_as_reader('svc.find_objects_as_anonymous(uuid[])', 'svc_reader_anonymous');
+
+comment on function svc.find_objects_as_anonymous(uuid[]) is
+  'Of these stored files those that the caller may see, public ones among them.';

@@ -1,0 +1,32 @@
+-- Lets a reservation be sent to by a signed URL, as a part of the call's transaction: no URL outlives a call that failed.
+-- Called by ctx.storage.createUploadUrl (src/storage/upload-url.ts). The token is in the URL alone; this gets its hash.
+--
+-- SECURITY DEFINER, and executable by the requests' login alone: as svc.store_object().
+
+create or replace function svc.open_upload_url(reservation uuid, token_sha256 text, lifetime interval)
+returns timestamptz
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+declare
+  opened svc.storage_uploads;
+begin
+  update svc.storage_uploads u
+     set kind = 'url', token_sha256 = open_upload_url.token_sha256, expires_at = now() + lifetime
+   where u.id = reservation and u.kind = 'call'
+     and (u.by_system or u.user_id is not distinct from svc.current_user_id())
+  returning u.* into opened;
+  if not found then
+    raise exception 'no room was reserved for this upload' using errcode = 'SV404';
+  end if;
+  perform svc_private.try_to_store(opened, opened.size);
+  return opened.expires_at;
+end
+$$;
+
+grant execute on function svc.open_upload_url(uuid, text, interval) to svc_request, svc_system;
+
+comment on function svc.open_upload_url(uuid, text, interval) is
+  'When the signed URL of a reservation expires; 42501 where a policy would refuse the file.';

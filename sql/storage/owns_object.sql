@@ -1,0 +1,23 @@
+-- Whether a stored file is the caller's own. For policies of applications on tables whose rows show a file to others, such
+-- as the attachments of a team, and for ctx.storage.requireOwned.
+--
+-- That a caller may see a file is not enough there: what its owner makes private again would stay readable by the row that
+-- names it. plpgsql, since PostgreSQL would expand a sub-select of a policy in place, and take the policy of
+-- svc.storage_objects that asks the very table for a recursion.
+
+create or replace function svc.owns_object(object_id uuid)
+returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (
+    select from svc.storage_objects o where o.id = object_id and o.user_id = (select svc.current_user_id())
+  );
+end
+$$;
+
+grant execute on function svc.owns_object(uuid) to svc_anonymous, svc_authenticated, svc_system;
+
+comment on function svc.owns_object(uuid) is 'Whether the stored file exists and is the current user''s own.';

@@ -1,0 +1,13 @@
+-- Whom a file counts for. Called by svc_private.count_stored_bytes() and svc_private.reserve_upload().
+
+create or replace function svc_private.storage_bucket(user_id text, by_system boolean)
+returns text
+language sql
+immutable
+set search_path = ''
+as $$
+  select case when by_system then 'system' else coalesce('user ' || user_id, 'anonymous') end
+$$;
+
+comment on function svc_private.storage_bucket(text, boolean) is
+  'The bucket of a file in svc_private.storage_usage: its owner''s, the system''s, or that of all who are not signed in.';

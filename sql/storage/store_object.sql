@@ -1,0 +1,32 @@
+-- Stores the file that a call reserved room for, as a part of the call's transaction. Called by ctx.storage
+-- (src/context/storage.ts) when the bytes are safe.
+--
+-- SECURITY DEFINER, for the reservation's sake; whether the file may be stored is asked of the policies. Executable by the
+-- requests' login alone, never by its roles (see svc.enqueue_job): SQL inside a request would name bytes of others, and
+-- sizes that are not theirs.
+
+create or replace function svc.store_object(reservation uuid, bytes_id uuid, size bigint, sha256 text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+declare
+  reserved svc.storage_uploads;
+begin
+  delete from svc.storage_uploads u
+   where u.id = reservation and u.kind = 'call' and store_object.size <= u.size
+     and (u.by_system or u.user_id is not distinct from svc.current_user_id())
+  returning u.* into reserved;
+  if not found then
+    raise exception 'no room was reserved for this file' using errcode = 'SV404';
+  end if;
+  perform svc_private.store_upload(reserved, store_object.bytes_id, store_object.size, store_object.sha256);
+end
+$$;
+
+grant execute on function svc.store_object(uuid, uuid, bigint, text) to svc_request, svc_system;
+
+comment on function svc.store_object(uuid, uuid, bigint, text) is
+  'Turns a reservation of the current user into a stored file; 42501 where a policy refuses it.';
