@@ -6,6 +6,7 @@ queue at revision 20
 
 -- role svc_auth: login
 setting TimeZone: UTC
+setting jit: off
 setting search_path: auth
 setting statement_timeout: 60s
 
@@ -28,11 +29,13 @@ member of svc_anonymous
 member of svc_authenticated
 setting TimeZone: UTC
 setting idle_in_transaction_session_timeout: 60s
+setting jit: off
 setting statement_timeout: 60s
 
 -- role svc_system: login bypassrls
 member of pg_read_all_stats
 setting TimeZone: UTC
+setting jit: off
 
 -- database
 grant connect to public
@@ -80,6 +83,12 @@ grant select, usage to svc_system on sequences
 grant delete, insert, select, update to svc_system on tables
 grant usage to svc_system on types
 
+-- PostgreSQL's own currval
+callers: svc_owner, svc_system
+
+-- PostgreSQL's own lastval
+callers: svc_owner, svc_system
+
 -- PostgreSQL's own lo_creat
 callers: svc_owner, svc_system
 
@@ -107,11 +116,38 @@ callers: svc_owner, svc_system
 -- PostgreSQL's own pg_advisory_lock_shared
 callers: svc_owner, svc_system
 
+-- PostgreSQL's own pg_advisory_xact_lock
+callers: svc_auth, svc_owner, svc_system
+
+-- PostgreSQL's own pg_advisory_xact_lock_shared
+callers: svc_auth, svc_owner, svc_system
+
+-- PostgreSQL's own pg_blocking_pids
+callers: pg_monitor, svc_owner, svc_system
+
+-- PostgreSQL's own pg_lock_status
+callers: pg_monitor, svc_owner, svc_system
+
+-- PostgreSQL's own pg_locks
+readers: pg_monitor (select), svc_owner (select), svc_system (select)
+
 -- PostgreSQL's own pg_logical_emit_message
 callers: svc_owner
 
 -- PostgreSQL's own pg_notify
 callers: svc_owner
+
+-- PostgreSQL's own pg_safe_snapshot_blocking_pids
+callers: pg_monitor, svc_owner, svc_system
+
+-- PostgreSQL's own pg_settings
+readers: public (select)
+
+-- PostgreSQL's own pg_stat_activity
+readers: pg_monitor (select), svc_owner (select), svc_system (select)
+
+-- PostgreSQL's own pg_stat_get_activity
+callers: pg_monitor, svc_owner, svc_system
 
 -- PostgreSQL's own pg_try_advisory_lock
 callers: svc_owner, svc_system
@@ -119,11 +155,24 @@ callers: svc_owner, svc_system
 -- PostgreSQL's own pg_try_advisory_lock_shared
 callers: svc_owner, svc_system
 
+-- PostgreSQL's own pg_try_advisory_xact_lock
+callers: svc_auth, svc_owner, svc_system
+
+-- PostgreSQL's own pg_try_advisory_xact_lock_shared
+callers: svc_auth, svc_owner, svc_system
+
 -- PostgreSQL's own set_config
 callers: svc_request
 
 -- PostgreSQL's own setseed
 callers: svc_owner, svc_system
+
+-- PostgreSQL's own setval
+callers: svc_owner, svc_system
+
+-- type svc_private.evidence
+composite claim integer, source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[], similarity double precision
+usage: svc_anonymous, svc_authenticated, svc_system
 
 -- sequence svc.ai_ledger_id_seq: owner svc_owner
 range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.ai_ledger.id
@@ -191,7 +240,7 @@ constraint account_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id
 index account_user_id: auth.account USING btree (user_id)
 policy all_auth: for all to svc_auth using true with check true
 grant delete, insert, select, update to svc_auth
-grant delete, insert, select, update to svc_system
+grant select to svc_system
 comment: Ways in: one row per user and provider, the password being the provider "credential".
 comment column account_id: The user's id at the provider; for "credential" the user's id here.
 comment column password: scrypt (N=16384, r=16, p=1) as salt:key in hex. Null for social providers.
@@ -228,7 +277,7 @@ column expires_at: timestamp with time zone
 constraint jwks_pkey: PRIMARY KEY (id)
 policy all_auth: for all to svc_auth using true with check true
 grant delete, insert, select, update to svc_auth
-grant delete, insert, select, update to svc_system
+grant select to svc_system
 comment: Keys that sign JWTs, written through auth.add_key(). GET /api/auth/jwks publishes the public halves.
 comment column id: Header "kid" of the tokens it signed.
 comment column public_key: JWK as JSON text.
@@ -633,6 +682,7 @@ index workflow_runs_key: UNIQUE svc.workflow_runs USING btree (name, idempotency
 index workflow_runs_owner: svc.workflow_runs USING btree (user_id, created_at DESC, id DESC)
 index workflow_runs_recent: svc.workflow_runs USING btree (created_at DESC, id DESC)
 index workflow_runs_slot: svc.workflow_runs USING btree (name, created_at, id) WHERE (wait_marker = 'slot'::text)
+trigger free_slot: CREATE TRIGGER free_slot AFTER DELETE ON svc.workflow_runs FOR EACH ROW WHEN (((old.max_running IS NOT NULL) AND (old.status = ANY (ARRAY['pending'::text, 'running'::text])))) EXECUTE FUNCTION svc_private.free_slot_of_deleted()
 policy select_owner: for select to svc_authenticated using (user_id = ( SELECT svc.current_user_id() AS current_user_id))
 grant delete, insert, select, update to svc_system
 grant id, name, version, args, status, wait_marker, result, error, user_id, attempts, deadline, wake_at, created_at, updated_at, started_at, finished_at to svc_authenticated (select)
@@ -702,7 +752,7 @@ column checksum: text not null
 column applied_at: timestamp with time zone not null default now()
 constraint applied_migrations_pkey: PRIMARY KEY (scope, name)
 constraint applied_migrations_scope_check: CHECK ((scope = ANY (ARRAY['platform'::text, 'application'::text])))
-grant delete, insert, select, update to svc_system
+grant select to svc_system
 comment: Migrations that ran, once each. A file whose checksum differs from this record was edited afterwards: an error.
 
 -- table svc_private.applied_sql: owner svc_owner
@@ -711,12 +761,14 @@ column path: text not null
 column checksum: text not null
 column applied_at: timestamp with time zone not null default now()
 column earlier: text[] not null default '{}'::text[]
+column state: text
 constraint applied_sql_pkey: PRIMARY KEY (scope, path)
 constraint applied_sql_scope_check: CHECK ((scope = ANY (ARRAY['platform'::text, 'application'::text])))
-grant delete, insert, select, update to svc_system
+grant select to svc_system
 comment: Files of sql/ with the text that was applied last. A different text is applied again.
 comment column checksum: Of the text that was applied last; empty when its file is gone.
 comment column earlier: Checksums of texts that were applied before, the latest last.
+comment column state: Of a file of policies/: svc_private.access_state() of its table when it had been applied. Null: not known.
 
 -- table svc_private.crons: owner svc_owner
 column name: text not null
@@ -803,7 +855,7 @@ constraint search_groups_pkey: PRIMARY KEY (id)
 constraint search_groups_table_id_corpus_visibility_owner_id_key: UNIQUE NULLS NOT DISTINCT (table_id, corpus, visibility, owner_id)
 constraint search_groups_table_id_fkey: FOREIGN KEY (table_id) REFERENCES svc_private.search_tables(id) ON DELETE CASCADE
 grant delete, insert, select, update to svc_system
-comment: What a search looks through: rows that the same callers may read.
+comment: What a search looks through: rows of one corpus and visibility and, where they are private, of one owner.
 comment column owner_id: Of private rows only; null where many owners share the group.
 
 -- table svc_private.search_tables: owner svc_owner
@@ -879,6 +931,17 @@ column problem: text collate "C"
 column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
 comment: Tables of the authentication that a request reaches, itself or through a view.
+
+-- view svc_private.lint_blocking_statement: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text
+column problem: text collate "C"
+column remedy: text
+grant delete, insert, select, update to svc_system
+comment: Functions that a request can make PostgreSQL run, and that lock tables, listen or notify.
 
 -- view svc_private.lint_bypassing_role: owner svc_owner
 column severity: text
@@ -966,7 +1029,7 @@ column name: text
 column problem: text
 column remedy: text
 grant delete, insert, select, update to svc_system
-comment: Volatile functions that requests may call and that run text.
+comment: Volatile functions that a request can make PostgreSQL run, and that run text.
 
 -- view svc_private.lint_exhausted_sequence: owner svc_owner
 column severity: text
@@ -1077,6 +1140,17 @@ column problem: text
 column remedy: text
 grant delete, insert, select, update to svc_system
 comment: Indexes whose build failed.
+
+-- view svc_private.lint_locks_open: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text
+column problem: text
+column remedy: text
+grant delete, insert, select, update to svc_system
+comment: Functions of PostgreSQL by which a request could take the platform's locks.
 
 -- view svc_private.lint_materialized_view_exposed: owner svc_owner
 column severity: text
@@ -1220,6 +1294,28 @@ column problem: text
 column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
 comment: Columns named like secrets that callers without an account may read.
+
+-- view svc_private.lint_sequence_usable: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text
+column problem: text
+column remedy: text collate "C"
+grant delete, insert, select, update to svc_system
+comment: Sequences that request roles may count up or set.
+
+-- view svc_private.lint_statements_readable: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text
+column problem: text
+column remedy: text
+grant delete, insert, select, update to svc_system
+comment: Statistics of statements that SQL in a request may read.
 
 -- view svc_private.lint_sub_select_in_policy: owner svc_owner
 column severity: text
@@ -1501,6 +1597,11 @@ column users_reach: boolean
 grant delete, insert, select, update to svc_system
 comment: Tables and views of the platform and the application, and whether the request roles reach their schemas.
 
+-- view svc_private.request_functions: owner svc_owner
+column oid: oid
+grant delete, insert, select, update to svc_system
+comment: Functions that a request can make PostgreSQL run: by calling them, by triggers, or by functions with their owner's rights.
+
 -- function auth.add_key(text,text,text,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.add_key(key_id text, public_key text, private_key text, known text[])
  RETURNS boolean
@@ -1694,7 +1795,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Trigger of auth.session: tells that its JWTs are not to be believed.
+comment: Trigger of auth.session: tells that its JWTs are not to be believed. Definer: nobody else may notify and write messages into the log.
 
 -- function auth.notify_user_change(): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.notify_user_change()
@@ -1712,7 +1813,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Trigger of auth."user": tells that JWTs of this user are out of date.
+comment: Trigger of auth."user": tells that JWTs of this user are out of date. Definer: nobody else may notify and write messages into the log.
 
 -- function auth.remember_address(text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.remember_address(kind text, known_subject text)
@@ -1737,7 +1838,7 @@ AS $function$
   select pg_catalog.pg_notify('svc_auth_' || send_heartbeat.listener, '')
 $function$
 execute: svc_auth, svc_system
-comment: A notice from a process to itself, on the channel svc_auth_<listener>.
+comment: A notice from a process to itself, on the channel svc_auth_<listener>. Definer: nobody else may notify; the beginning of the channel is fixed.
 
 -- function auth.sweep(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.sweep(batch integer)
@@ -1887,7 +1988,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Removes a job of the current user that has not begun; false when there is none of that id.
+comment: Removes a job of the current user that has not begun; false when there is none of that id. Definer: the queue's tables answer no request; it removes jobs of the transaction's user alone.
 
 -- function svc.cancel_workflow(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.cancel_workflow(run_id uuid)
@@ -1910,7 +2011,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Cancels a run of the current user: accepted, ended or unknown.
+comment: Cancels a run of the current user: accepted, ended or unknown. Definer: the queue's tables answer no request; it ends runs of the transaction's user alone.
 
 -- function svc.carry_trace(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.carry_trace(traceparent text)
@@ -1929,7 +2030,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Marks the transaction with a W3C traceparent, for the jobs it enqueues and the readers of its changes.
+comment: Marks the transaction with a W3C traceparent, for the jobs it enqueues and the readers of its changes. Definer: only svc_owner may write messages into the log; the prefix is fixed.
 
 -- function svc.count_rows(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.count_rows(target text, condition text, mode text)
@@ -2053,7 +2154,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Sends a message to subscribers when the transaction commits. At most 65536 bytes; refused in read-only transactions.
+comment: Sends a message to subscribers when the transaction commits. At most 65536 bytes; refused in read-only transactions. Definer: only svc_owner may write messages into the log; prefix and size are fixed.
 
 -- function svc.enqueue_job(text,json,interval,timestamp with time zone,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.enqueue_job(procedure text, args json, delay interval, due timestamp with time zone, request_id text)
@@ -2076,7 +2177,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Enqueues a call of an internal procedure as the current user, at a time or after a delay; returns the job's id.
+comment: Enqueues a call of an internal procedure as the current user, at a time or after a delay; returns the job's id. Definer: the queue's tables answer no request; on whose behalf the job runs is read from the transaction.
 
 -- function svc.estimate_matches(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.estimate_matches(target text, visible text, condition text)
@@ -2264,6 +2365,34 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
 comment: One condition of a filter as SQL over t, or null when it is to be ignored. Part of svc.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
+-- function svc.filter_patterns(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.filter_patterns(columns jsonb, filters jsonb, OUT patterns bigint, OUT characters bigint)
+ RETURNS record
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  with recursive objects (object, level) as (
+    select filters, 0
+    union all
+    -- Strict and silent as in filter_size().
+    select m.member, o.level + 1
+      from objects as o
+      cross join (values ('strict $.OR[*]'::jsonpath), ('strict $.AND[*]')) as g (path)
+      cross join jsonb_path_query(o.object, g.path, '{}', true) as m (member)
+     where o.level < 5
+  )
+  select count(*), coalesce(sum(length(c.pair #>> '{value,value}')), 0)
+    from objects as o
+    cross join jsonb_path_query(o.object, 'strict $.keyvalue()', '{}', true) as c (pair)
+   where columns -> (c.pair ->> 'key') ->> 'kind' = 'text'
+     and not coalesce((columns -> (c.pair ->> 'key') -> 'array')::boolean, false)
+     and c.pair -> 'value' ->> 'op' in ('like', 'ilike')
+     and jsonb_typeof(c.pair #> '{value,value}') = 'string'
+     and length(c.pair #>> '{value,value}') <= 1000
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Number of patterns in a filter, and of their characters. Part of svc.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
 -- function svc.filter_size(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.filter_size(filters jsonb)
  RETURNS bigint
@@ -2305,6 +2434,13 @@ begin
 
   -- Too many conditions for a planner; they take 40 kB at least, so that most filters are not even counted.
   if depth = 0 and pg_column_size(filters) > 32768 and svc.filter_size(filters) > 5000 then
+    return null;
+  end if;
+
+  -- Too many patterns for every row; 21 take more than 512 bytes, and so do 2,001 characters.
+  if depth = 0 and pg_column_size(filters) > 512 and exists (
+    select from svc.filter_patterns(columns, filters) as p where p.patterns > 20 or p.characters > 2000
+  ) then
     return null;
   end if;
 
@@ -2508,321 +2644,55 @@ comment: A JSON array of filter values as text, or null when any is not of the c
 CREATE OR REPLACE FUNCTION svc.find_evidence(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb DEFAULT NULL::jsonb)
  RETURNS TABLE(claim integer, source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[], similarity double precision)
  LANGUAGE plpgsql
- STABLE SECURITY DEFINER
+ STABLE
  SET search_path TO ''
- SET jit TO 'off'
 AS $function$
-#variable_conflict use_column
-begin
-  return query
-  with scoped as not materialized (
-    select c.* from svc.rag_chunks c
-     where c.corpus = find_evidence.corpus
-       and c.visibility = find_evidence.visibility
-       and (find_evidence.owner_id is null or c.owner_id = find_evidence.owner_id)
-       and (
-         c.visibility = 'public'
-         or (c.visibility = 'shared' and (select svc.current_user_id()) is not null)
-         or c.owner_id = (select svc.current_user_id())
-       )
-  ), terms as materialized (
-    select one.claim::integer, lexeme, quote_literal(lexeme)::tsquery as query,
-           -- methylated for methylation: the stemmer leaves them apart.
-           (quote_literal(left(lexeme, greatest(4, length(lexeme) - 3))) || ':*')::tsquery as kin
-      from unnest(claims) with ordinality as one (text, claim),
-           unnest(tsvector_to_array(svc.words_of(one.text, stemming))) as lexeme
-  ), total as materialized (
-    select count(*)::double precision as chunks from scoped
-  ), weights as materialized (
-    select lexeme, n.chunks, ln(1 + (t.chunks - n.chunks + 0.5) / (n.chunks + 0.5)) as weight,
-           n.chunks > greatest(2000, t.chunks / 50) as is_common
-      from (select distinct lexeme, query from terms) d
-     cross join total t
-     cross join lateral (select count(*) as chunks from scoped s where s.words @@ d.query) n
-  ), ordered as (
-    select t.*, w.weight, w.is_common, row_number() over rarest = 1
-           or sum(w.chunks) over rarest <= greatest(2000, 500000 / count(*) over (partition by t.claim)) as chooses
-      from terms t join weights w using (lexeme)
-    window rarest as (partition by t.claim order by w.chunks, lexeme)
-  ), weighed as materialized (
-    select t.claim, array_agg(t.lexeme) as lexemes, array_agg(t.query) as queries, array_agg(t.kin) as kin,
-           array_agg(t.weight) as weights,
-           sum(t.weight) as weight, coalesce(
-             string_agg(t.query::text, '|') filter (where t.chooses and not t.is_common),
-             string_agg(t.query::text, '|') filter (where t.chooses)
-           )::tsquery as any_word
-      from ordered t
-     group by t.claim
-  ), asked as materialized (
-    select v.claim::integer, array(select n::real from jsonb_array_elements_text(v.vector) as n) as vector
-      from jsonb_array_elements(vectors) with ordinality as v (vector, claim)
-     where jsonb_typeof(v.vector) = 'array'
-  ), near as materialized (
-    select a.claim, best.id, best.similarity
-      from asked a
-     cross join lateral (
-       select s.id, svc.similarity_of(s.embedding, a.vector) as similarity
-         from scoped s
-        where cardinality(s.embedding) = cardinality(a.vector)
-          and (source_ids is null or s.source_id = any (source_ids))
-        order by similarity desc, s.id
-        limit chunk_limit
-     ) best
-  ), shared as materialized (
-    select w.claim, best.id
-      from weighed w
-     cross join lateral (
-       select s.id, (
-                select sum(one.weight) from unnest(w.queries, w.weights) as one (query, weight)
-                 where s.words @@ one.query
-              ) as weight
-         from scoped s
-        where s.words @@ w.any_word
-          and (source_ids is null or s.source_id = any (source_ids))
-        order by weight desc, s.position, s.id
-        limit chunk_limit
-     ) best
-  ), chunks as materialized (
-    select w.claim, c.*, near.similarity as nearness, (
-             select sum(one.weight) from unnest(w.queries, w.weights) as one (query, weight) where c.words @@ one.query
-           ) / nullif(w.weight, 0) as coverage, (
-             select sum(one.weight * case when c.words @@ one.query then 1 when c.words @@ one.kin then 0.8 else 0 end)
-               from unnest(w.queries, w.kin, w.weights) as one (query, kin, weight)
-           ) / nullif(w.weight, 0) as similarity
-      from (select claim, id from shared union select claim, id from near) found
-      join weighed w using (claim)
-      join svc.rag_chunks c using (id)
-      left join near using (claim, id)
-  ), spoken as materialized (
-    select c.claim, c.id, sentence.text as sentence, covered.*,
-           row_number() over (
-             partition by c.claim order by covered.coverage desc, c.coverage desc nulls last, c.position, c.id, sentence.starts
-           ) as place,
-           row_number() over (partition by c.claim, c.id order by covered.coverage desc, sentence.starts) as place_in_chunk
-      from weighed w
-      join chunks c using (claim)
-     cross join lateral (
-       select starts, substr(c.text, starts, coalesce(lead(starts) over (order by starts), length(c.text) + 1) - starts) as text
-         from unnest(c.sentence_starts) as starts
-     ) sentence
-     -- offset 0: computed once for a sentence, not once for each word of the claim.
-     cross join lateral (select svc.words_of(sentence.text, stemming) as words offset 0) said
-     cross join lateral (
-       select coalesce(sum(one.weight) filter (where said.words @@ one.query), 0) / nullif(w.weight, 0) as coverage,
-              coalesce(array_agg(one.lexeme) filter (where said.words @@ one.query), '{}') as matched,
-              coalesce(array_agg(one.lexeme) filter (where not said.words @@ one.query), '{}') as missing
-         from unnest(w.lexemes, w.queries, w.weights) as one (lexeme, query, weight)
-     ) covered
-  )
-  select s.claim, c.source_id, source.title, c.section_id, section.path, c.id, c.text, c.page_start, s.sentence,
-         s.coverage, coalesce(c.similarity, 0), s.matched, s.missing, c.nearness
-    from spoken s
-    join chunks c on c.claim = s.claim and c.id = s.id
-    join svc.rag_sections section on section.id = c.section_id
-    join svc.rag_sources source on source.id = c.source_id
-   where (s.coverage > 0 and s.place <= sentence_limit) or (c.nearness is not null and s.place_in_chunk = 1)
-   order by s.claim, s.place;
-end
-$function$
-execute: svc_anonymous, svc_authenticated, svc_system
-comment: Sentences of a scope that cover the words of claims, best first; weights are counted inside the scope.
-
--- function svc.find_matches(text,text[],text,text,text,integer,boolean,text[]): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.find_matches(target text, fields text[], query text, corpus text, visibility text, wanted integer, prefix boolean DEFAULT false, among text[] DEFAULT NULL::text[])
- RETURNS TABLE(row_id text, score double precision)
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO ''
- SET jit TO 'off'
- SET enable_seqscan TO 'off'
- SET plan_cache_mode TO 'force_generic_plan'
- SET work_mem TO '32MB'
-AS $function$
-#variable_conflict use_column
 declare
-  k1 constant double precision := 0.9;
-  b constant double precision := 0.4;
-  most_looks constant integer := 500000; -- at terms of documents; about
-  most_terms constant integer := least(256, 2 * most_looks / greatest(  -- of a query; the rarest count
-    case when among is null then 4 * wanted else cardinality(among) end, 1));
-  most_endings constant integer := 32; -- of a prefix; the commonest count
-  caller constant text := (select svc.current_user_id());
-  indexed svc_private.search_tables;
-  searched integer;
-  places integer[];
-  bits integer;
-  whole boolean;           -- all fields are chosen
-  documents double precision;
-  average double precision;
-  terms text[];
-  weights double precision[];
-  -- Classes of postings: terms with the rarest first, and of a term those that add most first.
-  term_of integer[];
-  tops double precision[];     -- what none of a class adds more than
-  addends double precision[];  -- what most of a class add
-  keys bigint[];
-  counts bigint[];
-  step double precision;
-  tail double precision[];
-  likely double precision := 2 * wanted::double precision;  -- so many documents shall reach the score that is tried
-  tried double precision := 0;
-  most double precision;  -- documents that may be opened
-  cover record;
-  lows bigint[];   -- no key of a term is below, none above
-  highs bigint[];
-  scoring text;
-  row_ids text[];
-  scores double precision[];
+  reader constant text := case current_user
+    when 'svc_owner' then case when (select svc.current_user_id()) is null then 'svc_anonymous' else 'svc_authenticated' end
+    else current_user
+  end;
 begin
-  select * into indexed from svc_private.search_tables t where t.name = find_matches.target;
-  if indexed.id is null then
-    raise exception '% is not searchable in this database', find_matches.target
-      using errcode = '55000', hint = 'Declare it with searchable(), then run svc codegen and svc migrate.';
+  if reader = 'svc_authenticated' then
+    return query select * from svc.find_evidence_as_authenticated(
+      claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors);
+  elsif reader = 'svc_anonymous' then
+    return query select * from svc.find_evidence_as_anonymous(
+      claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors);
+  else
+    return query select * from svc_private.select_evidence(
+      claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors);
   end if;
-  places := array(
-    select p.place::integer
-      from (select distinct unnest(find_matches.fields) as field) as f
-      left join jsonb_array_elements_text(indexed.definition -> 'fields') with ordinality as p (field, place) using (field)
-  );
-  if cardinality(places) = 0 or array_position(places, null) is not null then
-    raise exception 'unknown field for a search in %', find_matches.target using errcode = '22023';
-  end if;
-  bits := (select bit_or(1 << (p - 1)) from unnest(places) as p);
-  whole := cardinality(places) = jsonb_array_length(indexed.definition -> 'fields');
-
-  if caller is null and find_matches.visibility <> 'public' then
-    return;
-  end if;
-  select g.id into searched from svc_private.search_groups g
-   where g.table_id = indexed.id and g.corpus = find_matches.corpus and g.visibility = find_matches.visibility
-     and g.owner_id is not distinct from case when find_matches.visibility = 'private' then caller end;
-
-  select sum(t.documents), sum((select sum(t.lengths[p]) from unnest(places) as p))
-    into documents, average
-    from svc_private.search_totals t where t.group_id = searched;
-  average := greatest(average / nullif(documents, 0), 1);
-
-  with asked as (
-    select t.term collate "C" as term, count(*) as n
-      from svc_private.search_words(find_matches.query) as word
-     cross join lateral svc_private.search_terms(word, (indexed.definition ->> 'language')::regconfig) as t (term)
-     group by 1
-    union all
-    select * from svc_private.search_endings(searched, find_matches.query, most_endings)
-     where find_matches.prefix
-  ), class as materialized (
-    -- For each term anew, so that nothing but the index on terms serves.
-    select a.term, a.n, c.fields, c.class, c.postings
-      from asked a
-     cross join lateral (
-       select c.fields, c.class::integer as class, sum(c.documents)::bigint as postings
-         from svc_private.search_counters c
-        where c.group_id = searched and c.term = a.term and c.fields & bits <> 0
-        group by 1, 2
-       having sum(c.documents) > 0
-     ) as c
-  ), weighed as (
-    select term, row_number() over (order by weight desc, term) as number, weight
-      from (
-        select term, n * ln(1 + (documents - sum(c.postings) + 0.5) / (sum(c.postings) + 0.5)) as weight
-          from class c group by term, n
-      ) as w
-     order by weight desc, term
-     limit most_terms
-  ), bounded as (
-    -- Beside other fields than those declared, a class tells the most that its frequencies can be, and of lengths nothing.
-    select w.number, c.postings, svc_private.search_key(searched, c.term, c.fields, c.class) as key,
-           (1 + 1e-9) * w.weight * r.most / (r.most + k1 * (1 - b) + k1 * b / average * greatest(r.most, case when whole then r.shortest end)) as top,
-           w.weight * r.fewest / (r.fewest + k1 * (1 - b) + k1 * b / average * case when whole then (r.shortest + r.longest) / 2 else average end) as addend
-      from weighed w join class c using (term)
-     cross join lateral svc_private.search_reach(c.class) as r
-  )
-  select (select array_agg(term order by number) from weighed), (select array_agg(weight order by number) from weighed),
-         array_agg(number order by number, top desc, key), array_agg(top order by number, top desc, key),
-         array_agg(addend order by number, top desc, key), array_agg(key order by number, top desc, key),
-         array_agg(postings order by number, top desc, key)
-    into terms, weights, term_of, tops, addends, keys, counts
-    from bounded;
-  if terms is null then
-    return;
-  end if;
-
-  lows := array(select svc_private.search_key(searched, term, 0, 0) from unnest(terms) as term);
-  highs := array(select svc_private.search_key(searched, term, 65535, 255) from unnest(terms) as term);
-  -- Numbers only; as floats, since numeric takes many times as long. What is left to be filled in: a condition, and how many
-  -- documents may be opened.
-  scoring := (
-    select format($sql$
-      select array_agg(s.row_id order by s.score desc, s.row_id), array_agg(s.score order by s.score desc, s.row_id)
-        from (
-          select d.row_id, s.score
-            from (select * from svc_private.search_documents d where d.group_id + 0 = $5 and (%%s) limit %%s) as d
-           cross join lateral (
-             -- To append nothing unpacks an array once, where each look at it would do so anew.
-             select d.keys || null::bigint[] as keys, d.terms || null::text[] as terms,
-                    d.frequencies || null::integer[] as frequencies, %L::float8 + %L::float8 * (%s) as norm
-             offset 0
-           ) as x
-           cross join lateral (
-             select sum(q.weight * f.tf / (f.tf + x.norm)) as score
-               from unnest($1, $2, $3, $4) as q (low, high, term, weight)
-              cross join lateral (select width_bucket(q.high, x.keys) as place offset 0) as p
-              cross join lateral (select %s as tf offset 0) as f
-              where x.keys[p.place] >= q.low and x.terms[p.place] = q.term
-           ) as s
-           where s.score > 0
-           order by s.score desc, d.row_id limit %s
-        ) as s
-      $sql$,
-      k1 * (1 - b), k1 * b / average, string_agg(format('d.lengths[%s]', place), ' + '),
-      string_agg(format('x.frequencies[p.place][%s]', place), ' + '), coalesce(wanted::text, 'all'))
-      from unnest(places) as place
-  );
-
-  if among is not null then
-    execute format(scoring, format('d.table_id = %s and d.row_id = any ($6)', indexed.id), 'all')
-      into row_ids, scores using lows, highs, terms, weights, searched, among;
-    return query select * from unnest(row_ids, scores);
-    return;
-  end if;
-
-  if (select sum(n) from unnest(counts) as n) > likely then
-    step := (select sum(top) from (select max(u.top) as top from unnest(term_of, tops) as u (number, top) group by u.number) as t) / 64;
-    tail := svc_private.search_tail(term_of, addends, counts, documents, step);
-    tried := step * coalesce((select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely), 0);
-    if cardinality(terms) > 3 then
-      -- Words of a question stand together more often than by chance. What adds most tells how high scores really are.
-      execute format(scoring, svc_private.search_first(tops, counts, keys, 2 * likely), 'all')
-        into row_ids, scores using lows, highs, terms, weights, searched;
-      tried := greatest(tried, scores[wanted]);
-    end if;
-  end if;
-  most := greatest(most_looks / cardinality(terms), 4 * wanted);
-  loop
-    select * into cover from svc_private.search_cover(term_of, tops, counts, keys, tried, documents);
-    if cover.likely > most then
-      -- Words that keep company may find more than is likely: twice as many are enough.
-      execute format(scoring, svc_private.search_most(term_of, counts, keys, documents, most), ceil(2 * most))
-        into row_ids, scores using lows, highs, terms, weights, searched;
-      if coalesce(cardinality(row_ids), 0) < coalesce(wanted, most) then
-        -- Words that shun each other, as those of two languages do, stand together nowhere.
-        execute format(scoring, svc_private.search_first(tops, counts, keys, most), ceil(2 * most))
-          into row_ids, scores using lows, highs, terms, weights, searched;
-      end if;
-      exit;
-    end if;
-    execute format(scoring, cover.condition, 'all') into row_ids, scores using lows, highs, terms, weights, searched;
-    exit when tried = 0 or scores[wanted] >= tried;
-    likely := likely * 8;
-    tried := coalesce(scores[wanted], step * (
-      select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely and place * step < tried
-    ), 0);
-  end loop;
-  return query select * from unnest(row_ids, scores);
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: Keys of the rows of a corpus and visibility that match a query, with their BM25 scores, best first.
+comment: Sentences of a scope that cover the words of claims, best first; weights are counted among chunks that the caller may read.
+
+-- function svc.find_evidence_as_anonymous(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_reader_anonymous
+CREATE OR REPLACE FUNCTION svc.find_evidence_as_anonymous(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb)
+ RETURNS SETOF svc_private.evidence
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select * from svc_private.select_evidence(
+    claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors)
+$function$
+execute: svc_anonymous, svc_system
+comment: Evidence under the policies of svc_anonymous. Called by svc.find_evidence().
+
+-- function svc.find_evidence_as_authenticated(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc.find_evidence_as_authenticated(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb)
+ RETURNS SETOF svc_private.evidence
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select * from svc_private.select_evidence(
+    claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors)
+$function$
+execute: svc_authenticated, svc_system
+comment: Evidence under the policies of svc_authenticated. Called by svc.find_evidence().
 
 -- function svc.find_misfits(text,text,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_misfits(schema_name text, table_name text, data jsonb)
@@ -3000,8 +2870,7 @@ CREATE OR REPLACE FUNCTION svc.find_unchanged(corpus text, visibility text, key 
  SET search_path TO ''
 AS $function$
 begin
-  perform pg_advisory_xact_lock(hashtextextended(
-    concat_ws(' ', 'svc.rag_sources', (select svc.current_user_id()), corpus, visibility, key), 0));
+  perform svc.lock_document(corpus, visibility, key);
   -- A statement of its own: it sees what was committed while the first one waited.
   return (
     select jsonb_build_object(
@@ -3045,7 +2914,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Removes a job that this worker has done; raises SV409 when it no longer holds it.
+comment: Removes a job that this worker has done; raises SV409 when it no longer holds it. Definer: the queue's tables answer no request; it removes the one job that this worker holds.
 
 -- function svc.get_workflow(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.get_workflow(run_id uuid)
@@ -3179,6 +3048,41 @@ $function$
 execute: svc_authenticated, svc_system
 comment: A page of the runs that the caller may see, newest first, and the cursor of the next.
 
+-- function svc.lock(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.lock(name text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if name is null then
+    raise exception 'svc.lock() needs a name' using errcode = '22004';
+  end if;
+  -- A query reads one snapshot from its first statement on: after waiting it would not see what it waited for.
+  if pg_catalog.current_setting('transaction_read_only')::boolean then
+    raise exception 'svc.lock() has no use in a transaction that only reads' using errcode = '25006',
+      hint = 'Take the lock in a mutation.';
+  end if;
+  perform pg_catalog.pg_advisory_xact_lock(726502190, pg_catalog.hashtext(name));
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Waits until no other transaction has locked this name, and keeps it until the transaction ends. Definer: advisory locks are closed to requests, because the platform's keys are among them.
+
+-- function svc.lock_document(text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.lock_document(corpus text, visibility text, key text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select pg_catalog.pg_advisory_xact_lock(726502192, pg_catalog.hashtext(
+    pg_catalog.jsonb_build_array(svc.current_user_id(), corpus, visibility, key)::text))
+$function$
+execute: svc_authenticated, svc_system
+comment: Waits for another transaction that stores this document of the caller. Definer: advisory locks are closed to requests; the key holds the caller's id, so nobody else's documents wait.
+
 -- function svc.open_upload_url(uuid,text,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.open_upload_url(reservation uuid, token_sha256 text, lifetime interval)
  RETURNS timestamp with time zone
@@ -3266,7 +3170,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Writes the checkpoint of a step; raises SV409 when the run is no longer held with this fence.
+comment: Writes the checkpoint of a step; raises SV409 when the run is no longer held with this fence. Definer: requests may not write steps; it writes for the one run that is held with this fence.
 
 -- function svc.remove_source(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.remove_source(id uuid)
@@ -3305,7 +3209,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Takes up a run of the current user: accepted, active, no_step or unknown.
+comment: Takes up a run of the current user: accepted, active, no_step or unknown. Definer: the queue's tables answer no request; it takes up runs of the transaction's user alone.
 
 -- function svc.search_condition(jsonb,jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_condition(target jsonb, scope jsonb, filters jsonb)
@@ -3316,6 +3220,9 @@ CREATE OR REPLACE FUNCTION svc.search_condition(target jsonb, scope jsonb, filte
 AS $function$
 declare
   filter jsonb;
+  relation constant regclass := target ->> 'table';
+  owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
+  cast_type text;
   part text;
   parts text[] := array[
     format('%s = %L', coalesce('t.' || quote_ident(target ->> 'corpus'), quote_literal('default')), scope ->> 'corpus'),
@@ -3323,11 +3230,17 @@ declare
       scope ->> 'visibility')
   ];
 begin
-  if scope ->> 'owner' is not null then
-    parts := parts || format('%s::text = %L', coalesce('t.' || quote_ident(target ->> 'owner'), 'null'), scope ->> 'owner');
+  if scope ->> 'owner' is not null or scope ->> 'visibility' = 'private' then
+    parts := parts || format('%s::text = %L', coalesce('t.' || quote_ident(target ->> 'owner'), 'null'), owner_id);
   end if;
   for filter in select f from jsonb_array_elements(filters) as f loop
-    part := svc.filter_condition(filter -> 'column', jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));
+    select pg_catalog.format_type(a.atttypid, -1) into cast_type
+      from pg_catalog.pg_attribute a
+     where a.attrelid = relation and a.attname = filter #>> '{column,name}' and a.attnum > 0 and not a.attisdropped;
+    if cast_type is null then
+      raise exception 'a filter names no column of %', relation using errcode = '22023';
+    end if;
+    part := svc.filter_condition(filter -> 'column' || jsonb_build_object('type', cast_type), jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));
     if part is null then
       raise exception 'a filter does not fit its column' using errcode = '22023';
     end if;
@@ -3346,13 +3259,15 @@ CREATE OR REPLACE FUNCTION svc.search_cosines(target jsonb, vector_field text, v
  STABLE
  SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
 AS $function$
+declare
+  declared constant jsonb := svc.search_target(target ->> 'table');
 begin
   if cardinality(ids) > 0 then
     return query execute format($sql$
       select t.%1$I::text, 1 - (t.%2$I <=> %3$L)
         from %4$s as t
        where t.%1$I = any (%5$L::%6$s[]) and t.%2$I is not null
-    $sql$, target ->> 'id', vector_field, vector, target ->> 'table', ids, target ->> 'idType');
+    $sql$, declared ->> 'id', vector_field, vector, declared ->> 'table', ids, declared ->> 'idType');
   end if;
 end
 $function$
@@ -3421,55 +3336,53 @@ CREATE OR REPLACE FUNCTION svc.search_keyword(target jsonb, fields text[], query
  RETURNS TABLE(id text, score double precision)
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+ SET search_path TO ''
 AS $function$
-#variable_conflict use_column
 declare
-  condition constant text := svc.search_condition(target, scope, filters);
-  most_rows constant integer := 100000;  -- that are scored because they are admitted
-  wanted integer := page_size + skipped;
-  among text[];
-  found integer;
-  needed integer;  -- matches that fill the page, if as large a share of those that follow is admitted
-  ids text[];
-  scores double precision[];
+  name constant text := target ->> 'table';
+  reader constant text := case current_user
+    when 'svc_owner' then case when (select svc.current_user_id()) is null then 'svc_anonymous' else 'svc_authenticated' end
+    else current_user
+  end;
 begin
-  loop
-    execute format($sql$
-      with match as materialized (
-        select m.row_id, m.score, row_number() over () as place from svc.find_matches($1, $2, $3, $4, $5, $6, $7, $8) as m
-      )
-      select (select count(*) from match), array_agg(m.row_id order by m.place), array_agg(m.score order by m.place)
-        from match m join %s as t on t.%I = m.row_id::%s
-       where %s
-    $sql$, target ->> 'table', target ->> 'id', target ->> 'idType', condition)
-    into found, ids, scores
-    using target ->> 'table', fields, query, scope ->> 'corpus', scope ->> 'visibility', wanted, prefix, among;
-
-    exit when wanted is null or found < wanted or among is not null or cardinality(ids) >= page_size + skipped;
-    needed := wanted * (page_size + skipped)::bigint / cardinality(ids);
-    if wanted < 1000 and needed is null then
-      wanted := 1000;
-    elsif wanted < 1000 and needed < 4000 then
-      wanted := 2 * needed + 100;
-    else
-      execute format('select coalesce(array_agg(id), ''{}'') from (select t.%I::text as id from %s as t where %s limit %s) as admitted',
-        target ->> 'id', target ->> 'table', condition, most_rows + 1) into among;
-      wanted := page_size + skipped;
-      if cardinality(among) > most_rows then
-        among := null;
-        wanted := null;
-      end if;
-    end if;
-  end loop;
-
-  return query
-    select r.id, r.score from unnest(ids, scores) with ordinality as r (id, score, place)
-     order by r.place offset skipped limit page_size;
+  if reader = 'svc_authenticated' then
+    return query select * from svc.search_keyword_as_authenticated(
+      name, fields, query, scope, filters, page_size, skipped, prefix);
+  elsif reader = 'svc_anonymous' then
+    return query select * from svc.search_keyword_as_anonymous(
+      name, fields, query, scope, filters, page_size, skipped, prefix);
+  else
+    return query select * from svc_private.select_matches(
+      name, fields, query, scope, filters, page_size, skipped, prefix);
+  end if;
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Keys and BM25 scores of the rows that the caller may read and a query matches, best first.
+
+-- function svc.search_keyword_as_anonymous(text,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_reader_anonymous
+CREATE OR REPLACE FUNCTION svc.search_keyword_as_anonymous(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean)
+ RETURNS TABLE(id text, score double precision)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix)
+$function$
+execute: svc_anonymous, svc_system
+comment: Keyword search under the policies of svc_anonymous. Called by svc.search_keyword().
+
+-- function svc.search_keyword_as_authenticated(text,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc.search_keyword_as_authenticated(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean)
+ RETURNS TABLE(id text, score double precision)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix)
+$function$
+execute: svc_authenticated, svc_system
+comment: Keyword search under the policies of svc_authenticated. Called by svc.search_keyword().
 
 -- function svc.search_snippet(text,text,boolean,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_snippet(content text, query text, prefix boolean, language text)
@@ -3544,7 +3457,7 @@ AS $function$
          ), '[]')
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: How many terms of a query a text has, and its passage with most of them as [{text, match}].
+comment: How many terms of a query a text has, and its passage with most of them as [{text, match}]. Definer: the functions that split and stem are internal; it reads no table.
 
 -- function svc.search_snippets(jsonb,text[],text,boolean,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_snippets(target jsonb, fields text[], query text, prefix boolean, ids text[])
@@ -3554,6 +3467,7 @@ CREATE OR REPLACE FUNCTION svc.search_snippets(target jsonb, fields text[], quer
  SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
 AS $function$
 declare
+  declared constant jsonb := svc.search_target(target ->> 'table');
   most_characters constant integer := 100000; -- of a field that are looked at
   most_of_all constant integer := 1000000;    -- of all fields of all rows: shared out evenly where there are more
 begin
@@ -3568,11 +3482,11 @@ begin
       ) as f
      cross join lateral svc.search_snippet(left(f.content, f.most::integer), $1, $2, $3) as s
      order by f.key, s.matches desc, f.place
-  $sql$, target ->> 'id', target ->> 'table',
+  $sql$, declared ->> 'id', declared ->> 'table',
     (select string_agg(format('(%L, left(t.%I::text, %s), %s)', u.field, u.field, most_characters, u.place), ', ')
        from unnest(fields) with ordinality as u (field, place)),
-    target ->> 'idType', most_of_all, most_characters)
-  using query, prefix, target ->> 'language', ids;
+    declared ->> 'idType', most_of_all, most_characters)
+  using query, prefix, declared ->> 'language', ids;
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
@@ -3594,6 +3508,30 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: SQL condition: the text occurs in one of the columns; null when there is no text or no column.
 
+-- function svc.search_target(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.search_target(name text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  declared constant jsonb := (select t.definition from svc_private.search_tables t where t.name = search_target.name);
+  relation constant regclass := declared ->> 'table';
+begin
+  if declared is null then
+    raise exception '% is not searchable in this database', search_target.name
+      using errcode = '55000', hint = 'Declare it with searchable(), then run svc codegen and svc migrate.';
+  end if;
+  return declared || jsonb_build_object('table', relation::text, 'idType', (
+    select pg_catalog.format_type(a.atttypid, -1)
+      from pg_catalog.pg_attribute a where a.attrelid = relation and a.attname = declared ->> 'id'
+  ));
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: The declaration of a searchable table, with its name as SQL and the type of its key.
+
 -- function svc.search_vector(jsonb,text,text,jsonb,jsonb,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_vector(target jsonb, vector_field text, vector text, scope jsonb, filters jsonb, page_size integer, skipped integer)
  RETURNS TABLE(id text, score double precision)
@@ -3602,7 +3540,8 @@ CREATE OR REPLACE FUNCTION svc.search_vector(target jsonb, vector_field text, ve
 AS $function$
 declare
   wanted constant integer := page_size + skipped;
-  condition constant text := svc.search_condition(target, scope, filters);
+  declared constant jsonb := svc.search_target(target ->> 'table');
+  condition constant text := svc.search_condition(declared, scope, filters);
   nearness text;
   ids text[];
   distances double precision[];
@@ -3625,7 +3564,7 @@ begin
            order by $sql$ || nearness || $sql$
            limit %6$s
         ) as nearest
-    $sql$, target ->> 'id', vector_field, vector, target ->> 'table', condition, wanted)
+    $sql$, declared ->> 'id', vector_field, vector, declared ->> 'table', condition, wanted)
     loop
       exit;  -- there is one row
     end loop;
@@ -3661,7 +3600,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Sends an event to a run of the current user: accepted, ended or unknown.
+comment: Sends an event to a run of the current user: accepted, ended or unknown. Definer: the queue's tables answer no request; it signals runs of the transaction's user alone.
 
 -- function svc.similarity_of(real[],real[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.similarity_of(one real[], other real[])
@@ -3707,7 +3646,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Begins the transcription of a stored recording that the current user may see, and returns its id.
+comment: Begins the transcription of a stored recording that the current user may see, and returns its id. Definer: the queue's tables answer no request; it acts for the transaction's user alone.
 
 -- function svc.start_workflow(text,integer,json,text,interval,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.start_workflow(workflow text, code_version integer, run_args json, run_key text, longest interval, most_running integer)
@@ -3725,7 +3664,7 @@ begin
 end
 $function$
 execute: svc_request
-comment: Starts a workflow as the current user; returns the id of its run.
+comment: Starts a workflow as the current user; returns the id of its run. Definer: the queue's tables answer no request; whose run it is, is read from the transaction.
 
 -- function svc.store_object(uuid,uuid,bigint,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.store_object(reservation uuid, bytes_id uuid, size bigint, sha256 text)
@@ -3749,6 +3688,27 @@ end
 $function$
 execute: svc_request, svc_system
 comment: Turns a reservation of the current user into a stored file; 42501 where a policy refuses it.
+
+-- function svc.try_lock(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.try_lock(name text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if name is null then
+    raise exception 'svc.try_lock() needs a name' using errcode = '22004';
+  end if;
+  if pg_catalog.current_setting('transaction_read_only')::boolean then
+    raise exception 'svc.try_lock() has no use in a transaction that only reads' using errcode = '25006',
+      hint = 'Take the lock in a mutation.';
+  end if;
+  return pg_catalog.pg_try_advisory_xact_lock(726502190, pg_catalog.hashtext(name));
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Locks this name until the transaction ends, or answers false at once when another transaction has it. Definer: advisory locks are closed to requests, because the platform's keys are among them.
 
 -- function svc.vector_lengths(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.vector_lengths(corpus text, visibility text, owner_id text)
@@ -3786,6 +3746,26 @@ AS $function$
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: The words of a text, stemmed; runs of Korean, Japanese and Chinese as pairs of characters.
+
+-- function svc_private.access_state(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.access_state(target text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select md5(concat_ws(E'\n', c.oid, c.relrowsecurity, c.relforcerowsecurity, c.relacl::text,
+    (select string_agg(concat_ws(' ', a.attname, a.attacl::text), E'\n' order by a.attnum)
+       from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attacl is not null),
+    (select string_agg(concat_ws(E'\x1f', p.polname, p.polcmd, p.polpermissive, p.polroles::text,
+              pg_catalog.pg_get_expr(p.polqual, c.oid), pg_catalog.pg_get_expr(p.polwithcheck, c.oid),
+              pg_catalog.obj_description(p.oid, 'pg_policy')), E'\n' order by p.polname)
+       from pg_catalog.pg_policy p
+      where p.polrelid = c.oid and not (c.relnamespace = 'svc'::regnamespace and p.polname like 'app\_%'))))
+    from pg_catalog.pg_class c
+   where c.oid = to_regclass(target)
+$function$
+comment: A fingerprint of a table's policies and privileges.
 
 -- function svc_private.act_for(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.act_for(user_id text)
@@ -3909,7 +3889,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Begins a wait or sleep of a held run; answers whether an event that came early has ended it.
+comment: Begins a wait or sleep of a held run; answers whether an event that came early has ended it. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.cancel_any_job(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.cancel_any_job(job_id bigint)
@@ -3926,7 +3906,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Removes a job that is not running; false when there is none.
+comment: Removes a job that is not running; false when there is none. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.cancel_any_workflow(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.cancel_any_workflow(run_id uuid)
@@ -3949,7 +3929,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Ends a run as cancelled: accepted, ended or unknown.
+comment: Ends a run as cancelled: accepted, ended or unknown. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.claim_conversion(text,text,text,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_conversion(owner_id text, sha256 text, options text, held interval)
@@ -3988,7 +3968,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Enqueues a cron's procedure for one of its times, unless that was done; returns the job, or null, and the latest time.
+comment: Enqueues a cron's procedure for one of its times, unless that was done; returns the job, or null, and the latest time. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.claim_job(text,integer[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[])
@@ -3997,6 +3977,7 @@ CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[])
  SET search_path TO ''
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
   urgency integer := -32769; -- above all that there are
@@ -4042,8 +4023,8 @@ $function$
 execute: svc_system
 comment: Gives the worker the most urgent job that is due of these kinds; no row when there is none.
 
--- function svc_private.claim_run(uuid): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.claim_run(run_id uuid)
+-- function svc_private.claim_run(uuid,bigint,timestamp with time zone,bigint[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.claim_run(run_id uuid, known_seq bigint DEFAULT NULL::bigint, known_at timestamp with time zone DEFAULT NULL::timestamp with time zone, unfinished bigint[] DEFAULT '{}'::bigint[])
  RETURNS json
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -4051,6 +4032,8 @@ CREATE OR REPLACE FUNCTION svc_private.claim_run(run_id uuid)
 AS $function$
 declare
   run svc.workflow_runs;
+  others bigint;
+  is_known boolean;
 begin
   select * into run from svc.workflow_runs r where r.id = claim_run.run_id for no key update;
   if not found or run.status not in ('pending', 'running') then
@@ -4070,7 +4053,8 @@ begin
   end if;
   if run.max_running is not null and run.status = 'pending' then
     perform pg_advisory_xact_lock(726502188, hashtext(run.name));
-    if (select count(*) from svc.workflow_runs r where r.name = run.name and r.status = 'running') >= run.max_running then
+    select count(*) into others from svc.workflow_runs r where r.name = run.name and r.status = 'running';
+    if others >= run.max_running then
       update svc.workflow_runs r set wait_marker = 'slot', wake_at = null where r.id = run.id;
       if run.deadline is not null then
         perform svc_private.wake_run(run.id, run.deadline);
@@ -4084,21 +4068,34 @@ begin
          started_at = coalesce(r.started_at, clock_timestamp()), updated_at = clock_timestamp()
    where r.id = run.id
   returning * into run;
+  -- free_slot wakes one run at a time and may have met one that others had locked: the next run gets the next place here.
+  if others + 1 < run.max_running then
+    perform svc_private.free_slot(run);
+  end if;
   perform svc_private.announce_run(run.id, run.user_id);
+  is_known := exists (
+    select from svc.workflow_steps s where s.seq = known_seq and s.run_id = run.id and s.started_at = known_at);
   return json_build_object(
     'name', run.name, 'version', run.version, 'args', run.args, 'fence', run.fence, 'attempts', run.attempts,
     'userId', run.user_id, 'system', run.is_system,
     'msLeft', extract(epoch from run.deadline - clock_timestamp()) * 1000,
     'msOld', extract(epoch from clock_timestamp() - run.created_at) * 1000,
+    'isAddition', is_known,
     'steps', (
       select coalesce(json_agg(json_build_object(
-        'position', s.position, 'kind', s.kind, 'name', s.name, 'done', s.is_done, 'result', s.result,
-        'error', s.error) order by s.seq), '[]')
-        from svc.workflow_steps s where s.run_id = run.id));
+        'seq', s.seq, 'at', s.started_at::text, 'position', s.position, 'kind', s.kind, 'name', s.name, 'done', s.is_done,
+        'result', s.result, 'error', s.error) order by s.seq), '[]')
+        from (
+          select * from svc.workflow_steps a where not is_known and a.run_id = run.id
+          union all
+          select * from svc.workflow_steps n where is_known and n.run_id = run.id and n.seq > known_seq
+          union all
+          select * from svc.workflow_steps u where is_known and u.run_id = run.id and u.seq <= known_seq and u.seq = any (unfinished)
+        ) s));
 end
 $function$
 execute: svc_system
-comment: Gives a run to the caller, with a new fence and all its checkpoints.
+comment: Gives a run to the caller, with a new fence and the checkpoints that the caller does not know. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.claim_upload(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_upload(upload uuid, token_sha256 text)
@@ -4244,6 +4241,16 @@ AS $function$
     left join lateral pg_catalog.aclexplode(p.proacl) a on true
    where p.pronamespace = 'pg_catalog'::regnamespace and p.proacl is not null and p.proacl is distinct from i.initprivs
    group by p.oid, p.proowner
+  union all
+  select 'PostgreSQL''s own ' || c.oid::regclass, 'readers', '',
+         coalesce(string_agg(format('%s (%s)', svc_private.role_name(a.grantee), lower(a.privilege_type)), ', '
+           order by svc_private.role_name(a.grantee), a.privilege_type) filter (where a.grantee <> c.relowner), 'nobody'), 0
+    from pg_catalog.pg_class c
+    left join pg_catalog.pg_init_privs i
+      on i.classoid = 'pg_catalog.pg_class'::regclass and i.objoid = c.oid and i.objsubid = 0
+    left join lateral pg_catalog.aclexplode(c.relacl) a on true
+   where c.relnamespace = 'pg_catalog'::regnamespace and c.relacl is not null and c.relacl is distinct from i.initprivs
+   group by c.oid, c.relowner
 $function$
 execute: svc_system
 comment: Schemas, default privileges, extensions, publications, event triggers and closed doors, for list_facts().
@@ -4423,7 +4430,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Ends a run that is held with this fence.
+comment: Ends a run that is held with this fence. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.enqueue_system_job(text,json,interval,timestamp with time zone,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.enqueue_system_job(procedure text, args json, delay interval, due timestamp with time zone, request_id text)
@@ -4437,7 +4444,7 @@ AS $function$
   )
 $function$
 execute: svc_system
-comment: Enqueues a call of an internal procedure as the system, at a time or after a delay; returns the job's id.
+comment: Enqueues a call of an internal procedure as the system, at a time or after a delay; returns the job's id. Definer: svc_system may not notify the queue.
 
 -- function svc_private.expire_uploads(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.expire_uploads(most integer)
@@ -4544,6 +4551,35 @@ $function$
 execute: svc_system
 comment: Indexes the rows of a table that became searchable.
 
+-- function svc_private.find_chunks(tsquery[],text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.find_chunks(queries tsquery[], corpus text, visibility text, owner_id text)
+ RETURNS TABLE(place bigint, chunks tid[], total bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  select q.place, (
+           select array_agg(c.ctid) from svc.rag_chunks c
+            where c.words @@ q.query
+              and c.corpus = find_chunks.corpus
+              and c.visibility = find_chunks.visibility
+              and (find_chunks.owner_id is null or c.owner_id = find_chunks.owner_id)
+         ), (
+           select count(*) from svc.rag_chunks c
+            where c.corpus = find_chunks.corpus
+              and c.visibility = find_chunks.visibility
+              and (find_chunks.owner_id is null or c.owner_id = find_chunks.owner_id)
+         )
+    from unnest(queries) with ordinality as q (query, place);
+end
+$function$
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
+comment: For each query over words the places of the chunks of a scope that fulfil it, and how many chunks the scope has; policies do not count.
+
 -- function svc_private.find_conversion(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_conversion(owner_id text, sha256 text, options text)
  RETURNS uuid
@@ -4558,6 +4594,209 @@ AS $function$
 $function$
 execute: svc_system
 comment: The kept conversion of an owner's bytes, marked as used; null when there is none.
+
+-- function svc_private.find_matches(text,text[],text,text,text,text,integer,boolean,text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.find_matches(target text, fields text[], query text, corpus text, visibility text, owner_id text, wanted integer, prefix boolean DEFAULT false, among text[] DEFAULT NULL::text[], OUT row_ids text[], OUT scores double precision[], OUT is_all boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET work_mem TO '32MB'
+AS $function$
+#variable_conflict use_column
+declare
+  k1 constant double precision := 0.9;
+  b constant double precision := 0.4;
+  most_looks constant integer := 500000; -- at terms of documents; about
+  most_terms constant integer := least(256, 2 * most_looks / greatest(  -- of a query; the rarest count
+    case when among is null then 4 * wanted else cardinality(among) end, 1));
+  most_endings constant integer := 32; -- of a prefix; the commonest count
+  indexed svc_private.search_tables;
+  searched integer;
+  places integer[];
+  bits integer;
+  whole boolean;           -- all fields are chosen
+  documents double precision;
+  average double precision;
+  terms text[];
+  weights double precision[];
+  -- Classes of postings: terms with the rarest first, and of a term those that add most first.
+  term_of integer[];
+  tops double precision[];     -- what none of a class adds more than
+  addends double precision[];  -- what most of a class add
+  keys bigint[];
+  counts bigint[];
+  step double precision;
+  tail double precision[];
+  likely double precision := 2 * wanted::double precision;  -- so many documents shall reach the score that is tried
+  tried double precision := 0;
+  most double precision;  -- documents that may be opened
+  cover record;
+  lows bigint[];   -- no key of a term is below, none above
+  highs bigint[];
+  scoring text;
+  endings text[];
+begin
+  row_ids := '{}';
+  scores := '{}';
+  is_all := true;
+  select * into indexed from svc_private.search_tables t where t.name = find_matches.target;
+  if indexed.id is null then
+    raise exception '% is not searchable in this database', find_matches.target
+      using errcode = '55000', hint = 'Declare it with searchable(), then run svc codegen and svc migrate.';
+  end if;
+  places := array(
+    select p.place::integer
+      from (select distinct unnest(find_matches.fields) as field) as f
+      left join jsonb_array_elements_text(indexed.definition -> 'fields') with ordinality as p (field, place) using (field)
+  );
+  if cardinality(places) = 0 or array_position(places, null) is not null then
+    raise exception 'unknown field for a search in %', find_matches.target using errcode = '22023';
+  end if;
+  bits := (select bit_or(1 << (p - 1)) from unnest(places) as p);
+  whole := cardinality(places) = jsonb_array_length(indexed.definition -> 'fields');
+
+  select g.id into searched from svc_private.search_groups g
+   where g.table_id = indexed.id and g.corpus = find_matches.corpus and g.visibility = find_matches.visibility
+     and g.owner_id is not distinct from case when find_matches.visibility = 'private' then find_matches.owner_id end;
+
+  select sum(t.documents), sum((select sum(t.lengths[p]) from unnest(places) as p))
+    into documents, average
+    from svc_private.search_totals t where t.group_id = searched;
+  average := greatest(average / nullif(documents, 0), 1);
+
+  if prefix then
+    -- Among given rows, endings are counted in those alone: rows that were left out must not take their places.
+    endings := case
+      when among is null then array(select e.term from svc_private.search_endings(searched, query, most_endings + 1) as e)
+      else array(select e.term from svc_private.search_endings_among(searched, query, among, most_endings + 1) as e)
+    end;
+    is_all := cardinality(endings) <= most_endings;
+    endings := endings[1 : most_endings];
+  end if;
+
+  with asked as (
+    select t.term collate "C" as term, count(*) as n
+      from svc_private.search_words(find_matches.query) as word
+     cross join lateral svc_private.search_terms(word, (indexed.definition ->> 'language')::regconfig) as t (term)
+     group by 1
+    union all
+    select ending, 1 from unnest(endings) as ending
+  ), class as materialized (
+    -- For each term anew, so that nothing but the index on terms serves.
+    select a.term, a.n, c.fields, c.class, c.postings
+      from asked a
+     cross join lateral (
+       select c.fields, c.class::integer as class, sum(c.documents)::bigint as postings
+         from svc_private.search_counters c
+        where c.group_id = searched and c.term = a.term and c.fields & bits <> 0
+        group by 1, 2
+       having sum(c.documents) > 0
+     ) as c
+  ), weighed as (
+    select term, row_number() over (order by weight desc, term) as number, weight
+      from (
+        select term, n * ln(1 + (documents - sum(c.postings) + 0.5) / (sum(c.postings) + 0.5)) as weight
+          from class c group by term, n
+      ) as w
+     order by weight desc, term
+     limit most_terms
+  ), bounded as (
+    -- Beside other fields than those declared, a class tells the most that its frequencies can be, and of lengths nothing.
+    select w.number, c.postings, svc_private.search_key(searched, c.term, c.fields, c.class) as key,
+           (1 + 1e-9) * w.weight * r.most / (r.most + k1 * (1 - b) + k1 * b / average * greatest(r.most, case when whole then r.shortest end)) as top,
+           w.weight * r.fewest / (r.fewest + k1 * (1 - b) + k1 * b / average * case when whole then (r.shortest + r.longest) / 2 else average end) as addend
+      from weighed w join class c using (term)
+     cross join lateral svc_private.search_reach(c.class) as r
+  )
+  select (select array_agg(term order by number) from weighed), (select array_agg(weight order by number) from weighed),
+         array_agg(number order by number, top desc, key), array_agg(top order by number, top desc, key),
+         array_agg(addend order by number, top desc, key), array_agg(key order by number, top desc, key),
+         array_agg(postings order by number, top desc, key)
+    into terms, weights, term_of, tops, addends, keys, counts
+    from bounded;
+  if terms is null then
+    return;
+  end if;
+
+  lows := array(select svc_private.search_key(searched, term, 0, 0) from unnest(terms) as term);
+  highs := array(select svc_private.search_key(searched, term, 65535, 255) from unnest(terms) as term);
+  -- Numbers only; as floats, since numeric takes many times as long. What is left to be filled in: a condition, and how many
+  -- documents may be opened.
+  scoring := (
+    select format($sql$
+      select array_agg(s.row_id order by s.score desc, s.row_id), array_agg(s.score order by s.score desc, s.row_id)
+        from (
+          select d.row_id, s.score
+            from (select * from svc_private.search_documents d where d.group_id + 0 = $5 and (%%s) limit %%s) as d
+           cross join lateral (
+             -- To append nothing unpacks an array once, where each look at it would do so anew.
+             select d.keys || null::bigint[] as keys, d.terms || null::text[] as terms,
+                    d.frequencies || null::integer[] as frequencies, %L::float8 + %L::float8 * (%s) as norm
+             offset 0
+           ) as x
+           cross join lateral (
+             select sum(q.weight * f.tf / (f.tf + x.norm)) as score
+               from unnest($1, $2, $3, $4) as q (low, high, term, weight)
+              cross join lateral (select width_bucket(q.high, x.keys) as place offset 0) as p
+              cross join lateral (select %s as tf offset 0) as f
+              where x.keys[p.place] >= q.low and x.terms[p.place] = q.term
+           ) as s
+           where s.score > 0
+           order by s.score desc, d.row_id limit %s
+        ) as s
+      $sql$,
+      k1 * (1 - b), k1 * b / average, string_agg(format('d.lengths[%s]', place), ' + '),
+      string_agg(format('x.frequencies[p.place][%s]', place), ' + '), coalesce(wanted::text, 'all'))
+      from unnest(places) as place
+  );
+
+  if among is not null then
+    execute format(scoring, format('d.table_id = %s and d.row_id = any ($6)', indexed.id), 'all')
+      into row_ids, scores using lows, highs, terms, weights, searched, among;
+    return;
+  end if;
+
+  if (select sum(n) from unnest(counts) as n) > likely then
+    step := (select sum(top) from (select max(u.top) as top from unnest(term_of, tops) as u (number, top) group by u.number) as t) / 64;
+    tail := svc_private.search_tail(term_of, addends, counts, documents, step);
+    tried := step * coalesce((select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely), 0);
+    if cardinality(terms) > 3 then
+      -- Words of a question stand together more often than by chance. What adds most tells how high scores really are.
+      execute format(scoring, svc_private.search_first(tops, counts, keys, 2 * likely), 'all')
+        into row_ids, scores using lows, highs, terms, weights, searched;
+      tried := greatest(tried, scores[wanted]);
+    end if;
+  end if;
+  most := greatest(most_looks / cardinality(terms), 4 * wanted);
+  loop
+    select * into cover from svc_private.search_cover(term_of, tops, counts, keys, tried, documents);
+    if cover.likely > most then
+      is_all := false;
+      -- Words that keep company may find more than is likely: twice as many are enough.
+      execute format(scoring, svc_private.search_most(term_of, counts, keys, documents, most), ceil(2 * most))
+        into row_ids, scores using lows, highs, terms, weights, searched;
+      if coalesce(cardinality(row_ids), 0) < coalesce(wanted, most) then
+        -- Words that shun each other, as those of two languages do, stand together nowhere.
+        execute format(scoring, svc_private.search_first(tops, counts, keys, most), ceil(2 * most))
+          into row_ids, scores using lows, highs, terms, weights, searched;
+      end if;
+      exit;
+    end if;
+    execute format(scoring, cover.condition, 'all') into row_ids, scores using lows, highs, terms, weights, searched;
+    exit when tried = 0 or scores[wanted] >= tried;
+    likely := likely * 8;
+    tried := coalesce(scores[wanted], step * (
+      select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely and place * step < tried
+    ), 0);
+  end loop;
+end
+$function$
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
+comment: Keys of the rows of a corpus, visibility and owner that match a query, with their BM25 scores, best first; policies do not count. Definer: no request reads the index; readers may call it, and policies decide about the rows.
 
 -- function svc_private.find_storage_objects(uuid[],text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_storage_objects(ids uuid[], readers text[])
@@ -4714,17 +4953,37 @@ begin
   update svc.workflow_runs r set wait_marker = null
    where r.id = (
      select w.id from svc.workflow_runs w
-      -- Only runs that are pending wait. Not said here: with it, PostgreSQL may take the index of active runs and sort
-      -- them all.
+      -- The index holds pending runs only. A condition on the status could make PostgreSQL take the index of active runs and
+      -- sort them all.
       where w.name = run.name and w.wait_marker = 'slot'
       order by w.created_at, w.id limit 1 for no key update skip locked)
   returning r.id into next;
+  if next is null then
+    -- Every waiting run is locked by others. One of them is enough: whatever happens to it, claim_run or this function follows.
+    select w.id into next from svc.workflow_runs w
+     where w.name = run.name and w.wait_marker = 'slot'
+     order by w.created_at, w.id limit 1;
+  end if;
   if next is not null then
     perform svc_private.wake_run(next, clock_timestamp());
   end if;
 end
 $function$
 comment: Wakes the next run that waits for one of its name to stop.
+
+-- function svc_private.free_slot_of_deleted(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.free_slot_of_deleted()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform svc_private.free_slot(old);
+  return null;
+end
+$function$
+comment: Trigger of svc.workflow_runs: wakes the run that waits for a deleted one.
 
 -- function svc_private.hash_rows(regclass): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.hash_rows(target regclass, OUT rows bigint, OUT hash text)
@@ -4773,6 +5032,22 @@ $function$
 execute: svc_system
 comment: Holds the lock that says that this worker lives, until this session ends.
 
+-- function svc_private.index_columns(oid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.index_columns(index oid)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select coalesce(array_agg(a.attname::text), '{}')
+    from pg_catalog.pg_index i
+   cross join lateral unnest(i.indkey::smallint[]) with ordinality as k (number, place)
+    join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.number
+   where i.indexrelid = index_columns.index and k.place <= i.indnkeyatts
+     and i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null and i.indexprs is null
+$function$
+comment: The columns of an index that may be a replica identity.
+
 -- function svc_private.index_rows(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.index_rows()
  RETURNS trigger
@@ -4819,7 +5094,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Trigger: carries inserts, updates and deletes over into the inverted index.
+comment: Trigger: carries inserts, updates and deletes over into the inverted index. lint:allow executed_text: names of columns that svc migrate has written down, and no value of a row. Definer: who writes a row has no rights on the index.
 
 -- function svc_private.indexing_sql(integer,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.indexing_sql(target integer, source text)
@@ -4986,10 +5261,13 @@ begin
     select w as definition, w ->> 'table' as name, (w ->> 'table')::regclass as relation
       from jsonb_array_elements(wanted) as w
   loop
+    select * into known from svc_private.search_tables t where t.name = each.name;
+    continue when known.relation = each.relation and known.definition = each.definition
+      and svc_private.is_searchable(each.relation, known.id);
+
     -- Nobody may write between the look at the rows and the triggers that watch them.
     execute format('lock table %s in share row exclusive mode', each.name);
 
-    select * into known from svc_private.search_tables t where t.name = each.name;
     if known.id is null or known.relation <> each.relation or known.definition <> each.definition then
       insert into svc_private.search_tables as t (name, relation, declared_by, definition)
       values (each.name, each.relation, declarer, each.definition)
@@ -5015,8 +5293,7 @@ begin
          and a.atttypid = to_regtype('extensions.vector')
     loop
       nearest := format('create index if not exists %I on %s using hnsw (%I extensions.vector_cosine_ops)',
-        left(format('%s_%s', (select relname from pg_catalog.pg_class where oid = each.relation), embedding), 50) || '_nearest',
-        each.name, embedding);
+        svc_private.nearest_index(each.relation, embedding), each.name, embedding);
       begin
         execute nearest;
       exception when undefined_file then
@@ -5043,6 +5320,30 @@ AS $function$
 $function$
 execute: svc_system
 comment: Whether a schema is the platform's or the application's, not PostgreSQL's.
+
+-- function svc_private.is_searchable(regclass,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.is_searchable(relation regclass, search_id integer)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select (
+    select count(*) from pg_catalog.pg_trigger t
+     where t.tgrelid = relation and t.tgenabled = 'O' and t.tgfoid = 'svc_private.index_rows'::regproc
+       and t.tgname in ('svc_search_insert', 'svc_search_update', 'svc_search_delete', 'svc_search_truncate')
+       -- The arguments end with a zero byte each.
+       and t.tgargs = convert_to(search_id::text, 'UTF8') || '\x00'::bytea
+  ) = 4 and not exists (
+    select from pg_catalog.pg_attribute a
+     where a.attrelid = relation and not a.attisdropped and a.atttypmod between 1 and 2000
+       and a.atttypid = to_regtype('extensions.vector')
+       and not exists (
+         select from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
+          where i.indrelid = relation and i.indisvalid and c.relname = svc_private.nearest_index(relation, a.attname))
+  )
+$function$
+comment: Whether a table has all that a search needs of it.
 
 -- function svc_private.keep_conversion(text,text,text,json): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.keep_conversion(owner_id text, sha256 text, options text, result json)
@@ -5071,7 +5372,7 @@ AS $function$
     job_key => 'sweep-storage', job_key_mode => 'preserve_run_at')
 $function$
 execute: svc_system
-comment: One sweep of stored bytes waits in the queue: that which does already, or one after the delay.
+comment: One sweep of stored bytes waits in the queue: that which does already, or one after the delay. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.lint_schema(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.lint_schema()
@@ -5152,6 +5453,37 @@ AS $function$
 $function$
 execute: svc_system
 comment: This database without its data, a row for each fact that can be compared.
+
+-- function svc_private.list_functions(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.list_functions()
+ RETURNS TABLE(name text, is_platform boolean, anonymous boolean, authenticated boolean, login boolean, is_trigger boolean, is_definer boolean, owner text, writes boolean, says text, reason text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select format('%I.%I(%s)', n.nspname, p.proname, pg_catalog.oidvectortypes(p.proargtypes)),
+         n.nspname in ('svc', 'svc_private', 'auth'),
+         may.anonymous, may.authenticated, may.login, p.prorettype = 'pg_catalog.trigger'::regtype, p.prosecdef,
+         svc_private.role_name(p.proowner), p.provolatile = 'v',
+         regexp_replace(said.text, '\s*(Definer:|lint:allow).*', ''),
+         (regexp_match(said.text, 'Definer:\s*(.+?)\s*(lint:allow.*)?$'))[1]
+    from pg_catalog.pg_proc p
+    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+   cross join lateral (select coalesce(pg_catalog.obj_description(p.oid, 'pg_proc'), '') as text) as said
+   cross join lateral (
+     select has_schema_privilege('svc_anonymous', n.oid, 'usage') and has_function_privilege('svc_anonymous', p.oid, 'execute') as anonymous,
+            has_schema_privilege('svc_authenticated', n.oid, 'usage')
+              and has_function_privilege('svc_authenticated', p.oid, 'execute') as authenticated,
+            has_schema_privilege('svc_request', n.oid, 'usage') and has_function_privilege('svc_request', p.oid, 'execute') as login
+   ) as may
+   where svc_private.is_described(n.oid) and n.nspname <> 'graphile_worker'
+     and (p.prosecdef or p.prorettype <> 'pg_catalog.trigger'::regtype and (may.anonymous or may.authenticated or may.login))
+     and not exists (select from pg_catalog.pg_depend d
+                      where d.classid = 'pg_catalog.pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
+   order by 2, 1
+$function$
+execute: svc_system
+comment: Functions that requests may execute, and those that run with their owner's rights, with the reason that each gives.
 
 -- function svc_private.list_jobs(text,bigint,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_jobs(only_state text, only_id bigint, most integer)
@@ -5313,6 +5645,17 @@ $function$
 execute: svc_system
 comment: Those of the ids that no upload under way has.
 
+-- function svc_private.nearest_index(regclass,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.nearest_index(relation regclass, embedding text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select left(format('%s_%s', c.relname, embedding), 50) || '_nearest' from pg_catalog.pg_class c where c.oid = relation
+$function$
+comment: The name of the HNSW index of a vector column.
+
 -- function svc_private.next_sealed(regclass,name,text,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.next_sealed(relation regclass, column_name name, after text, most integer)
  RETURNS SETOF text
@@ -5381,7 +5724,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Lets go of a held run for a worker whose code knows it.
+comment: Lets go of a held run for a worker whose code knows it. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.price_of(text,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.price_of(model text, input_tokens integer, output_tokens integer)
@@ -5409,51 +5752,72 @@ CREATE OR REPLACE FUNCTION svc_private.publish_tables(wanted jsonb)
 AS $function$
 declare
   each record;
+  part record;
   index_name text;
-  tables text[] := '{}';
+  present regclass[];
+  tables regclass[] := '{}';
 begin
   for each in
-    select (w ->> 'table')::regclass as id,
+    select c.oid::regclass as id, c.relname, c.relkind = 'p' as is_partitioned,
            w -> 'identity' = '"full"' as is_full,
            array(select jsonb_array_elements_text(case jsonb_typeof(w -> 'identity') when 'array' then w -> 'identity' end))
              as identity
       from jsonb_array_elements(wanted) w
+      join pg_catalog.pg_class c on c.oid = (w ->> 'table')::regclass
   loop
-    tables := tables || each.id::text;
-    if cardinality(each.identity) = 0 and not each.is_full then
-      if (select relreplident from pg_catalog.pg_class where oid = each.id) <> 'd' then
-        execute format('alter table %s replica identity default', each.id);
-      end if;
-    elsif each.is_full or exists (
+    tables := tables || each.id;
+    if cardinality(each.identity) > 0 and not each.is_partitioned and not each.is_full and not exists (
       select from pg_catalog.pg_attribute a
        where a.attrelid = each.id and a.attname = any (each.identity) and not a.attnotnull
     ) then
-      if (select relreplident from pg_catalog.pg_class where oid = each.id) <> 'f' then
-        execute format('alter table %s replica identity full', each.id);
-      end if;
-    else
-      index_name := left((select relname from pg_catalog.pg_class where oid = each.id), 50) || '_identity';
-      if not exists (
-        select from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
-         where i.indrelid = each.id and i.indisreplident and c.relname = index_name
-      ) then
-        execute format('create unique index if not exists %I on %s (%s)', index_name, each.id,
+      select i.indexrelid::regclass::text into index_name from pg_catalog.pg_index i
+       where i.indrelid = each.id and i.indisreplident and svc_private.index_columns(i.indexrelid) @> each.identity
+         and svc_private.index_columns(i.indexrelid) <@ each.identity;
+      if index_name is null then
+        index_name := left(each.relname, 50) || '_identity';
+        -- Of the columns of before, or another table's whose long name begins like this one's.
+        if exists (
+          select from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
+           where i.indrelid = each.id and c.relname = index_name
+        ) then
+          execute format('drop index %I.%I', (select c.relnamespace::regnamespace from pg_catalog.pg_class c where c.oid = each.id),
+            index_name);
+        elsif exists (
+          select from pg_catalog.pg_class c join pg_catalog.pg_class own using (relnamespace)
+           where own.oid = each.id and c.relname = index_name
+        ) then
+          index_name := left(each.relname, 41) || '_' || left(md5(each.relname), 8) || '_identity';
+        end if;
+        execute format('create unique index %I on %s (%s)', index_name, each.id,
           (select string_agg(quote_ident(c), ', ') from unnest(each.identity) c));
         execute format('alter table %s replica identity using index %I', each.id, index_name);
       end if;
+    else
+      for part in
+        select c.oid::regclass as id from pg_catalog.pg_class c
+         where c.oid in (select t.relid from pg_catalog.pg_partition_tree(each.id) t union all select each.id)
+           and c.relreplident <> case when each.is_full or cardinality(each.identity) > 0 then 'f' else 'd' end
+      loop
+        execute format('alter table %s replica identity %s', part.id,
+          case when each.is_full or cardinality(each.identity) > 0 then 'full' else 'default' end);
+      end loop;
     end if;
   end loop;
 
-  -- SET replaces the list. It cannot be empty: a publication of nothing is made anew.
   if not exists (select from pg_catalog.pg_publication where pubname = 'svc') then
-    create publication svc;
+    create publication svc with (publish_via_partition_root = true);
+  elsif not (select pubviaroot from pg_catalog.pg_publication where pubname = 'svc') then
+    alter publication svc set (publish_via_partition_root = true);
   end if;
-  if cardinality(tables) > 0 then
-    execute format('alter publication svc set table %s', array_to_string(tables, ', '));
-  else
-    drop publication svc;
-    create publication svc;
-  end if;
+  present := array(
+    select r.prrelid::regclass from pg_catalog.pg_publication_rel r
+      join pg_catalog.pg_publication p on p.oid = r.prpubid where p.pubname = 'svc');
+  for part in select p.id from unnest(present) as p (id) where p.id <> all (tables) loop
+    execute format('alter publication svc drop table %s', part.id);
+  end loop;
+  for part in select distinct t.id from unnest(tables) as t (id) where t.id <> all (present) loop
+    execute format('alter publication svc add table %s', part.id);
+  end loop;
 end
 $function$
 execute: svc_system
@@ -5466,6 +5830,7 @@ CREATE OR REPLACE FUNCTION svc_private.queue_state()
  SET search_path TO ''
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
   most constant integer := 10000;
@@ -5898,24 +6263,30 @@ begin
 end
 $function$
 execute: svc_system
-comment: Workers that hold jobs and whose lock is free; those among them that were suspects already have lost their jobs.
+comment: Workers that hold jobs and whose lock is free; those among them that were suspects already have lost their jobs. Definer: svc_system may not notify, and the jobs are to be taken at once.
 
 -- function svc_private.reseal(regclass,name,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reseal(relation regclass, column_name name, old text, new text)
  RETURNS boolean
  LANGUAGE plpgsql
+ SECURITY DEFINER
  SET search_path TO ''
 AS $function$
 declare
   changed bigint;
 begin
+  if not exists (select from svc_private.sealed_columns() s
+                  where s.relation = reseal.relation::text and s.column_name = reseal.column_name::text)
+     or concat(old, ' ', new) !~ '^\$ba\$\d+\$\S+ \$ba\$\d+\$\S+$' then
+    raise exception '%.% has no such encrypted value', relation, column_name using errcode = '22023';
+  end if;
   execute format('update %2$s as t set %1$I = $2 where t.%1$I = $1', column_name, relation) using old, new;
   get diagnostics changed = row_count;
   return changed > 0;
 end
 $function$
 execute: svc_system
-comment: Whether the value was still there, and is replaced.
+comment: Whether the value was still there, and is replaced. Definer: svc_system may not write accounts otherwise.
 
 -- function svc_private.reserve_credits(text,text,text,numeric,numeric,numeric): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reserve_credits(user_id text, operation text, model text, amount numeric, request_cap numeric, user_cap numeric)
@@ -6062,7 +6433,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Takes up a run that failed or was cancelled: accepted, active, no_step or unknown.
+comment: Takes up a run that failed or was cancelled: accepted, active, no_step or unknown. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.retry_job(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.retry_job(job_id bigint)
@@ -6083,7 +6454,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Makes a job due now, with all its attempts before it; false when there is none of that id, or it is running.
+comment: Makes a job due now, with all its attempts before it; false when there is none of that id, or it is running. Definer: svc_system may not notify the queue.
 
 -- function svc_private.retry_run_later(uuid,bigint,json,text,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.retry_run_later(run_id uuid, held bigint, failure json, detail text, delay interval)
@@ -6106,7 +6477,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Lets go of a held run after an error, to be tried again after a delay.
+comment: Lets go of a held run after an error, to be tried again after a delay. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.return_jobs(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.return_jobs(worker text)
@@ -6132,7 +6503,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Gives back the jobs that a worker holds; returns how many.
+comment: Gives back the jobs that a worker holds; returns how many. Definer: svc_system has no rights on the queue's tables, and may not notify.
 
 -- function svc_private.return_lost_jobs(text,bigint[],bigint[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.return_lost_jobs(worker text, running bigint[], suspects bigint[])
@@ -6159,7 +6530,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Jobs that a living worker holds and does not run; those among them that were suspects already are given back.
+comment: Jobs that a living worker holds and does not run; those among them that were suspects already are given back. Definer: svc_system has no rights on the queue's tables, and may not notify.
 
 -- function svc_private.role_facts(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.role_facts()
@@ -6178,7 +6549,11 @@ AS $function$
            case when r.rolsuper then ' superuser' end), 0
     from pg_catalog.pg_roles r where r.rolname like 'svc\_%'
   union all
-  select distinct 'role ' || member.rolname, 'member of', role.rolname, '', 0
+  -- PostgreSQL 16 and later say more of a membership; a server that does not say it has no such column.
+  select distinct 'role ' || member.rolname, 'member of', role.rolname,
+         concat_ws(', ', case when member.rolname = 'svc_request' and (to_jsonb(m) ->> 'inherit_option')::boolean then 'inherits' end,
+           case when not (to_jsonb(m) ->> 'set_option')::boolean then 'without set role' end,
+           case when m.admin_option then 'may grant it' end), 0
     from pg_catalog.pg_auth_members m
     join pg_catalog.pg_roles member on member.oid = m.member
     join pg_catalog.pg_roles role on role.oid = m.roleid
@@ -6454,6 +6829,35 @@ $function$
 execute: svc_system
 comment: Terms of a group that begin with the last word of a query, the commonest first.
 
+-- function svc_private.search_endings_among(integer,text,text[],integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_endings_among(searched integer, query text, row_ids text[], most integer)
+ RETURNS TABLE(term text, n bigint)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  with last as (
+    select w.word collate "C" as word
+      from svc_private.search_words(query) with ordinality as w (word, place)
+     order by place desc limit 1
+  )
+  select t.term, 1
+    from last
+   cross join (
+     select d.terms from svc_private.search_documents d
+      where d.table_id = (select g.table_id from svc_private.search_groups g where g.id = searched)
+        and d.row_id = any (row_ids) and d.group_id + 0 = searched
+      limit 20000
+   ) as d
+   cross join lateral unnest(d.terms) as t (term)
+   where t.term > last.word and t.term < last.word || U&'\+10FFFF'
+   group by t.term
+   order by count(*) desc, t.term
+   limit most
+$function$
+execute: svc_system
+comment: Terms of given rows that begin with the last word of a query, the commonest first.
+
 -- function svc_private.search_first(double precision[],bigint[],bigint[],double precision): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_first(tops double precision[], counts bigint[], keys bigint[], wanted double precision)
  RETURNS text
@@ -6635,7 +7039,10 @@ begin
       return next found.name;
     end if;
 
-    execute format('revoke truncate, references, trigger on %s from svc_anonymous, svc_authenticated', found.name);
+    if has_table_privilege('svc_anonymous', found.name, 'truncate, references, trigger')
+      or has_table_privilege('svc_authenticated', found.name, 'truncate, references, trigger') then
+      execute format('revoke truncate, references, trigger on %s from svc_anonymous, svc_authenticated', found.name);
+    end if;
 
     -- Hosts that reserve BYPASSRLS: the system role is admitted by a policy instead.
     if not system_bypasses and not exists (
@@ -6648,6 +7055,209 @@ end
 $function$
 execute: svc_system
 comment: Enables row-level security on every table of the owner role that lacks it and returns those tables.
+
+-- function svc_private.select_evidence(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.select_evidence(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb)
+ RETURNS SETOF svc_private.evidence
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  with scoped as not materialized (
+    select c.* from svc.rag_chunks c
+     where c.corpus = select_evidence.corpus
+       and c.visibility = select_evidence.visibility
+       and (select_evidence.owner_id is null or c.owner_id = select_evidence.owner_id)
+  ), terms as materialized (
+    select one.claim::integer, lexeme, quote_literal(lexeme)::tsquery as query,
+           -- methylated for methylation: the stemmer leaves them apart.
+           (quote_literal(left(lexeme, greatest(4, length(lexeme) - 3))) || ':*')::tsquery as kin
+      from unnest(claims) with ordinality as one (text, claim),
+           unnest(tsvector_to_array(svc.words_of(one.text, stemming))) as lexeme
+  ), total as materialized (
+    select count(*)::double precision as chunks from scoped
+  ), known as materialized (
+    -- Of each lexeme the places of the chunks that hold it, hidden ones among them.
+    select d.lexeme, d.query, f.chunks as places, f.total
+      from (select lexeme, query, row_number() over (order by lexeme) as place from terms group by lexeme, query) d
+      join svc_private.find_chunks(
+             array(select query from terms group by lexeme, query order by lexeme),
+             select_evidence.corpus, select_evidence.visibility, select_evidence.owner_id
+           ) f using (place)
+  ), weights as materialized (
+    select k.lexeme, n.chunks, ln(1 + (t.chunks - n.chunks + 0.5) / (n.chunks + 0.5)) as weight,
+           n.chunks > greatest(2000, t.chunks / 50) as is_common
+      from known k
+     cross join total t
+     cross join lateral (
+       -- As many chunks are shown as there are: none is hidden, and all of these count.
+       select case when k.total = t.chunks then coalesce(cardinality(k.places), 0)
+                   else (select count(*) from svc.rag_chunks s where s.ctid = any (k.places)) end as chunks
+     ) n
+  ), ordered as materialized (
+    select t.*, w.weight, w.is_common, row_number() over rarest = 1
+           or sum(w.chunks) over rarest <= greatest(2000, 500000 / count(*) over (partition by t.claim)) as chooses
+      from terms t join weights w using (lexeme)
+    window rarest as (partition by t.claim order by w.chunks, lexeme)
+  ), weighed as materialized (
+    select t.claim, array_agg(t.lexeme) as lexemes, array_agg(t.query) as queries, array_agg(t.kin) as kin,
+           array_agg(t.weight) as weights,
+           sum(t.weight) as weight,
+           coalesce(bool_or(t.chooses and not t.is_common), false) as has_rare
+      from ordered t
+     group by t.claim
+  ), asked as materialized (
+    select v.claim::integer, array(select n::real from jsonb_array_elements_text(v.vector) as n) as vector
+      from jsonb_array_elements(vectors) with ordinality as v (vector, claim)
+     where jsonb_typeof(v.vector) = 'array'
+  ), near as materialized (
+    select a.claim, best.id, best.similarity
+      from asked a
+     cross join lateral (
+       select s.id, s.similarity
+         from (
+           select s.id, s.section_id, svc.similarity_of(s.embedding, a.vector) as similarity
+             from scoped s
+            where cardinality(s.embedding) = cardinality(a.vector)
+              and (source_ids is null or s.source_id = any (source_ids))
+            order by similarity desc, s.id
+         ) s
+        where exists (select from svc.rag_sections x join svc.rag_sources y on y.id = x.source_id where x.id = s.section_id)
+        order by s.similarity desc, s.id
+        limit chunk_limit
+     ) best
+  ), shared as materialized (
+    select w.claim, best.id
+      from weighed w
+     cross join lateral (
+       select s.id
+         from (
+           select s.id, s.section_id, s.position, (
+                    select sum(one.weight) from unnest(w.queries, w.weights) as one (query, weight)
+                     where s.words @@ one.query
+                  ) as weight
+             from svc.rag_chunks s
+            where s.ctid = any (array(
+                    select unnest(k.places) from ordered o join known k using (lexeme)
+                     where o.claim = w.claim and o.chooses and not (w.has_rare and o.is_common)
+                  ))
+              and (source_ids is null or s.source_id = any (source_ids))
+            order by weight desc, s.position, s.id
+         ) s
+        where exists (select from svc.rag_sections x join svc.rag_sources y on y.id = x.source_id where x.id = s.section_id)
+        order by s.weight desc, s.position, s.id
+        limit chunk_limit
+     ) best
+  ), chunks as materialized (
+    select w.claim, c.*, near.similarity as nearness, (
+             select sum(one.weight) from unnest(w.queries, w.weights) as one (query, weight) where c.words @@ one.query
+           ) / nullif(w.weight, 0) as coverage, (
+             select sum(one.weight * case when c.words @@ one.query then 1 when c.words @@ one.kin then 0.8 else 0 end)
+               from unnest(w.queries, w.kin, w.weights) as one (query, kin, weight)
+           ) / nullif(w.weight, 0) as similarity
+      from (select claim, id from shared union select claim, id from near) found
+      join weighed w using (claim)
+      join svc.rag_chunks c using (id)
+      left join near using (claim, id)
+  ), spoken as materialized (
+    select c.claim, c.id, sentence.text as sentence, covered.*,
+           row_number() over (
+             partition by c.claim order by covered.coverage desc, c.coverage desc nulls last, c.position, c.id, sentence.starts
+           ) as place,
+           row_number() over (partition by c.claim, c.id order by covered.coverage desc, sentence.starts) as place_in_chunk
+      from weighed w
+      join chunks c using (claim)
+     cross join lateral (
+       select starts, substr(c.text, starts, coalesce(lead(starts) over (order by starts), length(c.text) + 1) - starts) as text
+         from unnest(c.sentence_starts) as starts
+     ) sentence
+     -- offset 0: computed once for a sentence, not once for each word of the claim.
+     cross join lateral (select svc.words_of(sentence.text, stemming) as words offset 0) said
+     cross join lateral (
+       select coalesce(sum(one.weight) filter (where said.words @@ one.query), 0) / nullif(w.weight, 0) as coverage,
+              coalesce(array_agg(one.lexeme) filter (where said.words @@ one.query), '{}') as matched,
+              coalesce(array_agg(one.lexeme) filter (where not said.words @@ one.query), '{}') as missing
+         from unnest(w.lexemes, w.queries, w.weights) as one (lexeme, query, weight)
+     ) covered
+  )
+  select s.claim, c.source_id, source.title, c.section_id, section.path, c.id, c.text, c.page_start, s.sentence,
+         s.coverage, coalesce(c.similarity, 0), s.matched, s.missing, c.nearness
+    from spoken s
+    join chunks c on c.claim = s.claim and c.id = s.id
+    join svc.rag_sections section on section.id = c.section_id
+    join svc.rag_sources source on source.id = c.source_id
+   where (s.coverage > 0 and s.place <= sentence_limit) or (c.nearness is not null and s.place_in_chunk = 1)
+   order by s.claim, s.place;
+end
+$function$
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
+comment: Sentences of a scope that cover the words of claims, best first, as the executing role may read them.
+
+-- function svc_private.select_matches(text,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.select_matches(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean)
+ RETURNS TABLE(id text, score double precision)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  declared constant jsonb := svc.search_target(select_matches.target);
+  condition constant text := svc.search_condition(declared, scope, filters);
+  owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
+  most_rows constant integer := 100000;  -- that are scored because they are admitted
+  wanted integer := page_size + skipped;
+  among text[];
+  matched record;
+  found integer;
+  needed integer;  -- matches that fill the page, if as large a share of those that follow is admitted
+  is_left_out boolean;  -- rows may be missing although no more are found
+  ids text[];
+  scores double precision[];
+begin
+  loop
+    select * into matched
+      from svc_private.find_matches(target, fields, query, scope ->> 'corpus', scope ->> 'visibility', owner_id, wanted, prefix, among);
+    found := coalesce(cardinality(matched.row_ids), 0);
+    execute format($sql$
+      select coalesce(array_agg(m.row_id order by m.place), '{}'), array_agg(m.score order by m.place)
+        from unnest($1, $2) with ordinality as m (row_id, score, place)
+        join %s as t on t.%I = m.row_id::%s
+       where %s
+    $sql$, declared ->> 'table', declared ->> 'id', declared ->> 'idType', condition)
+    into ids, scores
+    using matched.row_ids, matched.scores;
+
+    exit when wanted is null or among is not null or cardinality(ids) >= page_size + skipped;
+    is_left_out := not matched.is_all and (found = 0 or cardinality(ids) < found);
+    exit when found < wanted and not is_left_out;
+    needed := wanted * (page_size + skipped)::bigint / nullif(cardinality(ids), 0);
+    if wanted < 1000 and needed is null and not is_left_out then
+      wanted := 1000;
+    elsif wanted < 1000 and needed < 4000 and not is_left_out then
+      wanted := 2 * needed + 100;
+    else
+      execute format('select coalesce(array_agg(id), ''{}'') from (select t.%I::text as id from %s as t where %s limit %s) as admitted',
+        declared ->> 'id', declared ->> 'table', condition, most_rows + 1) into among;
+      wanted := page_size + skipped;
+      if cardinality(among) > most_rows then
+        among := null;
+        wanted := null;
+      end if;
+    end if;
+  end loop;
+
+  return query
+    select r.id, r.score from unnest(ids, scores) with ordinality as r (id, score, place)
+     order by r.place offset skipped limit page_size;
+end
+$function$
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
+comment: Keys and BM25 scores of the rows that the executing role may read and a query matches, best first.
 
 -- function svc_private.service_state(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.service_state()
@@ -6745,6 +7355,22 @@ end
 $function$
 comment: Ends the waits and sleeps of a locked run whose time has come.
 
+-- function svc_private.sibling_databases(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.sibling_databases()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select d.datname::text
+    from pg_catalog.pg_database d
+   where d.datname <> current_database() and d.datallowconn and d.datname not like 'svc\_scratch%'
+     and has_database_privilege('svc_owner', d.oid, 'create')
+   order by d.datname
+$function$
+execute: svc_system
+comment: Other databases of this server that svc was migrated into.
+
 -- function svc_private.signal_any_workflow(uuid,text,json): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.signal_any_workflow(run_id uuid, event text, content json)
  RETURNS text
@@ -6784,7 +7410,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Sends an event to a run: accepted, ended or unknown.
+comment: Sends an event to a run: accepted, ended or unknown. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.slow_statements(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.slow_statements(most integer)
@@ -6828,7 +7454,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Starts a workflow as the system; returns the id of its run.
+comment: Starts a workflow as the system; returns the id of its run. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.start_upload(text,text,text,text,bigint,interval,integer,bigint,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.start_upload(owner text, name text, type text, visibility text, size bigint, lifetime interval, unfinished integer, quota bigint, total_quota bigint)
@@ -6972,7 +7598,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Lets go of a held run until an event ends one of these waits, or time does.
+comment: Lets go of a held run until an event ends one of these waits, or time does. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.sweep_conversions(interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.sweep_conversions(unused interval)
