@@ -12,9 +12,10 @@ import os from "node:os";
 
 /** Puts a refusal in the place of each of these functions. */
 function refuse(what: string, holder: object, names: readonly string[]): void {
-  const refusal = (): never => {
+  // Classes are among them: no arrow, which `new` would not call.
+  function refusal(): never {
     throw new Error(what);
-  };
+  }
   // `configurable: false`: what is refused stays refused.
   for (const name of names)
     Object.defineProperty(holder, name, { value: refusal, configurable: false, writable: false });

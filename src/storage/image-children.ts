@@ -37,6 +37,12 @@ const script = fileURLToPath(
   new URL(import.meta.url.endsWith(".ts") ? "image-child.ts" : "image-child.js", import.meta.url),
 );
 
+/** A process without a task yet. No environment: nothing that the platform was configured with is within reach of a picture. */
+export function startImageChild(): ChildProcessWithoutNullStreams {
+  const flags = ["--permission", "--allow-addons", ...programFiles(["sharp"]), "--no-warnings"];
+  return spawn(process.execPath, [...flags, script], { env: { PATH: "" }, stdio: ["pipe", "pipe", "pipe"] });
+}
+
 class Child {
   readonly process: ChildProcessWithoutNullStreams;
   #clock: NodeJS.Timeout | undefined;
@@ -44,9 +50,7 @@ class Child {
   #end: (() => void) | undefined;
 
   constructor() {
-    // No environment: nothing that the platform was configured with is within reach of a picture.
-    const flags = ["--permission", "--allow-addons", ...programFiles(["sharp"]), "--no-warnings"];
-    this.process = spawn(process.execPath, [...flags, script], { env: { PATH: "" }, stdio: ["pipe", "pipe", "pipe"] });
+    this.process = startImageChild();
     this.process.stderr.resume();
     this.process.stdin.on("error", () => {}); // its end says why
     this.process.on("error", () => this.#end?.());
