@@ -7,8 +7,9 @@ import type pg from "pg";
 import { SvcError } from "../errors/svc-error.ts";
 import { activeSpan } from "../telemetry/span.ts";
 import { acquire, type Lease } from "./acquire.ts";
-import { databaseError, sqlState } from "./errors.ts";
+import { databaseError, leavesDoubt, outcomeUnknown, sqlState } from "./errors.ts";
 import type { Identity } from "./identity.ts";
+import { askOutcome, type TransactionMark } from "./outcome.ts";
 import { connectionError } from "./pools.ts";
 import { sendTogether } from "./send-together.ts";
 
@@ -26,20 +27,24 @@ const begin = {
   read: { name: "svc_begin_read", text: "begin isolation level repeatable read read only" },
   write: { name: "svc_begin_write", text: "begin isolation level read committed read write" },
 };
+const become =
+  "set_config('statement_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true), " +
+  "set_config('svc.user_id', $3, true), set_config('role', $4, true)";
+// A transaction that writes says its id at once: after a connection that was lost during COMMIT, it can be asked for.
+const mark = 'pg_current_xact_id()::text as "transaction", svc.server_incarnation() as server';
 const enter = {
-  name: "svc_enter",
-  text:
-    "select set_config('statement_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true), " +
-    "set_config('svc.user_id', $3, true), set_config('role', $4, true)",
-};
-/** Of a call that is traced: what it causes will be known as a part of its trace (sql/realtime/carry_trace.sql). */
-const enterTraced = {
-  name: "svc_enter_traced",
-  text: enter.text.replace("select ", "select svc.carry_trace($5), "),
+  read: { name: "svc_enter", text: `select ${become}` },
+  write: { name: "svc_enter_write", text: `select ${mark}, ${become}` },
+  /** Of a call that is traced: what it causes will be known as a part of its trace (sql/realtime/carry_trace.sql). */
+  traced: { name: "svc_enter_traced", text: `select svc.carry_trace($5), ${mark}, ${become}` },
 };
 const carryTrace = { name: "svc_enter_trace", text: "select svc.carry_trace($1)" };
+/** Sent together with COMMIT, and answered before that begins (sql/session/transaction_outcome.sql says what for). */
+const place = { name: "svc_enter_commit", text: "select pg_current_wal_insert_lsn()::text as place" };
 const end = {
-  commit: { name: "svc_commit", text: "commit" },
+  // Without a name it travels by the simple protocol, in which the server looks for a reason to end the connection before
+  // COMMIT and not after it: one that it gives means that nothing was committed.
+  commit: { text: "commit" },
   rollback: { name: "svc_rollback", text: "rollback" },
 };
 
@@ -55,7 +60,11 @@ export class RequestTransaction {
   /** That of the call, for what it writes. */
   readonly #traceparent: string | undefined;
   #lease: Promise<Lease> | undefined;
+  /** What went wrong first: the errors of the statements behind it only follow from it. */
   #failure: unknown;
+  readonly #failures = new WeakSet<object>();
+  /** Of a transaction that writes, once the server has answered its first statements. */
+  #mark: Omit<TransactionMark, "place"> | undefined;
   #ended = false;
 
   constructor(pool: pg.Pool, identity: Identity, access: Access, limits: TransactionLimits) {
@@ -87,11 +96,11 @@ export class RequestTransaction {
       return await client.query(extended(config), values).catch((error) => {
         // A connection that the server closed said why in an event of its own, before this statement found it closed.
         const reason = sqlState(error) === undefined ? (connectionError(client) ?? error) : error;
-        this.#failure ??= reason; // at once: a COMMIT that was sent behind it may be answered already
+        this.#note(reason); // at once: a COMMIT that was sent behind it may be answered already
         throw reason;
       });
     } catch (error) {
-      this.#failure ??= error;
+      this.#note(error);
       throw error;
     }
   }
@@ -142,9 +151,11 @@ export class RequestTransaction {
   }
 
   /**
-   * Makes the writes last. Nothing happens when no statement was run.
+   * Makes the writes last. Nothing happens when no statement was run. When the connection is lost meanwhile, the server is
+   * asked what became of them.
    *
-   * @throws SvcError when the database refused, or when a statement had failed and the handler carried on regardless
+   * @throws SvcError when the database refused, or when a statement had failed and the handler carried on regardless;
+   *         OUTCOME_UNKNOWN when the connection was lost and nobody can say whether the writes last
    */
   async commit(): Promise<void> {
     const lease = await this.#end();
@@ -153,12 +164,11 @@ export class RequestTransaction {
       await this.#leave(lease, "rollback").catch(() => {});
       throw databaseError(this.#failure, this.#identity);
     }
-    const leaving = this.#leave(lease, "commit");
-    // A reader has its answer already: let it go while the connection finishes.
-    if (this.#access === "read") return void leaving.catch(() => {});
-    const command = await leaving.catch((error) => {
-      throw databaseError(connectionError(lease.client) ?? error, this.#identity);
-    });
+    if (this.#access === "read") {
+      // A reader has its answer already: let it go while the connection finishes.
+      return void this.#leave(lease, "commit").catch(() => {});
+    }
+    const command = await this.#commitWrites(lease);
     // PostgreSQL answers COMMIT with ROLLBACK, and no error, when the transaction had already failed: by a statement that
     // was under way still, because the handler had not awaited it.
     if (command === "COMMIT") return;
@@ -178,9 +188,40 @@ export class RequestTransaction {
    * map, any other stays as it is.
    */
   explain(error: unknown): unknown {
-    const failure = this.#failure;
-    const isOurs = failure !== undefined && error instanceof Error && (error === failure || error.cause === failure);
-    return isOurs ? databaseError(failure, this.#identity) : error;
+    if (!(error instanceof Error)) return error;
+    const own = [error, error.cause].find((one) => this.#failures.has(Object(one)));
+    return own === undefined ? error : databaseError(this.#failure ?? own, this.#identity);
+  }
+
+  #note(error: unknown): void {
+    this.#failure ??= error;
+    this.#failures.add(Object(error));
+  }
+
+  /** @returns the command tag of COMMIT, also when it was found out afterwards */
+  async #commitWrites(lease: Lease): Promise<string> {
+    let lastPlace: string | null = null;
+    let reason: unknown;
+    if (this.#mark) {
+      sendTogether(lease.client);
+      lease.client.query<{ place: string }>(place).then(
+        ({ rows }) => {
+          lastPlace = rows[0]?.place ?? null;
+        },
+        (error) => {
+          reason = error; // the server ended the connection here, and COMMIT only found it closed
+        },
+      );
+    }
+    try {
+      return await this.#leave(lease, "commit");
+    } catch (error) {
+      reason ??= connectionError(lease.client) ?? error;
+      if (!leavesDoubt(error) || !leavesDoubt(reason)) throw databaseError(this.#failure ?? reason, this.#identity);
+    }
+    const outcome = this.#mark ? await askOutcome(this.#pool, { ...this.#mark, place: lastPlace }) : "unknown";
+    if (outcome === "committed") return "COMMIT";
+    throw outcome === "unknown" ? outcomeUnknown(reason) : databaseError(reason, this.#identity);
   }
 
   async #open(): Promise<Lease> {
@@ -189,7 +230,8 @@ export class RequestTransaction {
     // transaction this login has no privilege on any table, inside a failed one nothing runs.
     const send = (config: pg.QueryConfig) =>
       lease.client.query(config).catch((error) => {
-        this.#failure ??= error;
+        this.#note(error);
+        return undefined;
       });
     if (this.#identity.role === "svc_system") {
       // The system's pool is not pipelined. It may not call set_config() either: nobody can become it, and it nobody.
@@ -205,7 +247,14 @@ export class RequestTransaction {
     const { statementTimeoutMs, idleInTransactionMs } = this.#limits;
     const { userId, role } = this.#identity;
     const values = [String(statementTimeoutMs), String(idleInTransactionMs), userId, role];
-    send(this.#traceparent ? { ...enterTraced, values: [...values, this.#traceparent] } : { ...enter, values });
+    const entering = this.#traceparent
+      ? send({ ...enter.traced, values: [...values, this.#traceparent] })
+      : send({ ...enter[this.#access], values });
+    if (this.#access === "write") {
+      entering.then((answer) => {
+        this.#mark = answer?.rows[0];
+      });
+    }
     return lease;
   }
 
