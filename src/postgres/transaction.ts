@@ -216,7 +216,7 @@ export class RequestTransaction {
     try {
       return await this.#leave(lease, "commit");
     } catch (error) {
-      reason ??= connectionError(lease.client) ?? error;
+      reason = connectionError(lease.client) ?? reason ?? error;
       if (!leavesDoubt(error) || !leavesDoubt(reason)) throw databaseError(this.#failure ?? reason, this.#identity);
     }
     const outcome = this.#mark ? await askOutcome(this.#pool, { ...this.#mark, place: lastPlace }) : "unknown";
