@@ -8,6 +8,7 @@ import pg from "pg";
 import type { Logger } from "pino";
 import { traceQueries } from "../telemetry/queries.ts";
 import { sendInTurn } from "./in-turn.ts";
+import { keepAfterRefusals } from "./refusals.ts";
 
 export interface PoolUrls {
   request: string;
@@ -92,6 +93,7 @@ export function createPool(
     ...({ pipeline: name === "request" } as object),
   });
   if (settings.traced) traceQueries(pool, databaseOf(url));
+  keepAfterRefusals(pool);
   // An idle connection that breaks (a restart, a failover) is replaced on the next use.
   pool.on("error", (error) => log.warn({ pool: name, reason: error.message }, "idle database connection lost"));
   pool.on("connect", (client) => {
