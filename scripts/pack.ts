@@ -21,6 +21,15 @@ interface Manifest {
   [key: string]: unknown;
 }
 
+/** What applications use beside us, one copy for both: they choose the version within our range. */
+const shared: ReadonlySet<string> = new Set(["drizzle-orm", "@tanstack/react-query"]);
+/** What we reach into behind a dependency of ours: published as one, or npm would take whatever is new. */
+const steadied: Record<string, readonly string[]> = { pg: ["pg-pool", "pg-protocol"] };
+const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages as Record<
+  string,
+  { version: string } | undefined
+>;
+
 interface Package {
   /** Where its package.json and its src/ are. */
   folder: string;
@@ -82,6 +91,7 @@ function build({ folder, sources, into, keep, files, bin: commands }: Package): 
   const manifest = {
     ...{ name, version, description, license, type: "module" },
     ...Object.fromEntries(keep.filter((key) => key in source).map((key) => [key, source[key]])),
+    ...("dependencies" in source && { dependencies: pinned(source.dependencies as Record<string, string>) }),
     exports: Object.fromEntries(Object.entries(source.exports).map(([path, file]) => [path, compiled(file, into)])),
     ...(commands && { bin: commands }),
   };
@@ -91,6 +101,17 @@ function build({ folder, sources, into, keep, files, bin: commands }: Package): 
     encoding: "utf8",
   });
   return join(out, archive.trim());
+}
+
+/** The versions that the tests ran with, so that applications do not get others. */
+function pinned(dependencies: Record<string, string>): Record<string, string> {
+  const names = Object.keys(dependencies).flatMap((name) => [name, ...(steadied[name] ?? [])]);
+  return Object.fromEntries(
+    names.sort().map((name) => {
+      const locked = name.startsWith("@svc/") || shared.has(name) ? undefined : lock[`node_modules/${name}`];
+      return [name, locked?.version ?? dependencies[name] ?? ""];
+    }),
+  );
 }
 
 function isPublished(path: string): boolean {

@@ -3579,6 +3579,20 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Keys and cosine similarities of the rows that the caller may read and whose vectors are nearest, nearest first. lint:allow executed_text: what is put in is a number.
 
+-- function svc.server_incarnation(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.server_incarnation()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  -- A crash of one backend restarts all others under the same postmaster: its start time stays, but the place that
+  -- recovery reached is another one. It is null after a clean start.
+  select extract(epoch from pg_catalog.pg_postmaster_start_time())::text
+    || '/' || coalesce(pg_catalog.pg_last_wal_replay_lsn()::text, '')
+$function$
+execute: svc_request, svc_system
+comment: Start time of the server and the end of its last recovery: the same as long as transaction ids are not given twice. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
+
 -- function svc.signal_workflow(uuid,text,json): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.signal_workflow(run_id uuid, event text, content json)
  RETURNS text
@@ -3709,6 +3723,41 @@ end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Locks this name until the transaction ends, or answers false at once when another transaction has it. Definer: advisory locks are closed to requests, because the platform's keys are among them.
+
+-- function svc.transaction_outcome(xid8,text,pg_lsn): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.transaction_outcome(transaction xid8, server text, place pg_lsn)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  status text;
+  recovered pg_lsn := pg_catalog.pg_last_wal_replay_lsn();
+begin
+  -- A standby that is not promoted yet may still receive the COMMIT: ask again.
+  if pg_catalog.pg_is_in_recovery() then
+    return 'in progress';
+  end if;
+  begin
+    status := pg_catalog.pg_xact_status(transaction);
+  exception when invalid_parameter_value then
+    -- "is in the future": the server has recovered without anything of this transaction.
+    return 'aborted';
+  end;
+  -- Only a commit can be another transaction's under the same id: what is not committed is not there.
+  if server = svc.server_incarnation() or status is distinct from 'committed' then
+    return status;
+  end if;
+  -- The server crashed, or another one took over. COMMIT was written behind `place`: when recovery did not come so far,
+  -- it is lost, and so may be the id. When it did, what the transaction wrote first is there, and the id is its own.
+  if recovered is null or place is null then
+    return null;
+  end if;
+  return case when recovered < place then 'aborted' else 'committed' end;
+end
+$function$
+execute: svc_request, svc_system
+comment: What became of a transaction whose connection was lost during COMMIT: committed, aborted, in progress, or null.
 
 -- function svc.vector_lengths(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.vector_lengths(corpus text, visibility text, owner_id text)

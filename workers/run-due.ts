@@ -57,7 +57,14 @@ export async function openDueJobs({ app, config, urls, secrets, log }: DueJobsOp
   const { crons } = app.api["~svc"];
   // A new one each time: what it remembers of the database may have been moved in the meantime.
   const claimCrons = () => startCrontab({ crons, pool: pools.system, log, now: () => new Date() }).look();
-  await claimCrons();
+  const close = async () => {
+    runtime.documents.children.close();
+    await pools.close();
+  };
+  await claimCrons().catch(async (error) => {
+    await close();
+    throw error;
+  });
 
   async function run() {
     const failures: Failure[] = [];
@@ -100,9 +107,6 @@ export async function openDueJobs({ app, config, urls, secrets, log }: DueJobsOp
       const text = "select svc_private.enqueue_system_job($1, null, null, null, $2)";
       await pools.system.query(text, [cron.procedure.name, `cron:${name}`]);
     },
-    async close() {
-      runtime.documents.children.close();
-      await pools.close();
-    },
+    close,
   };
 }

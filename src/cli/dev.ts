@@ -62,12 +62,17 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
       schedule();
     },
   );
-  await Promise.race([nextSignal(), new Promise((resolve) => beside?.once("exit", resolve))]);
+  const ended = await Promise.race([
+    nextSignal(),
+    cluster.failed,
+    new Promise<void>((resolve) => beside?.once("exit", () => resolve())),
+  ]);
   stopWatching();
   if (beside?.pid && beside.exitCode === null) process.kill(-beside.pid);
   await turns;
   await server.stop();
   await cluster.stop();
+  if (ended instanceof Error) throw ended;
 }
 
 /** In a group of its own, which ends with this process, even with one that is killed: then its pipe is closed. */

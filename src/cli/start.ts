@@ -1,12 +1,12 @@
 /** `svc start`: serves the application until it is told to stop. */
 import { defineCommand } from "citty";
-import type { WorkerOptions } from "../../workers/runner.ts";
+import type { Worker, WorkerOptions } from "../../workers/runner.ts";
 import { DefinitionError } from "../define/definition-error.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { loadApp } from "../service/load-app.ts";
 import { createLog } from "../service/log.ts";
 import { prettyLog } from "../service/pretty-log.ts";
-import { startService } from "../service/service.ts";
+import { type Service, startService } from "../service/service.ts";
 import { JobMetrics } from "../telemetry/job-metrics.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { openTracing } from "../telemetry/tracing.ts";
@@ -36,6 +36,8 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean): Pro
   const app = await loadApp(config);
   const cluster = await openDatabase(config, { logins: "serving" });
   let tracing: Tracing | undefined;
+  let service: Service | undefined;
+  let worker: Worker | undefined;
   try {
     const target = { platform: platformRoot, application: config.cwd };
     let isOlder = false;
@@ -48,19 +50,20 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean): Pro
     outliveUnawaited(log);
     const jobMetrics = withWorker || !config.database ? new JobMetrics() : undefined;
     const shared = { app, config, urls: cluster.urls, secrets, log, tracing };
-    const service = await startService({ ...shared, allowDrift: allowDrift || isOlder, jobMetrics });
+    service = await startService({ ...shared, allowDrift: allowDrift || isOlder, jobMetrics });
     // Nobody else would run jobs on a cluster that belongs to this process.
-    const worker = jobMetrics && (await startOwnWorker({ ...shared, metrics: jobMetrics }));
+    if (jobMetrics) worker = await startOwnWorker({ ...shared, metrics: jobMetrics });
     const stop = nextSignal(); // before anybody is told that it is ready, and may stop it
     say(`\n  Ready: ${config.auth.url ?? service.url}\n`);
     if (config.host === "127.0.0.1" && !config.production && !isPart)
       say("  This machine alone can reach it; SVC_HOST=:: lets others.\n");
     process.send?.("ready"); // to `svc dev`
 
-    const signal = await stop;
-    if (!isPart) say(`${signal}: finishing what is in flight`);
-    await Promise.all([service.stop(), worker?.stop()]);
+    const ended = await Promise.race([stop, cluster.failed]);
+    if (ended instanceof Error) throw ended;
+    if (!isPart) say(`${ended}: finishing what is in flight`);
   } finally {
+    await Promise.allSettled([service?.stop(), worker?.stop()]);
     await tracing?.close();
     await cluster.stop();
   }

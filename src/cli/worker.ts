@@ -3,7 +3,7 @@
  * Next hop: `workers/runner.ts`.
  */
 import { defineCommand } from "citty";
-import { startWorker } from "../../workers/runner.ts";
+import { startWorker, type Worker } from "../../workers/runner.ts";
 import { DefinitionError } from "../define/definition-error.ts";
 import { createHostCheck } from "../http/allowed-hosts.ts";
 import { loadApp } from "../service/load-app.ts";
@@ -59,13 +59,14 @@ async function work({ cwd, "metrics-port": port, ...args }: WorkArguments): Prom
   const cluster = await openDatabase(config, { logins: "serving" });
   let tracing: Tracing | undefined;
   let told: { url: string; close(): void } | undefined;
+  let worker: Worker | undefined;
   try {
     await refusePending({ adminUrl: cluster.urls.system, platform: platformRoot, application: config.cwd });
     const secrets = await readSecrets(config);
     tracing = await openTracing(config.otel);
     const log = createLog(config.logLevel, process.stdout.isTTY ? prettyLog(process.stdout) : undefined, !!tracing);
     outliveUnawaited(log);
-    const worker = startWorker({
+    worker = startWorker({
       app,
       config,
       urls: cluster.urls,
@@ -85,10 +86,11 @@ async function work({ cwd, "metrics-port": port, ...args }: WorkArguments): Prom
     }
     const stop = nextSignal();
     say(`\n  Taking jobs, ${concurrency} at a time.\n`);
-    const signal = await stop;
-    say(`${signal}: finishing the jobs that run`);
-    await worker.stop();
+    const ended = await Promise.race([stop, cluster.failed]);
+    if (ended instanceof Error) throw ended;
+    say(`${ended}: finishing the jobs that run`);
   } finally {
+    await Promise.allSettled([worker?.stop()]);
     told?.close();
     await tracing?.close();
     await cluster.stop();

@@ -32,11 +32,15 @@ export interface ConvertStoredInput extends ConvertOptions {
 
 const known: readonly string[] = ["auto", ...providers];
 
-/** @throws SvcError BAD_REQUEST, NOT_FOUND for what the user may not read, and what `convertDocument` throws */
+/**
+ * @param signal ends it: it then rejects with the signal's reason, and nothing is kept
+ * @throws SvcError BAD_REQUEST, NOT_FOUND for what the user may not read, and what `convertDocument` throws
+ */
 export async function convertStored(
   runtime: Runtime,
   identity: Identity,
   input: ConvertStoredInput,
+  signal: AbortSignal,
 ): Promise<KeptConversion> {
   const { provider = "auto", mode, paidFallback = false, maxServiceCredits: cap } = input;
   if (!known.includes(provider)) throw new SvcError("BAD_REQUEST", `provider must be one of ${known.join(", ")}.`);
@@ -55,12 +59,12 @@ export async function convertStored(
     const { bytes, options, sha256, key, claim } = found;
     if (!claim) {
       // Somebody converts the very same: its result will do, or its failure lets this one try.
-      await wait(pause);
+      await wait(pause, undefined, { signal }).catch(() => signal.throwIfAborted());
       continue;
     }
     try {
       const credits = creditsOf(runtime, ownerId, cap);
-      const document = await convertDocument(bytes, options, { ...runtime.documents, credits });
+      const document = await convertDocument(bytes, options, { ...runtime.documents, credits, limits: { signal } });
       const conversionId = await keepConversion(runtime.systemPool, ownerId, sha256, key, document);
       return { conversionId, creditsCharged: document.creditsCharged };
     } finally {

@@ -175,12 +175,12 @@ class Conversion {
   async #runHosted(provider: HostedProvider): Promise<[EngineResult, number]> {
     const endpoint = this.#platform.hosted?.[provider];
     if (!endpoint) throw new EngineFailure("It is not set up here.");
-    const { credits = free } = this.#platform;
+    const { credits = free, limits } = this.#platform;
     const amount = this.estimate(provider);
     const reservation = await credits.reserve(amount);
     let markdown: string;
     try {
-      markdown = await convertHosted(endpoint, this.#bytes, this.#kind, this.#options.filename);
+      markdown = await convertHosted(endpoint, this.#bytes, this.#kind, this.#options.filename, limits?.signal);
     } catch (error) {
       await reservation.release();
       throw error;

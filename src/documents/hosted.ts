@@ -37,12 +37,16 @@ const longestPause = 30;
 /** In milliseconds. With pauses, three attempts are over before the reservation for them lapses. */
 const longestAttempt = 240_000;
 
-/** @throws EngineFailure when it did not answer with text; 429 and 5xx are tried three times */
+/**
+ * @param signal ends it: it then rejects with the signal's reason
+ * @throws EngineFailure when it did not answer with text; 429 and 5xx are tried three times
+ */
 export async function convertHosted(
   endpoint: HostedEndpoint,
   bytes: Buffer,
   kind: DocumentKind,
   filename = `document.${kind}`,
+  signal?: AbortSignal,
 ): Promise<string> {
   const file = { filename, file_data: `data:${mimeTypes[kind]};base64,${bytes.toString("base64")}` };
   const content = [
@@ -51,19 +55,24 @@ export async function convertHosted(
   ];
   const body = JSON.stringify({ model: endpoint.model, messages: [{ role: "user", content }] });
   for (let attempt = 1; ; attempt++) {
-    const response = await send(endpoint, body);
-    if (response.ok) return readAnswer(response);
+    const response = await send(endpoint, body, signal);
+    if (response.ok) return readAnswer(response, signal);
     await response.body?.cancel();
     const isBusy = response.status === 429 || response.status >= 500;
     const pause = Number(response.headers.get("retry-after") ?? attempt);
     if (!isBusy || attempt === attempts || !(pause <= longestPause)) {
       throw new EngineFailure(`It answered with status ${response.status}.`);
     }
-    await wait(pause * 1000);
+    await wait(pause * 1000, undefined, { ...(signal && { signal }) }).catch(() => signal?.throwIfAborted());
   }
 }
 
-async function send({ baseUrl, apiKey, timeMs = 120_000 }: HostedEndpoint, body: string): Promise<Response> {
+async function send(
+  { baseUrl, apiKey, timeMs = 120_000 }: HostedEndpoint,
+  body: string,
+  signal: AbortSignal | undefined,
+): Promise<Response> {
+  const limit = AbortSignal.timeout(Math.min(timeMs, longestAttempt));
   const headers: Record<string, string> = { "content-type": "application/json" };
   if (apiKey) headers.authorization = `Bearer ${apiKey}`;
   try {
@@ -72,17 +81,19 @@ async function send({ baseUrl, apiKey, timeMs = 120_000 }: HostedEndpoint, body:
       headers,
       body,
       redirect: "error",
-      signal: AbortSignal.timeout(Math.min(timeMs, longestAttempt)),
+      signal: signal ? AbortSignal.any([limit, signal]) : limit,
     });
   } catch {
+    signal?.throwIfAborted();
     throw new EngineFailure("It could not be reached, or took too long.");
   }
 }
 
-async function readAnswer(response: Response): Promise<string> {
+async function readAnswer(response: Response, signal?: AbortSignal): Promise<string> {
   const answer = (await response.json().catch(() => null)) as {
     choices?: { message?: { content?: unknown }; finish_reason?: unknown }[];
   } | null;
+  signal?.throwIfAborted(); // half of it was no JSON
   const choice = answer?.choices?.[0];
   if (choice?.finish_reason === "length") throw new EngineFailure("Its answer was cut off.");
   const text = choice?.message?.content;

@@ -36,36 +36,40 @@ export async function recognise(bytes: Buffer, known: string[], limits: SandboxL
   try {
     const pages = [...known];
     const missing = pages.flatMap((text, at) => (text.trim() === "" ? [at] : [])).slice(0, mostPages);
-    const languages = missing.length > 0 ? await installedLanguages() : "";
+    const languages = missing.length > 0 ? await installedLanguages(limits.signal) : "";
     for (let first = 0; first < pages.length; first += pagesAtOnce) {
       const wanted = missing.filter((at) => at >= first && at < first + pagesAtOnce);
       if (wanted.length === 0) continue;
       const range = [first + 1, first + pagesAtOnce] as const;
       const task = { engine: "pictures", kind: "pdf", range } as const;
       const drawn = await runSandboxed(task, bytes, limits, startChild(limits, "addons"));
-      for (const at of wanted) pages[at] = await read(drawn.pages[at - first] ?? "", languages);
+      for (const at of wanted) pages[at] = await read(drawn.pages[at - first] ?? "", languages, limits.signal);
     }
     const markdown = pages.filter(Boolean).join("\n\n");
     const warnings = ["The text of pages without their own was recognised from pictures."];
     if (missing.length === mostPages) warnings.push(`Of the pages, ${mostPages} were recognised.`);
     return { ...outlined(markdown), pages, warnings, poor: markdown === "" ? "It found no text." : null };
   } catch (cause) {
+    limits.signal?.throwIfAborted();
     if (cause instanceof EngineFailure) throw cause;
     throw new EngineFailure("It could not recognise the pages.", { cause });
   }
 }
 
-async function read(picture: string, languages: string): Promise<string> {
+async function read(picture: string, languages: string, ended?: AbortSignal): Promise<string> {
   if (picture === "") return "";
   const bytes = Buffer.from(picture, "base64");
-  const signal = AbortSignal.timeout(longestPage);
-  const text = (await runProgram("tesseract", ["stdin", "stdout", "-l", languages], bytes, signal)).toString("utf8");
+  const args = ["stdin", "stdout", "-l", languages];
+  const text = (await runProgram("tesseract", args, bytes, pageSignal(ended))).toString("utf8");
   // Its blank lines part paragraphs; none of its signs are Markdown.
   return text.replace(/[\\`*_[\]<#|]/g, "\\$&").trim();
 }
 
-async function installedLanguages(): Promise<string> {
-  const printed = await runProgram("tesseract", ["--list-langs"], null, AbortSignal.timeout(longestPage));
+const pageSignal = (ended?: AbortSignal) =>
+  AbortSignal.any([AbortSignal.timeout(longestPage), ...(ended ? [ended] : [])]);
+
+async function installedLanguages(ended?: AbortSignal): Promise<string> {
+  const printed = await runProgram("tesseract", ["--list-langs"], null, pageSignal(ended));
   const there = printed.toString("utf8").split("\n");
   return ["eng", "kor", "jpn"].filter((language) => there.includes(language)).join("+") || "eng";
 }

@@ -18,6 +18,8 @@ export interface SandboxLimits {
   timeMs?: number;
   /** Bytes of resident memory. Watched on Linux; elsewhere the heap's limit holds. (Default: 402653184, 384 MiB) */
   memoryBytes?: number;
+  /** Ends the conversion: it then rejects with the signal's reason. (Default: nothing does) */
+  signal?: AbortSignal | undefined;
 }
 
 /** An engine that could not do it. The next provider may. */
@@ -66,19 +68,25 @@ export function startChild({ memoryBytes = defaultMemory }: SandboxLimits = {}, 
   return started;
 }
 
-/** @throws SvcError what the document is at fault for @throws EngineFailure what the engine is */
+/**
+ * @throws SvcError what the document is at fault for @throws EngineFailure what the engine is
+ * @throws the reason of `limits.signal`, when that was aborted; the process is ended
+ */
 export async function runSandboxed(
   task: Task,
   bytes: Buffer,
   limits: SandboxLimits = {},
   running: Child = startChild(limits),
 ): Promise<EngineResult> {
-  const { timeMs = 30_000, memoryBytes = defaultMemory } = limits;
+  const { timeMs = 30_000, memoryBytes = defaultMemory, signal } = limits;
   let reason = "It broke off.";
   const stop = (why: string) => {
     reason = why;
     running.kill("SIGKILL");
   };
+  const abort = () => stop("It was ended.");
+  signal?.addEventListener("abort", abort);
+  if (signal?.aborted) abort();
   const clock = setTimeout(() => stop("It took too long."), timeMs);
   const watch = setInterval(async () => {
     if ((await residentBytes(running.pid)) > memoryBytes) stop("It took too much memory.");
@@ -100,6 +108,7 @@ export async function runSandboxed(
       running.stdin.on("error", () => {});
       running.on("error", reject);
       running.on("close", (code) => {
+        if (signal?.aborted) return reject(signal.reason);
         if (code !== 0) return reject(new EngineFailure(reason, { cause: log }));
         const { result, error } = JSON.parse(Buffer.concat(answer).toString("utf8"));
         if (result) return resolve(result);
@@ -109,6 +118,7 @@ export async function runSandboxed(
       running.stdin.end(bytes);
     });
   } finally {
+    signal?.removeEventListener("abort", abort);
     clearTimeout(clock);
     clearInterval(watch);
   }

@@ -32,6 +32,11 @@ export const errorCodes = {
   OUTPUT_INVALID: { status: 500, message: "Something went wrong on our side." },
   QUERY_WROTE: { status: 500, message: "This operation is declared as reading, but it tried to write." },
   MIDDLEWARE_REENTERED: { status: 500, message: "Something went wrong on our side." },
+  // 500, and not 503: what repeats a 503 by itself, as proxies and clients do, must not repeat this one.
+  OUTCOME_UNKNOWN: {
+    status: 500,
+    message: "The database was lost while this was saved. It may have been carried out.",
+  },
   AI_NOT_CONFIGURED: { status: 501, message: "No AI provider is configured for this." },
   PROVIDER_FAILED: { status: 502, message: "The AI provider did not answer as it should." },
   UNAVAILABLE: { status: 503, message: "The service is busy or starting. Try again shortly." },

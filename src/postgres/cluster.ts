@@ -43,6 +43,11 @@ export interface Cluster {
   directory: string | null;
   /** Whether `stop` stops the server: true for the process that started it or took it over. */
   owned: boolean;
+  /**
+   * Resolves when a private server has died and could not be started again: then this process has no database any more.
+   * Of a server elsewhere it never does: that may come back at any time.
+   */
+  failed: Promise<Error>;
   /** Lets go; the owner's call shuts the server down and waits for it. Calling it twice does no harm. */
   stop(): Promise<void>;
 }

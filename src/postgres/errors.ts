@@ -89,6 +89,13 @@ export function databaseError(error: unknown, identity: Identity): SvcError {
   });
 }
 
+/** The caller's answer where a connection was lost while a write was under way, and nobody can say what became of it. */
+export const outcomeUnknown = (cause: unknown) =>
+  new SvcError("OUTCOME_UNKNOWN", undefined, {
+    hint: "Look whether it was carried out before you send it again.",
+    cause,
+  });
+
 /** The SQLSTATE of an error or of what caused it (Drizzle wraps the driver's error), if there is one. */
 export const sqlState = (error: unknown): string | undefined => fromDatabase(error)?.code;
 
@@ -104,14 +111,40 @@ export function fromDatabase(error: unknown): pg.DatabaseError | undefined {
 /** Deadlock and serialization failure: the same statement may succeed when it is run again. */
 export const isTransient = (error: unknown) => ["40001", "40P01"].includes(sqlState(error) ?? "");
 
+/**
+ * Whether a statement that failed so may have been carried out: its connection is gone, and neither the server nor the
+ * driver says that it did not come to that.
+ */
+export function leavesDoubt(error: unknown): boolean {
+  if (!isConnectionLoss(error)) return false;
+  const state = sqlState(error);
+  if (state === undefined) return !/not queryable/.test(rootOf(error).message ?? ""); // the driver had not sent it
+  return !saidBeforeCommit.has(state);
+}
+
+/**
+ * The server's reasons to end a connection that it gives while a statement or a pause is under way, never between a commit
+ * and its answer. A pooler has class 08 for a server that it has lost: that says nothing of the statement.
+ */
+const saidBeforeCommit: ReadonlySet<string> = new Set(["57P01", "57P03", "25P03"]);
+
 /** The connection is gone, or about to be: shut down, crashed, terminated, reset. */
 export function isConnectionLoss(error: unknown): boolean {
   const state = sqlState(error);
   if (state !== undefined) return state.startsWith("08") || ["57P01", "57P02", "57P03", "25P03"].includes(state);
-  const root = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const { code, message } = root as { code?: string; message?: string };
+  const { code, message } = rootOf(error);
   return (
-    ["ECONNRESET", "ECONNREFUSED", "EPIPE", "ETIMEDOUT"].includes(code ?? "") ||
+    brokenSockets.has(code ?? "") ||
     /Connection terminated|not queryable|timeout exceeded when trying to connect/.test(message ?? "")
   );
 }
+
+const brokenSockets: ReadonlySet<string> = new Set(
+  "ECONNRESET ECONNREFUSED ECONNABORTED EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH ERR_STREAM_DESTROYED".split(" "),
+);
+
+const rootOf = (error: unknown) =>
+  (error instanceof Error && error.cause instanceof Error ? error.cause : Object(error)) as {
+    code?: string;
+    message?: string;
+  };

@@ -8,6 +8,7 @@ import pg from "pg";
 import type { Logger } from "pino";
 import { traceQueries } from "../telemetry/queries.ts";
 import { sendInTurn } from "./in-turn.ts";
+import { keepAfterRefusals } from "./refusals.ts";
 import { limitShares } from "./shares.ts";
 
 export interface PoolUrls {
@@ -99,6 +100,7 @@ export function createPool(
   });
   if (name === "request") limitShares(pool, settings.perCaller ?? Math.ceil(settings.request / 2), settings.waitMs);
   if (settings.traced) traceQueries(pool, databaseOf(url));
+  keepAfterRefusals(pool);
   // An idle connection that breaks (a restart, a failover) is replaced on the next use.
   pool.on("error", (error) => log.warn({ pool: name, reason: error.message }, "idle database connection lost"));
   pool.on("connect", (client) => {

@@ -8,7 +8,7 @@ import type { Context } from "../context/types.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import { activeSpan } from "../telemetry/span.ts";
 import { acquire } from "./acquire.ts";
-import { databaseError, isConnectionLoss, isTransient } from "./errors.ts";
+import { databaseError, isConnectionLoss, isTransient, leavesDoubt, outcomeUnknown } from "./errors.ts";
 import type { Identity } from "./identity.ts";
 import type { RequestTransaction } from "./transaction.ts";
 
@@ -88,7 +88,8 @@ export const maxRetries = 2;
  * @param reads   whether the function only reads; then a lost connection is worth one more try
  * @param watched told under which snapshot the answer was read
  * @returns the function's JSON as text, or null
- * @throws SvcError through the SQLSTATE map
+ * @throws SvcError through the SQLSTATE map; OUTCOME_UNKNOWN for a write whose connection was lost before its answer: a
+ *         statement that is its own transaction cannot say its id beforehand
  */
 export async function callStatement(
   pool: pg.Pool,
@@ -120,7 +121,8 @@ export async function callStatement(
       const lost = isConnectionLoss(error);
       release(lost);
       const again = isTransient(error) || (lost && reads);
-      if (!again || attempt >= maxRetries) throw explained(databaseError(error, identity), reads);
+      if (again && attempt < maxRetries) continue;
+      throw !reads && leavesDoubt(error) ? outcomeUnknown(error) : explained(databaseError(error, identity), reads);
     }
   }
 }

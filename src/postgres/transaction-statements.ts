@@ -5,20 +5,24 @@ export const begin = {
   read: { name: "svc_begin_read", text: "begin isolation level repeatable read read only" },
   write: { name: "svc_begin_write", text: "begin isolation level read committed read write" },
 };
+const become =
+  "set_config('statement_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true), " +
+  "set_config('svc.user_id', $3, true), set_config('role', $4, true)";
+// A transaction that writes says its id at once: after a connection that was lost during COMMIT, it can be asked for.
+const mark = 'pg_current_xact_id()::text as "transaction", svc.server_incarnation() as server';
 export const enter = {
-  name: "svc_enter",
-  text:
-    "select set_config('statement_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true), " +
-    "set_config('svc.user_id', $3, true), set_config('role', $4, true)",
-};
-/** Of a call that is traced: what it causes will be known as a part of its trace (sql/realtime/carry_trace.sql). */
-export const enterTraced = {
-  name: "svc_enter_traced",
-  text: enter.text.replace("select ", "select svc.carry_trace($5), "),
+  read: { name: "svc_enter", text: `select ${become}` },
+  write: { name: "svc_enter_write", text: `select ${mark}, ${become}` },
+  /** Of a call that is traced: what it causes will be known as a part of its trace (sql/realtime/carry_trace.sql). */
+  traced: { name: "svc_enter_traced", text: `select svc.carry_trace($5), ${mark}, ${become}` },
 };
 export const carryTrace = { name: "svc_enter_trace", text: "select svc.carry_trace($1)" };
+/** Sent together with COMMIT, and answered before that begins (sql/session/transaction_outcome.sql says what for). */
+export const place = { name: "svc_enter_commit", text: "select pg_current_wal_insert_lsn()::text as place" };
 export const end = {
-  commit: { name: "svc_commit", text: "commit" },
+  // Without a name it travels by the simple protocol, in which the server looks for a reason to end the connection before
+  // COMMIT and not after it: one that it gives means that nothing was committed.
+  commit: { text: "commit" },
   rollback: { name: "svc_rollback", text: "rollback" },
 };
 export const roleNone = { name: "svc_role_none", text: "set local role none" };

@@ -7,11 +7,12 @@ import type pg from "pg";
 import { SvcError } from "../errors/svc-error.ts";
 import { activeSpan } from "../telemetry/span.ts";
 import { acquire, type Lease } from "./acquire.ts";
-import { databaseError, sqlState } from "./errors.ts";
+import { databaseError, leavesDoubt, outcomeUnknown, sqlState } from "./errors.ts";
 import type { Identity } from "./identity.ts";
+import { askOutcome, type TransactionMark } from "./outcome.ts";
 import { connectionError } from "./pools.ts";
 import { sendTogether } from "./send-together.ts";
-import { begin, carryTrace, end, enter, enterTraced, roleNone, roleOf } from "./transaction-statements.ts";
+import { begin, carryTrace, end, enter, place, roleNone, roleOf } from "./transaction-statements.ts";
 
 export type Access = "read" | "write";
 
@@ -48,7 +49,11 @@ export class RequestTransaction {
   /** That of the call, for what it writes. */
   readonly #traceparent: string | undefined;
   #lease: Promise<Lease> | undefined;
+  /** What went wrong first: the errors of the statements behind it only follow from it. */
   #failure: unknown;
+  readonly #failures = new WeakSet<object>();
+  /** Of a transaction that writes, once the server has answered its first statements. */
+  #mark: Omit<TransactionMark, "place"> | undefined;
   #ended = false;
   #savepoints = 0;
   /** The last return to a savepoint. */
@@ -81,7 +86,7 @@ export class RequestTransaction {
     try {
       return await this.#send(config, values);
     } catch (error) {
-      this.#failure ??= error;
+      this.#note(error);
       throw error;
     }
   }
@@ -94,6 +99,7 @@ export class RequestTransaction {
       const result = await client.query(extended(config), values).catch((error) => {
         // A connection that the server closed said why in an event of its own, before this statement found it closed.
         const reason = sqlState(error) === undefined ? (connectionError(client) ?? error) : error;
+        this.#failures.add(Object(reason));
         // At once: a COMMIT that was sent behind it may be answered already.
         if (!this.#fallback && !isTried) this.#failure ??= reason;
         throw reason;
@@ -208,9 +214,11 @@ export class RequestTransaction {
   }
 
   /**
-   * Makes the writes last. Nothing happens when no statement was run.
+   * Makes the writes last. Nothing happens when no statement was run. When the connection is lost meanwhile, the server is
+   * asked what became of them.
    *
-   * @throws SvcError when the database refused, or when a statement had failed and the handler carried on regardless
+   * @throws SvcError when the database refused, or when a statement had failed and the handler carried on regardless;
+   *         OUTCOME_UNKNOWN when the connection was lost and nobody can say whether the writes last
    */
   async commit(): Promise<void> {
     const lease = await this.#end();
@@ -219,12 +227,11 @@ export class RequestTransaction {
       await this.#leave(lease, "rollback").catch(() => {});
       throw databaseError(this.#failure, this.#identity);
     }
-    const leaving = this.#leave(lease, "commit");
-    // A reader has its answer already: let it go while the connection finishes.
-    if (this.#access === "read") return void leaving.catch(() => {});
-    const command = await leaving.catch((error) => {
-      throw databaseError(connectionError(lease.client) ?? error, this.#identity);
-    });
+    if (this.#access === "read") {
+      // A reader has its answer already: let it go while the connection finishes.
+      return void this.#leave(lease, "commit").catch(() => {});
+    }
+    const command = await this.#commitWrites(lease);
     // PostgreSQL answers COMMIT with ROLLBACK, and no error, when the transaction had already failed: by a statement that
     // was under way still, because the handler had not awaited it.
     if (command === "COMMIT") return;
@@ -244,9 +251,40 @@ export class RequestTransaction {
    * map, any other stays as it is.
    */
   explain(error: unknown): unknown {
-    const failure = this.#failure;
-    const isOurs = failure !== undefined && error instanceof Error && (error === failure || error.cause === failure);
-    return isOurs ? databaseError(failure, this.#identity) : error;
+    if (!(error instanceof Error)) return error;
+    const own = [error, error.cause].find((one) => this.#failures.has(Object(one)));
+    return own === undefined ? error : databaseError(this.#failure ?? own, this.#identity);
+  }
+
+  #note(error: unknown): void {
+    this.#failure ??= error;
+    this.#failures.add(Object(error));
+  }
+
+  /** @returns the command tag of COMMIT, also when it was found out afterwards */
+  async #commitWrites(lease: Lease): Promise<string> {
+    let lastPlace: string | null = null;
+    let reason: unknown;
+    if (this.#mark) {
+      sendTogether(lease.client);
+      lease.client.query<{ place: string }>(place).then(
+        ({ rows }) => {
+          lastPlace = rows[0]?.place ?? null;
+        },
+        (error) => {
+          reason = error; // the server ended the connection here, and COMMIT only found it closed
+        },
+      );
+    }
+    try {
+      return await this.#leave(lease, "commit");
+    } catch (error) {
+      reason = connectionError(lease.client) ?? reason ?? error;
+      if (!leavesDoubt(error) || !leavesDoubt(reason)) throw databaseError(this.#failure ?? reason, this.#identity);
+    }
+    const outcome = this.#mark ? await askOutcome(this.#pool, { ...this.#mark, place: lastPlace }) : "unknown";
+    if (outcome === "committed") return "COMMIT";
+    throw outcome === "unknown" ? outcomeUnknown(reason) : databaseError(reason, this.#identity);
   }
 
   async #open(): Promise<Lease> {
@@ -255,7 +293,8 @@ export class RequestTransaction {
     // transaction this login has no privilege on any table, inside a failed one nothing runs.
     const send = (config: pg.QueryConfig) =>
       lease.client.query(config).catch((error) => {
-        this.#failure ??= error;
+        this.#note(error);
+        return undefined;
       });
     if (this.#identity.role === "svc_system") {
       // The system's pool is not pipelined. It may not call set_config() either: nobody can become it, and it nobody.
@@ -271,7 +310,14 @@ export class RequestTransaction {
     const { statementTimeoutMs, idleInTransactionMs } = this.#limits;
     const { userId, role } = this.#identity;
     const values = [String(statementTimeoutMs), String(idleInTransactionMs), userId, role];
-    send(this.#traceparent ? { ...enterTraced, values: [...values, this.#traceparent] } : { ...enter, values });
+    const entering = this.#traceparent
+      ? send({ ...enter.traced, values: [...values, this.#traceparent] })
+      : send({ ...enter[this.#access], values });
+    if (this.#access === "write") {
+      entering.then((answer) => {
+        this.#mark = answer?.rows[0];
+      });
+    }
     return lease;
   }
 

@@ -17,7 +17,7 @@ import { openApiDocument } from "../openapi/document.ts";
 import { refuseDrift } from "../postgres/fingerprints.ts";
 import { createPools, type PoolUrls } from "../postgres/pools.ts";
 import { Replicas } from "../postgres/replicas.ts";
-import { createRealtime } from "../realtime/create-realtime.ts";
+import { createRealtime, type Realtime } from "../realtime/create-realtime.ts";
 import { publicRerun } from "../realtime/rerun.ts";
 import { SocketAddresses } from "../realtime/socket-addresses.ts";
 import { redeemTicket, ticketEndpoint } from "../realtime/tickets.ts";
@@ -64,6 +64,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const http = openServer();
   const databases = openDatabases(options);
   const { pools, replicas } = databases;
+  let auth: Parts["auth"] | undefined;
+  let realtime: Realtime | undefined;
+  const closeAll = async () => {
+    await auth?.close();
+    await replicas?.close();
+    await pools.close();
+  };
   try {
     if (!options.allowDrift) await refuseDrift(pools.system, app.api["~svc"].crud);
     // The port comes first: without AUTHLIB_URL the service's own origin depends on it.
@@ -71,15 +78,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const origins = createOriginPolicy({ ...config, configured: config.auth.url, listening: url });
     const handed = new HandedAddresses(config.auth.bridgeSecrets, log);
     const checkHost = createHostCheck({ ...config, origins: origins.all });
-    const auth = await openAuth(options, pools, origins, handed);
+    auth = await openAuth(options, pools, origins, handed);
     const requests = new RequestLimits({ ...config.limits, trustProxy: config.trustProxy, handed });
     const authenticate = requests.countingUsers(auth.authenticate);
     const runtime = createRuntime(app, pools, config, options.secrets, log);
     const parts: Parts = { options, databases, origins, checkHost, auth, requests, runtime, authenticate };
-    const realtime = openRealtime(parts);
-    http.server.on("upgrade", realtime.upgrade);
+    const opened = openRealtime(parts);
+    realtime = opened;
     let stopping: Promise<void> | undefined;
-    http.answerBy(openApp(parts, realtime, () => stopping !== undefined));
+    const application = openApp(parts, opened, () => stopping !== undefined);
+    http.server.on("upgrade", opened.upgrade);
+    http.answerBy(application);
 
     const { request, system, auth: authentication } = config.pool;
     // Besides: the reader of the log and the listener for the ends of sessions, each directly.
@@ -87,11 +96,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     log.info({ url }, "listening");
     const stop = async () => {
       log.info("stopping: finishing requests in flight");
-      await realtime.close();
+      await opened.close();
       await drain(http, config.limits.lingerMs ?? (config.production ? 1_000 : 0), config.limits.shutdownMs);
-      await auth.close();
-      await replicas?.close();
-      await pools.close();
+      await closeAll();
       log.info("stopped");
     };
     return {
@@ -104,8 +111,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     };
   } catch (error) {
     http.server.close();
-    await replicas?.close();
-    await pools.close();
+    http.server.closeAllConnections(); // those that were asked to come back
+    // Why it did not start is the thing to say, whatever else goes wrong.
+    await realtime?.close().catch((err) => log.warn({ err }, "realtime could not be closed"));
+    await closeAll().catch((err) => log.warn({ err }, "not everything that had been opened could be closed"));
     throw error;
   }
 }

@@ -16,28 +16,38 @@ const batch = 500;
 
 /**
  * @param before bytes written later are left alone. (Default: a day ago)
+ * @param signal ends it between two batches; the next sweep does the rest. (Default: nothing does)
  * @returns how many objects' bytes were removed
  */
-export async function sweepStorage(storage: Swept, before = new Date(Date.now() - sweepAge)): Promise<number> {
+export async function sweepStorage(
+  storage: Swept,
+  before = new Date(Date.now() - sweepAge),
+  signal?: AbortSignal,
+): Promise<number> {
   await storage.driver.sweepLeftovers(before);
   let removed = 0;
   for (const area of ["objects/", "transforms/"]) {
-    for await (const ids of idsOf(storage, area, before)) removed += await removeMissing(storage, ids);
+    for await (const ids of idsOf(storage, area, before)) {
+      signal?.throwIfAborted();
+      removed += await removeMissing(storage, ids);
+    }
   }
-  await sweepUploads(storage, before);
+  await sweepUploads(storage, before, signal);
   await storage.pool.query("select svc_private.fold_storage_usage()");
   return removed;
 }
 
 /** Uploads that were not finished in time, then parts that no upload has. */
-async function sweepUploads(storage: Swept, before: Date): Promise<void> {
+async function sweepUploads(storage: Swept, before: Date, signal?: AbortSignal): Promise<void> {
   const expire = "select svc_private.expire_uploads($1) as id";
   for (let removed = batch; removed === batch; ) {
+    signal?.throwIfAborted();
     const { rows } = await storage.pool.query(expire, [batch]);
     await removeParts(storage, rows);
     removed = rows.length;
   }
   for await (const ids of idsOf(storage, "uploads/", before)) {
+    signal?.throwIfAborted();
     const { rows } = await storage.pool.query("select svc_private.missing_uploads($1) as id", [ids]);
     await removeParts(storage, rows);
   }

@@ -107,7 +107,7 @@ async function stretch(
     args: decodeValue(claim.args),
     recorded: claim.steps,
     attempts: claim.attempts,
-    port: new RunPort(runtime, runId, claim.fence, identityOf(claim)),
+    port: new RunPort(runtime, runId, claim.fence, identityOf(claim), signal),
     signal,
     log,
   });

@@ -43,5 +43,8 @@ export interface ReplayPort {
 export type Enter<T> = (step: RunningStep) => Promise<T>;
 export type WaitAnswer = { done: boolean; result: Stored | null };
 
-/** A step's own error, to be tried again. Any other error of the port ends the replay. */
+/** A step's own error, to be tried again. Any other error of the port ends the replay, but for an interruption. */
 export class StepFailure extends Error {}
+
+/** The worker ends, and so the step was broken off: the next replay begins it anew, and no attempt was used up. */
+export class StepInterrupted extends Error {}

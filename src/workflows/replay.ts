@@ -16,7 +16,14 @@ import type { ConvertedDocument } from "../documents/types.ts";
 import { type Duration, milliseconds } from "./duration.ts";
 import { decodeValue } from "./encoding.ts";
 import { checked, isFinal, NonDeterministicError, StepError, WorkflowMistake } from "./failure.ts";
-import { type Enter, type RecordedStep, type ReplayPort, type RunningStep, StepFailure } from "./replay-port.ts";
+import {
+  type Enter,
+  type RecordedStep,
+  type ReplayPort,
+  type RunningStep,
+  StepFailure,
+  StepInterrupted,
+} from "./replay-port.ts";
 
 /** How a replay ended. */
 export type Ending =
@@ -135,6 +142,7 @@ class Replay implements WorkflowContext {
     try {
       return await this.#work(() => port.step(position, name, last, enter));
     } catch (error) {
+      if (error instanceof StepInterrupted) return this.#block();
       if (!(error instanceof StepFailure)) throw error;
       this.#retry ??= { error: error.cause, step: name };
       return this.#block();
@@ -227,7 +235,7 @@ class Replay implements WorkflowContext {
     try {
       return await work();
     } catch (error) {
-      if (error instanceof StepError || error instanceof StepFailure) throw error;
+      if (error instanceof StepError || error instanceof StepFailure || error instanceof StepInterrupted) throw error;
       this.#outcome.reject(error);
       return new Promise(() => {});
     } finally {

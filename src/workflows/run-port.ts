@@ -18,7 +18,14 @@ import { RequestTransaction } from "../postgres/transaction.ts";
 import { errorType, traced } from "../telemetry/span.ts";
 import { encodeValue } from "./encoding.ts";
 import { checked, runError, StepError } from "./failure.ts";
-import { type Enter, type ReplayPort, type RunningStep, StepFailure, type WaitAnswer } from "./replay-port.ts";
+import {
+  type Enter,
+  type ReplayPort,
+  type RunningStep,
+  StepFailure,
+  StepInterrupted,
+  type WaitAnswer,
+} from "./replay-port.ts";
 
 /** The run was cancelled, or is another worker's: nothing more that this one does for it counts. */
 export class RunLostError extends Error {}
@@ -39,12 +46,15 @@ export class RunPort implements ReplayPort {
   readonly #runId: string;
   readonly #fence: number;
   readonly #identity: Identity;
+  readonly #signal: AbortSignal;
 
-  constructor(runtime: Runtime, runId: string, fence: number, identity: Identity) {
+  /** @param signal aborted when the worker ends: what takes long is broken off then */
+  constructor(runtime: Runtime, runId: string, fence: number, identity: Identity, signal: AbortSignal) {
     this.#runtime = runtime;
     this.#runId = runId;
     this.#fence = fence;
     this.#identity = identity;
+    this.#signal = signal;
   }
 
   step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T> {
@@ -77,6 +87,7 @@ export class RunPort implements ReplayPort {
     };
     const fail = async (error: unknown): Promise<never> => {
       await transaction.rollback();
+      if (this.#signal.aborted && error === this.#signal.reason) throw new StepInterrupted();
       const explained = transaction.explain(error);
       if (!last(explained)) throw new StepFailure("to be tried again", { cause: explained });
       const failure = runError(explained, name);
@@ -134,7 +145,7 @@ export class RunPort implements ReplayPort {
   }
 
   convert(input: ConvertStoredInput) {
-    return convertStored(this.#runtime, this.#identity, input);
+    return convertStored(this.#runtime, this.#identity, input, this.#signal);
   }
 
   conversion(kept: KeptConversion) {

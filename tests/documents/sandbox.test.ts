@@ -26,6 +26,19 @@ test("an engine that takes more memory than it has is ended", async () => {
   await expect(runSandboxed(task, large, { memoryBytes: 96 * 1024 * 1024 })).rejects.toBeInstanceOf(EngineFailure);
 });
 
+test("a conversion that is called off ends its process, and says why", async () => {
+  const controller = new AbortController();
+  const child = startChild();
+  const running = runSandboxed(task, Buffer.from("<p>text</p>"), { signal: controller.signal }, child);
+  const reason = new Error("the worker ends");
+  controller.abort(reason);
+  await expect(running).rejects.toBe(reason);
+  expect(child.signalCode).toBe("SIGKILL");
+  const late = startChild();
+  await expect(runSandboxed(task, Buffer.from("x"), { signal: controller.signal }, late)).rejects.toBe(reason);
+  expect(late.signalCode).toBe("SIGKILL");
+});
+
 test("one process is kept ready for the next document, and every document has its own", async () => {
   const spare = new SpareChild();
   try {

@@ -13,6 +13,7 @@ import { chromiumPath, whySkipped } from "../browser/desk-app.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 import { followTutorial } from "./follow-tutorial.ts";
+import { otherVersions } from "./resolved-versions.ts";
 import { readTutorial } from "./tutorial.ts";
 
 const execute = promisify(execFile);
@@ -127,6 +128,14 @@ describe("the packages", () => {
   // A dependency whose packages for other systems were not all published left a lock file that it refused.
   test("install to a lock file that `npm ci` takes, as the application's Dockerfile does", async () => {
     await run("npm", ["ci", "--dry-run", "--ignore-scripts"]);
+  });
+
+  // Tests ran with others than applications got: an `overrides` that counts in the repository alone, and ranges.
+  test("resolve to the versions that the tests run with", async () => {
+    expect(await otherVersions(app)).toEqual([]);
+    const { overrides = {}, devDependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+    expect(Object.keys(overrides).filter((name) => !(name in devDependencies))).toEqual([]);
+    expect(JSON.parse(await readFile(join(app, "package.json"), "utf8"))).not.toHaveProperty("overrides");
   });
 
   test.each(["core", "client", "react", "testing"])(

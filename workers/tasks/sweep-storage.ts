@@ -15,7 +15,7 @@ export const sweepStorageTask = defineTask({
   kind: "sweep-storage",
   payload: z.object({}),
   async run(_payload, job, { runtime }) {
-    const removed = await sweepStorage(runtime.storage);
+    const removed = await sweepStorage(runtime.storage, undefined, job.signal);
     await runtime.systemPool.query("select svc_private.sweep_conversions('30 days')");
     await runtime.systemPool.query("select svc_private.keep_sweep_job('1 day')");
     job.log.info({ removed }, "storage swept");

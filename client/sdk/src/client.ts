@@ -67,8 +67,8 @@ export interface SvcClient<Api extends Operations = Operations> {
    */
   query<Q extends Query>(operation: Q, ...rest: Arguments<Q, QueryOptions>): Promise<OutputOf<Q>>;
   /**
-   * Calls a mutation. Never sent twice, except after a 401, which ran nothing: with NETWORK_ERROR, TIMEOUT or
-   * INVALID_ANSWER it may have been carried out. `File` and `Blob` arguments are uploaded.
+   * Calls a mutation. Never sent twice, except after a 401, which ran nothing: with NETWORK_ERROR, TIMEOUT,
+   * INVALID_ANSWER or OUTCOME_UNKNOWN it may have been carried out. `File` and `Blob` arguments are uploaded.
    *
    * @throws SvcError by code; or the signal's reason
    */

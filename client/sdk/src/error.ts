@@ -37,6 +37,8 @@ export type SvcErrorCode =
   | "INTERNAL"
   | "OUTPUT_INVALID"
   | "QUERY_WROTE"
+  /** The service lost its database while it saved a mutation: look whether it was carried out before sending it again. */
+  | "OUTCOME_UNKNOWN"
   | "UNAVAILABLE"
   | (string & {});
 

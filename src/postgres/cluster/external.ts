@@ -66,6 +66,7 @@ export async function openExternal(url: string, env: NodeJS.ProcessEnv, logins: 
     binDir: null,
     directory: null,
     owned: false,
+    failed: new Promise(() => {}),
     async stop() {}, // it is not ours
   };
 }

@@ -14,6 +14,7 @@ import { type Access, ensureLogins, loginUrl, newAccess, readAccess, writeAccess
 import { clusterDirectory, serverUser } from "./places.ts";
 import type { Postmaster } from "./postmaster.ts";
 import * as server from "./server.ts";
+import { supervise } from "./supervise.ts";
 
 export interface PrivateOptions {
   /** The application's state directory. */
@@ -57,7 +58,7 @@ export async function openPrivate(options: PrivateOptions): Promise<Cluster> {
     const access = readAccess(directory);
     if (live && access && before?.postmaster === live.pid && isAlive(before.owner)) {
       writeRunning(directory, { ...before, users: [...before.users.filter(isAlive), me] });
-      return opened(files, before.tree, access, me, { owned: false, shared: options.shared });
+      return opened(files, before.tree, access, me, { ...options, owned: false, running: live });
     }
     return own(options, files, live, access, me);
   };
@@ -107,7 +108,7 @@ async function own(
     if (live && (await hasEnded(files.data))) return own(options, files, null, access, me);
     throw error;
   }
-  return opened(files, tree, access, me, { owned: true, shared: options.shared });
+  return opened(files, tree, access, me, { ...options, owned: true, running });
 }
 
 async function treeFor(options: PrivateOptions, files: server.ServerFiles): Promise<Tree & { cached: boolean }> {
@@ -127,12 +128,17 @@ async function treeFor(options: PrivateOptions, files: server.ServerFiles): Prom
   }
 }
 
+interface Opening extends Pick<PrivateOptions, "shared" | "report"> {
+  owned: boolean;
+  running: Postmaster;
+}
+
 function opened(
   files: server.ServerFiles,
   tree: Tree & { cached: boolean },
   access: Access,
   me: User,
-  { owned, shared }: { owned: boolean; shared: boolean },
+  { owned, shared, running: { pid }, report }: Opening,
 ): Cluster {
   // Without this, a process that ends without calling stop() would leave the server behind. (Killed with -9, it does;
   // then the next to open takes the server over.)
@@ -143,9 +149,12 @@ function opened(
     if (next) writeRunning(files.directory, { ...running, owner: next });
     else server.send(running.postmaster, "SIGINT");
   };
-  if (owned || shared) process.once("exit", atExit);
+  // Whoever joined becomes the owner when it has to start the server again.
+  process.once("exit", atExit);
+  const supervision = supervise({ pid, revive: () => revive(files, tree, me, report), report });
 
   const leave = async () => {
+    await supervision.close();
     // A server whose directory was removed stops by itself within a minute; nothing is left to agree upon.
     if (existsSync(files.directory)) await withLock(join(files.directory, "lock"), () => release(files, me, shared));
   };
@@ -166,11 +175,44 @@ function opened(
     binDir: tree.binDir,
     directory: files.directory,
     owned,
+    failed: supervision.failed,
     stop() {
       stopping ??= leave().finally(() => process.removeListener("exit", atExit));
       return stopping;
     },
   };
+}
+
+/** Starts a server that has died, where that is for this process to do. As `Supervised.revive`. */
+async function revive(
+  files: server.ServerFiles,
+  { binDir }: Tree,
+  me: User,
+  report: PrivateOptions["report"],
+): Promise<number | null | Error> {
+  if (!existsSync(files.data)) {
+    return new ClusterError(
+      `PostgreSQL has ended, and its data in ${files.data} is gone.`,
+      "Start again: that makes a new cluster.",
+    );
+  }
+  /** Null where it was stopped on purpose, or its owner is there to start it. */
+  const ours = () => {
+    const running = readRunning(files.directory);
+    return running && (running.owner.id === me.id || !isAlive(running.owner)) ? running : null;
+  };
+  if (!ours()) return server.findRunning(files.data)?.pid ?? null;
+  return withLock(join(files.directory, "lock"), async () => {
+    const live = await settled(files.data);
+    if (live) return live.pid;
+    const running = ours();
+    if (!running) return null;
+    report("PostgreSQL has ended unexpectedly; starting it again");
+    const { pid } = await server.restart(files, binDir);
+    writeRunning(files.directory, { ...running, postmaster: pid, owner: me });
+    report("PostgreSQL runs again");
+    return pid;
+  });
 }
 
 /**

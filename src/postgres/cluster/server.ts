@@ -148,19 +148,34 @@ export async function start(
     const outcome = await launch(files, binDir);
     if (typeof outcome !== "string") return outcome;
 
-    // Backends of a killed server need a moment to notice and leave; until then the new one refuses. The same goes for
-    // a port that somebody took between our look and the server's.
-    if (
-      !/pre-existing shared memory block|could not bind|could not create any TCP/.test(outcome) ||
-      Date.now() > giveUp
-    )
-      throw new ClusterError(
-        `PostgreSQL did not start in ${files.directory}: ${lastLines(outcome)}`,
-        `The whole log is ${files.log}. If the data is of no value, remove ${files.directory} and start again.`,
-      );
+    if (!passes.test(outcome) || Date.now() > giveUp) throw notStarted(files, outcome);
     await sleep(100);
   }
 }
+
+/** Starts a server that has died, with its settings and at its port: that is where everybody looks for it. */
+export async function restart(files: ServerFiles, binDir: string): Promise<Postmaster> {
+  const giveUp = Date.now() + 15_000;
+  for (;;) {
+    disarmStalePid(files);
+    const outcome = await launch(files, binDir);
+    if (typeof outcome !== "string") return outcome;
+    if (!passes.test(outcome) || Date.now() > giveUp) throw notStarted(files, outcome);
+    await sleep(100);
+  }
+}
+
+/**
+ * Backends of a killed server need a moment to notice and leave; until then the new one refuses. The same goes for a port
+ * that somebody took between our look and the server's.
+ */
+const passes = /pre-existing shared memory block|could not bind|could not create any TCP/;
+
+const notStarted = (files: ServerFiles, log: string) =>
+  new ClusterError(
+    `PostgreSQL did not start in ${files.directory}: ${lastLines(log)}`,
+    `The whole log is ${files.log}. If the data is of no value, remove ${files.directory} and start again.`,
+  );
 
 /** Fast shutdown: open transactions are rolled back, and everything is on disk when this returns. */
 export async function stop(postmaster: { pid: number }, data: string): Promise<void> {

@@ -1,0 +1,22 @@
+-- Names the present life of the server's memory. It changes when the server starts, and when it has recovered from a
+-- crash or was promoted: then it may give a transaction id again of which nothing was on disk.
+--
+-- Called as a writing transaction begins (src/postgres/transaction.ts), and compared by svc.transaction_outcome.
+-- No `set search_path`: it would forbid inlining, and this is a part of every mutation.
+
+create or replace function svc.server_incarnation()
+returns text
+language sql
+stable
+as $$
+  -- A crash of one backend restarts all others under the same postmaster: its start time stays, but the place that
+  -- recovery reached is another one. It is null after a clean start.
+  select extract(epoch from pg_catalog.pg_postmaster_start_time())::text
+    || '/' || coalesce(pg_catalog.pg_last_wal_replay_lsn()::text, '')
+$$;
+
+comment on function svc.server_incarnation() is
+  'Start time of the server and the end of its last recovery: the same as long as transaction ids are not given twice. '
+  'lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.';
+
+grant execute on function svc.server_incarnation() to svc_request;

@@ -1,0 +1,102 @@
+/**
+ * Watches the server of a private cluster. One that has died is started again at the same port on the same data: pools,
+ * listeners and the reader of the log connect again by themselves. One that does not come back is given up.
+ * Called by `private.ts`, which says under the cluster's lock what is to be done.
+ */
+import { bornAt } from "./lock.ts";
+
+/** In milliseconds: between two looks. */
+const lookEvery = 250;
+/** In milliseconds: before each try to start it. After the last one it is given up. */
+const pauses = [0, 500, 2_000, 5_000, 10_000];
+/** In milliseconds: after so long a life, the next death is the first again. */
+const well = 60_000;
+
+export interface Supervised {
+  /** The process of the server when watching begins. */
+  pid: number;
+  /**
+   * Called for a server that has died.
+   *
+   * @returns the process of the server that runs now: a new one, or one that somebody else has started; null when it is
+   *          for somebody else to start it, or nobody wants it any more; an error when no further try can succeed
+   */
+  revive(): Promise<number | null | Error>;
+  report(line: string): void;
+}
+
+export interface Supervision {
+  /** Resolves with the last error once the server is given up. */
+  failed: Promise<Error>;
+  /** Ends it, and waits for a start that is under way. */
+  close(): Promise<void>;
+}
+
+export function supervise({ pid, revive, report }: Supervised): Supervision {
+  const { promise: failed, resolve: fail } = Promise.withResolvers<Error>();
+  let watched = watch(pid);
+  let since = performance.now();
+  let deaths = 0;
+  let closed = false;
+  let timer: NodeJS.Timeout | undefined;
+  let reviving: Promise<void> | undefined;
+
+  const next = (milliseconds: number) => {
+    if (!closed) timer = setTimeout(look, milliseconds).unref();
+  };
+  const look = () => {
+    if (watched()) return next(lookEvery);
+    if (performance.now() - since > well) deaths = 0;
+    const pause = pauses[deaths++] ?? 0;
+    timer = setTimeout(() => {
+      reviving = start();
+    }, pause).unref();
+  };
+  const start = async () => {
+    try {
+      const found = await revive();
+      if (found instanceof Error) return fail(found);
+      if (found === null) {
+        deaths = 0; // it is not for us to count
+        return next(lookEvery);
+      }
+      since = performance.now();
+      watched = watch(found);
+      next(lookEvery);
+    } catch (error) {
+      since = performance.now();
+      if (deaths < pauses.length) {
+        report(`PostgreSQL did not start again; trying once more in ${(pauses[deaths] ?? 0) / 1000} s`);
+        return next(0);
+      }
+      fail(error as Error);
+    }
+  };
+
+  next(lookEvery);
+  return {
+    failed,
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      await reviving;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** @returns whether the process still lives; a later one under its number does not count */
+function watch(pid: number): () => boolean {
+  if (process.platform !== "linux") return () => exists(pid); // asking for more takes a process of its own
+  const born = bornAt(pid);
+  return () => born !== null && bornAt(pid) === born;
+}
+
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM"; // it is another user's
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * What became of a transaction whose connection was lost while it committed. The server knows: it is asked on another
+ * connection, for as long as a restart or a failover may take.
+ * Next hop: `sql/session/transaction_outcome.sql`.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type pg from "pg";
+import { acquire, type Lease } from "./acquire.ts";
+
+/** By what a transaction is found again. */
+export interface TransactionMark {
+  /** pg_current_xact_id(). */
+  transaction: string;
+  /** svc.server_incarnation(). */
+  server: string;
+  /** Place in the write-ahead log just before COMMIT; null when the server did not get to say it. */
+  place: string | null;
+}
+
+export type Outcome = "committed" | "rolled back" | "unknown";
+
+/** In milliseconds: for how long a server that is away, or that still commits, is asked. docs/reference/limits.md. */
+export const asksFor = 10_000;
+/** In milliseconds: between two tries, at first and at most. */
+const pauses = { first: 20, longest: 500 };
+
+const question = { name: "svc_transaction_outcome", text: "select svc.transaction_outcome($1, $2, $3) as it" };
+
+/** @param pool of the login that ran the transaction. Never throws: where nobody can be asked, the outcome is unknown */
+export async function askOutcome(pool: pg.Pool, mark: TransactionMark): Promise<Outcome> {
+  const deadline = performance.now() + asksFor;
+  for (let pause = pauses.first; ; pause = Math.min(2 * pause, pauses.longest)) {
+    const answer = await askOnce(pool, mark);
+    if (answer === "committed") return "committed";
+    if (answer === "aborted") return "rolled back";
+    // What is neither is in progress still, a server that is starting, or none.
+    if (answer === null || pool.ending || performance.now() > deadline) return "unknown";
+    await sleep(pause);
+  }
+}
+
+/** @returns the server's answer; undefined when none was to be had */
+async function askOnce(pool: pg.Pool, { transaction, server, place }: TransactionMark) {
+  let lease: Lease | undefined;
+  try {
+    lease = await acquire(pool);
+    const { rows } = await lease.client.query<{ it: string | null }>(question, [transaction, server, place]);
+    lease.release();
+    return rows[0]?.it;
+  } catch {
+    lease?.release(true);
+    return undefined;
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * Keeps connections after statements that PostgreSQL refused. The driver's `pool.query` closes the connection after every
+ * error: a limit that is reached, a job that another worker has, or a duplicate key in `unsafeDb` would each cost a new one.
+ * Called by `pools.ts`.
+ */
+import type { EventEmitter } from "node:events";
+import type pg from "pg";
+import { isConnectionLoss, sqlState } from "./errors.ts";
+
+type Query = (...values: unknown[]) => Promise<unknown>;
+
+/** What the types of `pg` do not know of a client. */
+interface Inner {
+  connection: EventEmitter;
+  /** Whether the server waits for a statement. */
+  readyForQuery: boolean;
+  getTransactionStatus(): string | null;
+}
+
+/** Replaces `pool.query`. Calls with a callback or a cursor are left alone. */
+export function keepAfterRefusals(pool: pg.Pool): void {
+  const query = pool.query.bind(pool) as unknown as Query;
+  const keeping: Query = async (...values) => {
+    const client = await pool.connect();
+    const { release } = client; // this loan's own: the next one has another
+    try {
+      const result = await (client.query as unknown as Query).apply(client, values);
+      release();
+      return result;
+    } catch (error) {
+      if (sqlState(error) === undefined || isConnectionLoss(error)) release(true);
+      else releaseWhenReady(client, release);
+      throw error;
+    }
+  };
+  const send: Query = (...values) => {
+    const isOther =
+      typeof values.at(-1) === "function" || typeof (values[0] as { submit?: unknown } | null)?.submit === "function";
+    return isOther ? query(...values) : keeping(...values);
+  };
+  pool.query = send as unknown as typeof pool.query;
+}
+
+/** Text of several statements can fail in the middle of a transaction that it began: such a connection is of no use. */
+function releaseWhenReady(client: pg.PoolClient, release: (destroy?: boolean) => void): void {
+  const inner = client as unknown as Inner;
+  const leave = () => {
+    inner.connection.off("readyForQuery", leave);
+    inner.connection.off("end", leave);
+    release(!inner.readyForQuery || inner.getTransactionStatus() !== "I");
+  };
+  if (inner.readyForQuery) leave();
+  else for (const event of ["readyForQuery", "end"]) inner.connection.on(event, leave);
+}

@@ -1,0 +1,59 @@
+// If this file fails, a service that cannot start leaves connections, timers or its port open: the process hangs instead of
+// ending, and a supervisor does not start another one.
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { defineAuth } from "../../src/define/auth.ts";
+import { loadConfig } from "../../src/define/load-config.ts";
+import { createLog } from "../../src/service/log.ts";
+import { startService } from "../../src/service/service.ts";
+import * as schema from "../fixture/backend/schema.ts";
+import { database } from "../support/database.ts";
+import { apiWith, secret } from "../support/service.ts";
+
+const db = database();
+const open = () =>
+  db.sql(
+    `select usename, application_name from pg_stat_activity
+      where datname = current_database() and backend_type in ('client backend', 'walsender') and pid <> pg_backend_pid()`,
+  );
+
+async function start(broken: object): Promise<unknown> {
+  const config = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
+  return startService({
+    app: { api: apiWith(), auth: defineAuth({}), schema },
+    config: Object.defineProperties({ ...config, port: 0 }, Object.getOwnPropertyDescriptors(broken)),
+    urls: db.urls,
+    secrets: [secret],
+    log: createLog("silent"),
+  });
+}
+
+/** Timers that keep the process, and sockets. What the test itself has is there before, too. */
+const held = () => process.getActiveResourcesInfo().filter((name) => /Timeout|TCP/.test(name)).length;
+
+test("a start that fails behind authentication and realtime closes all of it", async () => {
+  await open();
+  const before = held();
+  for (let round = 0; round < 3; round++) {
+    const failing = start({
+      // Read last, where the application is put together.
+      get webHeaders() {
+        throw new Error("broken on purpose");
+      },
+    });
+    await expect(failing).rejects.toThrow("broken on purpose");
+  }
+  await expect.poll(open).toEqual([]);
+  await expect.poll(held).toBeLessThanOrEqual(before);
+});
+
+test("a start on a port that is taken closes what it had opened", async () => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, resolve));
+  const { port } = other.address() as AddressInfo;
+  await expect(start({ port })).rejects.toThrow("EADDRINUSE");
+  await expect.poll(open).toEqual([]);
+  other.close();
+});
