@@ -3703,27 +3703,6 @@ $function$
 execute: svc_request, svc_system
 comment: Turns a reservation of the current user into a stored file; 42501 where a policy refuses it.
 
--- function svc.try_lock(text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.try_lock(name text)
- RETURNS boolean
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-begin
-  if name is null then
-    raise exception 'svc.try_lock() needs a name' using errcode = '22004';
-  end if;
-  if pg_catalog.current_setting('transaction_read_only')::boolean then
-    raise exception 'svc.try_lock() has no use in a transaction that only reads' using errcode = '25006',
-      hint = 'Take the lock in a mutation.';
-  end if;
-  return pg_catalog.pg_try_advisory_xact_lock(726502190, pg_catalog.hashtext(name));
-end
-$function$
-execute: svc_anonymous, svc_authenticated, svc_system
-comment: Locks this name until the transaction ends, or answers false at once when another transaction has it. Definer: advisory locks are closed to requests, because the platform's keys are among them.
-
 -- function svc.transaction_outcome(xid8,text,pg_lsn): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.transaction_outcome(transaction xid8, server text, place pg_lsn)
  RETURNS text
@@ -3758,6 +3737,27 @@ end
 $function$
 execute: svc_request, svc_system
 comment: What became of a transaction whose connection was lost during COMMIT: committed, aborted, in progress, or null.
+
+-- function svc.try_lock(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.try_lock(name text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if name is null then
+    raise exception 'svc.try_lock() needs a name' using errcode = '22004';
+  end if;
+  if pg_catalog.current_setting('transaction_read_only')::boolean then
+    raise exception 'svc.try_lock() has no use in a transaction that only reads' using errcode = '25006',
+      hint = 'Take the lock in a mutation.';
+  end if;
+  return pg_catalog.pg_try_advisory_xact_lock(726502190, pg_catalog.hashtext(name));
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Locks this name until the transaction ends, or answers false at once when another transaction has it. Definer: advisory locks are closed to requests, because the platform's keys are among them.
 
 -- function svc.vector_lengths(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.vector_lengths(corpus text, visibility text, owner_id text)
