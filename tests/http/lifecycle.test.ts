@@ -64,7 +64,7 @@ const api = apiWith({
 
 const db = database();
 const svc = service(db, api);
-const busy = service(db, api, { pool: { request: 2, waitMs: 1_000 } });
+const busy = service(db, api, { pool: { request: 2, perCaller: 10, waitMs: 1_000 } });
 /** For the services that a test stops. */
 const other = database();
 
