@@ -42,10 +42,15 @@ export class RequestLimits {
 
   /** @throws SvcError RATE_LIMITED, with the seconds until the window ends */
   countAddress(request: IncomingMessage): void {
-    const { requestsPerAddress, trustProxy, handed } = this.#options;
+    const { requestsPerAddress } = this.#options;
     if (requestsPerAddress === false) return;
-    const address = handed?.read(request) ?? addressOf(request, trustProxy);
-    this.#count(this.#addresses, networkOf(address), requestsPerAddress);
+    this.#count(this.#addresses, this.networkOf(request), requestsPerAddress);
+  }
+
+  /** The network that a request is counted by: that of the client, as far as proxies and bridges are believed. */
+  networkOf(request: IncomingMessage): string {
+    const { trustProxy, handed } = this.#options;
+    return networkOf(handed?.read(request) ?? addressOf(request, trustProxy));
   }
 
   /** The same for a user, wherever they come from, as soon as it is known who calls. */

@@ -1,5 +1,8 @@
 /** The application's own pages (`webDir` of the configuration), for a frontend on the service's own origin. */
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import express, { Router } from "express";
+import { answerMethods } from "./allowed-methods.ts";
 import { exchangeOf } from "./exchange.ts";
 
 /**
@@ -30,5 +33,22 @@ export function staticFiles(folder: string, changes: Readonly<Record<string, str
     next();
   });
   router.use(express.static(folder, { dotfiles: "ignore", etag: true, index: "index.html", redirect: false }));
+  router.use(async ({ method, path }, response, next) => {
+    if (method !== "GET" && method !== "HEAD" && (await isServed(folder, path))) {
+      answerMethods(response, method, ["GET", "HEAD"]);
+    } else next();
+  });
   return router;
+}
+
+/** Whether a GET of the path would get a file. */
+async function isServed(folder: string, path: string): Promise<boolean> {
+  try {
+    const segments = decodeURIComponent(path).split("/");
+    if (segments.some((segment) => segment.startsWith("."))) return false;
+    const file = join(folder, ...segments, segments.at(-1) === "" ? "index.html" : "");
+    return (await stat(file)).isFile();
+  } catch {
+    return false; // there is none, or the path cannot be decoded
+  }
 }

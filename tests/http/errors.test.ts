@@ -221,7 +221,6 @@ describe("the log", () => {
 });
 
 test.for([
-  ["GET", "/api/query", "POST"],
   ["PUT", "/api/mutation/notes.create", "POST"],
   ["POST", "/api/query/notes.lst", "name"],
   ["POST", "/api/api/query", "baseUrl"],

@@ -103,7 +103,7 @@ export async function jsonBody(request: Request): Promise<unknown> {
   }
   const body = await readBody(request, maxBody);
   requireHandedBody(request, body);
-  return parseJson(body, request);
+  return parseJson(body);
 }
 
 /** The page's origin, if a browser may be sent back to it. */
