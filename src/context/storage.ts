@@ -11,6 +11,7 @@ import { byNearness } from "../define/nearest.ts";
 import { isUuid } from "../define/uuid.ts";
 import { kindOf } from "../define/v.ts";
 import { SvcError } from "../errors/svc-error.ts";
+import { readFormFile } from "../http/form-files.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import type { FoundObject } from "../storage/find-objects.ts";
 import { cleanName, cleanType } from "../storage/names.ts";
@@ -104,7 +105,8 @@ export class CallStorage implements ContextStorage {
     const options = typeof nameOrOptions === "string" ? { name: nameOrOptions } : nameOrOptions;
     requireKnown("store", options, ["name", "visibility"]);
     const name = options.name ?? (file instanceof File ? file.name : "file");
-    return this.#store(file.stream(), name, file.type, options.visibility);
+    const onDisk = readFormFile(file);
+    return this.#store(onDisk ?? file.stream(), name, file.type, options.visibility, onDisk !== undefined);
   }
 
   async storeBuffer(buffer: Uint8Array | ArrayBuffer, name: string, mediaType: string): Promise<string> {
@@ -189,12 +191,13 @@ export class CallStorage implements ContextStorage {
     name: string,
     type: string,
     visibility: StorageObject["visibility"] = "private",
+    reused = false,
   ): Promise<string> {
     this.#requireWrite();
     requireVisibility(visibility);
     const id = randomUUID();
     this.#stored.push(id);
-    const { size, sha256 } = await putBytes(this.#storage.driver, objectKey(id), iterate(bytes));
+    const { size, sha256 } = await putBytes(this.#storage.driver, objectKey(id), iterate(bytes), { reused });
     await this.#transaction.query(
       {
         name: "svc_storage_add",

@@ -15,11 +15,12 @@ export const everyMethod = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 export function routedMethods({ stack }: Pick<Router, "stack">, path: string): Set<string> {
   const methods = new Set<string>();
   for (const layer of stack as unknown as Layer[]) {
-    if (!matches(layer, path)) continue;
+    const match = matched(layer, path);
+    if (!match) continue;
     for (const method of Object.keys(layer.route?.methods ?? {})) methods.add(method.toUpperCase());
     const { handle } = layer;
     if (!layer.route && handle.stack) {
-      const rest = path.slice(layer.path?.length ?? 0);
+      const rest = path.slice(match.path.length);
       for (const method of routedMethods(handle as Router, rest.startsWith("/") ? rest : `/${rest}`))
         methods.add(method);
     }
@@ -30,14 +31,13 @@ export function routedMethods({ stack }: Pick<Router, "stack">, path: string): S
 
 /** What Express keeps of a route or a router that is mounted. */
 interface Layer {
-  /** Sets `path` to the part that a router is mounted at. */
-  match(path: string): boolean;
-  path?: string;
+  /** `path` is the part that matched, of a router the part that it is mounted at. */
+  match(path: string): { path: string } | false;
   route?: { methods: Record<string, boolean> };
   handle: { stack?: unknown[] };
 }
 
-function matches(layer: Layer, path: string): boolean {
+function matched(layer: Layer, path: string): { path: string } | false {
   try {
     return layer.match(path);
   } catch {

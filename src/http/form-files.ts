@@ -69,18 +69,17 @@ export class FormFile {
     this.#handle = handle;
   }
 
-  async write(chunks: readonly Uint8Array[]): Promise<void> {
-    const bytes = chunks.reduce((sum, { length }) => sum + length, 0);
-    const { bytesWritten } = await this.#handle.writev(chunks as Uint8Array[]);
-    if (bytesWritten === bytes) return;
-    // The disk is full, or a signal came between: the rest says which.
-    await this.#handle.writeFile(Buffer.concat(chunks).subarray(bytesWritten));
+  /** Appends all of it. */
+  async write(bytes: Uint8Array): Promise<void> {
+    await this.#handle.writeFile(bytes);
   }
 
-  /** The file as a blob; its bytes stay on disk. */
-  async finish(type: string): Promise<Blob> {
+  /** The file as handlers get it; its bytes stay on disk. */
+  async finish(name: string, type: string): Promise<File> {
     await this.#close();
-    return openAsBlob(this.#path, { type });
+    const file = new File([await openAsBlob(this.#path)], name, { type });
+    paths.set(file, this.#path);
+    return file;
   }
 
   async remove(): Promise<void> {
@@ -92,6 +91,37 @@ export class FormFile {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await this.#handle.close();
+  }
+}
+
+const paths = new WeakMap<Blob, string>();
+
+/** In bytes: what `readFormFile` reads at once. */
+const readSize = 256 * 1024;
+
+/**
+ * The bytes of a form's file, always in the same memory: a chunk is valid until the next one is asked for. The file's own
+ * stream takes new memory for every chunk, of which much piles up before it is collected.
+ *
+ * @returns undefined for every other blob
+ */
+export function readFormFile(file: Blob): AsyncIterable<Uint8Array> | undefined {
+  const path = paths.get(file);
+  return path === undefined ? undefined : readInto(path, Buffer.allocUnsafeSlow(Math.min(readSize, file.size)));
+}
+
+async function* readInto(path: string, buffer: Buffer): AsyncGenerator<Uint8Array> {
+  const handle = await open(path, "r").catch((cause) => {
+    throw new Error("The file of a form is kept until its response has closed. Store it before.", { cause });
+  });
+  try {
+    for (;;) {
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, null);
+      if (bytesRead === 0) return;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await handle.close();
   }
 }
 

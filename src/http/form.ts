@@ -49,9 +49,11 @@ export async function readForm(request: IncomingMessage, limits: FormLimits): Pr
       const before = size;
       size += chunk.length;
       const added = form.add(reader.read(chunk));
-      const { onLarge } = limits;
-      if (!onLarge || before > uncounted || size <= uncounted) return added;
-      return added ? added.then(() => onLarge(form.data())) : onLarge(form.data());
+      const done = () => {
+        if (before <= uncounted && size > uncounted) limits.onLarge?.(form.data());
+        free(chunk);
+      };
+      return added ? added.then(done) : done();
     });
     reader.end();
     return form.finish();
@@ -84,7 +86,7 @@ async function parseFields(body: Buffer, contentType: string, maxParts: number):
 
 /** The part that is being read. */
 interface OpenPart extends PartHead {
-  /** What is in memory of it, or waits to be written. */
+  /** What is in memory of it. */
   chunks: ChunkList;
   size: number;
   /** Bytes that are counted as memory. */
@@ -102,6 +104,9 @@ class FormBuilder {
   #fieldBytes = 0;
   #inMemory = 0;
   #uncounted = uncounted;
+  /** What waits to be written to the file of the open part. */
+  #buffer: Buffer | undefined;
+  #filled = 0;
   /** The first field of that name. */
   #data: OpenPart | undefined;
 
@@ -165,31 +170,40 @@ class FormBuilder {
 
   #addToFile(part: OpenPart, chunk: Buffer): undefined | Promise<void> {
     const account = this.#account;
-    if (part.file) {
-      account?.take("disk", chunk.length);
-      part.chunks.add(chunk);
-      return part.chunks.size >= written ? this.#write(part) : undefined;
-    }
     const isSmall = part.size <= smallFile && this.#inMemory + chunk.length <= smallFiles;
-    if (account?.budget.files && !isSmall) return this.#moveToDisk(part, chunk, account, account.budget.files);
-    this.#hold(part, chunk);
-    this.#inMemory += chunk.length;
-    return undefined;
+    if (!account?.budget.files || (!part.file && isSmall)) {
+      this.#hold(part, chunk);
+      this.#inMemory += chunk.length;
+      return undefined;
+    }
+    account.take("disk", part.file ? chunk.length : part.size);
+    if (!part.file) return this.#moveToDisk(part, chunk, account, account.budget.files);
+    return this.#addToDisk(part.file, chunk);
   }
 
   async #moveToDisk(part: OpenPart, chunk: Buffer, account: BodyAccount, files: FormFiles): Promise<void> {
-    account.take("disk", part.size);
     const file = await files.open();
     account.atEnd(() => file.remove());
     part.file = file;
+    for (const earlier of part.chunks.take()) await file.write(earlier);
+    account.give("memory", part.held);
     this.#inMemory -= part.size - chunk.length;
-    part.chunks.add(chunk);
-    await this.#write(part);
+    await this.#addToDisk(file, chunk);
   }
 
-  async #write(part: OpenPart): Promise<void> {
-    const chunks = part.chunks.take();
-    if (chunks.length > 0) await part.file?.write(chunks);
+  /** Copies into the one buffer that all files of the form are written from. */
+  #addToDisk(file: FormFile, chunk: Buffer): undefined | Promise<void> {
+    this.#buffer ??= Buffer.allocUnsafeSlow(written);
+    const copied = chunk.copy(this.#buffer, this.#filled);
+    this.#filled += copied;
+    if (this.#filled < written) return undefined;
+    return this.#flush(file).then(() => this.#addToDisk(file, chunk.subarray(copied)));
+  }
+
+  async #flush(file: FormFile): Promise<void> {
+    const filled = this.#buffer?.subarray(0, this.#filled);
+    if (filled?.length) await file.write(filled);
+    this.#filled = 0;
   }
 
   #end(part: OpenPart): undefined | Promise<void> {
@@ -202,10 +216,8 @@ class FormBuilder {
   }
 
   async #endFile(part: OpenPart, file: FormFile): Promise<void> {
-    await this.#write(part);
-    // Counted until here for what waited to be written.
-    this.#account?.give("memory", part.held);
-    this.#form.append(part.name, new File([await file.finish(part.type)], part.filename ?? "", { type: part.type }));
+    await this.#flush(file);
+    this.#form.append(part.name, await file.finish(part.filename ?? "", part.type));
   }
 
   #hold(part: OpenPart, chunk: Buffer): void {
@@ -216,6 +228,16 @@ class FormBuilder {
     // The list keeps a first chunk as it is, which would keep the whole chunk of the socket in memory.
     part.chunks.add(part.chunks.size === 0 && this.#account ? Buffer.from(chunk) : chunk);
   }
+}
+
+/**
+ * Gives the memory of a socket's chunk back at once, of which nothing is used any more. The garbage collector would let a
+ * hundred MiB of them pile up: it looks at JavaScript's own heap, in which they are small.
+ */
+function free(chunk: Buffer): void {
+  const { buffer } = chunk;
+  const isOwn = buffer.byteLength === chunk.length && chunk.length >= uncounted; // smaller ones may share a pool
+  if (isOwn && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 const tooMany = (most: number, of: string) => new SvcError("PAYLOAD_TOO_LARGE", `A form has at most ${most} ${of}.`);

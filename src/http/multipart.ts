@@ -64,7 +64,7 @@ export class MultipartReader {
       if (this.#failure) throw this.#failure;
       if (this.#headerBytes === null || before === null) continue;
       this.#headerBytes += piece.length;
-      if (this.#headerBytes > maxHeader) {
+      if (this.#headerBytes >= maxHeader) {
         throw new SvcError("PAYLOAD_TOO_LARGE", `The headers of a form's part have at most ${maxHeader} bytes.`);
       }
     }
