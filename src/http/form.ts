@@ -225,7 +225,8 @@ class FormBuilder {
     this.#uncounted = Math.max(0, this.#uncounted - chunk.length);
     if (counted > 0) this.#account?.take("memory", counted);
     part.held += counted;
-    // The list keeps a first chunk as it is, which would keep the whole chunk of the socket in memory.
+    // The list copies what the reader found, which is small, but for the first. That too has to be a copy: `free` gives the
+    // memory of the socket's chunk back.
     part.chunks.add(part.chunks.size === 0 && this.#account ? Buffer.from(chunk) : chunk);
   }
 }
