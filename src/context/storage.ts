@@ -11,6 +11,7 @@ import { byNearness } from "../define/nearest.ts";
 import { isUuid } from "../define/uuid.ts";
 import { kindOf } from "../define/v.ts";
 import { SvcError } from "../errors/svc-error.ts";
+import { readFormFile } from "../http/form-files.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import { cleanName, cleanType } from "../storage/names.ts";
 import type { Disposition, Reader } from "../storage/read-grants.ts";
@@ -123,7 +124,9 @@ export class CallStorage implements ContextStorage {
     const options = typeof nameOrOptions === "string" ? { name: nameOrOptions } : nameOrOptions;
     requireKnown("store", options, ["name", "visibility"]);
     const name = options.name ?? (file instanceof File ? file.name : "file");
-    return this.#store(file.stream(), file.size, name, file.type, options.visibility);
+    const onDisk = readFormFile(file);
+    const bytes = onDisk ?? file.stream();
+    return this.#store(bytes, file.size, name, file.type, options.visibility, onDisk !== undefined);
   }
 
   async storeBuffer(buffer: Uint8Array | ArrayBuffer, name: string, mediaType: string): Promise<string> {
@@ -225,6 +228,7 @@ export class CallStorage implements ContextStorage {
     name: string,
     type: string,
     visibility: StorageObject["visibility"] = "private",
+    reused = false,
   ): Promise<string> {
     this.#requireWrite();
     requireVisibility(visibility);
@@ -234,7 +238,7 @@ export class CallStorage implements ContextStorage {
     const bytesId = randomUUID();
     this.#stored.push(bytesId);
     try {
-      const { size, sha256 } = await putBytes(this.#storage.driver, objectKey(bytesId), bytes);
+      const { size, sha256 } = await putBytes(this.#storage.driver, objectKey(bytesId), bytes, { reused });
       const text = "select svc.store_object($1, $2, $3, $4)";
       await this.#transaction.asLogin({ name: "svc_store_object", text }, [id, bytesId, size, sha256]);
     } catch (error) {

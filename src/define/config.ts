@@ -138,6 +138,17 @@ export const fileSchema = z.strictObject({
       jsonBytes: bytes().default(1_048_576),
       /** Largest multipart body with all its files, in bytes. (Default: 52428800, 50 MiB) */
       multipartBytes: bytes().default(52_428_800),
+      /**
+       * Memory for request bodies, of all requests together, in bytes. One address gets a quarter; the largest body always
+       * fits. (Default: 268435456, 256 MiB)
+       */
+      bodyMemoryBytes: fileBytes().default(268_435_456),
+      /** Disk for files of multipart bodies, shared likewise, in bytes. (Default: 2147483648, 2 GiB) */
+      formDiskBytes: fileBytes().default(2_147_483_648),
+      /** The least rate at which a body has to arrive, in bytes a second. (Default: 1024) */
+      bodyBytesPerSecond: whole(1, 1_048_576, "bytes", 1024).default(1024),
+      /** The time over which that rate is measured, in milliseconds. (Default: 30000) */
+      bodyWindowMs: whole(100, 300_000, "milliseconds", 30_000).default(30_000),
       /** Largest file that is uploaded in parts or to a signed URL, in bytes. (Default: 1073741824, 1 GiB) */
       uploadBytes: fileBytes().default(1_073_741_824),
       /** Uploads in parts that a user may have under way. (Default: 20) */

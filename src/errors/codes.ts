@@ -18,6 +18,8 @@ export const errorCodes = {
   PLAN_REQUIRED: { status: 403, message: "The plan of this service does not include this." },
   GRANT_REQUIRED: { status: 403, message: "This list is watched with a grant." },
   NOT_FOUND: { status: 404, message: "There is nothing here." },
+  METHOD_NOT_ALLOWED: { status: 405, message: "This path does not answer that method." },
+  REQUEST_TIMEOUT: { status: 408, message: "The request's body arrives too slowly." },
   CONFLICT: { status: 409, message: "Someone else changed this at the same time. Try again." },
   EMAIL_TAKEN: { status: 409, message: "Email already registered" },
   PRECONDITION_FAILED: { status: 412, message: "A condition of the request does not hold." },

@@ -9,6 +9,7 @@ import type { Authenticate } from "../auth/session.ts";
 import type { Caller } from "../context/create-context.ts";
 import { check, own, toObject } from "../define/input-checks.ts";
 import { SvcError } from "../errors/svc-error.ts";
+import { answerMethods } from "../http/allowed-methods.ts";
 import { type BodyLimits, isJson, mediaType, parseJson, readBody } from "../http/body.ts";
 import { errorHeaders, toSvcError } from "../http/errors.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
@@ -38,9 +39,9 @@ export function graphqlEndpoint(options: GraphqlOptions): Endpoint {
     try {
       if (request.method !== "POST" || request.url?.split("?", 1)[0] !== path)
         return await show(request, response, options);
-      const asked = await readRequest(request, options.limits);
       const session = await options.authenticate(request.headers, "write");
       if (session) exchange.userId = session.user.id;
+      const asked = await readRequest(request, options.limits);
       const caller: Caller = { session, requestId, holder: options.requests.holderOf(request, session) };
       const { engine } = await load();
       const { status, body, failure } = await engine(asked, caller);
@@ -58,9 +59,11 @@ export function graphqlEndpoint(options: GraphqlOptions): Endpoint {
 /** Whatever is asked for otherwise than by POST: the page, in development. */
 async function show(request: IncomingMessage, response: ServerResponse, { settings }: GraphqlOptions): Promise<void> {
   const isRead = request.method === "GET" || request.method === "HEAD";
-  if (!settings.ruru || !isRead) {
-    throw new SvcError("NOT_FOUND", undefined, { hint: "Send operations by POST to /api/graphql." });
+  const hint = "Send operations by POST to /api/graphql.";
+  if (request.url?.split("?", 1)[0] === path && !(settings.ruru && isRead)) {
+    return answerMethods(response, request.method, settings.ruru ? ["GET", "HEAD", "POST"] : ["POST"], hint);
   }
+  if (!settings.ruru || !isRead) throw new SvcError("NOT_FOUND", undefined, { hint });
   // It is large, and of no use in production: whoever wants the page installs it.
   const { serveRuru } = await import("./ruru.ts").catch((cause) => {
     throw new SvcError("NOT_FOUND", "Ruru is not installed.", { hint: "npm install --save-dev ruru", cause });
@@ -88,7 +91,7 @@ async function readRequest(request: IncomingMessage, limits: BodyLimits): Promis
   if (!isJson(mediaType(request))) {
     throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, { hint: "Send application/json." });
   }
-  const body = parseJson(await readBody(request, limits.jsonBytes), request);
+  const body = parseJson(await readBody(request, limits.jsonBytes));
   if (Array.isArray(body)) {
     throw new SvcError("VALIDATION_FAILED", "One request holds one operation.", {
       hint: "Send them one by one, or as several fields of one operation.",

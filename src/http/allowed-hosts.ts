@@ -22,6 +22,21 @@ export interface AllowedHostsSettings {
 /** @throws SvcError FORBIDDEN for a name that is not allowed */
 export type CheckHost = (request: Pick<IncomingMessage, "headers">) => void;
 
+/**
+ * Node keeps the first of several `Host` headers, a proxy in front may have looked at another one.
+ * Source: RFC 9112, section 3.2.
+ *
+ * @throws SvcError BAD_REQUEST
+ */
+export function requireOneHost({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">): void {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? "";
+    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
+  }
+  if (hosts > 1) throw new SvcError("BAD_REQUEST", "The request has more than one Host header.");
+}
+
 export function createHostCheck({ allowedHosts, production, host, origins }: AllowedHostsSettings): CheckHost {
   if (allowedHosts === true || (allowedHosts === null && production)) return () => {};
   const named = [...(allowedHosts ?? []), ...origins.map((origin) => new URL(origin).hostname)];

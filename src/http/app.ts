@@ -12,7 +12,10 @@ import { isGraphqlPath } from "../graphql/endpoint.ts";
 import { isFilePath } from "../storage/route.ts";
 import { isUploadPath } from "../storage/upload-route.ts";
 import type { Tracing } from "../telemetry/span.ts";
-import type { CheckHost } from "./allowed-hosts.ts";
+import { type CheckHost, requireOneHost } from "./allowed-hosts.ts";
+import { answerMethods, everyMethod, routedMethods } from "./allowed-methods.ts";
+import { refuseEncodedBody } from "./body.ts";
+import type { BodyBudget } from "./body-budget.ts";
 import { createCors } from "./cors.ts";
 import { notFound, renderError, sendError } from "./errors.ts";
 import { standingHeaders } from "./exchange.ts";
@@ -38,6 +41,7 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   origins: OriginPolicy;
   checkHost: CheckHost;
   requests: RequestLimits;
+  bodies: BodyBudget;
   log: Logger;
   metrics: Metrics;
   metricsAccess: MetricsAccess;
@@ -85,9 +89,11 @@ export function createApp(options: AppOptions): RequestListener {
 
   function handle(request: IncomingMessage, response: ServerResponse): void {
     try {
+      requireOneHost(request);
       options.checkHost(request);
       if (cors(request, response)) return;
       if (!probes.has(pathOf(request.url ?? ""))) options.requests.countAddress(request);
+      refuseEncodedBody(request);
     } catch (error) {
       sendError(response, error);
       return;
@@ -98,9 +104,27 @@ export function createApp(options: AppOptions): RequestListener {
       sendError(response, new SvcError("BAD_REQUEST"));
       return;
     }
+    const account = options.bodies.begin(request, response);
     const endpoint = endpointOf(request);
-    if (!endpoint) app(request, response);
-    else endpoint(request, response).catch((error) => sendError(response, error));
+    if (!endpoint) answerOtherwise(request, response);
+    else account.work = endpoint(request, response).catch((error) => sendError(response, error));
+  }
+
+  /** Paths of Express, and requests with a method that their path does not answer. */
+  function answerOtherwise(request: IncomingMessage, response: ServerResponse): void {
+    const { method, url = "" } = request;
+    const path = pathOf(url);
+    const isCall = calls.has(path);
+    let methods: readonly string[] = [];
+    if (isCall) methods = ["POST"];
+    else if (isFilePath(path)) methods = ["GET", "HEAD"];
+    else if (method === "OPTIONS") methods = url === "*" ? everyMethod : [...routedMethods(app.router, path)];
+    if (methods.length === 0) return void app(request, response);
+    try {
+      answerMethods(response, method, methods, isCall ? "Procedures are called with POST." : undefined);
+    } catch (error) {
+      sendError(response, error);
+    }
   }
 
   function endpointOf({ method, url = "" }: IncomingMessage): Endpoint | undefined {
@@ -138,6 +162,11 @@ function expressApp(options: AppOptions) {
   app.use(openApiEndpoints(options.openapi));
   app.use(applicationRoutes(api["~svc"].routes, options));
   if (webDir) app.use(staticFiles(webDir, webHeaders));
+  app.use((request, response, next) => {
+    const methods = routedMethods(app.router, request.path);
+    if (methods.size > 0) answerMethods(response, request.method, methods);
+    else next();
+  });
   app.use(notFound);
   app.use(renderError);
   return app;

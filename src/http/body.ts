@@ -1,7 +1,12 @@
-/** Reads request bodies: bounded, once, and only when somebody asks. */
+/**
+ * Reads request bodies: bounded, once, and only when somebody asks.
+ * Next hop: `body-budget.ts` counts what is held, `form.ts` reads forms.
+ */
 import { isUtf8 } from "node:buffer";
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { SvcError } from "../errors/svc-error.ts";
+import { accountOf, uncounted } from "./body-budget.ts";
+import { ChunkList } from "./chunk-list.ts";
 
 export interface BodyLimits {
   /** Largest JSON or text body, in bytes. */
@@ -18,83 +23,160 @@ export function mediaType(request: IncomingMessage): string {
 /** JSON by its own type, by a `+json` suffix, or by default where no type is given. */
 export const isJson = (type: string) => type === "" || type === "application/json" || type.endsWith("+json");
 
-/** In bytes: what is larger is counted, together with all others that are. */
-const large = 1_048_576;
-
-/** So many bodies of the largest size that is allowed may be held at once. */
-const maxLarge = 4;
-
-/** In bytes: what is no larger is always taken. */
-const small = 16_384;
-
-/** In bytes: so much of what lies between. Anybody may send such bodies by the thousand, and none of them to its end. */
-const roomBetween = 256 * 1_048_576;
-
-/** In bytes: the bodies that this process holds, as its memory is the process's. */
-const held = { large: 0, between: 0 };
+/** Requests whose client waits for "100 Continue" before it sends the body. */
+const waiting = new WeakMap<IncomingMessage, ServerResponse>();
 
 /**
- * Reads the whole body. It counts as held until the answer has been sent.
- *
- * @param limit in bytes
- * @throws SvcError PAYLOAD_TOO_LARGE as soon as the limit is passed; UNAVAILABLE when bodies of others fill the
- *   memory that there is for them, whoever sends them and however slowly; BAD_REQUEST when the client goes away
+ * Keeps "100 Continue" back until the body is read: a request that is refused before is answered without its body.
+ * Source: RFC 9110, section 10.1.1.
  */
-export function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
-  const tooLarge = () =>
-    new SvcError("PAYLOAD_TOO_LARGE", undefined, { hint: `At most ${limit} bytes are accepted here.` });
-  return new Promise((resolve, reject) => {
-    if (Number(request.headers["content-length"]) > limit) {
-      request.resume();
-      return reject(tooLarge());
-    }
-    const chunks: Buffer[] = [];
-    let size = 0;
-    let counted = 0;
-    const count = (bytes: number) => {
-      held[counted > large ? "large" : "between"] -= counted;
-      counted = bytes > small ? bytes : 0;
-      held[counted > large ? "large" : "between"] += counted;
-    };
-    const isTooMuch = () =>
-      counted > 0 && (counted > large ? held.large > maxLarge * limit : held.between > roomBetween);
-    let isWanted = true;
-    // What still comes is thrown away, so that the answer can be read.
-    const refuse = (error: SvcError) => {
-      isWanted = false;
-      chunks.length = 0;
-      count(0);
-      reject(error);
-    };
-    request.on("data", (chunk: Buffer) => {
-      if (!isWanted) return;
-      size += chunk.length;
-      count(size);
-      if (size > limit) refuse(tooLarge());
-      else if (isTooMuch()) refuse(new SvcError("UNAVAILABLE", undefined, { retryAfter: 5 }));
-      else chunks.push(chunk);
-    });
-    request.on("close", () => count(0)); // with the answer, or with the connection
-    request.on("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-    request.on("error", (cause) => reject(new SvcError("BAD_REQUEST", "The request was cut short.", { cause })));
-    request.on("aborted", () => reject(new SvcError("BAD_REQUEST", "The request was cut short.")));
-  });
+export function delayContinue(request: IncomingMessage, response: ServerResponse): void {
+  waiting.set(request, response);
+}
+
+/** To be called by everything that reads a body. */
+export function sendContinue(request: IncomingMessage): void {
+  const response = waiting.get(request);
+  waiting.delete(request);
+  if (response && !response.headersSent) response.writeContinue();
 }
 
 /**
- * @param request whose body it is, for the hint
- * @throws SvcError INVALID_JSON, also for text that is not UTF-8
+ * Hands the body over, chunk by chunk. After a refusal the rest is read and thrown away, so that the client reads the answer.
+ *
+ * @param limit in bytes
+ * @param take  the next chunk waits for the promise that it returns; what it throws refuses the body
+ * @throws SvcError PAYLOAD_TOO_LARGE as soon as the limit is passed; REQUEST_TIMEOUT for a body that arrives too slowly;
+ *   BAD_REQUEST when the client goes away
  */
-export function parseJson(body: Buffer, { headers }: Pick<IncomingMessage, "headers">): unknown {
-  const encoding = headers["content-encoding"] ?? "identity";
-  const hint =
-    encoding === "identity" ? {} : { hint: "A body is not unpacked here: send it without content-encoding." };
-  if (!isUtf8(body)) throw new SvcError("INVALID_JSON", undefined, hint);
+export function takeBody(
+  request: IncomingMessage,
+  limit: number,
+  take: (chunk: Buffer) => void | Promise<void>,
+): Promise<void> {
+  const account = accountOf(request);
+  const { windowMs, bytesPerWindow } = account.budget;
+  return new Promise((resolve, reject) => {
+    if (Number(request.headers["content-length"]) > limit) {
+      request.resume();
+      return reject(tooLarge(limit));
+    }
+    // Its events have passed: nothing more would be heard of it.
+    if (request.destroyed && !request.readableEnded) return reject(cutShort());
+    sendContinue(request);
+
+    let size = 0;
+    let inWindow = 0;
+    let isBusy = false;
+    let wasBusy = false;
+    const slow = setTimeout(() => {
+      // Only the client's time counts, not that of a slow disk.
+      if (!wasBusy && inWindow < bytesPerWindow) {
+        account.closeConnection();
+        return settle(
+          new SvcError("REQUEST_TIMEOUT", undefined, { hint: `Send ${bytesPerWindow} bytes within ${windowMs} ms.` }),
+        );
+      }
+      inWindow = 0;
+      wasBusy = isBusy;
+      slow.refresh();
+    }, windowMs);
+    const settle = (error?: unknown) => {
+      clearTimeout(slow);
+      request.off("data", onData);
+      request.resume();
+      if (error === undefined) resolve();
+      else reject(error);
+    };
+    let isEnded = false;
+    const finish = () => {
+      isEnded = true;
+      if (!isBusy) settle();
+    };
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      inWindow += chunk.length;
+      if (size > limit) return settle(tooLarge(limit));
+      let taken: void | Promise<void>;
+      try {
+        taken = take(chunk);
+      } catch (error) {
+        return settle(error);
+      }
+      if (!taken) return;
+      isBusy = wasBusy = true;
+      request.pause();
+      taken.then(() => {
+        isBusy = false;
+        if (isEnded) settle();
+        else request.resume();
+      }, settle);
+    };
+    request.on("data", onData);
+    request.on("end", finish);
+    request.on("error", (cause) => settle(cutShort(cause)));
+    request.on("close", () => {
+      if (!isEnded) settle(cutShort());
+    });
+  });
+}
+
+export const tooLarge = (limit: number) =>
+  new SvcError("PAYLOAD_TOO_LARGE", undefined, { hint: `At most ${limit} bytes are accepted here.` });
+
+const cutShort = (cause?: unknown) => new SvcError("BAD_REQUEST", "The request was cut short.", { cause });
+
+/**
+ * Reads the whole body into memory. It counts as held until the response has closed.
+ *
+ * @param limit   in bytes
+ * @param onLarge told once what has come, before more than 16 KiB are held; it may throw to refuse the body
+ * @throws SvcError as `takeBody`; RATE_LIMITED and UNAVAILABLE when bodies fill the memory that there is for them
+ */
+export async function readBody(
+  request: IncomingMessage,
+  limit: number,
+  onLarge?: (start: Buffer) => void,
+): Promise<Buffer> {
+  const account = accountOf(request);
+  const chunks = new ChunkList();
+  try {
+    await takeBody(request, limit, (chunk) => {
+      const before = chunks.size;
+      chunks.add(chunk);
+      const { size } = chunks;
+      if (size <= uncounted) return;
+      if (before <= uncounted) onLarge?.(chunks.whole().subarray(0, uncounted));
+      account.take("memory", before <= uncounted ? size : chunk.length);
+    });
+  } catch (error) {
+    account.give("memory", chunks.size);
+    throw error;
+  }
+  return chunks.whole();
+}
+
+/** @throws SvcError INVALID_JSON, also for text that is not UTF-8 */
+export function parseJson(body: Buffer): unknown {
+  if (!isUtf8(body)) throw new SvcError("INVALID_JSON");
   try {
     const text = body.toString("utf8");
     // A byte order mark may be ignored (RFC 8259, section 8.1), and some editors write one.
     return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   } catch (cause) {
-    throw new SvcError("INVALID_JSON", undefined, { cause, ...hint });
+    throw new SvcError("INVALID_JSON", undefined, { cause });
   }
+}
+
+/**
+ * A body in a content coding would be read as if it were none (RFC 9110, section 8.4).
+ *
+ * @throws SvcError UNSUPPORTED_MEDIA_TYPE
+ */
+export function refuseEncodedBody({ headers }: Pick<IncomingMessage, "headers">): void {
+  const encoding = headers["content-encoding"];
+  if (encoding === undefined || /^(?:\s*|identity)$/i.test(encoding)) return;
+  throw new SvcError("UNSUPPORTED_MEDIA_TYPE", "Bodies are not unpacked here.", {
+    hint: "Send the body without content-encoding.",
+  });
 }

@@ -74,5 +74,5 @@ function misuse(method: string, path: string): string | undefined {
   if (!/^\/api\/(query|mutation)(\/|$)/.test(path)) return undefined;
   return method === "POST"
     ? "Check the procedure's name, and that queries go to /api/query and mutations to /api/mutation."
-    : "Procedures are called with POST.";
+    : "Check the procedure's name. Procedures are called with POST.";
 }

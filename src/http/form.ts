@@ -1,51 +1,251 @@
 /**
- * Forms: fields and files of a body that has been read. Node's parser makes an object of every part, however small, and
- * nothing else happens meanwhile: parts are counted before it begins.
- * Next hop: `wire.ts` for calls, `request.ts` for routes.
+ * Forms: fields and files. A multipart body is never held as a whole: its files go to disk as they arrive, and the handler
+ * gets `File` objects that read from there until the response has closed.
+ * Next hop: `multipart.ts` finds the parts; `wire.ts` for calls, `request.ts` for routes.
  */
+import type { IncomingMessage } from "node:http";
 import { SvcError } from "../errors/svc-error.ts";
+import { takeBody } from "./body.ts";
+import { accountOf, type BodyAccount, uncounted } from "./body-budget.ts";
+import { ChunkList } from "./chunk-list.ts";
+import type { FormFile, FormFiles } from "./form-files.ts";
+import { type FormEvent, MultipartReader, malformed, type PartHead } from "./multipart.ts";
 
-/** Bytes of one part's headers. */
-const maxHeader = 16 * 1024;
+/** Fields and files of a form that a route reads. */
+export const routeParts = 1000;
+
+/** In bytes: a file up to this size stays in memory, as do all of a form up to the second. */
+const smallFile = 64 * 1024;
+const smallFiles = 1024 * 1024;
+
+/** In bytes: what is written to disk at once. */
+const written = 64 * 1024;
+
+export interface FormLimits {
+  /** The whole body, in bytes. */
+  multipartBytes: number;
+  /** All fields together, in bytes. */
+  jsonBytes: number;
+  maxParts: number;
+  /** (Default: as many as parts) */
+  maxFiles?: number;
+  /** Told once what came of the field `data`, before more than 16 KiB are taken; it may throw to refuse the form. */
+  onLarge?: ((data: Buffer) => void) | undefined;
+}
 
 /**
- * @param maxParts fields and files together. (Default: 1,000)
- * @throws SvcError BAD_REQUEST when the body does not follow its own boundary; PAYLOAD_TOO_LARGE beyond a limit
+ * Reads a multipart body from the connection.
+ *
+ * @throws SvcError as `takeBody`; BAD_REQUEST when the body does not follow its own boundary; PAYLOAD_TOO_LARGE beyond a
+ *   limit; RATE_LIMITED and UNAVAILABLE when forms fill the memory or the disk that there is for them
  */
-export async function parseForm(body: Buffer, contentType: string, maxParts = 1000): Promise<FormData> {
-  let type = contentType;
-  if (/^\s*multipart\//i.test(contentType)) {
-    const boundary = boundaryOf(contentType);
-    checkParts(body, boundary, maxParts);
-    // The very boundary that was counted: a type with several parameters can be read in several ways.
-    type = `multipart/form-data; boundary="${boundary}"`;
-  }
+export async function readForm(request: IncomingMessage, limits: FormLimits): Promise<FormData> {
+  const account = accountOf(request);
+  const form = new FormBuilder(account, limits);
+  const reader = new MultipartReader(request.headers["content-type"] ?? "", limits.maxParts);
+  let size = 0;
   try {
-    return await new Response(body as BodyInit, { headers: { "content-type": type } }).formData();
-  } catch (cause) {
-    throw malformed(cause);
+    await takeBody(request, limits.multipartBytes, (chunk) => {
+      const before = size;
+      size += chunk.length;
+      const added = form.add(reader.read(chunk));
+      const done = () => {
+        if (before <= uncounted && size > uncounted) limits.onLarge?.(form.data());
+        free(chunk);
+      };
+      return added ? added.then(done) : done();
+    });
+    reader.end();
+    return form.finish();
+  } catch (error) {
+    throw outOfRoom(error);
   }
 }
 
-/** Source: RFC 2046, section 5.1.1, for its characters. */
-function boundaryOf(contentType: string): string {
-  const [, quoted, bare] = /;\s*boundary=(?:"([^"]*)"|([^\s;]*))/i.exec(contentType) ?? [];
-  const boundary = quoted ?? bare ?? "";
-  if (!/^[0-9A-Za-z'()+_,./:=? -]{1,70}$/.test(boundary)) throw malformed();
-  return boundary;
+/** The same of a body that has been read into memory, where its files stay. */
+export async function parseForm(body: Buffer, contentType: string, maxParts = routeParts): Promise<FormData> {
+  if (!/^\s*multipart\//i.test(contentType)) return parseFields(body, contentType, maxParts);
+  const reader = new MultipartReader(contentType, maxParts);
+  const form = new FormBuilder(null, { multipartBytes: body.length, jsonBytes: body.length, maxParts });
+  await form.add(reader.read(body));
+  reader.end();
+  return form.finish();
 }
 
-function checkParts(body: Buffer, boundary: string, maxParts: number): void {
-  const delimiter = Buffer.from(`--${boundary}`);
-  let parts = -1; // the last one ends the form
-  for (let at = body.indexOf(delimiter); at >= 0; at = body.indexOf(delimiter, at + delimiter.length)) {
-    if (++parts > maxParts) throw new SvcError("PAYLOAD_TOO_LARGE", `A form has at most ${maxParts} parts.`);
-    const header = body.subarray(at, at + maxHeader);
-    if (header.length === maxHeader && !header.includes("\r\n\r\n")) {
-      throw new SvcError("PAYLOAD_TOO_LARGE", `The headers of a form's part have at most ${maxHeader} bytes.`);
+async function parseFields(body: Buffer, contentType: string, maxParts: number): Promise<FormData> {
+  let fields = 1;
+  for (const byte of body) if (byte === 0x26) fields++;
+  // A trailing "&" begins no field.
+  if (fields > maxParts + 1) throw tooMany(maxParts, "fields");
+  try {
+    return await new Response(body as BodyInit, { headers: { "content-type": contentType } }).formData();
+  } catch (cause) {
+    throw malformed("It is not application/x-www-form-urlencoded.", cause);
+  }
+}
+
+/** The part that is being read. */
+interface OpenPart extends PartHead {
+  /** What is in memory of it. */
+  chunks: ChunkList;
+  size: number;
+  /** Bytes that are counted as memory. */
+  held: number;
+  /** Where the rest is. */
+  file: FormFile | null;
+}
+
+class FormBuilder {
+  readonly #account: BodyAccount | null;
+  readonly #limits: FormLimits;
+  readonly #form = new FormData();
+  #part: OpenPart | undefined;
+  #files = 0;
+  #fieldBytes = 0;
+  #inMemory = 0;
+  #uncounted = uncounted;
+  /** What waits to be written to the file of the open part. */
+  #buffer: Buffer | undefined;
+  #filled = 0;
+  /** The first field of that name. */
+  #data: OpenPart | undefined;
+
+  /** @param account null: everything stays in memory, which is counted elsewhere */
+  constructor(account: BodyAccount | null, limits: FormLimits) {
+    this.#account = account;
+    this.#limits = limits;
+  }
+
+  /** Takes the events in order. @returns a promise only where a file has to be written */
+  add(events: FormEvent[]): undefined | Promise<void> {
+    for (const [index, event] of events.entries()) {
+      const later = this.#addOne(event);
+      if (later) return this.#rest(later, events.slice(index + 1));
+    }
+    return undefined;
+  }
+
+  async #rest(first: Promise<void>, events: FormEvent[]): Promise<void> {
+    await first;
+    for (const event of events) await this.#addOne(event);
+  }
+
+  /** What there is of the field `data`. */
+  data(): Buffer {
+    return this.#data?.chunks.whole().subarray(0, uncounted) ?? Buffer.alloc(0);
+  }
+
+  finish(): FormData {
+    return this.#form;
+  }
+
+  #addOne(event: FormEvent): undefined | Promise<void> {
+    if ("head" in event) return this.#begin(event.head);
+    const part = this.#part;
+    if (!part) return undefined;
+    if ("end" in event) return this.#end(part);
+    part.size += event.chunk.length;
+    return part.filename === undefined ? this.#addToField(part, event.chunk) : this.#addToFile(part, event.chunk);
+  }
+
+  #begin(head: PartHead): undefined {
+    this.#part = { ...head, chunks: new ChunkList(), size: 0, held: 0, file: null };
+    const { maxFiles } = this.#limits;
+    if (head.filename === undefined) {
+      if (head.name === "data") this.#data ??= this.#part;
+    } else if (maxFiles !== undefined && ++this.#files > maxFiles) {
+      throw new SvcError("PAYLOAD_TOO_LARGE", `A call carries at most ${maxFiles} files.`);
     }
   }
-  if (parts < 0) throw malformed();
+
+  #addToField(part: OpenPart, chunk: Buffer): undefined {
+    this.#fieldBytes += chunk.length;
+    const { jsonBytes } = this.#limits;
+    if (this.#fieldBytes > jsonBytes) {
+      const hint = `Send what is larger than ${jsonBytes} bytes as a file.`;
+      throw new SvcError("PAYLOAD_TOO_LARGE", "The fields of this form are too large.", { hint });
+    }
+    this.#hold(part, chunk);
+  }
+
+  #addToFile(part: OpenPart, chunk: Buffer): undefined | Promise<void> {
+    const account = this.#account;
+    const isSmall = part.size <= smallFile && this.#inMemory + chunk.length <= smallFiles;
+    if (!account?.budget.files || (!part.file && isSmall)) {
+      this.#hold(part, chunk);
+      this.#inMemory += chunk.length;
+      return undefined;
+    }
+    account.take("disk", part.file ? chunk.length : part.size);
+    if (!part.file) return this.#moveToDisk(part, chunk, account, account.budget.files);
+    return this.#addToDisk(part.file, chunk);
+  }
+
+  async #moveToDisk(part: OpenPart, chunk: Buffer, account: BodyAccount, files: FormFiles): Promise<void> {
+    const file = await files.open();
+    account.atEnd(() => file.remove());
+    part.file = file;
+    for (const earlier of part.chunks.take()) await file.write(earlier);
+    account.give("memory", part.held);
+    this.#inMemory -= part.size - chunk.length;
+    await this.#addToDisk(file, chunk);
+  }
+
+  /** Copies into the one buffer that all files of the form are written from. */
+  #addToDisk(file: FormFile, chunk: Buffer): undefined | Promise<void> {
+    this.#buffer ??= Buffer.allocUnsafeSlow(written);
+    const copied = chunk.copy(this.#buffer, this.#filled);
+    this.#filled += copied;
+    if (this.#filled < written) return undefined;
+    return this.#flush(file).then(() => this.#addToDisk(file, chunk.subarray(copied)));
+  }
+
+  async #flush(file: FormFile): Promise<void> {
+    const filled = this.#buffer?.subarray(0, this.#filled);
+    if (filled?.length) await file.write(filled);
+    this.#filled = 0;
+  }
+
+  #end(part: OpenPart): undefined | Promise<void> {
+    this.#part = undefined;
+    const { name, filename, type, chunks } = part;
+    if (part.file) return this.#endFile(part, part.file);
+    if (filename === undefined) this.#form.append(name, new TextDecoder().decode(chunks.whole()));
+    else this.#form.append(name, new File(chunks.take() as Uint8Array<ArrayBuffer>[], filename, { type }));
+    return undefined;
+  }
+
+  async #endFile(part: OpenPart, file: FormFile): Promise<void> {
+    await this.#flush(file);
+    this.#form.append(part.name, await file.finish(part.filename ?? "", part.type));
+  }
+
+  #hold(part: OpenPart, chunk: Buffer): void {
+    const counted = Math.max(0, chunk.length - this.#uncounted);
+    this.#uncounted = Math.max(0, this.#uncounted - chunk.length);
+    if (counted > 0) this.#account?.take("memory", counted);
+    part.held += counted;
+    // The list copies what the reader found, which is small, but for the first. That too has to be a copy: `free` gives the
+    // memory of the socket's chunk back.
+    part.chunks.add(part.chunks.size === 0 && this.#account ? Buffer.from(chunk) : chunk);
+  }
 }
 
-const malformed = (cause?: unknown) => new SvcError("BAD_REQUEST", "The multipart body is malformed.", { cause });
+/**
+ * Gives the memory of a socket's chunk back at once, of which nothing is used any more. The garbage collector would let a
+ * hundred MiB of them pile up: it looks at JavaScript's own heap, in which they are small.
+ */
+function free(chunk: Buffer): void {
+  const { buffer } = chunk;
+  const isOwn = buffer.byteLength === chunk.length && chunk.length >= uncounted; // smaller ones may share a pool
+  if (isOwn && buffer instanceof ArrayBuffer) buffer.transfer(0);
+}
+
+const tooMany = (most: number, of: string) => new SvcError("PAYLOAD_TOO_LARGE", `A form has at most ${most} ${of}.`);
+
+/** A full disk is not the sender's doing. */
+function outOfRoom(error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== "ENOSPC" && code !== "EDQUOT") return error;
+  return new SvcError("UNAVAILABLE", "There is no room for this at the moment.", { retryAfter: 60, cause: error });
+}

@@ -13,7 +13,7 @@ import type { Replicas } from "../postgres/replicas.ts";
 import type { CrudStatement } from "../postgres/statement.ts";
 import { type BodyLimits, isJson, mediaType, parseJson, readBody } from "./body.ts";
 import { exchangeOf, sendJson } from "./exchange.ts";
-import { parseForm } from "./form.ts";
+import { readForm } from "./form.ts";
 import { positionOf, readSomewhere } from "./replica-reads.ts";
 import type { RequestLimits } from "./request-limits.ts";
 import {
@@ -51,13 +51,20 @@ export function procedureEndpoint(
 ): (request: IncomingMessage, response: ServerResponse, named?: string) => Promise<void> {
   return async (request, response, named) => {
     const exchange = exchangeOf(response);
-    const { name, args, watch } = await readCall(request, transport.limits, kind, named);
-    const procedure = find(transport, name, kind);
-    exchange.operation = procedure.name;
-
     const found = transport.authenticate(request.headers, kind === "query" ? "read" : "write");
     const session = found instanceof Promise ? await found : found;
     if (session) exchange.userId = session.user.id;
+    const admit = (name: string) => {
+      const procedure = find(transport, name, kind);
+      exchange.operation = procedure.name;
+      if (!session && !procedure.anonymous) throw new SvcError("UNAUTHORIZED");
+      return procedure;
+    };
+    // Nobody makes the service hold more than 16 KiB for a call that will not be run.
+    if (named !== undefined) admit(named);
+    const admitLarge = session || named !== undefined ? undefined : (start: Buffer) => void admit(nameIn(start));
+    const { name, args, watch } = await readCall(request, transport.limits, kind, named, admitLarge);
+    const procedure = admit(name);
     const holder = transport.requests.holderOf(request, session);
     const caller: Caller = { session, requestId: exchange.requestId, holder };
     const { runtime, replicas } = transport;
@@ -112,18 +119,43 @@ const isGenerated = (procedure: ProcedureDefinition): procedure is ProcedureDefi
 
 async function readCall(
   request: IncomingMessage,
-  limits: BodyLimits,
+  { jsonBytes, multipartBytes }: BodyLimits,
   kind: ProcedureKind,
   named: string | undefined,
+  onLarge: ((start: Buffer) => void) | undefined,
 ): Promise<ProcedureCall> {
   const type = mediaType(request);
-  if (isJson(type)) return decodeCall(parseJson(await readBody(request, limits.jsonBytes), request), named);
+  if (isJson(type)) return decodeCall(parseJson(await readBody(request, jsonBytes, onLarge)), named);
   if (type === "multipart/form-data" && kind === "mutation") {
-    const body = await readBody(request, limits.multipartBytes);
-    return decodeForm(await parseForm(body, request.headers["content-type"] ?? "", wireLimits.parts), named);
+    const { parts: maxParts, files: maxFiles } = wireLimits;
+    const limits = { jsonBytes, multipartBytes, maxParts, maxFiles, onLarge };
+    return decodeForm(await readForm(request, limits), named);
   }
   throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, {
     hint: kind === "mutation" ? "Send application/json, or multipart/form-data with files." : "Send application/json.",
+  });
+}
+
+/** The name at the beginning of a call, as clients write it: in JSON, and in the part `data` of a form. */
+const leadingName = /^\uFEFF?\s*\{\s*(?:"json"\s*:\s*\{\s*)?"name"\s*:\s*("(?:[^"\\]|\\[\s\S]){0,800}")/;
+
+/**
+ * Which procedure a call without a session is about, from the first 16 KiB of it. The decision is made again when all of
+ * the call is there.
+ *
+ * @throws SvcError PAYLOAD_TOO_LARGE where it does not say so
+ */
+function nameIn(start: Buffer): string {
+  const [, name] = leadingName.exec(start.toString("utf8")) ?? [];
+  try {
+    if (name !== undefined) return JSON.parse(name);
+  } catch {
+    // An escape that JSON does not know: there is no such name.
+  }
+  throw new SvcError("PAYLOAD_TOO_LARGE", "The beginning of this call does not say which procedure is meant.", {
+    hint:
+      'Without a session, calls above 16 KiB say the name first: {"name": …, "args": …}, in a form in its first part, ' +
+      "`data`. Or call the procedure by its own path, such as /api/mutation/tasks.create.",
   });
 }
 

@@ -47,7 +47,7 @@ export class RequestLimits {
     this.#count(this.#addresses, this.networkOf(request), requestsPerAddress);
   }
 
-  /** Where a request comes from, as its address is counted. */
+  /** The network that a request is counted by: that of the client, as far as proxies and bridges are believed. */
   networkOf(request: IncomingMessage): string {
     const { trustProxy, handed } = this.#options;
     return networkOf(handed?.read(request) ?? addressOf(request, trustProxy));

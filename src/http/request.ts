@@ -2,7 +2,7 @@
 import type { Request } from "express";
 import { SvcError } from "../errors/svc-error.ts";
 import { type BodyLimits, isJson, mediaType, parseJson, readBody } from "./body.ts";
-import { parseForm } from "./form.ts";
+import { parseForm, readForm, routeParts } from "./form.ts";
 
 export interface SvcRequest<Params = Record<string, string>> {
   /** Upper case. */
@@ -19,7 +19,12 @@ export interface SvcRequest<Params = Record<string, string>> {
   readonly signal: AbortSignal;
   /** The parsed JSON body. @throws SvcError INVALID_JSON */
   json(): Promise<unknown>;
-  /** Fields and files of a form, 1,000 at most. @throws SvcError UNSUPPORTED_MEDIA_TYPE, BAD_REQUEST, PAYLOAD_TOO_LARGE */
+  /**
+   * Fields and files of a form, 1,000 at most. Large files of a multipart form lie on disk until the response has closed:
+   * store what is needed later. No other reader can follow it there, because the body is not kept as a whole.
+   *
+   * @throws SvcError UNSUPPORTED_MEDIA_TYPE, BAD_REQUEST, PAYLOAD_TOO_LARGE
+   */
   formData(): Promise<FormData>;
   arrayBuffer(): Promise<ArrayBuffer>;
   text(): Promise<string>;
@@ -45,9 +50,16 @@ export function toSvcRequest(request: Request, limits: BodyLimits): SvcRequest {
   const isText = isJson(type) || type.startsWith("text/") || type === "application/x-www-form-urlencoded";
   const limit = isText ? limits.jsonBytes : limits.multipartBytes;
   let body: Promise<Buffer> | undefined;
+  let form: Promise<FormData> | undefined;
   const bytes = () => {
+    if (form && !body) throw new Error("The form was read with formData(): no other reader can follow.");
     body ??= readBody(request, limit);
     return body;
+  };
+  const readFormOnce = async () => {
+    const type = request.headers["content-type"] ?? "";
+    if (body || isText) return parseForm(await bytes(), type);
+    return readForm(request, { ...limits, maxParts: routeParts });
   };
   let signal: AbortSignal | undefined;
   return {
@@ -62,12 +74,16 @@ export function toSvcRequest(request: Request, limits: BodyLimits): SvcRequest {
     headers: Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : value]),
     ) as Record<string, string>,
-    json: async () => parseJson(await bytes(), request),
+    json: async () => parseJson(await bytes()),
     async formData() {
       if (type !== "multipart/form-data" && type !== "application/x-www-form-urlencoded") {
         throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, { hint: "Send multipart/form-data." });
       }
-      return parseForm(await bytes(), request.headers["content-type"] ?? "");
+      form ??= readFormOnce();
+      // Each reader gets a form of its own, which it may change.
+      const own = new FormData();
+      for (const [name, value] of (await form).entries()) own.append(name, value);
+      return own;
     },
     arrayBuffer: async () => new Uint8Array(await bytes()).buffer,
     text: async () => (await bytes()).toString("utf8"),

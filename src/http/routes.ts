@@ -4,11 +4,12 @@
  */
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { pipeline, Readable } from "node:stream";
-import { type RequestHandler, type Response, Router } from "express";
+import { type Request, type RequestHandler, type Response, Router } from "express";
 import { checkOutput, invoke } from "../context/invoke.ts";
 import { complete, type RouteDefinition, type RouteResult } from "../define/http-route.ts";
 import { SvcError } from "../errors/svc-error.ts";
 import { isJson, mediaType } from "./body.ts";
+import { accountOf } from "./body-budget.ts";
 import { exchangeOf } from "./exchange.ts";
 import { isPieces, noteBreak, ofLength, type Pieces, sendPieces } from "./pieces.ts";
 import type { ProcedureTransport } from "./procedures.ts";
@@ -33,7 +34,13 @@ function routeEndpoint(
   { authenticate, runtime, requests, limits }: RouteTransport,
 ): RequestHandler {
   const readsQuery = route.verb === "get" || route.verb === "delete";
-  return async (httpRequest, response) => {
+  return (httpRequest, response) => {
+    const work = respond(httpRequest, response);
+    accountOf(httpRequest).work = work;
+    return work;
+  };
+
+  async function respond(httpRequest: Request, response: Response): Promise<void> {
     const exchange = exchangeOf(response);
     exchange.operation = route.path;
 
@@ -53,7 +60,7 @@ function routeEndpoint(
       undo: ({ status }) => status >= 400,
     });
     await send(response, answer);
-  };
+  }
 }
 
 /** The parsed body; undefined when it is empty or not JSON, which leaves it to the raw readers. */

@@ -1,6 +1,9 @@
 /** The application's own pages (`webDir` of the configuration), for a frontend on the service's own origin. */
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import express, { type ErrorRequestHandler, Router } from "express";
 import { SvcError } from "../errors/svc-error.ts";
+import { answerMethods } from "./allowed-methods.ts";
 import { compressedFiles } from "./compressed-files.ts";
 import { exchangeOf } from "./exchange.ts";
 
@@ -63,6 +66,11 @@ export function staticFiles(folder: string, changes: Readonly<Record<string, str
       },
     }),
   );
+  router.use(async ({ method, path }, response, next) => {
+    if (method !== "GET" && method !== "HEAD" && (await isServed(folder, path))) {
+      answerMethods(response, method, ["GET", "HEAD"]);
+    } else next();
+  });
   router.use(refuse);
   return router;
 }
@@ -74,3 +82,15 @@ const refuse: ErrorRequestHandler = (thrown, _request, response, next) => {
   if (status !== 416) return next(thrown);
   response.writeHead(416, { ...exchangeOf(response).headers, ...headers }).end();
 };
+
+/** Whether a GET of the path would get a file. */
+async function isServed(folder: string, path: string): Promise<boolean> {
+  try {
+    const segments = decodeURIComponent(path).split("/");
+    if (segments.some((segment) => segment.startsWith("."))) return false;
+    const file = join(folder, ...segments, segments.at(-1) === "" ? "index.html" : "");
+    return (await stat(file)).isFile();
+  } catch {
+    return false; // there is none, or the path cannot be decoded
+  }
+}

@@ -33,11 +33,11 @@ export function grantEndpoint({ authenticate, grants, rules, runtime, requests }
   router.post(path, async (request, response) => {
     const exchange = exchangeOf(response);
     exchange.operation = path;
-    const { query, args } = Object(parseJson(await readBody(request, maxBody), request)) as {
+    const session = await authenticate(request.headers);
+    const { query, args } = Object(parseJson(await readBody(request, maxBody))) as {
       query?: unknown;
       args?: unknown;
     };
-    const session = await authenticate(request.headers);
     const user = session?.user.id ?? null;
     const decoded = decodeCall({ name: typeof query === "string" ? query : "", args }).args;
     const grantable = rules.grantable(query, args, decoded, user);

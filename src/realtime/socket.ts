@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import type { Authenticate, Session } from "../auth/session.ts";
 import { SvcError } from "../errors/svc-error.ts";
-import type { CheckHost } from "../http/allowed-hosts.ts";
+import { type CheckHost, requireOneHost } from "../http/allowed-hosts.ts";
 import { toSvcError } from "../http/errors.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import { Connection, type ConnectionOptions, connectionLimits } from "./connection.ts";
@@ -106,6 +106,7 @@ export class SocketEndpoint {
   /** Before the upgrade, so that a refused page learns nothing but that. */
   async #admit(request: IncomingMessage): Promise<Session | null> {
     const { checkHost, origins, authenticate, redeem } = this.#options;
+    requireOneHost(request);
     checkHost(request);
     this.#options.count(request);
     const url = URL.parse(request.url ?? "/", origins.own);

@@ -2,9 +2,14 @@
  * The process's HTTP server: opened before there is anything behind it, and drained at the end, so that no answer is cut.
  * Next hop: `service.ts`.
  */
+import { randomUUID } from "node:crypto";
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { SvcError } from "../errors/svc-error.ts";
+import { delayContinue } from "../http/body.ts";
+import { sendError } from "../http/errors.ts";
+import { startExchange } from "../http/exchange.ts";
 
 export interface HttpServer {
   server: Server;
@@ -23,6 +28,11 @@ export function openServer(): HttpServer {
   const inFlight = trackResponses(server);
   let answer: RequestListener = refuseForNow;
   server.on("request", (request, response) => answer(request, response));
+  // Node would ask for the body before anybody has looked at its length.
+  server.on("checkContinue", (request, response) => {
+    delayContinue(request, response);
+    server.emit("request", request, response);
+  });
   return {
     server,
     inFlight,
@@ -48,7 +58,8 @@ const idleMs = 75_000;
 
 /** The port is open a moment before everything behind it is. */
 const refuseForNow: RequestListener = (_request, response) => {
-  response.writeHead(503, { "retry-after": "1" }).end();
+  startExchange(response, randomUUID(), { "x-content-type-options": "nosniff" });
+  sendError(response, new SvcError("UNAVAILABLE", "The service is starting.", { retryAfter: 1 }));
 };
 
 /**

@@ -2,6 +2,8 @@
  * One API process: pools, authentication, HTTP, and an orderly end. Everything it opens, `stop` closes.
  * Next hop: `http-server.ts`, then `src/http/app.ts`.
  */
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Logger } from "pino";
 import { createAuth } from "../auth/create-auth.ts";
 import { HandedAddresses } from "../auth/handed-address.ts";
@@ -10,6 +12,8 @@ import type { EffectiveConfig } from "../define/config.ts";
 import { graphqlEndpoint } from "../graphql/endpoint.ts";
 import { createHostCheck } from "../http/allowed-hosts.ts";
 import { createApp } from "../http/app.ts";
+import { BodyBudget } from "../http/body-budget.ts";
+import { FormFiles } from "../http/form-files.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { createOriginPolicy } from "../http/origin-policy.ts";
 import { RequestLimits } from "../http/request-limits.ts";
@@ -66,10 +70,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const { pools, replicas } = databases;
   let auth: Parts["auth"] | undefined;
   let realtime: Realtime | undefined;
+  let forms: BodyBudget["files"];
   const closeAll = async () => {
     await auth?.close();
     await replicas?.close();
     await pools.close();
+    await forms?.close();
   };
   try {
     if (!options.allowDrift) await refuseDrift(pools.system, app.api["~svc"].crud);
@@ -82,7 +88,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const requests = new RequestLimits({ ...config.limits, trustProxy: config.trustProxy, handed });
     const authenticate = requests.countingUsers(auth.authenticate);
     const runtime = createRuntime(app, pools, config, options.secrets, log);
-    const parts: Parts = { options, databases, origins, checkHost, auth, requests, runtime, authenticate };
+    const bodies = openBodies(config, requests, log);
+    forms = bodies.files;
+    const parts: Parts = { options, databases, origins, checkHost, auth, requests, bodies, runtime, authenticate };
     const opened = openRealtime(parts);
     realtime = opened;
     let stopping: Promise<void> | undefined;
@@ -127,6 +135,7 @@ interface Parts {
   checkHost: ReturnType<typeof createHostCheck>;
   auth: Awaited<ReturnType<typeof createAuth>>;
   requests: RequestLimits;
+  bodies: BodyBudget;
   runtime: ReturnType<typeof createRuntime>;
   /** Counts whom it finds. */
   authenticate: ReturnType<RequestLimits["countingUsers"]>;
@@ -184,8 +193,16 @@ function openRealtime({ options, origins, checkHost, auth, requests, runtime, au
   return realtime;
 }
 
+/** Files of forms lie beside stored ones, or in the system's folder where those lie elsewhere. */
+function openBodies({ storage, limits }: EffectiveConfig, requests: RequestLimits, log: Logger): BodyBudget {
+  const folder = storage.driver === "disk" ? join(storage.dir, "forms") : join(tmpdir(), "svc-forms");
+  const files = new FormFiles(folder);
+  files.sweep().catch((err) => log.warn({ err, folder }, "files of forms that ended processes have left stay there"));
+  return new BodyBudget(limits, files, (request) => requests.networkOf(request));
+}
+
 function openApp(
-  { options, databases, origins, checkHost, auth, requests, runtime, authenticate }: Parts,
+  { options, databases, origins, checkHost, auth, requests, bodies, runtime, authenticate }: Parts,
   realtime: ReturnType<typeof createRealtime>,
   isStopping: () => boolean,
 ) {
@@ -212,6 +229,7 @@ function openApp(
     origins,
     checkHost,
     requests,
+    bodies,
     runtime,
     replicas,
     limits: config.limits,

@@ -8,7 +8,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import type { EffectiveConfig } from "../define/config.ts";
 import { DiskDriver } from "./drivers/disk.ts";
-import type { StorageDriver } from "./drivers/driver.ts";
+import type { PutOptions, StorageDriver } from "./drivers/driver.ts";
 import { S3Driver } from "./drivers/s3.ts";
 import { ReadGrants } from "./read-grants.ts";
 
@@ -80,7 +80,7 @@ export async function putBytes(
   driver: StorageDriver,
   key: string,
   bytes: AsyncIterable<Uint8Array>,
-  options: { durable?: boolean } = {},
+  options: PutOptions = {},
 ): Promise<{ size: number; sha256: string }> {
   const hash = createHash("sha256");
   let size = 0;

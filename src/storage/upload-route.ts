@@ -8,7 +8,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Authenticate } from "../auth/session.ts";
 import { isUuid } from "../define/uuid.ts";
 import { SvcError } from "../errors/svc-error.ts";
-import { mediaType } from "../http/body.ts";
+import { answerMethods } from "../http/allowed-methods.ts";
+import { mediaType, sendContinue } from "../http/body.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
 import type { Endpoint } from "../http/procedures.ts";
 import { Incoming } from "./incoming.ts";
@@ -100,7 +101,8 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
     exchange.headers["tus-resumable"] = version;
     if (method === "OPTIONS") return describe(response);
     const verb = id ? verbs[method] : method === "POST" ? create : undefined;
-    if (!verb || (id && !isUuid(id))) throw new SvcError("NOT_FOUND");
+    if (id && !isUuid(id)) throw new SvcError("NOT_FOUND");
+    if (!verb) return answerMethods(response, method, id ? Object.keys(verbs) : ["POST"]);
     if (request.headers["tus-resumable"] !== version) {
       exchange.headers["tus-version"] = version;
       throw new SvcError("PRECONDITION_FAILED", "Uploads speak tus 1.0.0.", { hint: "Send Tus-Resumable: 1.0.0." });
@@ -129,6 +131,7 @@ function refuseExtensions({ headers }: IncomingMessage): void {
 }
 
 async function taking<T>(request: IncomingMessage, run: (body: Incoming) => Promise<T>): Promise<T> {
+  sendContinue(request);
   const body = new Incoming(request);
   try {
     return await run(body);

@@ -43,6 +43,10 @@ describe("without a file", () => {
       limits: {
         jsonBytes: 1_048_576,
         multipartBytes: 52_428_800,
+        bodyMemoryBytes: 268_435_456,
+        formDiskBytes: 2_147_483_648,
+        bodyBytesPerSecond: 1024,
+        bodyWindowMs: 30_000,
         uploadBytes: 1_073_741_824,
         storageBytes: 107_374_182_400,
         storageBytesAnonymous: 1_073_741_824,

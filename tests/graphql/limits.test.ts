@@ -124,7 +124,7 @@ test("takes one operation, as JSON, by POST", async () => {
   expect((await post("{")).errors[0].extensions.code).toBe("INVALID_JSON");
   expect((await post('{"query": 5, "variables": []}')).errors[0].extensions.issues).toHaveLength(2);
   expect((await post(JSON.stringify({ query: `{ __typename } # ${"x".repeat(2 ** 20)}` }))).status).toBe(413);
-  expect((await app.fetch("/api/graphql?query={__typename}", { method: "PUT" })).status).toBe(404);
+  expect((await app.fetch("/api/graphql?query={__typename}", { method: "PUT" })).status).toBe(405);
 });
 
 test("the schema is what it was; a change of it is seen here", async () => {

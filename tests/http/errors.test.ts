@@ -221,8 +221,7 @@ describe("the log", () => {
 });
 
 test.for([
-  ["GET", "/api/query", "POST"],
-  ["PUT", "/api/mutation/notes.create", "POST"],
+  ["PUT", "/api/mutation/notes.creat", "POST"],
   ["POST", "/api/query/notes.lst", "name"],
   ["POST", "/api/api/query", "baseUrl"],
   ["GET", "/ws", "Upgrade"],

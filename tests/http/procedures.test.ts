@@ -273,7 +273,10 @@ describe("what cannot be called", () => {
     expect((await svc.fetch("/api/query", init)).status).toBe(200);
   });
 
-  test.for(["GET", "PUT", "DELETE", "PATCH"])("%s is not how procedures are called: 404", async (method) => {
-    expect(await svc.fetch("/api/query", { method })).toMatchObject({ status: 404, body: { code: "NOT_FOUND" } });
+  test.for(["GET", "PUT", "DELETE", "PATCH"])("%s is not how procedures are called: 405", async (method) => {
+    expect(await svc.fetch("/api/query", { method })).toMatchObject({
+      status: 405,
+      body: { code: "METHOD_NOT_ALLOWED", hint: expect.stringContaining("POST") },
+    });
   });
 });

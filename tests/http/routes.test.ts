@@ -79,7 +79,8 @@ describe("a path", () => {
     });
   });
   test("takes only the verbs that it was declared with", async () => {
-    expect((await svc.fetch("/api/checked", { method: "POST" })).status).toBe(404);
+    const { status, headers } = await svc.fetch("/api/checked", { method: "POST" });
+    expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
   });
   test("that cannot be decoded is the caller's mistake", async () => {
     expect(await svc.fetch("/api/verbs/%ff/of/%zz")).toMatchObject({ status: 400, body: { code: "BAD_REQUEST" } });
@@ -152,8 +153,8 @@ describe("a request body", () => {
     const headers = { "content-type": "application/json", "content-encoding": "gzip" };
     const { status, body } = await svc.fetch(path, { method: "POST", body: gzipSync("{}"), headers });
     expect([status, body.code, body.hint]).toEqual([
-      400,
-      "INVALID_JSON",
+      415,
+      "UNSUPPORTED_MEDIA_TYPE",
       expect.stringMatching(/without content-encoding/),
     ]);
   });

@@ -100,7 +100,7 @@ const others: [what: string, status: number, () => Promise<Answer>][] = [
   ["a route's redirect", 302, () => get("/away")],
   ["a route's HEAD", 200, () => get("/page", { method: "HEAD" })],
   ["a preflight", 204, () => preflight(front)],
-  ["OPTIONS", 200, () => get("/api/auth/sign-in", { method: "OPTIONS" })],
+  ["OPTIONS", 204, () => get("/api/auth/sign-in", { method: "OPTIONS" })],
   ["the metrics", 200, () => get("/metrics")],
 ];
 

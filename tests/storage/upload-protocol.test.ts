@@ -78,15 +78,16 @@ describe("the protocol", () => {
   });
 
   test("has nothing at other paths and for other methods", async () => {
-    for (const [method, path] of [
-      ["GET", collection],
-      ["PUT", collection],
-      ["PATCH", collection],
-      ["POST", `${collection}/x`],
-      ["PATCH", `${collection}/x/y`],
-    ]) {
-      const { status } = await svc.fetch(path ?? "", { method: method ?? "", headers: { ...tus, ...bearer(ann) } });
-      expect([method, path, status]).toEqual([method, path, 404]);
+    for (const [method, path, expected] of [
+      ["GET", collection, 405],
+      ["PUT", collection, 405],
+      ["PATCH", collection, 405],
+      ["GET", `${collection}/${crypto.randomUUID()}`, 405],
+      ["POST", `${collection}/x`, 404],
+      ["PATCH", `${collection}/x/y`, 404],
+    ] as const) {
+      const { status } = await svc.fetch(path, { method, headers: { ...tus, ...bearer(ann) } });
+      expect([method, path, status]).toEqual([method, path, expected]);
     }
   });
 });

@@ -61,7 +61,7 @@ test("is nothing without its own token, after its time, or for anything but PUT"
     expect((await put(`/api/storage/uploads/${id}${bad}`, "x")).status).toBe(404);
   }
   expect((await put(url.replace(id, crypto.randomUUID()), "x")).status).toBe(404);
-  for (const method of ["GET", "POST"]) expect((await svc.fetch(url, { method })).status).toBe(404);
+  for (const method of ["GET", "POST"]) expect((await svc.fetch(url, { method })).status).toBe(405);
   await db.sql("update svc.storage_uploads set expires_at = now() - interval '1 second' where id = $1", [id]);
   expect((await put(url, "x")).status).toBe(404);
   expect(await rows(id)).toEqual([]);

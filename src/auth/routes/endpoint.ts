@@ -114,7 +114,7 @@ export async function jsonBody(request: Request): Promise<unknown> {
   if (!isJson(mediaType(request))) {
     throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, { hint: "Send application/json." });
   }
-  return parseJson(await readAuthBody(request), request);
+  return parseJson(await readAuthBody(request));
 }
 
 /** The page's origin, if a browser may be sent back to it. */

@@ -8,7 +8,7 @@ import { type FileHandle, mkdir, open, opendir, readdir, readFile, rename, rm, s
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { ByteRange, StorageDriver, StoredBytes } from "./driver.ts";
+import type { ByteRange, PutOptions, StorageDriver, StoredBytes } from "./driver.ts";
 
 /** In bytes: what is read at once. Node's own 64 KiB cost a third of the speed of a large download. */
 const chunk = 256 * 1024;
@@ -21,13 +21,15 @@ export class DiskDriver implements StorageDriver {
     this.#folder = folder;
   }
 
-  async put(key: string, bytes: AsyncIterable<Uint8Array> | Uint8Array, { durable = true } = {}): Promise<void> {
+  async put(key: string, bytes: AsyncIterable<Uint8Array> | Uint8Array, options: PutOptions = {}): Promise<void> {
+    const { durable = true, reused = false } = options;
     const passing = join(this.#folder, "incoming", randomUUID());
     const path = this.pathOf(key);
     try {
       const file = await inFolder(passing, () => open(passing, "wx", 0o600));
-      // Both close the file, also when the source breaks.
-      if (bytes instanceof Uint8Array) await writeAndClose(file, bytes, durable);
+      // Each closes the file, also when the source breaks.
+      if (bytes instanceof Uint8Array) await writeAndClose(file, [bytes], durable);
+      else if (reused) await writeAndClose(file, bytes, durable);
       else await pipeline(bytes, file.createWriteStream({ flush: durable }));
       await inFolder(path, () => rename(passing, path));
     } catch (error) {
@@ -107,9 +109,14 @@ async function inFolder<T>(path: string, work: () => Promise<T>, attempts = 10):
   }
 }
 
-async function writeAndClose(file: FileHandle, bytes: Uint8Array, flush: boolean): Promise<void> {
+/** One chunk after the other. */
+async function writeAndClose(
+  file: FileHandle,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  flush: boolean,
+): Promise<void> {
   try {
-    await file.writeFile(bytes);
+    for await (const chunk of chunks) await file.writeFile(chunk);
     if (flush) await file.sync();
   } finally {
     await file.close();

@@ -12,9 +12,10 @@ export interface StorageDriver {
    * better given so: as a stream it costs a disk twice as much.
    *
    * @param options `durable: false` for what can be made again: a power cut may leave anything of it. (Default: true)
+   *   `reused: true` when the source uses the memory of a chunk again for the next one. (Default: false)
    * @throws what the source or the store threw; nothing is left behind then that `read` or `list` would show
    */
-  put(key: string, bytes: AsyncIterable<Uint8Array> | Uint8Array, options?: { durable?: boolean }): Promise<void>;
+  put(key: string, bytes: AsyncIterable<Uint8Array> | Uint8Array, options?: PutOptions): Promise<void>;
   /**
    * @param range first and last byte, both included. (Default: everything)
    * @returns null when there is nothing under the key
@@ -32,6 +33,11 @@ export interface StorageDriver {
   list(prefix: string): AsyncIterable<StoredBytes>;
   /** Removes what broken writes left where `list` does not show it. @param before only what is older */
   sweepLeftovers(before: Date): Promise<number>;
+}
+
+export interface PutOptions {
+  durable?: boolean;
+  reused?: boolean;
 }
 
 export interface ByteRange {

@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
 import { SvcError } from "../../errors/svc-error.ts";
-import type { ByteRange, StorageDriver, StoredBytes } from "./driver.ts";
+import type { ByteRange, PutOptions, StorageDriver, StoredBytes } from "./driver.ts";
 
 // Loaded with the first byte: the library is larger than all the rest, and most processes never need it.
 const library = () => import("@aws-sdk/client-s3");
@@ -28,10 +28,13 @@ export class S3Driver implements StorageDriver {
     return this.#client;
   }
 
-  async put(key: string, bytes: AsyncIterable<Uint8Array> | Uint8Array): Promise<void> {
+  async put(key: string, bytes: AsyncIterable<Uint8Array> | Uint8Array, options: PutOptions = {}): Promise<void> {
     // Parts of 5 MiB, of which four are in memory at most.
     const { Upload } = await import("@aws-sdk/lib-storage");
-    const Body = bytes instanceof Uint8Array ? bytes : Readable.from(bytes, { objectMode: false });
+    const Body =
+      bytes instanceof Uint8Array
+        ? bytes
+        : Readable.from(options.reused ? copied(bytes) : bytes, { objectMode: false });
     const upload = new Upload({
       client: await this.#connect(),
       params: { Bucket: this.#bucket, Key: key, Body },
@@ -129,4 +132,8 @@ async function available<T>(answer: Promise<T>): Promise<T> {
 
 interface Metadata {
   httpStatusCode?: number;
+}
+
+async function* copied(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of bytes) yield Buffer.from(chunk);
 }

@@ -1,0 +1,67 @@
+/**
+ * Which methods a path answers: said in `Allow`, with 405 for any other one and with 204 for OPTIONS.
+ * Source: RFC 9110, sections 9.3.7 and 15.5.6.
+ * Next hop: `app.ts` knows the paths that Express does not route.
+ */
+import type { ServerResponse } from "node:http";
+import type { Router } from "express";
+import { SvcError } from "../errors/svc-error.ts";
+import { exchangeOf } from "./exchange.ts";
+
+/** For `OPTIONS *`, which asks about the service as a whole. */
+export const everyMethod = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+
+/** The methods of all routes that match a path, those of nested routers included. */
+export function routedMethods({ stack }: Pick<Router, "stack">, path: string): Set<string> {
+  const methods = new Set<string>();
+  for (const layer of stack as unknown as Layer[]) {
+    const match = matched(layer, path);
+    if (!match) continue;
+    for (const method of Object.keys(layer.route?.methods ?? {})) methods.add(method.toUpperCase());
+    const { handle } = layer;
+    if (!layer.route && handle.stack) {
+      const rest = path.slice(match.path.length);
+      for (const method of routedMethods(handle as Router, rest.startsWith("/") ? rest : `/${rest}`))
+        methods.add(method);
+    }
+  }
+  if (methods.has("GET")) methods.add("HEAD");
+  return methods;
+}
+
+/** What Express keeps of a route or a router that is mounted. */
+interface Layer {
+  /** `path` is the part that matched, of a router the part that it is mounted at. */
+  match(path: string): { path: string } | false;
+  route?: { methods: Record<string, boolean> };
+  handle: { stack?: unknown[] };
+}
+
+function matched(layer: Layer, path: string): { path: string } | false {
+  try {
+    return layer.match(path);
+  } catch {
+    return false; // a path that cannot be decoded matches nothing
+  }
+}
+
+/**
+ * Answers OPTIONS, and refuses every other method.
+ *
+ * @throws SvcError METHOD_NOT_ALLOWED
+ */
+export function answerMethods(
+  response: ServerResponse,
+  method: string | undefined,
+  methods: Iterable<string>,
+  hint?: string,
+): void {
+  const exchange = exchangeOf(response);
+  const allow = [...new Set([...methods, "OPTIONS"])].join(", ");
+  if (method === "OPTIONS") {
+    response.writeHead(204, { ...exchange.headers, allow }).end();
+    return;
+  }
+  exchange.headers.allow = allow;
+  throw new SvcError("METHOD_NOT_ALLOWED", undefined, { hint: hint ?? `It answers ${allow}.` });
+}

@@ -1,0 +1,189 @@
+/**
+ * What request bodies of one process may take: bytes of memory, bytes of temporary files, and time. Counted until the
+ * response has closed and the handler has ended, because the body, or what was parsed from it, lives as long.
+ * Next hop: `body.ts` and `form.ts` count here, `form-files.ts` holds the temporary files.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { SvcError } from "../errors/svc-error.ts";
+import type { FormFiles } from "./form-files.ts";
+
+export interface BodyBudgetOptions {
+  /** Largest JSON or text body, in bytes. */
+  jsonBytes: number;
+  /** Largest multipart or binary body, in bytes. */
+  multipartBytes: number;
+  /** For bodies in memory, of all requests together. */
+  bodyMemoryBytes: number;
+  /** For files of forms on disk, of all requests together. */
+  formDiskBytes: number;
+  /** A body that arrives more slowly than this, over a whole window, is given up. */
+  bodyBytesPerSecond: number;
+  /** In milliseconds. */
+  bodyWindowMs: number;
+}
+
+/** In bytes: a body, or the fields of a form, up to this size are not counted. */
+export const uncounted = 16_384;
+
+/** In seconds. */
+const retryAfter = 5;
+
+/** Bytes of one kind, of which one address gets a quarter. */
+class Pot {
+  readonly #total: number;
+  readonly #share: number;
+  readonly #ofAddress = new Map<string, number>();
+  #held = 0;
+
+  /** @param largest what one request may need; both limits are at least that */
+  constructor(total: number, largest: number) {
+    this.#total = Math.max(total, largest);
+    this.#share = Math.max(Math.floor(total / 4), largest);
+  }
+
+  get held(): number {
+    return this.#held;
+  }
+
+  /** @throws SvcError RATE_LIMITED beyond the share of the address, UNAVAILABLE when nothing is left */
+  take(address: string, bytes: number): void {
+    const ofAddress = (this.#ofAddress.get(address) ?? 0) + bytes;
+    if (ofAddress > this.#share) {
+      throw new SvcError("RATE_LIMITED", "Too many bodies from this address are being received.", { retryAfter });
+    }
+    if (this.#held + bytes > this.#total) {
+      throw new SvcError("UNAVAILABLE", "Too many bodies are being received.", { retryAfter });
+    }
+    this.#held += bytes;
+    this.#ofAddress.set(address, ofAddress);
+  }
+
+  give(address: string, bytes: number): void {
+    this.#held -= bytes;
+    const left = (this.#ofAddress.get(address) ?? 0) - bytes;
+    if (left > 0) this.#ofAddress.set(address, left);
+    else this.#ofAddress.delete(address);
+  }
+}
+
+export class BodyBudget {
+  readonly memory: Pot;
+  readonly disk: Pot;
+  /** null: there is no folder for them, as in tests of the reader alone. */
+  readonly files: FormFiles | null;
+  readonly addressOf: (request: IncomingMessage) => string;
+  readonly windowMs: number;
+  readonly bytesPerWindow: number;
+
+  /** @param addressOf the network that a request comes from, as `request-limits.ts` counts it */
+  constructor(limits: BodyBudgetOptions, files: FormFiles | null, addressOf: (request: IncomingMessage) => string) {
+    const largest = Math.max(limits.jsonBytes, limits.multipartBytes);
+    this.memory = new Pot(limits.bodyMemoryBytes, largest);
+    this.disk = new Pot(limits.formDiskBytes, limits.multipartBytes);
+    this.files = files;
+    this.addressOf = addressOf;
+    this.windowMs = limits.bodyWindowMs;
+    this.bytesPerWindow = Math.ceil((limits.bodyBytesPerSecond * limits.bodyWindowMs) / 1000);
+  }
+
+  /** To be called for every request before anything reads its body. */
+  begin(request: IncomingMessage, response: ServerResponse): BodyAccount {
+    const account = new BodyAccount(this, request, response);
+    accounts.set(request, account);
+    return account;
+  }
+}
+
+const accounts = new WeakMap<IncomingMessage, BodyAccount>();
+
+/** For requests that no service has begun. */
+const mebibyte = 1024 * 1024;
+const alone = new BodyBudget(
+  {
+    jsonBytes: mebibyte,
+    multipartBytes: 50 * mebibyte,
+    bodyMemoryBytes: 256 * mebibyte,
+    formDiskBytes: 0,
+    bodyBytesPerSecond: 1024,
+    bodyWindowMs: 30_000,
+  },
+  null,
+  () => String(nextAlone++),
+);
+let nextAlone = 0;
+
+/** The account of a request that passed `begin`; of others, one that ends with the request. */
+export function accountOf(request: IncomingMessage): BodyAccount {
+  let account = accounts.get(request);
+  if (!account) {
+    account = new BodyAccount(alone, request, request);
+    accounts.set(request, account);
+  }
+  return account;
+}
+
+/** Of one request. */
+export class BodyAccount {
+  readonly budget: BodyBudget;
+  /** The handler. What it may still read is kept until it has ended, also when the client has gone. */
+  work: Promise<unknown> | undefined;
+  readonly #request: IncomingMessage;
+  readonly #until: ServerResponse | IncomingMessage;
+  readonly #held = { memory: 0, disk: 0 };
+  readonly #cleanups: (() => Promise<unknown>)[] = [];
+  #address: string | undefined;
+  #isEnding = false;
+  #isOver = false;
+
+  /** @param until whose "close" ends it */
+  constructor(budget: BodyBudget, request: IncomingMessage, until: ServerResponse | IncomingMessage) {
+    this.budget = budget;
+    this.#request = request;
+    this.#until = until;
+  }
+
+  /** @throws SvcError as `Pot.take` */
+  take(pot: "memory" | "disk", bytes: number): void {
+    this.#endOnClose();
+    this.#address ??= this.budget.addressOf(this.#request);
+    this.budget[pot].take(this.#address, bytes);
+    this.#held[pot] += bytes;
+    if (this.#isOver) this.#giveAll();
+  }
+
+  give(pot: "memory" | "disk", bytes: number): void {
+    const held = Math.min(bytes, this.#held[pot]);
+    this.#held[pot] -= held;
+    if (held > 0) this.budget[pot].give(this.#address ?? "", held);
+  }
+
+  /** Something to be done when the account ends; it must not throw. */
+  atEnd(cleanup: () => Promise<unknown>): void {
+    this.#endOnClose();
+    if (this.#isOver) void cleanup();
+    else this.#cleanups.push(cleanup);
+  }
+
+  /** The connection closes behind the answer: what still comes on it is not wanted. */
+  closeConnection(): void {
+    if ("shouldKeepAlive" in this.#until) this.#until.shouldKeepAlive = false;
+  }
+
+  #endOnClose(): void {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    const end = async () => {
+      await this.work?.catch(() => {});
+      this.#isOver = true;
+      this.#giveAll();
+      for (const cleanup of this.#cleanups.splice(0)) await cleanup();
+    };
+    if (this.#until.closed) void end();
+    else this.#until.once("close", () => void end());
+  }
+
+  #giveAll(): void {
+    this.give("memory", this.#held.memory);
+    this.give("disk", this.#held.disk);
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * Reads multipart/form-data as it arrives. Dicer, the parser of @fastify/busboy, finds the boundaries and headers
+ * (docs/adr/0017-forms-are-streamed-to-disk.md); this file says what they mean, as browsers write them.
+ * Next hop: `form.ts` keeps fields and files.
+ * Source: RFC 7578; https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data
+ */
+import { Dicer } from "@fastify/busboy";
+import { SvcError } from "../errors/svc-error.ts";
+
+/** Of one part. */
+export interface PartHead {
+  name: string;
+  /** undefined for a field. */
+  filename: string | undefined;
+  /** The media type, of files. */
+  type: string;
+}
+
+/** What a piece of the body held, in order. A part has one head and one end; chunks are between them. */
+export type FormEvent = { head: PartHead } | { chunk: Buffer } | { end: true };
+
+/** Bytes of one part's headers. */
+const maxHeader = 16 * 1024;
+
+/** In bytes: the headers of a part are measured in steps of this size. */
+const step = 4 * 1024;
+
+/** Where the headers of a part are being read, its bytes so far; null elsewhere. */
+type HeaderBytes = number | null;
+
+export class MultipartReader {
+  readonly #dicer: Dicer;
+  readonly #maxParts: number;
+  #events: FormEvent[] = [];
+  #failure: SvcError | undefined;
+  #parts = 0;
+  #isFinished = false;
+  #headerBytes: HeaderBytes = null;
+  #piece: Buffer = Buffer.alloc(0);
+
+  /** @throws SvcError BAD_REQUEST without a valid boundary */
+  constructor(contentType: string, maxParts: number) {
+    this.#maxParts = maxParts;
+    // Beyond maxHeader the form is refused, so nothing that Dicer cuts off is ever used.
+    this.#dicer = new Dicer({ boundary: boundaryOf(contentType), maxHeaderSize: 4 * maxHeader } as never);
+    this.#dicer.on("part", (part) => this.#begin(part as unknown as Part));
+    this.#dicer.on("finish", () => {
+      this.#isFinished = true;
+    });
+  }
+
+  /**
+   * Reads the next piece. Events follow at once; nothing is kept but what may be the beginning of a boundary.
+   *
+   * @throws SvcError BAD_REQUEST for a form that cannot be read, PAYLOAD_TOO_LARGE beyond a limit
+   */
+  read(chunk: Buffer): FormEvent[] {
+    this.#events = [];
+    for (let at = 0; at < chunk.length && !this.#isFinished; at += step) {
+      const piece = chunk.subarray(at, at + step);
+      const before = this.#headerBytes;
+      this.#piece = piece;
+      this.#dicer.write(piece);
+      if (this.#failure) throw this.#failure;
+      if (this.#headerBytes === null || before === null) continue;
+      this.#headerBytes += piece.length;
+      if (this.#headerBytes >= maxHeader) {
+        throw new SvcError("PAYLOAD_TOO_LARGE", `The headers of a form's part have at most ${maxHeader} bytes.`);
+      }
+    }
+    return this.#events;
+  }
+
+  /** To be called after the last piece. @throws SvcError BAD_REQUEST for a form without its closing boundary */
+  end(): void {
+    if (!this.#isFinished) throw malformed("The closing boundary is missing.");
+  }
+
+  #begin(part: Part): void {
+    if (++this.#parts > this.#maxParts) {
+      this.#failure ??= new SvcError("PAYLOAD_TOO_LARGE", `A form has at most ${this.#maxParts} parts.`);
+    }
+    this.#headerBytes = 0;
+    let hasHead = false;
+    part.on("error", () => {});
+    part.on("header", (header) => {
+      this.#headerBytes = null;
+      hasHead = true;
+      try {
+        this.#events.push({ head: headOf(header) });
+      } catch (error) {
+        this.#failure ??= error as SvcError;
+      }
+    });
+    // Taken as it is found. Through the part's stream it would come later, and a part that nobody reads would stop the form.
+    part.push = (chunk) => {
+      // What might have been a boundary is kept by the parser, in a buffer that it uses again.
+      if (chunk) this.#events.push({ chunk: chunk.buffer === this.#piece.buffer ? chunk : Buffer.from(chunk) });
+      else {
+        this.#headerBytes = null;
+        if (hasHead) this.#events.push({ end: true });
+        else this.#failure ??= malformed("A part has no headers.");
+        part.emit("end");
+      }
+      return true;
+    };
+  }
+}
+
+/** A part's stream, of which Dicer calls `push`. */
+interface Part {
+  push(chunk: Buffer | null): boolean;
+  emit(event: "end"): void;
+  on(event: "header", listener: (header: Record<string, string[]>) => void): void;
+  on(event: "error", listener: () => void): void;
+}
+
+/** Source: RFC 2046, section 5.1.1, for its characters. */
+function boundaryOf(contentType: string): string {
+  const boundary = parameters(contentType).find(([name]) => name === "boundary")?.[1] ?? "";
+  if (!/^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$/.test(boundary)) {
+    throw malformed("The content-type has no valid boundary.");
+  }
+  return boundary;
+}
+
+/** @throws SvcError BAD_REQUEST */
+function headOf(header: Record<string, string[]>): PartHead {
+  const [disposition = "", ...others] = (header["content-disposition"] ?? []).map(utf8);
+  const given = new Map(parameters(disposition).reverse()); // of a repeated one, the first counts
+  const name = given.get("name");
+  if (!/^\s*form-data\s*(?:;|$)/i.test(disposition) || others.length > 0 || name === undefined) {
+    throw malformed('Each part needs one header such as content-disposition: form-data; name="file".');
+  }
+  const [encoding = ""] = header["content-transfer-encoding"] ?? [];
+  if (!/^(?:\s*|7bit|8bit|binary)$/i.test(encoding)) {
+    throw malformed("A part is sent as it is: leave content-transfer-encoding out (RFC 7578, section 4.7).");
+  }
+  const [type = "text/plain"] = header["content-type"] ?? [];
+  return { name: unescaped(name), filename: filenameOf(given), type: /^[\x20-\x7e]*$/.test(type) ? type.trim() : "" };
+}
+
+function filenameOf(given: ReadonlyMap<string, string>): string | undefined {
+  const [, encoded] = /^utf-8'[^']*'(.*)$/i.exec(given.get("filename*") ?? "") ?? [];
+  if (encoded !== undefined) {
+    try {
+      return decodeURIComponent(encoded);
+    } catch {
+      // The plain name stands beside it.
+    }
+  }
+  const plain = given.get("filename");
+  return plain === undefined ? undefined : unescaped(plain);
+}
+
+const parameter = /;\s*([!#$%&'*+.^`|~\w-]+)\s*=\s*(?:"((?:[^"\\]|\\[\s\S])*)"|([^\s;"]*))/g;
+
+/** What follows the first semicolon. A quoted value is read as a whole, whatever stands in it. */
+const parameters = (value: string): [name: string, value: string][] =>
+  [...value.matchAll(parameter)].map(([, name = "", quoted, bare = ""]) => [
+    name.toLowerCase(),
+    // Browsers write a backslash as it is, other programs escape quotes by it.
+    quoted?.replace(/\\(["\\])/g, "$1") ?? bare,
+  ]);
+
+/** Headers arrive as one character a byte. */
+const utf8 = (text: string) => Buffer.from(text, "latin1").toString("utf8");
+
+const escapes: Record<string, string> = { "%0a": "\n", "%0d": "\r", "%22": '"' };
+
+/** The three characters that browsers encode in names, and no other. */
+const unescaped = (text: string) => text.replace(/%(?:0a|0d|22)/gi, (code) => escapes[code.toLowerCase()] ?? code);
+
+export const malformed = (hint: string, cause?: unknown) =>
+  new SvcError("BAD_REQUEST", "The multipart body is malformed.", { hint, cause });
