@@ -2679,7 +2679,7 @@ AS $function$
     claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors)
 $function$
 execute: svc_anonymous, svc_system
-comment: Evidence under the policies of svc_anonymous. Called by svc.find_evidence().
+comment: Evidence under the policies of svc_anonymous. Called by svc.find_evidence(). Definer: a reader owns it, so that policies for strangers apply and the index may be used.
 
 -- function svc.find_evidence_as_authenticated(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_reader_authenticated
 CREATE OR REPLACE FUNCTION svc.find_evidence_as_authenticated(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb)
@@ -2692,7 +2692,7 @@ AS $function$
     claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors)
 $function$
 execute: svc_authenticated, svc_system
-comment: Evidence under the policies of svc_authenticated. Called by svc.find_evidence().
+comment: Evidence under the policies of svc_authenticated. Called by svc.find_evidence(). Definer: a reader owns it, so that policies for signed-in users apply and the index may be used.
 
 -- function svc.find_misfits(text,text,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_misfits(schema_name text, table_name text, data jsonb)
@@ -2736,7 +2736,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_system
-comment: Of these stored files those that the caller may see, public ones among them.
+comment: Of these stored files those that the caller may see, public ones among them. Definer: a reader owns it, so that a public file is seen by its id and policies for strangers apply.
 
 -- function svc.find_objects_as_authenticated(uuid[]): owner svc_reader_authenticated
 CREATE OR REPLACE FUNCTION svc.find_objects_as_authenticated(ids uuid[])
@@ -2754,7 +2754,7 @@ begin
 end
 $function$
 execute: svc_authenticated, svc_system
-comment: Of these stored files those that the caller may see, public ones among them.
+comment: Of these stored files those that the caller may see, public ones among them. Definer: a reader owns it, so that a public file is seen by its id and policies for signed-in users apply.
 
 -- function svc.find_public_object(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_public_object(object_id uuid)
@@ -3106,7 +3106,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: When the signed URL of a reservation expires; 42501 where a policy would refuse the file.
+comment: When the signed URL of a reservation expires; 42501 where a policy would refuse the file. Definer: requests may not read reservations; it takes those of the current user alone.
 
 -- function svc.owns_object(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.owns_object(object_id uuid)
@@ -3370,7 +3370,7 @@ AS $function$
   select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix)
 $function$
 execute: svc_anonymous, svc_system
-comment: Keyword search under the policies of svc_anonymous. Called by svc.search_keyword().
+comment: Keyword search under the policies of svc_anonymous. Called by svc.search_keyword(). Definer: a reader owns it, so that policies for strangers apply and the index may be used.
 
 -- function svc.search_keyword_as_authenticated(text,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_reader_authenticated
 CREATE OR REPLACE FUNCTION svc.search_keyword_as_authenticated(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean)
@@ -3382,7 +3382,7 @@ AS $function$
   select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix)
 $function$
 execute: svc_authenticated, svc_system
-comment: Keyword search under the policies of svc_authenticated. Called by svc.search_keyword().
+comment: Keyword search under the policies of svc_authenticated. Called by svc.search_keyword(). Definer: a reader owns it, so that policies for signed-in users apply and the index may be used.
 
 -- function svc.search_snippet(text,text,boolean,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_snippet(content text, query text, prefix boolean, language text)
@@ -3530,7 +3530,7 @@ begin
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: The declaration of a searchable table, with its name as SQL and the type of its key.
+comment: The declaration of a searchable table, with its name as SQL and the type of its key. Definer: requests may not read the list of searchable tables; this gives what their declaration says.
 
 -- function svc.search_vector(jsonb,text,text,jsonb,jsonb,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_vector(target jsonb, vector_field text, vector text, scope jsonb, filters jsonb, page_size integer, skipped integer)
@@ -3701,7 +3701,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Turns a reservation of the current user into a stored file; 42501 where a policy refuses it.
+comment: Turns a reservation of the current user into a stored file; 42501 where a policy refuses it. Definer: requests may not write rows of files; it takes reservations of the current user, and policies decide.
 
 -- function svc.transaction_outcome(xid8,text,pg_lsn): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.transaction_outcome(transaction xid8, server text, place pg_lsn)
@@ -4210,7 +4210,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Writes down how many bytes a statement added or removed, by bucket.
+comment: Writes down how many bytes a statement added or removed, by bucket. Definer: a trigger; whoever stores may not write the counters.
 
 -- function svc_private.current_trace(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.current_trace()
@@ -4627,7 +4627,7 @@ begin
 end
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
-comment: For each query over words the places of the chunks of a scope that fulfil it, and how many chunks the scope has; policies do not count.
+comment: For each query over words the places of the chunks of a scope that fulfil it, and how many chunks the scope has; policies do not count. Definer: it reads the index as owner; readers alone may call it, and they join what it finds under the policies.
 
 -- function svc_private.find_conversion(text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_conversion(owner_id text, sha256 text, options text)
@@ -5032,7 +5032,7 @@ begin
   return null;
 end
 $function$
-comment: Trigger of svc.workflow_runs: wakes the run that waits for a deleted one.
+comment: Trigger of svc.workflow_runs: wakes the run that waits for a deleted one. Definer: a trigger; whoever deletes a run may not write to the queue.
 
 -- function svc_private.hash_rows(regclass): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.hash_rows(target regclass, OUT rows bigint, OUT hash text)
@@ -5264,7 +5264,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Stores the row of a file where the policies for who are not signed in let it.
+comment: Stores the row of a file where the policies for who are not signed in let it. Definer: a reader owns it, for request roles may not insert; policies for strangers decide.
 
 -- function svc_private.insert_object_as_authenticated(svc.storage_objects): owner svc_reader_authenticated
 CREATE OR REPLACE FUNCTION svc_private.insert_object_as_authenticated(object svc.storage_objects)
@@ -5278,7 +5278,7 @@ begin
 end
 $function$
 execute: svc_system
-comment: Stores the row of a file where the policies for signed-in users let it.
+comment: Stores the row of a file where the policies for signed-in users let it. Definer: a reader owns it, for request roles may not insert; policies for signed-in users decide.
 
 -- function svc_private.install_search(jsonb,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.install_search(wanted jsonb, declarer text DEFAULT 'application'::text)

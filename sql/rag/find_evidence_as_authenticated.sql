@@ -16,7 +16,8 @@ as $$
 $$;
 
 comment on function svc.find_evidence_as_authenticated(text[], regconfig, text, text, text, uuid[], integer, integer, jsonb) is
-  'Evidence under the policies of svc_authenticated. Called by svc.find_evidence().';
+  'Evidence under the policies of svc_authenticated. Called by svc.find_evidence(). '
+  'Definer: a reader owns it, so that policies for signed-in users apply and the index may be used.';
 
 call svc_private.run_as_reader(
   'svc.find_evidence_as_authenticated(text[], regconfig, text, text, text, uuid[], integer, integer, jsonb)', 'svc_reader_authenticated'

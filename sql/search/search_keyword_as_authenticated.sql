@@ -14,7 +14,8 @@ as $$
 $$;
 
 comment on function svc.search_keyword_as_authenticated(text, text[], text, jsonb, jsonb, integer, integer, boolean) is
-  'Keyword search under the policies of svc_authenticated. Called by svc.search_keyword().';
+  'Keyword search under the policies of svc_authenticated. Called by svc.search_keyword(). '
+  'Definer: a reader owns it, so that policies for signed-in users apply and the index may be used.';
 
 call svc_private.run_as_reader(
   'svc.search_keyword_as_authenticated(text, text[], text, jsonb, jsonb, integer, integer, boolean)', 'svc_reader_authenticated'

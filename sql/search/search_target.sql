@@ -29,6 +29,7 @@ end
 $$;
 
 comment on function svc.search_target(text) is
-  'The declaration of a searchable table, with its name as SQL and the type of its key.';
+  'The declaration of a searchable table, with its name as SQL and the type of its key. '
+  'Definer: requests may not read the list of searchable tables; this gives what their declaration says.';
 
 grant execute on function svc.search_target(text) to svc_anonymous, svc_authenticated;

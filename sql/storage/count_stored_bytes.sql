@@ -23,4 +23,5 @@ begin
 end
 $$;
 
-comment on function svc_private.count_stored_bytes() is 'Writes down how many bytes a statement added or removed, by bucket.';
+comment on function svc_private.count_stored_bytes() is 'Writes down how many bytes a statement added or removed, by bucket. '
+  'Definer: a trigger; whoever stores may not write the counters.';

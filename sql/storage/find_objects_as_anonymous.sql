@@ -27,4 +27,5 @@ $$;
 call svc_private.run_as_reader('svc.find_objects_as_anonymous(uuid[])', 'svc_reader_anonymous');
 
 comment on function svc.find_objects_as_anonymous(uuid[]) is
-  'Of these stored files those that the caller may see, public ones among them.';
+  'Of these stored files those that the caller may see, public ones among them. '
+  'Definer: a reader owns it, so that a public file is seen by its id and policies for strangers apply.';

@@ -58,8 +58,8 @@ describe("a function that requests may call and that runs as the owner of the ta
       `select p.oid::regprocedure::text from pg_proc p
         where p.proowner in ('svc_reader_anonymous'::regrole, 'svc_reader_authenticated'::regrole)
           and (not p.prosecdef
-            or has_function_privilege('svc_anonymous', p.oid, 'execute') <> (p.proowner = 'svc_reader_anonymous'::regrole)
-            or has_function_privilege('svc_authenticated', p.oid, 'execute') <> (p.proowner = 'svc_reader_authenticated'::regrole))`,
+            or (has_function_privilege('svc_anonymous', p.oid, 'execute') and p.proowner <> 'svc_reader_anonymous'::regrole)
+            or (has_function_privilege('svc_authenticated', p.oid, 'execute') and p.proowner <> 'svc_reader_authenticated'::regrole))`,
     );
     expect(wrong).toEqual([]);
   });

@@ -26,7 +26,7 @@ const calls: [name: string, statement: string][] = [
   ["queue_state", "select * from svc_private.queue_state()"],
   [
     "find_matches",
-    "select * from svc.find_matches('\"public\".\"compiled\"', '{body}', 'word', 'default', 'public', 5)",
+    "select * from svc_private.find_matches('\"public\".\"compiled\"', '{body}', 'word', 'default', 'public', null, 5)",
   ],
 ];
 
