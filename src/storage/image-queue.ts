@@ -2,7 +2,7 @@
  * Whose picture is made next: callers take turns, few pictures are made at once, and of the costly ones one, so that those
  * that take a moment have a place beside it. Who has left is not waited for.
  */
-import { FairGate } from "../service/fair-gate.ts";
+import { Gate } from "../service/gate.ts";
 import type { StorageObject } from "./storage.ts";
 import type { TransformOptions } from "./transform-options.ts";
 
@@ -42,14 +42,15 @@ interface Job<T> {
 }
 
 export class ImageQueue<T> {
-  readonly #gate = new FairGate(maxRunning, maxWaiting);
-  readonly #costly = new FairGate(1, maxWaiting);
+  readonly #gate = new Gate(maxRunning, maxWaiting);
+  readonly #costly = new Gate(1, maxWaiting);
   readonly #jobs = new Map<string, Job<T>>();
 
-  /** Runs the call when the asker's turn has come. @throws SvcError UNAVAILABLE; the signal's reason when nobody waits */
+  /** Runs the call when the asker's turn has come. @throws SvcError UNAVAILABLE when too many wait, or nobody does any more */
   turn({ network = "", signal }: Asker, costly: boolean, call: () => Promise<T>): Promise<T> {
-    const ordinary = () => this.#gate.run(network, call, signal);
-    return costly ? this.#costly.run(network, ordinary, signal) : ordinary();
+    const turn = { key: network, ...(signal && { signal }) };
+    const ordinary = () => this.#gate.run(call, turn);
+    return costly ? this.#costly.run(ordinary, turn) : ordinary();
   }
 
   /**

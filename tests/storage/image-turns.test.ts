@@ -5,7 +5,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { FairGate } from "../../src/service/fair-gate.ts";
 import { createLog } from "../../src/service/log.ts";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import type { StorageDriver } from "../../src/storage/drivers/driver.ts";
@@ -75,47 +74,6 @@ function countingEngine(bytes = 10) {
   const transforms = createTransforms({ driver, log: createLog("silent") }, new ObjectFinder(pool), engine);
   return { transforms, made, letGo, most: () => most, looked: () => looked };
 }
-
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
-async function push<T>(all: T[], one: T): Promise<void> {
-  all.push(one);
-  await turn();
-}
-
-test("callers take turns: the first of one who comes late is before the second of one who came with many", async () => {
-  const gate = new FairGate(1, 100);
-  const order: string[] = [];
-  const call = (caller: string) => gate.run(caller, () => push(order, caller));
-  await Promise.all([..."aaaaabbc"].map(call));
-  expect(order.join("")).toBe("aabcabaa");
-});
-
-test("when too many wait, the one of whom most wait gives up a place to others, and to nobody of its own", async () => {
-  const gate = new FairGate(1, 4);
-  const order: string[] = [];
-  const call = (caller: string) => gate.run(caller, () => push(order, caller));
-  const results = Promise.allSettled([..."aaaaaabb"].map(call));
-  const outcome = (await results).map(({ status }) => (status === "fulfilled" ? "+" : "-")).join("");
-  // One runs, four wait; the sixth is refused; each b takes the place of the last a until they have as many.
-  expect([outcome, order.join("")]).toEqual(["+++---++", "aabab"]);
-  expect([gate.running, gate.waiting]).toEqual([0, 0]);
-});
-
-test("who leaves the queue is not called, and takes nobody's place along", async () => {
-  const gate = new FairGate(1, 10);
-  const left = new AbortController();
-  const called: number[] = [];
-  const calls = [0, 1, 2, 3].map((number) =>
-    gate.run("a", () => push(called, number), number === 2 ? left.signal : undefined),
-  );
-  left.abort(new Error("left"));
-  const outcome = (await Promise.allSettled(calls)).map(({ status }) => status);
-  expect([called, outcome]).toEqual([
-    [0, 1, 3],
-    ["fulfilled", "fulfilled", "rejected", "fulfilled"],
-  ]);
-  expect([gate.running, gate.waiting]).toEqual([0, 0]);
-});
 
 test("one costly picture is made at a time, and small ones beside it", async () => {
   const object = await stored();
