@@ -5,7 +5,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import { openCluster } from "../src/postgres/cluster.ts";
+import { openCluster } from "../src/cluster/open-cluster.ts";
 import { interleave, median, report } from "./measure.ts";
 import { type Contestant, contestant } from "./process.ts";
 

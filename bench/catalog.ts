@@ -5,8 +5,8 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import pg from "pg";
-import { openCluster } from "../src/postgres/cluster.ts";
-import { migrate } from "../src/postgres/migrate.ts";
+import { openCluster } from "../src/cluster/open-cluster.ts";
+import { migrate } from "../src/migrate/migrate.ts";
 import { median } from "./measure.ts";
 
 const root = resolve(import.meta.dirname, "..");

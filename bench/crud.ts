@@ -8,8 +8,8 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { openCluster } from "../src/postgres/cluster.ts";
-import { callText } from "../src/postgres/statement.ts";
+import { openCluster } from "../src/cluster/open-cluster.ts";
+import { callText } from "../src/crud/statement.ts";
 import { interleave, report } from "./measure.ts";
 import { type Contestant, contestant } from "./process.ts";
 

@@ -10,7 +10,7 @@ import { dirname, join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { convertDocument } from "../src/documents/convert.ts";
-import { SpareChild } from "../src/documents/spare.ts";
+import { SpareChild } from "../src/documents/prewarmed-process.ts";
 import { makePdf } from "./documents/make-pdf.ts";
 import { median } from "./measure.ts";
 

@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { pgTable, serial, text } from "drizzle-orm/pg-core";
 import { Logger, runTaskList } from "graphile-worker";
 import pg from "pg";
-import { loadConfig } from "../src/define/load-config.ts";
+import { openCluster } from "../src/cluster/open-cluster.ts";
+import { loadConfig } from "../src/config/load-config.ts";
 import { createSvcProcedureBuilders, defineApi, defineAuth, ownerRls } from "../src/index.ts";
-import { openCluster } from "../src/postgres/cluster.ts";
-import { migrate } from "../src/postgres/migrate.ts";
-import { createLog } from "../src/service/log.ts";
+import { migrate } from "../src/migrate/migrate.ts";
+import { createLog } from "../src/telemetry/log.ts";
 import { startWorker } from "../workers/runner.ts";
 import { median } from "./measure.ts";
 

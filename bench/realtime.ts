@@ -7,7 +7,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { pino } from "pino";
 import WebSocket from "ws";
-import { openCluster } from "../src/postgres/cluster.ts";
+import { openCluster } from "../src/cluster/open-cluster.ts";
 import { ChangeReader } from "../src/realtime/replication.ts";
 import { median } from "./measure.ts";
 import { type Contestant, contestant } from "./process.ts";

@@ -9,8 +9,8 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import pg from "pg";
-import { openCluster } from "../src/postgres/cluster.ts";
-import { migrate } from "../src/postgres/migrate.ts";
+import { openCluster } from "../src/cluster/open-cluster.ts";
+import { migrate } from "../src/migrate/migrate.ts";
 import { corporaFolder } from "../tests/search/corpora.ts";
 import { alternate, median } from "./measure.ts";
 import { generator, loadPassages, vectorOf } from "./search/passages.ts";

@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openCluster } from "../src/postgres/cluster.ts";
+import { openCluster } from "../src/cluster/open-cluster.ts";
 import { alternate, interleave, median, report } from "./measure.ts";
 import { bombs, photo } from "./pictures.ts";
 import { type Contestant, contestant } from "./process.ts";

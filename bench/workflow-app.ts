@@ -1,9 +1,9 @@
 /** The workflows of `workflows.ts`, for its own worker and for the process that it kills. */
 import { join } from "node:path";
 import { pgTable, serial, text } from "drizzle-orm/pg-core";
-import { loadConfig } from "../src/define/load-config.ts";
+import { loadConfig } from "../src/config/load-config.ts";
 import { defineApi, defineAuth, ownerRls, type Workflow } from "../src/index.ts";
-import { createLog } from "../src/service/log.ts";
+import { createLog } from "../src/telemetry/log.ts";
 import { startWorker } from "../workers/runner.ts";
 
 export const table = pgTable("flow_rows", { id: serial("id").primaryKey(), userId: text("user_id").notNull() }, (t) =>

@@ -6,9 +6,9 @@ import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import pg from "pg";
+import { type Cluster, openCluster } from "../src/cluster/open-cluster.ts";
 import { workflow } from "../src/index.ts";
-import { type Cluster, openCluster } from "../src/postgres/cluster.ts";
-import { migrate } from "../src/postgres/migrate.ts";
+import { migrate } from "../src/migrate/migrate.ts";
 import { median } from "./measure.ts";
 import { directory, startFlows, table, user } from "./workflow-app.ts";
 

@@ -1,4 +1,4 @@
--- What has been applied to this database. Written by src/postgres/migrate.ts, read by `svc migrate status`.
+-- What has been applied to this database. Written by src/migrate/migrate.ts, read by `svc migrate status`.
 
 create table svc_private.applied_migrations (
   scope text not null check (scope in ('platform', 'application')),

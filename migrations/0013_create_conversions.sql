@@ -18,7 +18,7 @@ comment on table svc_private.document_conversions is
   'What conversions of stored files gave. Each owner has their own: whether somebody else has a file is nobody''s business.';
 comment on column svc_private.document_conversions.owner_id is 'Whose run converted it; null: the system, or nobody signed in.';
 comment on column svc_private.document_conversions.sha256 is 'Of the bytes that were converted, in hex.';
-comment on column svc_private.document_conversions.options is 'What else decides the result (src/documents/kept.ts), hashed.';
+comment on column svc_private.document_conversions.options is 'What else decides the result (src/documents/conversion-cache.ts), hashed.';
 comment on column svc_private.document_conversions.result is
   'As src/documents/types.ts describes it. json, not jsonb: text of documents may hold what jsonb refuses, and nobody queries it.';
 comment on column svc_private.document_conversions.used_at is 'When it was last asked for; what nobody asks for is swept.';

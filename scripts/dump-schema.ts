@@ -2,10 +2,10 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import pg from "pg";
-import { openCluster } from "../src/postgres/cluster.ts";
-import { dumpSchema } from "../src/postgres/dump.ts";
+import { openCluster } from "../src/cluster/open-cluster.ts";
+import { dumpSchema } from "../src/migrate/dump.ts";
+import { migrate } from "../src/migrate/migrate.ts";
 import { functionsPage, listFunctions } from "../src/postgres/functions.ts";
-import { migrate } from "../src/postgres/migrate.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const name = "svc_dump";

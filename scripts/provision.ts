@@ -1,12 +1,12 @@
 /**
  * The part of scripts/setup that prepares PostgreSQL and pgvector, and the last one: it writes the stamp by which the
- * next set-up sees that nothing is left to do. Next hop: `provision` in src/postgres/cluster.ts.
+ * next set-up sees that nothing is left to do. Next hop: `provision` in src/cluster/open-cluster.ts.
  *
  * Arguments: the stamp's path, its first line, and what progress lines begin with.
  */
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ClusterError, provision } from "../src/postgres/cluster.ts";
+import { ClusterError, provision } from "../src/cluster/open-cluster.ts";
 
 const [stamp = "node_modules/.svc-setup", key = "", mark = "svc"] = process.argv.slice(2);
 const say = (line: string) => console.log(`${mark}  ${line}`);

@@ -805,7 +805,7 @@ grant delete, insert, select, update to svc_system
 comment: What conversions of stored files gave. Each owner has their own: whether somebody else has a file is nobody's business.
 comment column owner_id: Whose run converted it; null: the system, or nobody signed in.
 comment column sha256: Of the bytes that were converted, in hex.
-comment column options: What else decides the result (src/documents/kept.ts), hashed.
+comment column options: What else decides the result (src/documents/conversion-cache.ts), hashed.
 comment column result: As src/documents/types.ts describes it. json, not jsonb: text of documents may hold what jsonb refuses, and nobody queries it.
 comment column used_at: When it was last asked for; what nobody asks for is swept.
 comment column claim: Of who converts it now; null once there is a result.

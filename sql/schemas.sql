@@ -13,7 +13,7 @@ comment on schema svc_private is 'Platform internals. Request roles have no USAG
 comment on schema svc_crud is 'Generated CRUD functions, one set per createCrud().';
 comment on schema auth is 'Users, sessions, accounts: the authentication library''s tables.';
 comment on schema graphile_worker is
-  'The queue: tables and functions of the library graphile-worker, in the revision that it brings (src/postgres/queue.ts).';
+  'The queue: tables and functions of the library graphile-worker, in the revision that it brings (src/jobs/queue.ts).';
 comment on schema extensions is 'Extensions, away from the application''s names.';
 
 -- A publication belongs to a database as a schema does: making one takes this (sql/realtime/publish_tables.sql).
@@ -39,7 +39,7 @@ grant usage on schema graphile_worker to svc_system;
 grant usage on schema svc to svc_request;
 
 -- svc_request needs USAGE here although it may read no table: PostgreSQL resolves the function's name, and checks
--- EXECUTE, before the statement switches the role (src/postgres/statement.ts).
+-- EXECUTE, before the statement switches the role (src/crud/statement.ts).
 grant usage on schema svc_crud to svc_request, svc_anonymous, svc_authenticated, svc_system;
 
 -- Deny by default. A function is executable by nobody until a grant says so; the system role works on every table.

@@ -1,7 +1,29 @@
 /** The public surface of @svc/core. What is not exported here is internal. */
 export { type Ai, createAi } from "./ai/create-ai.ts";
-export type { Session, SessionUser } from "./auth/session.ts";
-export type { ContextGrounding, GroundedAnswer, GroundingInput, GroundingStreamInput } from "./context/grounding.ts";
+export { type Api, defineApi } from "./app/api.ts";
+export { defineConfig, type SvcConfig } from "./config/config.ts";
+export { type AuthDefinition, defineAuth } from "./contract/auth.ts";
+export type { Context, RequestDatabase, SystemDatabase } from "./contract/context.ts";
+export { type Cron, cron } from "./contract/cron.ts";
+export { createSvcHttpRouteBuilders, type HttpRoute, type RouteResult } from "./contract/http-route.ts";
+export type { InputRefusal, Middleware, MiddlewareCall } from "./contract/middleware.ts";
+export { createSvcProcedureBuilders, type Procedure } from "./contract/procedure.ts";
+export { defineSeed, type Seed, type SeedCall, type SeedUser } from "./contract/seed.ts";
+export { type Workflow, type WorkflowContext, type WorkflowOptions, workflow } from "./contract/workflow.ts";
+export { createCrudFactory } from "./crud/crud.ts";
+export type { CrudFilters } from "./crud/crud-filters.ts";
+export type { CrudOptions } from "./crud/crud-options.ts";
+export type { RealtimeScope, RowContext, ScopedRealtime } from "./crud/crud-realtime.ts";
+export type { CrudList, CrudListArguments, CrudProcedures, CrudRow } from "./crud/crud-types.ts";
+export { type Audience, memberRls, openRls, ownerRls } from "./crud/rls.ts";
+export type { SvcRequest } from "./http/request.ts";
+export { DefinitionError } from "./kit/definition-error.ts";
+export { type ErrorCode, errorCodes } from "./kit/error-codes.ts";
+export { type RetryOptions, withRetry } from "./kit/retry.ts";
+export type { Session, SessionUser } from "./kit/session.ts";
+export { type Issue, SvcError, type SvcErrorOptions } from "./kit/svc-error.ts";
+export { type Infer, v } from "./kit/v.ts";
+export type { Citation, ClaimInput, ClaimStatus, GroundedClaim } from "./rag/answer.ts";
 export type {
   ContextRag,
   IngestFileInput,
@@ -10,7 +32,11 @@ export type {
   RagDocuments,
   RagSection,
   RagSource,
-} from "./context/rag.ts";
+} from "./rag/context.ts";
+export type { ContextGrounding, GroundedAnswer, GroundingInput, GroundingStreamInput } from "./rag/grounding.ts";
+export type { IngestFileResult } from "./rag/ingest-workflow.ts";
+export type { Passage, PassagesInput } from "./rag/passages.ts";
+export type { OmittedSentence, WriteOptions, WrittenAnswer, WrittenSentence } from "./rag/written-answer.ts";
 export type {
   ContextSearch,
   HybridSearchOptions,
@@ -18,37 +44,11 @@ export type {
   SearchOptions,
   SearchResult,
   VectorSearchOptions,
-} from "./context/search.ts";
-export type { SearchFilter } from "./context/search-input.ts";
-export type { SearchSnippet } from "./context/snippets.ts";
-export type { Context, RequestDatabase, SystemDatabase } from "./context/types.ts";
-export type { ContextWorkflows } from "./context/workflows.ts";
-export type { OmittedSentence, WriteOptions, WrittenAnswer, WrittenSentence } from "./context/written-answer.ts";
-export { type Api, defineApi } from "./define/api.ts";
-export { type AuthDefinition, defineAuth } from "./define/auth.ts";
-export { defineConfig, type SvcConfig } from "./define/config.ts";
-export { type Cron, cron } from "./define/cron.ts";
-export { createCrudFactory } from "./define/crud.ts";
-export type { CrudFilters } from "./define/crud-filters.ts";
-export type { CrudOptions } from "./define/crud-options.ts";
-export type { RealtimeScope, RowContext, ScopedRealtime } from "./define/crud-realtime.ts";
-export type { CrudList, CrudListArguments, CrudProcedures, CrudRow } from "./define/crud-types.ts";
-export { DefinitionError } from "./define/definition-error.ts";
-export { createSvcHttpRouteBuilders, type HttpRoute, type RouteResult } from "./define/http-route.ts";
-export type { InputRefusal, Middleware, MiddlewareCall } from "./define/middleware.ts";
-export { createSvcProcedureBuilders, type Procedure } from "./define/procedure.ts";
-export { type RetryOptions, withRetry } from "./define/retry.ts";
-export { type Audience, memberRls, openRls, ownerRls } from "./define/rls.ts";
-export { type SearchableOptions, searchable } from "./define/searchable.ts";
-export { defineSeed, type Seed, type SeedCall, type SeedUser } from "./define/seed.ts";
-export { type Infer, v } from "./define/v.ts";
-export { type Workflow, type WorkflowContext, type WorkflowOptions, workflow } from "./define/workflow.ts";
-export { type ErrorCode, errorCodes } from "./errors/codes.ts";
-export { type Issue, SvcError, type SvcErrorOptions } from "./errors/svc-error.ts";
-export type { SvcRequest } from "./http/request.ts";
-export type { Citation, ClaimInput, ClaimStatus, GroundedClaim } from "./rag/answer.ts";
-export type { IngestFileResult } from "./rag/ingest-workflow.ts";
-export type { Passage, PassagesInput } from "./rag/passages.ts";
-export type { RagScope } from "./rag/scope.ts";
+} from "./search/context.ts";
+export type { RagScope } from "./search/scope.ts";
+export type { SearchFilter } from "./search/search-input.ts";
+export { type SearchableOptions, searchable } from "./search/searchable.ts";
+export type { SearchSnippet } from "./search/snippets.ts";
+export type { ContextWorkflows } from "./workflows/context.ts";
 export type { WorkflowEvent, WorkflowRun, WorkflowStep, WorkflowTimeline } from "./workflows/records.ts";
 export { type DerivedWorkflowStatus, deriveWorkflowStatus, type WorkflowStatus } from "./workflows/status.ts";

@@ -5,7 +5,7 @@
  */
 import type pg from "pg";
 import type { Logger } from "pino";
-import type { CronDefinition } from "../src/define/cron.ts";
+import type { CronDefinition } from "../src/contract/cron.ts";
 
 /** In milliseconds. */
 const lookEvery = 1_000;

@@ -5,10 +5,10 @@
  */
 import { type JobHelpers, Logger as QueueLogger, runTaskListOnce, type TaskList } from "graphile-worker";
 import type { Logger } from "pino";
-import { sessionsOfUsers } from "../src/auth/find-user.ts";
-import type { EffectiveConfig } from "../src/define/config.ts";
+import type { LoadedApp } from "../src/app/load-app.ts";
+import { sessionsOfUsers } from "../src/auth/sessions/find-user.ts";
+import type { EffectiveConfig } from "../src/config/config.ts";
 import { createPools, type PoolUrls } from "../src/postgres/pools.ts";
-import type { LoadedApp } from "../src/service/load-app.ts";
 import { createRuntime } from "../src/service/runtime.ts";
 import { startCrontab } from "./crontab.ts";
 import { runJob, toPino } from "./runner.ts";

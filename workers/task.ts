@@ -4,10 +4,10 @@
  */
 import type { Logger } from "pino";
 import type { z } from "zod";
-import type { SessionOfUser } from "../src/auth/find-user.ts";
-import type { Runtime } from "../src/context/invoke.ts";
+import type { LoadedApp } from "../src/app/load-app.ts";
+import type { SessionOfUser } from "../src/auth/sessions/find-user.ts";
+import type { Runtime } from "../src/call/invoke.ts";
 import type { RequestTransaction } from "../src/postgres/transaction.ts";
-import type { LoadedApp } from "../src/service/load-app.ts";
 
 /** What all jobs of a worker share. */
 export interface TaskServices {

@@ -1,6 +1,6 @@
 /** Whether a call takes as long on a large table as on a small one: p50 per size, over HTTP and in SQL alone. */
 import pg from "pg";
-import { callText } from "../../src/postgres/statement.ts";
+import { callText } from "../../src/crud/statement.ts";
 import { alternate } from "../measure.ts";
 import type { Setting, User } from "./setting.ts";
 import { ask } from "./sides.ts";

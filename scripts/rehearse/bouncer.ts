@@ -8,8 +8,8 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { serverUser } from "../../src/postgres/cluster/places.ts";
-import { freePort } from "../../src/postgres/cluster/port.ts";
+import { serverUser } from "../../src/cluster/places.ts";
+import { freePort } from "../../src/cluster/port.ts";
 
 const settings = resolve(import.meta.dirname, "../../deploy/pgbouncer.ini");
 

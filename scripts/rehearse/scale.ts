@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { freePort } from "../../src/postgres/cluster/port.ts";
+import { freePort } from "../../src/cluster/port.ts";
 import { Bouncer, findBouncer, olderMisses } from "./bouncer.ts";
 import { Forwarder } from "./forwarder.ts";
 import { Load } from "./load.ts";

@@ -6,8 +6,8 @@ import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type pg from "pg";
-import { readPostmaster } from "../../src/postgres/cluster/postmaster.ts";
-import { type Cluster, openCluster, provision } from "../../src/postgres/cluster.ts";
+import { type Cluster, openCluster, provision } from "../../src/cluster/open-cluster.ts";
+import { readPostmaster } from "../../src/cluster/postmaster.ts";
 import { canMakeStandby, connected, startStandby } from "./standby.ts";
 import { until } from "./until.ts";
 

@@ -4,11 +4,11 @@ import { spawn } from "node:child_process";
 import { chownSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { serverUser } from "../../src/postgres/cluster/places.ts";
-import { freePort } from "../../src/postgres/cluster/port.ts";
-import { readPostmaster } from "../../src/postgres/cluster/postmaster.ts";
-import { run, serverEnvironment } from "../../src/postgres/cluster/run.ts";
-import { configuration, stop } from "../../src/postgres/cluster/server.ts";
+import { serverUser } from "../../src/cluster/places.ts";
+import { freePort } from "../../src/cluster/port.ts";
+import { readPostmaster } from "../../src/cluster/postmaster.ts";
+import { run, serverEnvironment } from "../../src/cluster/run.ts";
+import { configuration, stop } from "../../src/cluster/server.ts";
 import { until } from "./until.ts";
 
 export interface StandbyOptions {

@@ -1,4 +1,4 @@
--- Adds a signing key, unless another process has just added one. Called by src/auth/key-store.ts as svc_auth.
+-- Adds a signing key, unless another process has just added one. Called by src/auth/sessions/key-store.ts as svc_auth.
 --
 -- The caller lists the keys it knows and cannot sign with. Processes that start together take turns at the lock; the
 -- second one finds a key that it does not know, gets false, and reads the table again instead of adding a second first

@@ -1,5 +1,5 @@
 -- Keeps something for whoever comes back with a token: a password reset, an e-mail verification, the state of a social
--- sign-in, its one-time code. Called by src/auth/one-time-values.ts as svc_auth.
+-- sign-in, its one-time code. Called by src/auth/mail/one-time-tokens.ts as svc_auth.
 --
 -- The token itself is not here: the row holds its SHA-256, so that a copy of the table redeems nothing.
 

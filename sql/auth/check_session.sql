@@ -1,5 +1,5 @@
 -- Whether a JWT still stands for something: its session is there and not over, and its user's row has not changed since
--- it was issued. Called by src/auth/jwt.ts as a prepared statement, as svc_auth: once per process and token while
+-- it was issued. Called by src/auth/sessions/jwt.ts as a prepared statement, as svc_auth: once per process and token while
 -- notices arrive, else on every call. Two index probes, inlined as auth.find_session() is.
 
 create or replace function auth.check_session(session_id text, user_id text, version bigint)

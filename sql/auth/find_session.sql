@@ -1,4 +1,4 @@
--- Who holds this session token: the join behind every request that carries one. Called by src/auth/session-store.ts as
+-- Who holds this session token: the join behind every request that carries one. Called by src/auth/sessions/session-store.ts as
 -- a prepared statement, as svc_auth.
 --
 -- Two index probes (session.token, user.id) and one row. A set-returning SQL function without SET clauses is inlined

@@ -1,5 +1,5 @@
 -- Takes an attempt back that turned out well, or was not made. Called by auth.take_attempt() and by
--- src/auth/attempts.ts, as svc_auth.
+-- src/auth/passwords/attempts.ts, as svc_auth.
 --
 -- A window that began after the attempt was counted does not have it: taking it back from there would give away a try.
 

@@ -1,4 +1,4 @@
--- Whether a session is there and not over. Called by src/auth/session-store.ts as svc_auth, when a socket's ticket is
+-- Whether a session is there and not over. Called by src/auth/sessions/session-store.ts as svc_auth, when a socket's ticket is
 -- redeemed: the session may have ended since the ticket was given.
 
 create or replace function auth.has_session(session_id text)

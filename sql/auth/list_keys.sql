@@ -1,4 +1,4 @@
--- The keys whose signatures are believed, newest first. Called by src/auth/key-store.ts as svc_auth: when a process
+-- The keys whose signatures are believed, newest first. Called by src/auth/sessions/key-store.ts as svc_auth: when a process
 -- starts, when a token names an unknown key, and at most once a minute while signing.
 
 create or replace function auth.list_keys()

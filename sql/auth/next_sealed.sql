@@ -1,4 +1,4 @@
--- Encrypted values of a column in their order, from one on: a walk over all of them. Called by src/auth/reseal.ts as
+-- Encrypted values of a column in their order, from one on: a walk over all of them. Called by src/auth/reencrypt.ts as
 -- svc_system, with an empty text first and the last value then.
 --
 -- The library writes `$ba$<number of the secret>$<bytes in hex>`.

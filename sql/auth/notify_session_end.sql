@@ -1,5 +1,5 @@
 -- Tells every process that a session is over, so that none goes on believing the JWTs that were issued from it. Heard
--- by src/auth/revocations.ts, whoever ended the session: a sign-out, a deleted user through the foreign key, a DBA in
+-- by src/auth/sessions/revocations.ts, whoever ended the session: a sign-out, a deleted user through the foreign key, a DBA in
 -- psql. The notice goes out with the commit, never without it.
 --
 -- Row by row, since a notice per session is what the listeners need, and a payload may have 8,000 bytes. Expired

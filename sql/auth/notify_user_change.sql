@@ -1,5 +1,5 @@
 -- Tells every process that a user's row has changed, so that none goes on believing the JWTs that were issued before.
--- Heard by src/auth/revocations.ts. The notice goes out with the commit, never without it.
+-- Heard by src/auth/sessions/revocations.ts. The notice goes out with the commit, never without it.
 --
 -- A deleted user needs no notice of its own: the foreign key deletes the sessions, which are told one by one.
 -- It goes into the write-ahead log too, as in notify_session_end.sql and for the same reason.

@@ -1,4 +1,4 @@
--- Puts the same thing, encrypted anew, in the place of a value. Called by src/auth/reseal.ts as svc_system.
+-- Puts the same thing, encrypted anew, in the place of a value. Called by src/auth/reencrypt.ts as svc_system.
 --
 -- SECURITY DEFINER, because svc_system may not write accounts. It changes only columns of svc_private.sealed_columns(), and only
 -- an encrypted value into another one: a password's hash is none.

@@ -1,5 +1,5 @@
 -- Sends a notice to one process, by that process itself: if it hears its own, it hears the others too. Called by
--- src/auth/revocations.ts through its pool, as svc_auth, and heard on its listening connection. Behind a pooler that
+-- src/auth/sessions/revocations.ts through its pool, as svc_auth, and heard on its listening connection. Behind a pooler that
 -- shares connections, it never is.
 --
 -- SECURITY DEFINER, since nobody else may call pg_notify() (sql/grants.sql); the channel's beginning is fixed, so that

@@ -1,5 +1,5 @@
 -- What a dump of this database leaves out, or only refers to: roles, privileges on the database and settings of it, and
--- where sequences stand. Called by src/backup/take.ts, as the administrator; src/backup/surroundings.ts makes it again.
+-- where sequences stand. Called by src/backup/take.ts, as the administrator; src/backup/cluster-state.ts makes it again.
 --
 -- Roles are those that own something here or are granted it, and svc's own. Never their passwords.
 

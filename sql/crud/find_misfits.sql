@@ -1,7 +1,7 @@
 -- Which values do not fit the type of their column. PostgreSQL refuses a row without saying which of its values it was; after
--- such a refusal src/context/misfits.ts asks here, so that it costs nothing while all is well.
+-- such a refusal src/crud/locate-invalid-columns.ts asks here, so that it costs nothing while all is well.
 --
--- Each value goes the way it goes into the table (src/codegen/crud-writes.ts). Any error means that it does not fit: types of
+-- Each value goes the way it goes into the table (src/crud/crud-writes.ts). Any error means that it does not fit: types of
 -- extensions raise what they like, and tsquery a syntax error. A type's own limits and a domain's checks count, too.
 
 create or replace function svc.find_misfits(schema_name text, table_name text, data jsonb)

@@ -1,4 +1,4 @@
--- Takes a conversion on, for as long as `held`, unless somebody else is at it. Called by src/documents/kept.ts as
+-- Takes a conversion on, for as long as `held`, unless somebody else is at it. Called by src/documents/conversion-cache.ts as
 -- svc_system, which renews it while it converts: of several that come with the same bytes one converts, and the others
 -- wait for its result. A claim and not a lock: a conversion takes minutes, and neither a transaction nor a connection is
 -- kept open for it.

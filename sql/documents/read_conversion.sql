@@ -1,4 +1,4 @@
--- A kept conversion by its id, which stands in the checkpoint of a run. Called by src/documents/kept.ts as svc_system.
+-- A kept conversion by its id, which stands in the checkpoint of a run. Called by src/documents/conversion-cache.ts as svc_system.
 -- The owner is asked for too: an id that came from elsewhere opens nothing.
 
 create or replace function svc_private.read_conversion(id uuid, owner_id text)

@@ -1,4 +1,4 @@
--- Gives a conversion up that failed: whoever waits for it tries for themselves. Called by src/documents/kept.ts as
+-- Gives a conversion up that failed: whoever waits for it tries for themselves. Called by src/documents/conversion-cache.ts as
 -- svc_system.
 
 create or replace function svc_private.release_claim(claim uuid)

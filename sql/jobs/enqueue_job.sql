@@ -1,5 +1,5 @@
 -- Puts a call of an internal procedure into the queue, as a part of the caller's transaction: the job exists when that
--- commits, and never when it rolls back. Called by ctx.scheduler (src/context/scheduler.ts).
+-- commits, and never when it rolls back. Called by ctx.scheduler (src/jobs/context.ts).
 --
 -- SECURITY DEFINER, since the queue's tables answer no request. On whose behalf the job will run is asked here, of the
 -- transaction, and is no argument. The request *roles* may not execute this: internal procedures trust their arguments,

@@ -1,5 +1,5 @@
 -- A fingerprint of what a file of policies/ sets up for a table: row-level security, policies with their comments, and privileges.
--- The migrator keeps it beside the file's checksum (src/postgres/migrate.ts). After a migration it compares the two: a file
+-- The migrator keeps it beside the file's checksum (src/migrate/migrate.ts). After a migration it compares the two: a file
 -- whose text and effect are the same is not applied again, because that would lock the table against everybody.
 --
 -- Policies app_… on the platform's tables are the application's, as in svc_private.reset_policies(). Null: no such table.

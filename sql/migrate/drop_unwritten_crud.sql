@@ -1,6 +1,6 @@
 -- Drops the generated functions that no file of the application writes any more: those of a resource that is gone, and
 -- old overloads of one whose id has another type, which `create or replace` leaves beside the new. Called by
--- src/postgres/migrate.ts after the application's files.
+-- src/migrate/migrate.ts after the application's files.
 --
 -- A generated function says in its comment from which text it was made. One without that mark is somebody's own, and is
 -- left alone; so is one that something else depends on: the migration fails and names it.

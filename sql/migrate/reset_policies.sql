@@ -1,5 +1,5 @@
 -- Clears the way for a file in policies/: drops the table's policies and revokes what request roles may do with it.
--- Called by src/postgres/migrate.ts before each such file, so that a policy removed from the text is gone from the
+-- Called by src/migrate/migrate.ts before each such file, so that a policy removed from the text is gone from the
 -- database too. Runs inside the migration's transaction: nobody ever sees the table without its policies.
 --
 -- A policy named app_… on a table of the platform's is the application's, such as one by which a team reads its members'

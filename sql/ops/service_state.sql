@@ -1,5 +1,5 @@
 -- What metrics say of workflows, storage, AI spending and replication, one number a row. Asked by each process at most every
--- 15 seconds (src/http/metrics-database.ts), as svc_system. The queue has a function of its own, sql/jobs/queue_state.sql.
+-- 15 seconds (src/server/metrics-database.ts), as svc_system. The queue has a function of its own, sql/jobs/queue_state.sql.
 --
 -- Each part reads an index or few rows, but for the sum of sizes: beyond a million files a hundredth of the pages stands
 -- for all.

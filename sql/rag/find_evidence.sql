@@ -1,4 +1,4 @@
--- The sentences that most resemble each of some claims, for ctx.grounding.answer (src/context/grounding.ts), which then
+-- The sentences that most resemble each of some claims, for ctx.grounding.answer (src/rag/grounding.ts), which then
 -- judges whether a sentence says what the claim says. svc_private.select_evidence() says how they are found.
 --
 -- It only chooses who looks (sql/README.md, "Readers"). A request gets the function whose owner is the reader of its role,

@@ -1,5 +1,5 @@
 -- A document of the caller that is stored as it comes again, before anybody takes the trouble to cut it and to have vectors
--- made. Called by ctx.rag.ingest (src/context/rag.ts).
+-- made. Called by ctx.rag.ingest (src/rag/context.ts).
 --
 -- Of several that bring the same document at the same time the others wait here until the first has committed, and find
 -- it then: the lock is held to the end of the transaction. Two transactions that bring two documents in opposite order

@@ -1,4 +1,4 @@
--- Stores a document that has been cut into sections (src/rag/cut-document.ts), as the caller's own; its chunks follow
+-- Stores a document that has been cut into sections (src/text/cut-document.ts), as the caller's own; its chunks follow
 -- (svc.add_chunks). Called by ctx.rag.ingest (src/rag/store-document.ts).
 --
 -- The same document again changes nothing, another text under the same key replaces all of it, and two callers with the

@@ -1,4 +1,4 @@
--- The documents of a scope that the caller may read, newest first. Called by ctx.rag.list (src/context/rag.ts).
+-- The documents of a scope that the caller may read, newest first. Called by ctx.rag.list (src/rag/context.ts).
 
 create or replace function svc.list_sources(corpus text, visibility text, owner_id text, size integer, skip integer)
 returns jsonb  -- an array of {id, title, uri, storageId, language, createdAt, updatedAt, chunks}

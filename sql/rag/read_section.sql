@@ -1,4 +1,4 @@
--- A section with its whole text, for whoever opens a citation. Called by ctx.rag.section (src/context/rag.ts).
+-- A section with its whole text, for whoever opens a citation. Called by ctx.rag.section (src/rag/context.ts).
 -- The policies decide: a section of others answers like one that does not exist.
 
 create or replace function svc.read_section(id uuid)

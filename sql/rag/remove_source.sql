@@ -1,4 +1,4 @@
--- Removes one of the caller's documents with its sections and chunks. Called by ctx.rag.remove (src/context/rag.ts).
+-- Removes one of the caller's documents with its sections and chunks. Called by ctx.rag.remove (src/rag/context.ts).
 -- A document of others answers like one that does not exist.
 
 create or replace function svc.remove_source(id uuid)

@@ -1,6 +1,6 @@
 -- Lets a trace go with the transaction: what is enqueued in it carries the trace (svc_private.current_trace), and the
 -- write-ahead log says to readers whose doing it was. Called where a writing transaction of a traced call begins
--- (src/postgres/transaction.ts, src/postgres/statement.ts), and never while tracing is off.
+-- (src/postgres/transaction.ts, src/crud/statement.ts), and never while tracing is off.
 --
 -- SECURITY DEFINER for the message. The login alone and the system may execute it, not the roles of requests: no SQL inside
 -- a request can put its changes down to somebody else's trace. SET rather than set_config(), which is closed to the owner

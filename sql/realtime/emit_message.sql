@@ -1,6 +1,6 @@
 -- Puts a message for subscribers into the write-ahead log, as a part of the caller's transaction: it is delivered when
 -- that commits, in commit order, to every process, and never when it rolls back. Called by ctx.realtime
--- (src/context/realtime.ts).
+-- (src/realtime/context.ts).
 --
 -- SECURITY DEFINER, since no request may call pg_logical_emit_message() itself (sql/grants.sql): it could speak for
 -- somebody else's reader. Here the prefix is fixed and the size capped. A query cannot speak: its transaction is read

@@ -1,4 +1,4 @@
--- Hybrid search: ctx.hybridSearch (src/context/search.ts). Both legs and their fusion are one statement.
+-- Hybrid search: ctx.hybridSearch (src/search/context.ts). Both legs and their fusion are one statement.
 --
 -- rrf (reciprocal rank fusion) adds weight / (k + rank) over the legs, and looks at ranks alone: a leg that hardly tells
 -- its candidates apart counts as much as one that is sure, and the better leg suffers.

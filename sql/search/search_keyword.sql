@@ -1,4 +1,4 @@
--- Keyword search: ctx.search (src/context/search.ts), and a leg of svc.search_hybrid().
+-- Keyword search: ctx.search (src/search/context.ts), and a leg of svc.search_hybrid().
 --
 -- It only chooses who searches (sql/README.md, "Readers"). A request gets the function whose owner is the reader of its
 -- role. So does a definer function of the application, whose rights would show it every row: by whether there is a user.

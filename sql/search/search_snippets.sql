@@ -1,4 +1,4 @@
--- The passage of each found row that shows best why it was found: ctx.search with `snippets` (src/context/snippets.ts).
+-- The passage of each found row that shows best why it was found: ctx.search with `snippets` (src/search/snippets.ts).
 --
 -- Invoker's rights: it reads the table under the caller's policies. A snippet is text in parts, of which some match: no
 -- markup, so that a page can show it without trusting what is in it.

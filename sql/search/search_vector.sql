@@ -1,4 +1,4 @@
--- Vector search: ctx.vectorSearch (src/context/search.ts), and a leg of svc.search_hybrid(). The score is the cosine
+-- Vector search: ctx.vectorSearch (src/search/context.ts), and a leg of svc.search_hybrid(). The score is the cosine
 -- similarity, -1 to 1.
 --
 -- Invoker's rights. The index knows nothing of scopes, filters and policies: pgvector walks on (iterative scan) until

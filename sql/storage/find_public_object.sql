@@ -1,4 +1,4 @@
--- A public file by its id, for a caller who knows the id. Called by ctx.storage (src/context/storage.ts) beside the rows
+-- A public file by its id, for a caller who knows the id. Called by ctx.storage (src/storage/context.ts) beside the rows
 -- that the caller may list, and by SQL of applications.
 --
 -- Whether the caller may see it is decided by the policies, in svc.find_objects_as_…; which of the two is asked follows

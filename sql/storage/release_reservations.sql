@@ -1,4 +1,4 @@
--- Gives room back that a call reserved and did not use, because it failed. Called by src/context/storage.ts as svc_system
+-- Gives room back that a call reserved and did not use, because it failed. Called by src/storage/context.ts as svc_system
 -- after the call; what a process that died leaves behind expires.
 
 create or replace function svc_private.release_reservations(ids uuid[])

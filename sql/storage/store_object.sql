@@ -1,5 +1,5 @@
 -- Stores the file that a call reserved room for, as a part of the call's transaction. Called by ctx.storage
--- (src/context/storage.ts) when the bytes are safe.
+-- (src/storage/context.ts) when the bytes are safe.
 --
 -- SECURITY DEFINER, for the reservation's sake; whether the file may be stored is asked of the policies. Executable by the
 -- requests' login alone, never by its roles (see svc.enqueue_job): SQL inside a request would name bytes of others, and

@@ -1,5 +1,5 @@
 -- Tells whoever watches a run, or the list that it is in, that it changed: by a message in the write-ahead log, so on
--- commit and never before. Called by every function here that changes a run. Only its user listens (watch-rules.ts).
+-- commit and never before. Called by every function here that changes a run. Only its user listens (subscription-topics.ts).
 create or replace function svc_private.announce_run(run_id uuid, user_id text)
 returns void
 language plpgsql

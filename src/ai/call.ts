@@ -4,9 +4,9 @@
  * Next hop: `create-ai.ts`.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { StoredFile } from "../context/read-file.ts";
-import type { ContextStorage } from "../context/storage.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
+import type { ContextStorage } from "../storage/context.ts";
+import type { StoredFile } from "../storage/read-file.ts";
 import type { AiServices } from "./services.ts";
 
 /** The call that is running. */

@@ -4,8 +4,9 @@
  * Next hop: `paid.ts` for the credits, `provider.ts` for the providers, `stream.ts`, and `speech.ts` for what has to do
  * with files.
  */
-import type { StoredFile } from "../context/read-file.ts";
-import { SvcError } from "../errors/svc-error.ts";
+
+import { SvcError } from "../kit/svc-error.ts";
+import type { StoredFile } from "../storage/read-file.ts";
 import { type AiCall, currentAiCall } from "./call.ts";
 import type { Usage } from "./credits.ts";
 import { paid, signalFor, tokensOf, tokensOfMessages, totalled } from "./paid.ts";
@@ -160,7 +161,7 @@ export function createAi(): Ai {
 }
 
 /** What stands in an image may be meant for the browser that shows it. */
-const harmless = async (markdown: string) => (await import("../documents/aside.ts")).aside("neutralise", [markdown]);
+const harmless = async (markdown: string) => (await import("../text/worker-thread.ts")).aside("neutralise", [markdown]);
 
 /** @throws SvcError AI_NOT_CONFIGURED when the model's provider cannot do that */
 function able<K extends keyof Provider>(call: AiCall, model: string, what: K): NonNullable<Provider[K]> {

@@ -4,8 +4,8 @@
  * Next hop: `sql/ai/reserve_credits.sql`.
  */
 import type pg from "pg";
-import type { EffectiveConfig } from "../define/config.ts";
-import { SvcError } from "../errors/svc-error.ts";
+import type { EffectiveConfig } from "../config/config.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { sqlState } from "../postgres/errors.ts";
 
 /** Tokens, as providers count them. */

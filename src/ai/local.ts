@@ -6,7 +6,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { hashEmbedding } from "./local-hash.ts";
 import { runProgram } from "./program.ts";
 import type { Provider } from "./provider.ts";

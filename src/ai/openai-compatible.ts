@@ -6,8 +6,8 @@
 import type { OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
 import type { ModelMessage } from "ai";
 import { z } from "zod";
-import type { EffectiveConfig } from "../define/config.ts";
-import { SvcError } from "../errors/svc-error.ts";
+import type { EffectiveConfig } from "../config/config.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { patientFetch } from "./patient-fetch.ts";
 import { type ChatRequest, type Message, type Provider, providerFailed, type TokenCount } from "./provider.ts";
 

@@ -3,7 +3,7 @@
  * A wait that it asks for (Retry-After) is kept, up to half a minute.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { withRetry } from "../define/retry.ts";
+import { withRetry } from "../kit/retry.ts";
 import { providerFailed } from "./provider.ts";
 
 const maxAttempts = 3;

@@ -1,6 +1,6 @@
 /** Runs programs of the operating system that take their input from a pipe. No shell: arguments are what they are. */
 import { spawn } from "node:child_process";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { providerFailed } from "./provider.ts";
 
 /** In bytes, of what a program prints. */

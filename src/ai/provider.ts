@@ -2,7 +2,7 @@
  * What a provider of AI can do. One that lacks something leaves it out.
  * Next hop: `openai-compatible.ts`, `local.ts`.
  */
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 
 export interface TokenCount {
   inputTokens: number;

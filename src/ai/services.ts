@@ -1,7 +1,7 @@
 /** What the AI module needs of a process. Next hop: `create-ai.ts` uses it, `provider.ts` says what a provider is. */
 import type pg from "pg";
 import type { Logger } from "pino";
-import type { EffectiveConfig } from "../define/config.ts";
+import type { EffectiveConfig } from "../config/config.ts";
 import { type Credits, createCredits } from "./credits.ts";
 import { localProvider } from "./local.ts";
 import { openAiCompatible } from "./openai-compatible.ts";

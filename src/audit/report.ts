@@ -2,7 +2,7 @@
  * What the audit found, and the one message in which an author reads all of it.
  */
 import { relative } from "node:path";
-import { DefinitionError } from "../define/definition-error.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
 import { type Node, placeOf } from "./parse.ts";
 import type { SourceFile } from "./scopes.ts";
 

@@ -1,15 +1,15 @@
 /**
  * What people do with their own account: another password, an end to all sessions, an end to the account.
- * Next hop: `passwords.ts`, and better-auth's internal adapter, through `library.ts`.
+ * Next hop: `src/auth/passwords/passwords.ts`, and better-auth's internal adapter, through `library.ts`.
  */
 import { z } from "zod";
-import { SvcError } from "../errors/svc-error.ts";
+import type { Session } from "../kit/session.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { sqlState } from "../postgres/errors.ts";
-import type { Attempts } from "./attempts.ts";
-import { checked, passwordRules } from "./credentials.ts";
 import type { Library } from "./library.ts";
-import { type Passwords, refused } from "./passwords.ts";
-import type { Session } from "./session.ts";
+import type { Attempts } from "./passwords/attempts.ts";
+import { checked, passwordRules } from "./passwords/credentials.ts";
+import { type Passwords, refused } from "./passwords/passwords.ts";
 
 export interface AccountsOptions {
   library: Library;

@@ -1,6 +1,6 @@
 /** One prepared statement on the authentication pool. SQL of this folder only calls functions of `sql/auth/`. */
 import type pg from "pg";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { acquire } from "../postgres/acquire.ts";
 import { isConnectionLoss } from "../postgres/errors.ts";
 

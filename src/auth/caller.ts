@@ -1,12 +1,12 @@
 /**
  * Who sends the request that is being answered: its network, and whether its client is still connected. Kept for the
  * whole of a request below /api/auth, so that no code on the way to a password hash can leave it out.
- * Next hop: `hash-queue.ts` reads it.
+ * Next hop: `src/auth/passwords/hash-queue.ts` reads it.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Request, Response } from "express";
-import { networkOf } from "./client-address.ts";
-import { handedAddress } from "./handed-address.ts";
+import { networkOf } from "../http/client-address.ts";
+import { handedAddress } from "../http/signed-client-address.ts";
 
 export interface Caller {
   /** See `networkOf`. */

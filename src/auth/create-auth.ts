@@ -1,46 +1,46 @@
 /**
  * Authentication, put together: who is calling (`authenticate`) and the endpoints below /api/auth (`router`).
- * Next hop: `authenticate.ts`, and the endpoints in `routes/`.
+ * Next hop: `src/auth/sessions/authenticate.ts`, and the endpoints in `routes/`.
  */
 import { Router } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
-import type { AuthDefinition } from "../define/auth.ts";
-import { DefinitionError } from "../define/definition-error.ts";
+import type { AuthDefinition } from "../contract/auth.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
+import type { HandedAddresses } from "../http/signed-client-address.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import type { Authenticate } from "../kit/session.ts";
 import { Accounts } from "./accounts.ts";
 import { ask } from "./ask.ts";
-import { type AttemptLimits, Attempts } from "./attempts.ts";
-import { createAuthenticate } from "./authenticate.ts";
 import { asCaller } from "./caller.ts";
-import { Credentials } from "./credentials.ts";
-import type { HandedAddresses } from "./handed-address.ts";
-import { HashQueue } from "./hash-queue.ts";
-import { Jwts } from "./jwt.ts";
-import { KeyStore } from "./key-store.ts";
 import { createLibrary } from "./library.ts";
-import { MailLinks } from "./mail-links.ts";
-import { Mails } from "./mails.ts";
-import { OneTimeValues } from "./one-time-values.ts";
-import { Passwords } from "./passwords.ts";
-import { Revocations } from "./revocations.ts";
+import { MailLinks } from "./mail/mail-links.ts";
+import { Mails } from "./mail/mails.ts";
+import { OneTimeValues } from "./mail/one-time-tokens.ts";
+import { type AttemptLimits, Attempts } from "./passwords/attempts.ts";
+import { Credentials } from "./passwords/credentials.ts";
+import { HashQueue } from "./passwords/hash-queue.ts";
+import { Passwords } from "./passwords/passwords.ts";
 import { account } from "./routes/account.ts";
 import { cookieStyle } from "./routes/cookie-style.ts";
-import { currentSession } from "./routes/current-session.ts";
 import { mailLinks } from "./routes/mail-links.ts";
 import { plugins } from "./routes/plugins.ts";
 import { social } from "./routes/social.ts";
 import { tokenStyle } from "./routes/token-style.ts";
-import type { Authenticate } from "./session.ts";
-import { SessionCookie } from "./session-cookie.ts";
-import { SessionStore } from "./session-store.ts";
-import { SessionTokens } from "./session-token.ts";
+import { createAuthenticate } from "./sessions/authenticate.ts";
+import { currentSession } from "./sessions/current-session.ts";
+import { Jwts } from "./sessions/jwt.ts";
+import { KeyStore } from "./sessions/key-store.ts";
+import { Revocations } from "./sessions/revocations.ts";
+import { SessionCookie } from "./sessions/session-cookie.ts";
+import { SessionStore } from "./sessions/session-store.ts";
+import { SessionTokens } from "./sessions/session-token.ts";
+import { type EndListener, VerifiedTokens } from "./sessions/verified-tokens.ts";
 import { createSocial } from "./social/create-social.ts";
 import type { ProviderSettings } from "./social/provider.ts";
 import { Sweeper } from "./sweeper.ts";
-import { TrustedUsers } from "./trusted-users.ts";
+import { TrustedUsers } from "./user-admin.ts";
 import { type AdditionalFields, columnOf } from "./user-fields.ts";
-import { type EndListener, VerifiedTokens } from "./verified-tokens.ts";
 
 export interface AuthOptions {
   /** Connections as svc_auth. They stay the caller's to close. */

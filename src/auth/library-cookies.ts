@@ -1,10 +1,10 @@
 /**
  * Cookies on their way to the library and back. Its session cookie is ours, name and value, so it is never passed on as
  * it came: what goes in was read by our rules, and what comes out is set by our own code.
- * Next hop: `routes/cookie-style.ts`, `routes/plugins.ts`.
+ * Next hop: `src/auth/routes/cookie-style.ts`, `src/auth/routes/plugins.ts`.
  */
 
-import { decodeCookie } from "./session-cookie.ts";
+import { decodeCookie } from "./sessions/session-cookie.ts";
 
 /** Beside the session: the device that is trusted, a sign-in that is half done, what plugins remember. */
 const ours = /^(?:__Secure-)?authlib\./;
@@ -70,7 +70,7 @@ export function splitSession(
   };
 }
 
-/** As in `session-cookie.ts`: one space may stand between two pairs, other blanks are part of a name. */
+/** As in `src/auth/sessions/session-cookie.ts`: one space may stand between two pairs, other blanks are part of a name. */
 const pairsOf = (header = ""): [name: string, value: string][] =>
   header.split(";").flatMap((pair) => {
     // Not by one pattern: a header full of spaces would be searched anew from each of them.

@@ -1,13 +1,13 @@
 /**
  * better-auth's options: our defaults, what the application's `betterAuth` hook makes of them, and what stays ours. Needs
  * no database, so that `svc codegen` knows the same tables as the running service.
- * Next hop: `library.ts` runs them, `src/codegen/auth-tables.ts` reads their tables.
+ * Next hop: `library.ts` runs them, `src/auth/auth-tables.ts` reads their tables.
  */
 import type { BetterAuthOptions } from "better-auth";
-import type { AuthDefinition } from "../define/auth.ts";
-import { DefinitionError } from "../define/definition-error.ts";
-import { checkPluginTables, inSnakeCase, pluginsInSnakeCase } from "./plugin-names.ts";
-import { secondFactorRules } from "./second-factor.ts";
+import type { AuthDefinition } from "../contract/auth.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { secondFactorRules } from "./passwords/second-factor.ts";
+import { checkPluginTables, inSnakeCase, pluginsInSnakeCase } from "./plugins/plugin-names.ts";
 import { type AdditionalFields, libraryFields } from "./user-fields.ts";
 
 /** Where the library works, and with what: nothing that a hook may change. */
@@ -38,7 +38,7 @@ export function libraryOptions(
       enabled: emailAndPassword?.enabled ?? true,
       minPasswordLength: 8,
       maxPasswordLength: 128,
-      // A password then opens no session before the address is proved. The mails are ours: `mail-links.ts`.
+      // A password then opens no session before the address is proved. The mails are ours: `src/auth/mail/mail-links.ts`.
       requireEmailVerification: emailVerification?.required ?? false,
     },
     session: { fields: columns.session, expiresIn: 7 * days, updateAge: 1 * days },

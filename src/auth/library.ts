@@ -1,17 +1,17 @@
 /**
  * better-auth, running. Our routes call its server API and its own SQL runs as svc_auth; of its HTTP router only the
  * endpoints of plugins are mounted, so what we do not call cannot be reached.
- * Next hop: `library-options.ts` configures it, `credentials.ts` and `session-store.ts` call it.
+ * Next hop: `library-options.ts` configures it, `src/auth/passwords/credentials.ts` and `src/auth/sessions/session-store.ts` call it.
  */
 import { runWithTransaction } from "@better-auth/core/context";
 import { type BetterAuthOptions, betterAuth } from "better-auth";
 import { PostgresDialect } from "kysely";
 import type pg from "pg";
 import type { Logger } from "pino";
-import type { AuthDefinition } from "../define/auth.ts";
+import type { AuthDefinition } from "../contract/auth.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
+import { versionOf } from "../kit/secret-version.ts";
 import { libraryOptions, type Surroundings } from "./library-options.ts";
-import { versionOf } from "./secret-version.ts";
 import type { AdditionalFields } from "./user-fields.ts";
 
 export { addressHeader } from "./library-options.ts";
@@ -32,7 +32,7 @@ type Instance = ReturnType<typeof betterAuth<BetterAuthOptions>>;
 export interface Library {
   api: Instance["api"];
   context: Awaited<Instance["$context"]>;
-  /** Its HTTP router, of which `routes/plugins.ts` lets through what plugins bring along. Throws what is no answer. */
+  /** Its HTTP router, of which `src/auth/routes/plugins.ts` lets through what plugins bring along. Throws what is no answer. */
   handle: (request: Request) => Promise<Response>;
   /** What the internal adapter writes meanwhile is written together or not at all; its after-hooks run when it is. */
   transaction<Result>(work: () => Promise<Result>): Promise<Result>;

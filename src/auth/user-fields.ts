@@ -1,9 +1,9 @@
 /**
  * Additional user fields, from their declaration to a column, to the library, into a session and into a JWT.
- * Next hop: `library.ts` declares them, `session-store.ts` and `jwt.ts` read them.
+ * Next hop: `library.ts` declares them, `src/auth/sessions/session-store.ts` and `src/auth/sessions/jwt.ts` read them.
  */
 import type { BetterAuthOptions } from "better-auth";
-import type { AdditionalField } from "../define/auth.ts";
+import type { AdditionalField } from "../contract/auth.ts";
 
 export type AdditionalFields = Readonly<Record<string, AdditionalField>>;
 

@@ -6,8 +6,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { run } from "../postgres/cluster/run.ts";
-import { libpqTarget } from "../postgres/libpq.ts";
+import { libpqTarget } from "../cluster/libpq.ts";
+import { run } from "../cluster/run.ts";
 import { BackupError } from "./error.ts";
 
 export type ProgramName = "pg_dump" | "pg_restore" | "psql";

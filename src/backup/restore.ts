@@ -2,7 +2,7 @@
  * Restores a backup. Files first, as whenever something is stored; then the database, in one transaction: it is emptied,
  * filled, compared with the backup row for row, and only then committed. Whatever fails, and whenever it is killed, the
  * database is what it was before; files that came too early are swept.
- * Next hop: `surroundings.ts` for roles, `sql/backup/require_restored.sql` for the comparison.
+ * Next hop: `cluster-state.ts` for roles, `sql/backup/require_restored.sql` for the comparison.
  */
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
@@ -10,17 +10,17 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import pg from "pg";
-import { applyRoles } from "../postgres/apply-roles.ts";
-import { dropEverything } from "../postgres/migration-reset.ts";
+import { applyRoles } from "../migrate/apply-roles.ts";
+import { dropEverything } from "../migrate/migration-reset.ts";
 import { DiskDriver } from "../storage/drivers/disk.ts";
 import type { StorageDriver } from "../storage/drivers/driver.ts";
 import { putBytes } from "../storage/storage.ts";
 import { backedUpFiles } from "./check.ts";
+import { createRoles, furnishDatabase } from "./cluster-state.ts";
 import { inParallel, syncFiles } from "./copy-files.ts";
 import { BackupError } from "./error.ts";
 import { dumpName, type Manifest, majorOf, storageName } from "./manifest.ts";
 import { ended, findPrograms, type Programs, start } from "./programs.ts";
-import { createRoles, furnishDatabase } from "./surroundings.ts";
 
 export interface RestoreOptions {
   /** A folder whose backup was checked. */

@@ -1,8 +1,8 @@
 /** `svc codegen`: writes what follows from the definitions. Needs no database. */
 import { defineCommand } from "citty";
-import { writeAuthSchema } from "../codegen/auth-schema.ts";
+import { loadApp } from "../app/load-app.ts";
+import { writeAuthSchema } from "../auth/auth-schema.ts";
 import { codegen } from "../codegen/codegen.ts";
-import { loadApp } from "../service/load-app.ts";
 import { cwdArgument, readConfig, run, say } from "./command.ts";
 
 export const codegenCommand = defineCommand({

@@ -1,9 +1,9 @@
 /** What all commands share: the folder to work in, plain progress lines, and errors that can be acted on. */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { EffectiveConfig } from "../define/config.ts";
-import { ConfigError, loadConfig } from "../define/load-config.ts";
-import { type Cluster, type OpenOptions, openCluster } from "../postgres/cluster.ts";
+import { type Cluster, type OpenOptions, openCluster } from "../cluster/open-cluster.ts";
+import type { EffectiveConfig } from "../config/config.ts";
+import { ConfigError, loadConfig } from "../config/load-config.ts";
 import { explain } from "./explain.ts";
 
 export { platformRoot } from "./platform.ts";

@@ -5,9 +5,9 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { defineCommand } from "citty";
-import { DefinitionError } from "../define/definition-error.ts";
 import { convertDocument } from "../documents/convert.ts";
-import { SvcError } from "../errors/svc-error.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { run, say } from "./command.ts";
 
 export const convertCommand = defineCommand({

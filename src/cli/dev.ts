@@ -7,7 +7,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, type FSWatcher, watch } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { defineCommand } from "citty";
-import type { EffectiveConfig } from "../define/config.ts";
+import type { EffectiveConfig } from "../config/config.ts";
 import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
 import { nextSignal } from "./signal.ts";
 

@@ -4,8 +4,8 @@
  * Next hop: docs/how-to/scale.md.
  */
 import pg from "pg";
-import type { EffectiveConfig } from "../define/config.ts";
-import type { DatabaseUrls } from "../postgres/cluster.ts";
+import type { DatabaseUrls } from "../cluster/open-cluster.ts";
+import type { EffectiveConfig } from "../config/config.ts";
 
 interface Finding {
   kind: "ok" | "advice" | "wrong";

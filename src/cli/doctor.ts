@@ -4,14 +4,14 @@
  */
 import { defineCommand } from "citty";
 import type pg from "pg";
-import type { EffectiveConfig } from "../define/config.ts";
-import { describeConfig } from "../define/describe-config.ts";
-import { refuseDrift } from "../postgres/fingerprints.ts";
-import { pendingMigrations } from "../postgres/ledger.ts";
+import { type LoadedApp, loadApp } from "../app/load-app.ts";
+import type { EffectiveConfig } from "../config/config.ts";
+import { describeConfig } from "../config/describe-config.ts";
+import { refuseDrift } from "../crud/fingerprints.ts";
+import { pendingMigrations } from "../migrate/ledger.ts";
+import { refuseUsed } from "../migrate/scratch.ts";
 import { createPools } from "../postgres/pools.ts";
-import { refuseUsed } from "../postgres/scratch.ts";
-import { type LoadedApp, loadApp } from "../service/load-app.ts";
-import { createLog } from "../service/log.ts";
+import { createLog } from "../telemetry/log.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run } from "./command.ts";
 import { examineConnections, examineReplicas, examineServer, examineWays } from "./doctor-connections.ts";
 import { forgetful } from "./doctor-durability.ts";

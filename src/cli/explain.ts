@@ -6,11 +6,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { BackupError } from "../backup/error.ts";
-import { DefinitionError } from "../define/definition-error.ts";
-import { ConfigError } from "../define/load-config.ts";
-import { ClusterError } from "../postgres/cluster.ts";
-import { DriftError } from "../postgres/fingerprints.ts";
-import { MigrationError } from "../postgres/migrate.ts";
+import { ClusterError } from "../cluster/open-cluster.ts";
+import { ConfigError } from "../config/load-config.ts";
+import { DriftError } from "../crud/fingerprints.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { MigrationError } from "../migrate/migrate.ts";
 
 /** Errors that explain themselves. */
 const explained = [BackupError, ConfigError, DefinitionError, ClusterError, MigrationError, DriftError];

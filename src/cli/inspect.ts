@@ -5,8 +5,8 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import type { EffectiveConfig } from "../define/config.ts";
-import { DefinitionError } from "../define/definition-error.ts";
+import type { EffectiveConfig } from "../config/config.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
 import { openDatabase, readConfig } from "./command.ts";
 import { stopSignals } from "./signal.ts";
 import { printable } from "./table.ts";

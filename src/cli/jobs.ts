@@ -4,7 +4,7 @@
  */
 import { defineCommand } from "citty";
 import type pg from "pg";
-import { DefinitionError } from "../define/definition-error.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
 import { cwdArgument, run, say } from "./command.ts";
 import { follow, limitArgument, mostFollowed, oneOf, wholeNumber, withSystem } from "./inspect.ts";
 import { about, details, paint, table, time } from "./table.ts";

@@ -1,15 +1,15 @@
 /**
  * `svc logs`: the log for a person, and the part of it that matters. The service writes JSON lines to standard output and
  * leaves it to whatever runs it to keep them; this reads them from there, from a pipe or from a file.
- * Next hop: `log-lines.ts`; `src/service/pretty-log.ts` for how a line is shown.
+ * Next hop: `log-lines.ts`; `src/telemetry/pretty-log.ts` for how a line is shown.
  */
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { stripVTControlCharacters } from "node:util";
 import { defineCommand } from "citty";
-import { DefinitionError } from "../define/definition-error.ts";
-import { formatEntry } from "../service/pretty-log.ts";
-import { milliseconds } from "../workflows/duration.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { milliseconds } from "../kit/duration.ts";
+import { formatEntry } from "../telemetry/pretty-log.ts";
 import { run } from "./command.ts";
 import { oneOf } from "./inspect.ts";
 import { type Filter, follow, linesOf, parseLine, wanted } from "./log-lines.ts";

@@ -1,7 +1,7 @@
 /** `svc migrate generate`: writes the next migration from the schema. Asks nothing, needs no database. */
 import { defineCommand } from "citty";
-import { writeAuthSchema } from "../codegen/auth-schema.ts";
-import { generateMigration } from "../codegen/schema-generate.ts";
+import { writeAuthSchema } from "../auth/auth-schema.ts";
+import { generateMigration } from "../migrate/generate/schema-generate.ts";
 import { cwdArgument, readConfig, run, say } from "./command.ts";
 
 export const migrateGenerate = defineCommand({

@@ -1,10 +1,10 @@
 /** `svc migrate reset`: empties a development database and migrates it again. Every row is lost. */
 import { createInterface } from "node:readline/promises";
 import { defineCommand } from "citty";
-import type { EffectiveConfig } from "../define/config.ts";
-import { DefinitionError } from "../define/definition-error.ts";
-import { migrate } from "../postgres/migrate.ts";
-import { databaseName, dropAll } from "../postgres/migration-reset.ts";
+import type { EffectiveConfig } from "../config/config.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { migrate } from "../migrate/migrate.ts";
+import { databaseName, dropAll } from "../migrate/migration-reset.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
 
 export const migrateReset = defineCommand({

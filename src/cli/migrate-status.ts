@@ -1,6 +1,6 @@
 /** `svc migrate status`: what the database has of migrations/ and sql/, and what it lacks. For people and for CI. */
 import { defineCommand } from "citty";
-import { type FileStatus, migrationStatus } from "../postgres/migration-status.ts";
+import { type FileStatus, migrationStatus } from "../migrate/migration-status.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
 import { paint, table, time } from "./table.ts";
 

@@ -1,7 +1,7 @@
 /** `svc migrate`: brings the database to what the files say. Its subcommands write, list and undo: one file each. */
 import { defineCommand } from "citty";
-import { DefinitionError } from "../define/definition-error.ts";
-import { migrate } from "../postgres/migrate.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { migrate } from "../migrate/migrate.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
 
 const applyArguments = {

@@ -2,8 +2,8 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { defineCommand } from "citty";
+import { loadApp } from "../app/load-app.ts";
 import { openApiDocument } from "../openapi/document.ts";
-import { loadApp } from "../service/load-app.ts";
 import { cwdArgument, readConfig, run, say } from "./command.ts";
 
 export const openapiCommand = defineCommand({

@@ -1,6 +1,6 @@
 /** What a server of the operator's own lacks is the operator's decision; a process that needs it does not start. */
-import { DefinitionError } from "../define/definition-error.ts";
-import { compareFiles } from "../postgres/ledger.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { compareFiles } from "../migrate/ledger.ts";
 import { say } from "./command.ts";
 
 /**

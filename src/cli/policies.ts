@@ -4,7 +4,7 @@
  */
 import { defineCommand } from "citty";
 import type pg from "pg";
-import { DefinitionError } from "../define/definition-error.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
 import { callersOf, type DatabaseFunction, listFunctions } from "../postgres/functions.ts";
 import { cwdArgument, run } from "./command.ts";
 import { withSystem } from "./inspect.ts";

@@ -3,11 +3,11 @@
  * the next migration when it can lose nothing, the database. `svc dev` runs it after every change; a deploy may.
  */
 import { defineCommand } from "citty";
-import { writeAuthSchema } from "../codegen/auth-schema.ts";
+import { loadApp } from "../app/load-app.ts";
+import { writeAuthSchema } from "../auth/auth-schema.ts";
 import { codegen } from "../codegen/codegen.ts";
-import { generateMigration } from "../codegen/schema-generate.ts";
-import { migrate } from "../postgres/migrate.ts";
-import { loadApp } from "../service/load-app.ts";
+import { generateMigration } from "../migrate/generate/schema-generate.ts";
+import { migrate } from "../migrate/migrate.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
 
 export const prepareCommand = defineCommand({

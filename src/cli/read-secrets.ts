@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { EffectiveConfig } from "../define/config.ts";
+import type { EffectiveConfig } from "../config/config.ts";
 
 /** @returns newest first; never empty */
 export async function readSecrets(config: EffectiveConfig): Promise<readonly string[]> {

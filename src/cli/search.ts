@@ -4,7 +4,7 @@
  */
 import { defineCommand } from "citty";
 import pg from "pg";
-import { DefinitionError } from "../define/definition-error.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
 import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
 import { table } from "./table.ts";
 

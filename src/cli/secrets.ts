@@ -1,10 +1,10 @@
 /**
  * `svc secrets`: which of the secrets in AUTHLIB_SECRET is still needed, and what is encrypted under an older one encrypted
  * anew. Never prints a secret.
- * Next hop: `src/auth/reseal.ts`.
+ * Next hop: `src/auth/reencrypt.ts`.
  */
 import { defineCommand } from "citty";
-import { countSealed, resealAll } from "../auth/reseal.ts";
+import { countSealed, resealAll } from "../auth/reencrypt.ts";
 import { cwdArgument, run, say } from "./command.ts";
 import { withSystem } from "./inspect.ts";
 import { readSecrets } from "./read-secrets.ts";

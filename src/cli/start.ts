@@ -1,13 +1,13 @@
 /** `svc start`: serves the application until it is told to stop. */
 import { defineCommand } from "citty";
 import type { Worker, WorkerOptions } from "../../workers/runner.ts";
-import { DefinitionError } from "../define/definition-error.ts";
-import { migrate } from "../postgres/migrate.ts";
-import { loadApp } from "../service/load-app.ts";
-import { createLog } from "../service/log.ts";
-import { prettyLog } from "../service/pretty-log.ts";
+import { loadApp } from "../app/load-app.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { migrate } from "../migrate/migrate.ts";
 import { type Service, startService } from "../service/service.ts";
 import { JobMetrics } from "../telemetry/job-metrics.ts";
+import { createLog } from "../telemetry/log.ts";
+import { prettyLog } from "../telemetry/pretty-log.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { openTracing } from "../telemetry/tracing.ts";
 import { cwdArgument, isPart, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";

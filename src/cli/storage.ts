@@ -4,13 +4,13 @@
  */
 import { defineCommand } from "citty";
 import type pg from "pg";
-import { DefinitionError } from "../define/definition-error.ts";
-import { isUuid } from "../define/uuid.ts";
-import { createLog } from "../service/log.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { isUuid } from "../kit/uuid.ts";
 import type { StorageDriver } from "../storage/drivers/driver.ts";
 import { createDriver, objectKey } from "../storage/storage.ts";
 import { sweepStorage } from "../storage/sweep.ts";
 import { verifyStorage } from "../storage/verify.ts";
+import { createLog } from "../telemetry/log.ts";
 import { cwdArgument, run, say } from "./command.ts";
 import { limitArgument, wholeNumber, withSystem } from "./inspect.ts";
 import { details, paint, table, time } from "./table.ts";

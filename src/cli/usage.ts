@@ -3,7 +3,7 @@
  * nothing; here it is refused, with what was probably meant.
  */
 import type { ArgDef, ArgsDef } from "citty";
-import { byNearness } from "../define/nearest.ts";
+import { byNearness } from "../kit/nearest.ts";
 import { type AnyCommand, argumentsOf, isRequired, settle, subCommandsOf } from "./help.ts";
 
 /** Something on the command line that cannot be. The message says what to write instead. */

@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { collectDefaultMetrics, Registry } from "prom-client";
-import { SvcError } from "../errors/svc-error.ts";
 import type { CheckHost } from "../http/allowed-hosts.ts";
-import { type MetricsAccess, refuseReader } from "../http/metrics-access.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import type { JobMetrics } from "../telemetry/job-metrics.ts";
+import { type MetricsAccess, refuseReader } from "../telemetry/metrics-access.ts";
 
 /**
  * @param port 0 takes any free one

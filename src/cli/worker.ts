@@ -4,12 +4,12 @@
  */
 import { defineCommand } from "citty";
 import { startWorker, type Worker } from "../../workers/runner.ts";
-import { DefinitionError } from "../define/definition-error.ts";
+import { loadApp } from "../app/load-app.ts";
 import { createHostCheck } from "../http/allowed-hosts.ts";
-import { loadApp } from "../service/load-app.ts";
-import { createLog } from "../service/log.ts";
-import { prettyLog } from "../service/pretty-log.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
 import { JobMetrics } from "../telemetry/job-metrics.ts";
+import { createLog } from "../telemetry/log.ts";
+import { prettyLog } from "../telemetry/pretty-log.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { openTracing } from "../telemetry/tracing.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";

@@ -4,8 +4,8 @@
  */
 import { defineCommand } from "citty";
 import type pg from "pg";
-import { DefinitionError } from "../define/definition-error.ts";
-import { isUuid } from "../define/uuid.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { isUuid } from "../kit/uuid.ts";
 import { deriveWorkflowStatus } from "../workflows/status.ts";
 import { cwdArgument, run, say } from "./command.ts";
 import { follow, limitArgument, mostFollowed, oneOf, wholeNumber, withSystem } from "./inspect.ts";

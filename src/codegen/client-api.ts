@@ -4,9 +4,9 @@
  * Next hop: `client/sdk/src/operation.ts` is what the file is written in.
  */
 import { relative, sep } from "node:path";
-import type { Api } from "../define/api.ts";
-import type { CrudDefinition } from "../define/crud-definition.ts";
-import { DefinitionError } from "../define/definition-error.ts";
+import type { Api } from "../app/api.ts";
+import type { CrudDefinition } from "../crud/crud-definition.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
 
 /** Names in the file, by segment; a leaf is its expression. */
 interface Folder {

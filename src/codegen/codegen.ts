@@ -1,16 +1,16 @@
 /**
  * `svc codegen`: writes what follows from the definitions. Needs no database.
- * Next hop: `crud-sql.ts`, `client-api.ts`.
+ * Next hop: `src/crud/crud-sql.ts`, `client-api.ts`.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import type { EffectiveConfig } from "../define/config.ts";
-import type { LoadedApp } from "../service/load-app.ts";
+import type { LoadedApp } from "../app/load-app.ts";
+import type { EffectiveConfig } from "../config/config.ts";
+import { crudFile } from "../crud/crud-sql.ts";
+import { realtimeFile } from "../crud/realtime-sql.ts";
+import { searchFile } from "../search/search-sql.ts";
 import { aiModule } from "./ai-module.ts";
 import { clientApi } from "./client-api.ts";
-import { crudFile } from "./crud-sql.ts";
-import { realtimeFile } from "./realtime-sql.ts";
-import { searchFile } from "./search-sql.ts";
 
 /** @returns what was done: "wrote FILE" or "removed FILE", relative to the application */
 export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<string[]> {

@@ -6,7 +6,7 @@
  */
 import "./no-network.ts";
 import { buffer } from "node:stream/consumers";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { runEngine, type Task } from "./engines/run.ts";
 
 // Libraries print; standard output belongs to the answer.

@@ -2,16 +2,15 @@
  * `wf.services.document.convert`: converts a stored file as the user of a run. The file is read in a transaction of its
  * own, which has ended when the conversion begins: none is held open while a document is taken apart.
  * What was converted before is not converted again, nor what somebody converts right now.
- * Next hop: `convert.ts`, `kept.ts`.
+ * Next hop: `convert.ts`, `conversion-cache.ts`.
  */
 import { buffer } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Runtime } from "../context/invoke.ts";
-import { CallStorage } from "../context/storage.ts";
-import { SvcError } from "../errors/svc-error.ts";
+import type { Runtime } from "../call/invoke.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
-import { type Credits, convertDocument } from "./convert.ts";
+import { CallStorage } from "../storage/context.ts";
 import {
   type Claim,
   claimConversion,
@@ -19,7 +18,8 @@ import {
   findConversion,
   type KeptConversion,
   keepConversion,
-} from "./kept.ts";
+} from "./conversion-cache.ts";
+import { type Credits, convertDocument } from "./convert.ts";
 import { type ConvertOptions, providers } from "./types.ts";
 
 export interface ConvertStoredInput extends ConvertOptions {

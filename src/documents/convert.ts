@@ -3,11 +3,11 @@
  * does well, and says which were asked. Hosted ones are paid for: credits are reserved before they are called.
  * Next hop: `routing.ts` decides who is asked, `sandbox.ts`, `ocr.ts` and `hosted.ts` do it.
  */
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import { unsupported } from "../text/refusals.ts";
 import type { Task } from "./engines/run.ts";
 import { convertHosted, type HostedEndpoint } from "./hosted.ts";
 import { hasOcr, recognise } from "./ocr.ts";
-import { unsupported } from "./refusals.ts";
 import { type HostedProvider, isHosted, type Refusal, type RouteInput, route } from "./routing.ts";
 import { type Child, EngineFailure, runSandboxed, type SandboxLimits } from "./sandbox.ts";
 import { sniff } from "./sniff.ts";

@@ -1,7 +1,7 @@
 /**
  * `ocr`: tesseract over the pages of a PDF, where the machine has it. Pages are drawn in the sandbox, some at a time;
  * tesseract gets pictures that we made, never the document.
- * Next hop: `engines/pictures.ts`, `../ai/program.ts`.
+ * Next hop: `src/documents/engines/pictures.ts`, `../ai/program.ts`.
  */
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";

@@ -8,7 +8,7 @@ import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** Of `src/`: what `child.ts` and `image-child.ts` import. */
-const ownFolders = ["documents", "errors", "storage"];
+const ownFolders = ["documents", "contract", "kit", "storage"];
 
 /** Of packages that do more than we ask of them: dependencies for their command lines, servers and models. */
 const unused: Record<string, readonly string[]> = {

@@ -1,14 +1,14 @@
 /**
  * Runs one engine over one document in a process of its own, with limits on time, memory, answer, files and network.
  * Whatever the document does to that process, this one goes on.
- * Next hop: `child.ts`; `spare.ts` keeps one such process ready.
+ * Next hop: `child.ts`; `prewarmed-process.ts` keeps one such process ready.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
-import type { ErrorCode } from "../errors/codes.ts";
-import { SvcError } from "../errors/svc-error.ts";
+import type { ErrorCode } from "../kit/error-codes.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import type { Task } from "./engines/run.ts";
 import { programFiles } from "./program-files.ts";
 import type { EngineResult } from "./types.ts";

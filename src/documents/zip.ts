@@ -1,10 +1,10 @@
 /**
  * Reads a zip's directory and its entries within limits, so that no parser meets a bomb: entries are counted, declared
  * sizes are added up, and an entry that is larger than it says is refused.
- * Next hop: `sniff.ts` looks at the names, `engines/package.ts` at the contents.
+ * Next hop: `sniff.ts` looks at the names, `src/documents/engines/package.ts` at the contents.
  */
 import { inflateRawSync } from "node:zlib";
-import { unreadable } from "./refusals.ts";
+import { unreadable } from "../text/refusals.ts";
 
 export interface ZipEntry {
   name: string;

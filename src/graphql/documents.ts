@@ -14,8 +14,8 @@ import {
   specifiedRules,
   validate,
 } from "grafast/graphql";
-import type { EffectiveConfig } from "../define/config.ts";
-import { SvcError } from "../errors/svc-error.ts";
+import type { EffectiveConfig } from "../config/config.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { invalidDocument } from "./errors.ts";
 import { sizeOf } from "./limits.ts";
 

@@ -1,20 +1,20 @@
 /**
  * A GraphQL request from its text to its answer: one document, one transaction, one identity. Loaded when it is first
  * needed: PostGraphile takes a second to load and to read the catalog, which a service without GraphQL never spends.
- * Next hop: `documents.ts` for what may be asked, `preset.ts` for the schema, `src/context/invoke.ts` for the transaction.
+ * Next hop: `documents.ts` for what may be asked, `preset.ts` for the schema, `src/call/invoke.ts` for the transaction.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { execute } from "grafast";
 import type { ExecutionResult, GraphQLError, GraphQLSchema } from "grafast/graphql";
 import { makeSchema } from "graphile-build";
-import type { Caller } from "../context/create-context.ts";
-import { inTransaction, invokeWithin, type Runtime } from "../context/invoke.ts";
-import type { Api } from "../define/api.ts";
-import type { EffectiveConfig } from "../define/config.ts";
-import { SvcError } from "../errors/svc-error.ts";
+import type { Api } from "../app/api.ts";
+import type { Caller } from "../call/create-context.ts";
+import { inTransaction, invokeWithin, type Runtime } from "../call/invoke.ts";
+import type { EffectiveConfig } from "../config/config.ts";
+import { type CrudStatement, maxRetries } from "../crud/statement.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { isTransient } from "../postgres/errors.ts";
-import { type CrudStatement, maxRetries } from "../postgres/statement.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { Documents, type Found } from "./documents.ts";
 import { describeErrors, toGraphqlError } from "./errors.ts";

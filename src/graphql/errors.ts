@@ -1,11 +1,11 @@
 /**
  * Errors as GraphQL has them, with what every error of this service says in `extensions`: code, hint, issues, request id.
  * Nobody's SQL, and no text that PostGraphile wrote about itself, leaves the process.
- * Next hop: `src/errors/codes.ts` for the codes, `src/postgres/errors.ts` for the database's own.
+ * Next hop: `src/kit/error-codes.ts` for the codes, `src/postgres/errors.ts` for the database's own.
  */
 import { isSafeError } from "grafast";
 import { GraphQLError } from "grafast/graphql";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 
 /** An error that happened while a field was answered: its place stays, its words are those of a `SvcError`. */
 export function toGraphqlError(error: GraphQLError, reason: unknown): GraphQLError {

@@ -18,7 +18,7 @@ import {
   type SelectionSetNode,
   valueFromASTUntyped,
 } from "grafast/graphql";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 
 export interface DocumentSize {
   depth: number;

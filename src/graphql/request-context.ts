@@ -1,6 +1,6 @@
 /** What the plans of one request read: who asks, and the one connection that they ask with. */
 import type { WithPgClient } from "@dataplan/pg";
-import type { Session } from "../auth/session.ts";
+import type { Session } from "../kit/session.ts";
 
 export interface RequestContext {
   session: Session | null;

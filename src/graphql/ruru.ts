@@ -6,8 +6,8 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ruruHTML } from "ruru/server";
 import { getStaticFile } from "ruru/static";
-import { SvcError } from "../errors/svc-error.ts";
 import { exchangeOf } from "../http/exchange.ts";
+import { SvcError } from "../kit/svc-error.ts";
 
 const endpoint = "/api/graphql";
 const staticPath = `${endpoint}/ruru/`;

@@ -4,7 +4,7 @@
  * Next hop: `src/postgres/transaction.ts`.
  */
 import type { PgClient } from "@dataplan/pg";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 
 /** Statements of a request that are sent at once: what comes behind them can still be called off. */

@@ -10,7 +10,7 @@ import { type ConnectionStep, context, type FieldArgs, lambda, type Step } from 
 import type { ValueNode } from "grafast/graphql";
 import type {} from "graphile-build-pg"; // its names in GraphileConfig
 import { sql } from "pg-sql2";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { type Exposed, type ExposedTable, keyOf } from "./exposed.ts";
 import { enumValueName, listName, rowName, typeName } from "./names.ts";
 import type { RequestContext } from "./request-context.ts";

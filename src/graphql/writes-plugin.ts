@@ -1,7 +1,7 @@
 /**
  * Writing: one field for each `create`, `update` and `remove` that `createCrud` offers. A field runs that very procedure,
  * its checks and hooks and its SQL function, and then reads the row back for whoever asked.
- * Next hop: `engine.ts` gives `write`, which calls `invokeWithin` of `src/context/invoke.ts`.
+ * Next hop: `engine.ts` gives `write`, which calls `invokeWithin` of `src/call/invoke.ts`.
  */
 import type { PgCodecWithAttributes, PgResource } from "@dataplan/pg";
 import { context, type FieldArgs, lambda, type Step, sideEffect } from "grafast";

@@ -2,11 +2,11 @@
  * Which names this service may be called by while it is being developed. A page of anybody's may have its name lead to
  * 127.0.0.1 after it was loaded (DNS rebinding), and then reads what it likes as its own origin, whatever CORS says; what
  * gives it away is `Host`.
- * Next hop: `app.ts` asks before anything is answered, `../realtime/socket.ts` before an upgrade.
+ * Next hop: `src/server/app.ts` asks before anything is answered, `../realtime/socket.ts` before an upgrade.
  */
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 
 export interface AllowedHostsSettings {
   /** `allowedHosts` of the configuration: names, ".name" for all below it, true for any; null: it says nothing. */

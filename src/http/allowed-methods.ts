@@ -1,11 +1,11 @@
 /**
  * Which methods a path answers: said in `Allow`, with 405 for any other one and with 204 for OPTIONS.
  * Source: RFC 9110, sections 9.3.7 and 15.5.6.
- * Next hop: `app.ts` knows the paths that Express does not route.
+ * Next hop: `src/server/app.ts` knows the paths that Express does not route.
  */
 import type { ServerResponse } from "node:http";
 import type { Router } from "express";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { exchangeOf } from "./exchange.ts";
 
 /** For `OPTIONS *`, which asks about the service as a whole. */

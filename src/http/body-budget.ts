@@ -4,7 +4,7 @@
  * Next hop: `body.ts` and `form.ts` count here, `form-files.ts` holds the temporary files.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import type { FormFiles } from "./form-files.ts";
 
 export interface BodyBudgetOptions {

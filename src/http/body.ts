@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { accountOf, uncounted } from "./body-budget.ts";
 import { ChunkList } from "./chunk-list.ts";
 

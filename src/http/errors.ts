@@ -4,8 +4,8 @@
  */
 import type { ServerResponse } from "node:http";
 import type { ErrorRequestHandler, RequestHandler } from "express";
-import type { ErrorCode } from "../errors/codes.ts";
-import { type Issue, SvcError } from "../errors/svc-error.ts";
+import type { ErrorCode } from "../kit/error-codes.ts";
+import { type Issue, SvcError } from "../kit/svc-error.ts";
 import { exchangeOf, sendJson } from "./exchange.ts";
 
 /** The body of every error answer. */

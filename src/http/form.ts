@@ -4,7 +4,7 @@
  * Next hop: `multipart.ts` finds the parts; `wire.ts` for calls, `request.ts` for routes.
  */
 import type { IncomingMessage } from "node:http";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { takeBody } from "./body.ts";
 import { accountOf, type BodyAccount, uncounted } from "./body-budget.ts";
 import { ChunkList } from "./chunk-list.ts";

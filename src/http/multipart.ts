@@ -5,7 +5,7 @@
  * Source: RFC 7578; https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data
  */
 import { Dicer } from "@fastify/busboy";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 
 /** Of one part. */
 export interface PartHead {

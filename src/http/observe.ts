@@ -3,11 +3,11 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { Logger } from "pino";
-import { SvcError } from "../errors/svc-error.ts";
-import { databaseReason } from "../service/describe-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import type { Metrics } from "../server/metrics.ts";
+import { databaseReason } from "../telemetry/describe-error.ts";
 import { type Tracing, traceFields } from "../telemetry/span.ts";
 import { type Exchange, exchangeOf, startExchange } from "./exchange.ts";
-import type { Metrics } from "./metrics.ts";
 import { endRequestSpan, startRequestSpan } from "./request-span.ts";
 
 const acceptableId = /^[\w.:-]{1,128}$/;

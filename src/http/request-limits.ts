@@ -2,13 +2,13 @@
  * How many requests one address, and one user, may send within a minute. Counted in this process alone: with several of them
  * behind a balancer, so many times as much passes. It keeps one caller from taking all there is, and is no bill; attempts on
  * passwords have counts of their own, in the database (`../auth/attempts.ts`).
- * Next hop: `app.ts` counts addresses, `service.ts` users.
+ * Next hop: `src/server/app.ts` counts addresses, `service.ts` users.
  */
 import type { IncomingMessage } from "node:http";
-import { networkOf } from "../auth/client-address.ts";
-import type { HandedAddresses } from "../auth/handed-address.ts";
-import type { Authenticate, Session } from "../auth/session.ts";
-import { SvcError } from "../errors/svc-error.ts";
+import type { Authenticate, Session } from "../kit/session.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import { networkOf } from "./client-address.ts";
+import type { HandedAddresses } from "./signed-client-address.ts";
 
 export interface RequestLimitOptions {
   /** Per minute; false: no limit. */

@@ -4,7 +4,7 @@
  * Source: https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-server
  */
 import type { IncomingMessage } from "node:http";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import type { Span, Tracing } from "../telemetry/span.ts";
 import type { Exchange } from "./exchange.ts";
 

@@ -1,6 +1,6 @@
 /** The request as route handlers and middleware see it. */
 import type { Request } from "express";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { type BodyLimits, isJson, mediaType, parseJson, readBody } from "./body.ts";
 import { parseForm, readForm, routeParts } from "./form.ts";
 

@@ -5,8 +5,8 @@
  * Where the path says the name, the body may leave it out.
  * Source: https://orpc.dev/docs/advanced/rpc-protocol
  */
-import { serializer, toParts } from "../define/rich-values.ts";
-import { type Issue, SvcError } from "../errors/svc-error.ts";
+import { serializer, toParts } from "../kit/rich-values.ts";
+import { type Issue, SvcError } from "../kit/svc-error.ts";
 
 /** A decoded call. */
 export interface ProcedureCall {

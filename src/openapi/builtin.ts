@@ -1,11 +1,11 @@
 /**
  * The platform's own endpoints in the document that have no file of their own: GraphQL, realtime, health, the document.
- * Next hop: `src/graphql/endpoint.ts`, `src/realtime/`, `src/http/health.ts` answer them.
+ * Next hop: `src/graphql/endpoint.ts`, `src/realtime/`, `src/server/health.ts` answer them.
  */
-import type { EffectiveConfig } from "../define/config.ts";
-import type { JsonSchema } from "../define/json-schema.ts";
-import { storagePaths } from "./builtin-storage.ts";
-import { answers, anyone, errors, inQuery, json, nobody, type Part, signedIn, text } from "./parts.ts";
+import type { EffectiveConfig } from "../config/config.ts";
+import type { JsonSchema } from "../kit/json-schema.ts";
+import { answers, anyone, errors, inQuery, json, nobody, type Part, signedIn, text } from "../kit/parts.ts";
+import { storagePaths } from "../storage/openapi.ts";
 
 const socket = (operationId: string): Part => ({
   get: {

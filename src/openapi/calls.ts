@@ -1,14 +1,14 @@
 /**
  * Procedures in the document: a path for each that clients may call, and the two paths that take any of them by name.
  * Internal procedures are nobody's business, and not here.
- * Next hop: `crud.ts` for generated ones, `src/define/json-schema.ts` for the others.
+ * Next hop: `src/crud/openapi.ts` for generated ones, `src/kit/json-schema.ts` for the others.
  */
-import type { Api } from "../define/api.ts";
-import { type JsonSchema, jsonSchemaOf, takesNothing } from "../define/json-schema.ts";
-import type { ProcedureDefinition } from "../define/procedure.ts";
-import { type CallSchemas, crudSchemas } from "./crud.ts";
-import { answers, anyone, errors, json, type Part, security, text } from "./parts.ts";
-import type { Schemas } from "./schemas.ts";
+import type { Api } from "../app/api.ts";
+import type { ProcedureDefinition } from "../contract/procedure.ts";
+import { type CallSchemas, crudSchemas } from "../crud/openapi.ts";
+import { type JsonSchema, jsonSchemaOf, takesNothing } from "../kit/json-schema.ts";
+import { answers, anyone, errors, json, type Part, security, text } from "../kit/parts.ts";
+import type { Schemas } from "../kit/schemas.ts";
 
 /** Everything that a call may end with, beside its answer. */
 const callErrors = () => errors(400, 401, 402, 403, 404, 409, 413, 415, 504);

@@ -2,18 +2,18 @@
  * The OpenAPI 3.1 document of an application: its procedures and routes, and what the platform answers by itself. Made of
  * definitions alone, so it needs no database.
  * Source: https://spec.openapis.org/oas/v3.1.1
- * Next hop: `calls.ts`, `routes.ts`, `builtin*.ts` for the paths; `src/http/openapi.ts` serves it.
+ * Next hop: `calls.ts`, `routes.ts`, `builtin*.ts` for the paths; `src/server/openapi.ts` serves it.
  */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import type { EffectiveConfig } from "../define/config.ts";
-import type { LoadedApp } from "../service/load-app.ts";
+import type { LoadedApp } from "../app/load-app.ts";
+import { authPaths, userSchema } from "../auth/openapi.ts";
+import type { EffectiveConfig } from "../config/config.ts";
+import { errorResponses, errorSchema, headers, type Part, securitySchemes } from "../kit/parts.ts";
+import { Schemas } from "../kit/schemas.ts";
 import { builtInPaths } from "./builtin.ts";
-import { authPaths, userSchema } from "./builtin-auth.ts";
 import { callPaths } from "./calls.ts";
-import { errorResponses, errorSchema, headers, type Part, securitySchemes } from "./parts.ts";
 import { routePaths } from "./routes.ts";
-import { Schemas } from "./schemas.ts";
 
 export interface OpenApiDocument {
   openapi: "3.1.1";

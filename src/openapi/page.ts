@@ -1,13 +1,13 @@
 /**
  * The OpenAPI document as a page to read: plain HTML without scripts, so it needs neither a network nor leave to run
  * anything. Everything that comes from the document is escaped.
- * Next hop: `schema-text.ts` writes schemas; `src/http/openapi.ts` serves the page.
+ * Next hop: `src/kit/schema-text.ts` writes schemas; `src/server/openapi.ts` serves the page.
  */
 import { createHash } from "node:crypto";
+import type { Part } from "../kit/parts.ts";
+import { anchor, html, schemaText } from "../kit/schema-text.ts";
 import type { OpenApiDocument } from "./document.ts";
 import { pageStyle } from "./page-style.ts";
-import type { Part } from "./parts.ts";
-import { anchor, html, schemaText } from "./schema-text.ts";
 
 /** In the order in which they are shown. */
 const methods = ["get", "head", "post", "put", "patch", "delete", "options"] as const;

@@ -3,10 +3,10 @@
  * only what `.output()` promises is promised here.
  */
 
-import type { RouteDefinition } from "../define/http-route.ts";
-import { type JsonSchema, jsonSchemaOf, takesNothing } from "../define/json-schema.ts";
-import { answers, json, type Part, security } from "./parts.ts";
-import type { Schemas } from "./schemas.ts";
+import type { RouteDefinition } from "../contract/http-route.ts";
+import { type JsonSchema, jsonSchemaOf, takesNothing } from "../kit/json-schema.ts";
+import { answers, json, type Part, security } from "../kit/parts.ts";
+import type { Schemas } from "../kit/schemas.ts";
 
 export function routePaths(routes: readonly RouteDefinition[], schemas: Schemas): Record<string, Part> {
   const paths: Record<string, Part> = {};

@@ -1,6 +1,6 @@
 /** Takes a connection from a pool, with an error that a caller can act on when there is none in time. */
 import type pg from "pg";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { sharesOf } from "./shares.ts";
 
 /** A connection on loan. */

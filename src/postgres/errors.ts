@@ -4,8 +4,8 @@
  * Source: https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 import pg from "pg";
-import type { ErrorCode } from "../errors/codes.ts";
-import { SvcError } from "../errors/svc-error.ts";
+import type { ErrorCode } from "../kit/error-codes.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { type Identity, isAnonymous } from "./identity.ts";
 
 interface Mapping {

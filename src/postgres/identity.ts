@@ -1,5 +1,5 @@
 /** Who a statement runs as. This file is the only place where a session becomes a database role. */
-import type { Session } from "../auth/session.ts";
+import type { Session } from "../kit/session.ts";
 
 export interface Identity {
   /** The setting that policies read through svc.current_user_id(); "" when anonymous. */

@@ -1,13 +1,13 @@
 /**
  * The pools of connections, one per login role, each with its own budget. Requests use `request`, unsafeDb and jobs
  * `system`, the authentication library `auth`.
- * Next hop: `transaction.ts` and `statement.ts`, the only users of the request pool.
+ * Next hop: `transaction.ts` and `src/crud/statement.ts`, the only users of the request pool.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "pino";
+import { sendInTurn } from "../kit/in-turn.ts";
 import { traceQueries } from "../telemetry/queries.ts";
-import { sendInTurn } from "./in-turn.ts";
 import { keepAfterRefusals } from "./refusals.ts";
 import { limitShares } from "./shares.ts";
 

@@ -2,7 +2,7 @@
  * Streaming standbys for queries, and how far each of them has come. A client says up to where it has to see (its
  * position, a place in the write-ahead log); a standby that has replayed that much may answer, and otherwise the primary
  * does.
- * Next hop: `src/http/replica-reads.ts`; docs/adr/0012-standbys-answer-those-who-say-what-they-have-seen.md.
+ * Next hop: `src/server/replica-reads.ts`; docs/adr/0012-standbys-answer-those-who-say-what-they-have-seen.md.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";

@@ -4,7 +4,7 @@
  * Next hop: `acquire.ts` asks for a share before it takes a connection.
  */
 import type pg from "pg";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 
 /** Calls of one caller that may wait; each holds a request, its answer not yet begun. */
 const maxWaiting = 100;

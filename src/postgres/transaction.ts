@@ -1,10 +1,10 @@
 /**
  * The only door to request SQL: one transaction per call, opened by the first statement, under one role with one
  * identity. Reads see one snapshot and cannot write; writes commit when the handler has returned.
- * Next hop: `src/context/database.ts` puts Drizzle on top; `statement.ts` is the shorter way for generated CRUD.
+ * Next hop: `src/postgres/database.ts` puts Drizzle on top; `src/crud/statement.ts` is the shorter way for generated CRUD.
  */
 import type pg from "pg";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { activeSpan } from "../telemetry/span.ts";
 import { acquire, type Lease } from "./acquire.ts";
 import { databaseError, leavesDoubt, outcomeUnknown, sqlState } from "./errors.ts";

@@ -3,9 +3,10 @@
  * or units, or opposite directions.
  * Next hop: `numbers.ts` and `opposites.ts`.
  */
+
+import { wordsOf } from "../text/words.ts";
 import { numbersDiffer, unitsDiffer } from "./numbers.ts";
 import { opposites } from "./opposites.ts";
-import { wordsOf } from "./words.ts";
 
 export type Conflict = "negation" | "number" | "unit" | "opposite";
 

@@ -1,11 +1,12 @@
 /**
  * What `ctx.rag.ingest` is given, looked at before anything is done with it.
- * Next hop: `src/context/rag.ts`.
+ * Next hop: `src/rag/context.ts`.
  */
-import type { IngestInput } from "../context/rag.ts";
-import { SvcError } from "../errors/svc-error.ts";
-import { type Language, languageOf } from "./languages.ts";
-import { type RagScope, type ResolvedScope, refusal, resolveScope } from "./scope.ts";
+
+import { SvcError } from "../kit/svc-error.ts";
+import { type Language, languageOf } from "../search/languages.ts";
+import { type RagScope, type ResolvedScope, refusal, resolveScope } from "../search/scope.ts";
+import type { IngestInput } from "./context.ts";
 
 /** In bytes. */
 const largest = 5 * 1024 * 1024;

@@ -1,8 +1,8 @@
 /** Asks PostgreSQL for the sentences that cover claims best. Next hop: `sql/rag/find_evidence.sql`. */
 import type { RequestTransaction } from "../postgres/transaction.ts";
+import type { Language } from "../search/languages.ts";
+import type { ResolvedScope } from "../search/scope.ts";
 import type { FoundEvidence } from "./answer.ts";
-import type { Language } from "./languages.ts";
-import type { ResolvedScope } from "./scope.ts";
 
 export interface EvidenceInput {
   claims: string[];

@@ -1,12 +1,13 @@
 /**
  * The built-in workflow `rag.ingest`: a stored file becomes Markdown, and what stands in it can be cited.
  * `ctx.rag.ingestFile` starts it.
- * Next hop: `src/documents/convert-stored.ts` for the first step, `src/context/rag.ts` for the second.
+ * Next hop: `src/documents/convert-stored.ts` for the first step, `src/rag/context.ts` for the second.
  */
-import type { IngestInput, IngestResult } from "../context/rag.ts";
-import { v } from "../define/v.ts";
-import { workflow } from "../define/workflow.ts";
+
+import { workflow } from "../contract/workflow.ts";
 import type { ConvertStoredInput } from "../documents/convert-stored.ts";
+import { v } from "../kit/v.ts";
+import type { IngestInput, IngestResult } from "./context.ts";
 
 /** What `ctx.rag.ingestFile` has checked. */
 export interface IngestFileArgs {

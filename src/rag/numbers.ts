@@ -2,7 +2,7 @@
  * Numbers and what they count.
  * Next hop: `conflicts.ts`.
  */
-import { isNumber, isUnspaced } from "./words.ts";
+import { isNumber, isUnspaced } from "../text/words.ts";
 
 /**
  * Whether a claim's number is missing where the sentence has numbers, or counts there what another one counts in the

@@ -2,12 +2,12 @@
  * `ctx.rag.search`: the passages that share most with a question, by the same weights that claims are judged with.
  * Next hop: `sql/rag/find_evidence.sql`.
  */
-import { isUuid } from "../define/uuid.ts";
+import { isUuid } from "../kit/uuid.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
+import { type Language, languageOf } from "../search/languages.ts";
+import { partsOf, type RagScope, refusal, resolveScope } from "../search/scope.ts";
 import type { FoundEvidence } from "./answer.ts";
 import { findEvidence } from "./evidence.ts";
-import { type Language, languageOf } from "./languages.ts";
-import { partsOf, type RagScope, refusal, resolveScope } from "./scope.ts";
 
 export interface PassagesInput {
   /** Words, a question or a statement, 1 to 2,000 characters. */

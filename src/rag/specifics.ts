@@ -3,7 +3,7 @@
  * all of them stand.
  * Next hop: `answer.ts`.
  */
-import { isNumber, wordsOf } from "./words.ts";
+import { isNumber, wordsOf } from "../text/words.ts";
 
 /**
  * @param passage the chunk with its headings and the title of its source

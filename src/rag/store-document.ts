@@ -2,9 +2,10 @@
  * Writes a document with its sections, then its chunks, as a part of the call's transaction: all of it is there, or nothing.
  * Next hop: `sql/rag/ingest_source.sql`, `sql/rag/add_chunks.sql`.
  */
-import type { IngestResult } from "../context/rag.ts";
+
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import type { Section } from "./cut-document.ts";
+import type { Section } from "../text/cut-document.ts";
+import type { IngestResult } from "./context.ts";
 
 /** Chunks in one statement: a large document in one would take longer than a statement may. */
 const batch = 250;

@@ -4,8 +4,8 @@
  * Next hop: `sql/rag/similarity_of.sql`.
  */
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import type { Section } from "./cut-document.ts";
-import { type ResolvedScope, refusal } from "./scope.ts";
+import { type ResolvedScope, refusal } from "../search/scope.ts";
+import type { Section } from "../text/cut-document.ts";
 
 /** The most numbers of a vector. */
 const longest = 4_096;

@@ -1,10 +1,11 @@
 /**
  * What a language model is told that writes an answer from passages, and how its text is read: sentences, each with the
  * numbers of the passages that it names.
- * Next hop: `src/context/written-answer.ts` asks, and checks what comes back.
+ * Next hop: `src/rag/written-answer.ts` asks, and checks what comes back.
  */
+
+import { sentences } from "../text/sentences.ts";
 import type { FoundEvidence } from "./answer.ts";
-import { sentences } from "./sentences.ts";
 
 /** What a model answers that finds nothing in the passages: no word of any language, so that no sentence is taken for it. */
 const unknown = "UNKNOWN";

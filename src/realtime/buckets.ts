@@ -6,8 +6,8 @@
 import { createHash } from "node:crypto";
 import type { Pgoutput } from "pg-logical-replication";
 import type { Logger } from "pino";
-import type { CrudDefinition } from "../define/crud-definition.ts";
-import { type ScopedRealtime, scopeText } from "../define/crud-realtime.ts";
+import type { CrudDefinition } from "../crud/crud-definition.ts";
+import { type ScopedRealtime, scopeText } from "../crud/crud-realtime.ts";
 
 /** A bucket's name. It tells nothing of the scope, and is the same in every process. */
 export function bucketOf({ policy, resourceIdentity }: ScopedRealtime, scope: unknown, source: string): string {

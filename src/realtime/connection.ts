@@ -1,17 +1,17 @@
 /**
  * One client's connection: what its frames mean, and how much it may cost. Frames are JSON; docs/reference/realtime.md lists
  * them.
- * Next hop: `watch-rules.ts` for what may be watched, `hub.ts` for what is heard, `outbox.ts` for how it is sent.
+ * Next hop: `subscription-topics.ts` for what may be watched, `subscription-registry.ts` for what is heard, `outbox.ts` for how it is sent.
  */
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
-import type { Session } from "../auth/session.ts";
-import { SvcError } from "../errors/svc-error.ts";
 import { toSvcError } from "../http/errors.ts";
+import type { Session } from "../kit/session.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import type { Grants } from "./grants.ts";
-import type { Hub, Subscriber } from "./hub.ts";
 import { Outbox, textFrame } from "./outbox.ts";
-import type { Watched, WatchRules } from "./watch-rules.ts";
+import type { Hub, Subscriber } from "./subscription-registry.ts";
+import type { Watched, WatchRules } from "./subscription-topics.ts";
 
 export interface ConnectionOptions {
   hub: Hub;

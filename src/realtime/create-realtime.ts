@@ -1,26 +1,26 @@
 /**
  * Realtime, put together: the reader of the write-ahead log, the hub, and the endpoint for sockets.
- * Next hop: `replication.ts` → `transaction-events.ts` → `hub.ts` → `socket.ts`.
+ * Next hop: `replication.ts` → `transaction-events.ts` → `subscription-registry.ts` → `socket.ts`.
  */
 import type { IncomingMessage } from "node:http";
 import type { Router } from "express";
 import type { Logger } from "pino";
-import type { Authenticate, Session } from "../auth/session.ts";
-import type { Runtime } from "../context/invoke.ts";
-import type { Api } from "../define/api.ts";
+import type { Api } from "../app/api.ts";
+import type { Runtime } from "../call/invoke.ts";
 import type { CheckHost } from "../http/allowed-hosts.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import type { RequestLimits } from "../http/request-limits.ts";
+import type { Authenticate, Session } from "../kit/session.ts";
+import { grantEndpoint } from "../server/grant-endpoint.ts";
 import type { Tracing } from "../telemetry/span.ts";
-import { grantEndpoint } from "./grant-endpoint.ts";
 import { Grants } from "./grants.ts";
-import { type Flow, Hub, type Rerun } from "./hub.ts";
 import { ChangeReader } from "./replication.ts";
 import { SocketEndpoint } from "./socket.ts";
 import type { SocketAddresses } from "./socket-addresses.ts";
+import { type Flow, Hub, type Rerun } from "./subscription-registry.ts";
+import { WatchRules } from "./subscription-topics.ts";
 import { traceDelivery } from "./trace-delivery.ts";
 import { type EventSink, transactionEvents } from "./transaction-events.ts";
-import { WatchRules } from "./watch-rules.ts";
 
 export interface RealtimeOptions {
   api: Api;

@@ -1,7 +1,7 @@
 /**
  * Grants: signed leave to watch a query, for some minutes. They are kept nowhere, so any process takes one that another
  * gave.
- * Next hop: `grant-endpoint.ts` gives them, `socket.ts` takes them.
+ * Next hop: `src/server/grant-endpoint.ts` gives them, `socket.ts` takes them.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 

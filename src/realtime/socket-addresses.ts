@@ -1,13 +1,13 @@
 /**
  * How many sockets each address holds open. A socket costs a process a file and memory for as long as its client likes,
  * whoever that is: requests are counted by the minute, sockets while they are there.
- * Next hop: `socket.ts` asks, `hub.ts` shares out what there is for subscriptions by the same addresses.
+ * Next hop: `socket.ts` asks, `subscription-registry.ts` shares out what there is for subscriptions by the same addresses.
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { networkOf } from "../auth/client-address.ts";
-import { SvcError } from "../errors/svc-error.ts";
+import { networkOf } from "../http/client-address.ts";
 import { addressOf } from "../http/request-limits.ts";
+import { SvcError } from "../kit/svc-error.ts";
 
 export interface SocketAddressesOptions {
   /** At once, to this process; false: no limit. */

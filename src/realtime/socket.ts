@@ -5,11 +5,11 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
-import type { Authenticate, Session } from "../auth/session.ts";
-import { SvcError } from "../errors/svc-error.ts";
 import { type CheckHost, requireOneHost } from "../http/allowed-hosts.ts";
 import { toSvcError } from "../http/errors.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
+import type { Authenticate, Session } from "../kit/session.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { Connection, type ConnectionOptions, connectionLimits } from "./connection.ts";
 import type { SocketAddresses } from "./socket-addresses.ts";
 import type { Ended } from "./transaction-events.ts";

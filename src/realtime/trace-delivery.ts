@@ -1,10 +1,10 @@
 /**
  * The span of what a transaction tells subscribers: one for all sockets of this process, in the trace of the call that
  * committed. A delivery that nobody hears leaves none.
- * Next hop: `hub.ts`.
+ * Next hop: `subscription-registry.ts`.
  */
 import type { Tracing } from "../telemetry/span.ts";
-import type { Hub } from "./hub.ts";
+import type { Hub } from "./subscription-registry.ts";
 import type { TransactionEvents } from "./transaction-events.ts";
 
 export function traceDelivery(tracing: Tracing, hub: Hub, events: TransactionEvents): void {

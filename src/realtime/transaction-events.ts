@@ -1,10 +1,10 @@
 /**
- * From what a transaction did to what is told about it: topics (watch-rules.ts), and data for those who are sent some.
- * Next hop: `hub.ts`.
+ * From what a transaction did to what is told about it: topics (subscription-topics.ts), and data for those who are sent some.
+ * Next hop: `subscription-registry.ts`.
  */
 import type { Pgoutput } from "pg-logical-replication";
 import type { Logger } from "pino";
-import type { CrudDefinition } from "../define/crud-definition.ts";
+import type { CrudDefinition } from "../crud/crud-definition.ts";
 import { bucketsOf } from "./buckets.ts";
 import type { ChangeListener } from "./replication.ts";
 

@@ -6,10 +6,10 @@ import { randomUUID } from "node:crypto";
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { SvcError } from "../errors/svc-error.ts";
 import { delayContinue } from "../http/body.ts";
 import { sendError } from "../http/errors.ts";
 import { startExchange } from "../http/exchange.ts";
+import { SvcError } from "../kit/svc-error.ts";
 
 export interface HttpServer {
   server: Server;

@@ -1,19 +1,19 @@
 /**
  * What a process needs to run calls of an application, whether they come by HTTP or from the queue.
- * Next hop: `src/context/invoke.ts`.
+ * Next hop: `src/call/invoke.ts`.
  */
 import type { Logger } from "pino";
 import { createAiServices } from "../ai/services.ts";
-import { requestDatabases, systemDatabase } from "../context/database.ts";
-import type { Runtime } from "../context/invoke.ts";
-import type { EffectiveConfig } from "../define/config.ts";
-import type { ProcedureKind } from "../define/procedure.ts";
-import { searchTables } from "../define/searchable.ts";
-import { SpareChild } from "../documents/spare.ts";
+import type { LoadedApp } from "../app/load-app.ts";
+import type { Runtime } from "../call/invoke.ts";
+import type { EffectiveConfig } from "../config/config.ts";
+import type { ProcedureKind } from "../contract/procedure.ts";
+import { SpareChild } from "../documents/prewarmed-process.ts";
+import { requestDatabases, systemDatabase } from "../postgres/database.ts";
 import type { Pools } from "../postgres/pools.ts";
-import { isGrantedList, isPublicQuery } from "../realtime/rerun.ts";
+import { searchTables } from "../search/searchable.ts";
+import { isGrantedList, isPublicQuery } from "../server/rerun.ts";
 import { createStorage } from "../storage/storage.ts";
-import type { LoadedApp } from "./load-app.ts";
 
 /** @param secrets newest first; they sign read grants, here as in every other process */
 export function createRuntime(

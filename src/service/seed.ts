@@ -1,18 +1,18 @@
 /**
  * Runs an application's seed: a call of the system, in one transaction, without a service.
- * Next hop: `src/define/seed.ts` for what authors write, `src/context/invoke.ts` for the transaction.
+ * Next hop: `src/contract/seed.ts` for what authors write, `src/call/invoke.ts` for the transaction.
  */
 import pg from "pg";
 import type { Logger } from "pino";
+import type { LoadedApp } from "../app/load-app.ts";
 import { createAuth } from "../auth/create-auth.ts";
-import { inTransaction } from "../context/invoke.ts";
-import type { EffectiveConfig } from "../define/config.ts";
-import { DefinitionError } from "../define/definition-error.ts";
-import type { Seed, SeedUser } from "../define/seed.ts";
-import { SvcError } from "../errors/svc-error.ts";
+import { inTransaction } from "../call/invoke.ts";
+import type { EffectiveConfig } from "../config/config.ts";
+import type { Seed, SeedUser } from "../contract/seed.ts";
 import { createOriginPolicy } from "../http/origin-policy.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { createPools, type PoolUrls } from "../postgres/pools.ts";
-import type { LoadedApp } from "./load-app.ts";
 import { createRuntime } from "./runtime.ts";
 
 export interface SeedOptions {

@@ -1,36 +1,36 @@
 /**
  * One API process: pools, authentication, HTTP, and an orderly end. Everything it opens, `stop` closes.
- * Next hop: `http-server.ts`, then `src/http/app.ts`.
+ * Next hop: `http-server.ts`, then `src/server/app.ts`.
  */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "pino";
+import type { LoadedApp } from "../app/load-app.ts";
 import { createAuth } from "../auth/create-auth.ts";
-import { HandedAddresses } from "../auth/handed-address.ts";
-import type { TrustedUsers } from "../auth/trusted-users.ts";
-import type { EffectiveConfig } from "../define/config.ts";
+import type { TrustedUsers } from "../auth/user-admin.ts";
+import type { EffectiveConfig } from "../config/config.ts";
+import { refuseDrift } from "../crud/fingerprints.ts";
 import { graphqlEndpoint } from "../graphql/endpoint.ts";
 import { createHostCheck } from "../http/allowed-hosts.ts";
-import { createApp } from "../http/app.ts";
 import { BodyBudget } from "../http/body-budget.ts";
 import { FormFiles } from "../http/form-files.ts";
-import { createMetrics } from "../http/metrics.ts";
 import { createOriginPolicy } from "../http/origin-policy.ts";
 import { RequestLimits } from "../http/request-limits.ts";
+import { HandedAddresses } from "../http/signed-client-address.ts";
 import { openApiDocument } from "../openapi/document.ts";
-import { refuseDrift } from "../postgres/fingerprints.ts";
 import { createPools, type PoolUrls } from "../postgres/pools.ts";
 import { Replicas } from "../postgres/replicas.ts";
 import { createRealtime, type Realtime } from "../realtime/create-realtime.ts";
-import { publicRerun } from "../realtime/rerun.ts";
 import { SocketAddresses } from "../realtime/socket-addresses.ts";
-import { redeemTicket, ticketEndpoint } from "../realtime/tickets.ts";
+import { createApp } from "../server/app.ts";
+import { createMetrics } from "../server/metrics.ts";
+import { publicRerun } from "../server/rerun.ts";
+import { redeemTicket, ticketEndpoint } from "../server/tickets.ts";
 import { fileEndpoint } from "../storage/route.ts";
 import { uploadEndpoint } from "../storage/upload-route.ts";
 import type { JobMetrics } from "../telemetry/job-metrics.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { drain, listen, openServer } from "./http-server.ts";
-import type { LoadedApp } from "./load-app.ts";
 import { createRuntime } from "./runtime.ts";
 
 export interface ServiceOptions {

@@ -2,7 +2,7 @@
  * Whose picture is made next: callers take turns, few pictures are made at once, and of the costly ones one, so that those
  * that take a moment have a place beside it. Who has left is not waited for.
  */
-import { Gate } from "../service/gate.ts";
+import { Gate } from "../kit/concurrency-limiter.ts";
 import type { StorageObject } from "./storage.ts";
 import type { TransformOptions } from "./transform-options.ts";
 

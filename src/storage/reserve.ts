@@ -4,7 +4,7 @@
  * part of its own transaction.
  * Next hop: `sql/storage/reserve_upload.sql`.
  */
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { ask } from "./ask.ts";
 import type { Storage, StorageObject, UploadLimits } from "./storage.ts";

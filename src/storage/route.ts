@@ -5,11 +5,11 @@
  * Next hop: `find-objects.ts` for the decision, `transforms.ts` for images, `send-file.ts` for the answer.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { EffectiveConfig } from "../define/config.ts";
-import { isUuid } from "../define/uuid.ts";
-import { SvcError } from "../errors/svc-error.ts";
+import type { EffectiveConfig } from "../config/config.ts";
 import { exchangeOf } from "../http/exchange.ts";
-import type { Endpoint } from "../http/procedures.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import { isUuid } from "../kit/uuid.ts";
+import type { Endpoint } from "../server/procedures.ts";
 import { ObjectFinder } from "./find-objects.ts";
 import type { Image } from "./image-engine.ts";
 import type { Asker } from "./image-queue.ts";

@@ -1,12 +1,12 @@
 /**
  * Stored files of a process: the driver, the grants, and what is known of an object. Calls reach it through
- * `ctx.storage` (src/context/storage.ts), browsers through `route.ts`.
- * Next hop: `drivers/driver.ts` for the bytes, `sql/storage/` for the rows.
+ * `ctx.storage` (src/storage/context.ts), browsers through `route.ts`.
+ * Next hop: `src/storage/drivers/driver.ts` for the bytes, `sql/storage/` for the rows.
  */
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";
-import type { EffectiveConfig } from "../define/config.ts";
+import type { EffectiveConfig } from "../config/config.ts";
 import { DiskDriver } from "./drivers/disk.ts";
 import type { PutOptions, StorageDriver } from "./drivers/driver.ts";
 import { S3Driver } from "./drivers/s3.ts";

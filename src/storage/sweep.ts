@@ -2,7 +2,7 @@
  * Removes bytes that no row speaks of: their transaction rolled back, their process died, or their row was deleted and
  * the bytes could not be. Run by a job; safe to run anywhere, at any time, by many.
  */
-import { isUuid } from "../define/uuid.ts";
+import { isUuid } from "../kit/uuid.ts";
 import { mayRemoveBytes, objectKey, removeBytes, type Storage } from "./storage.ts";
 import { uploadPrefix } from "./uploads.ts";
 

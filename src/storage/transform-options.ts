@@ -2,7 +2,7 @@
  * What an image is to be turned into: the parameters of the storage route, and what the browser accepts.
  * Next hop: `transforms.ts`.
  */
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 
 export const formats = ["webp", "avif", "jpeg", "png"] as const;
 export const fits = ["cover", "contain", "fill", "inside"] as const;

@@ -5,13 +5,13 @@
  * Next hop: `uploads.ts`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Authenticate } from "../auth/session.ts";
-import { isUuid } from "../define/uuid.ts";
-import { SvcError } from "../errors/svc-error.ts";
 import { answerMethods } from "../http/allowed-methods.ts";
 import { mediaType, sendContinue } from "../http/body.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
-import type { Endpoint } from "../http/procedures.ts";
+import type { Authenticate } from "../kit/session.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import { isUuid } from "../kit/uuid.ts";
+import type { Endpoint } from "../server/procedures.ts";
 import { Incoming } from "./incoming.ts";
 import { cleanName, cleanType } from "./names.ts";
 import type { Storage } from "./storage.ts";

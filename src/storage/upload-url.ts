@@ -4,7 +4,7 @@
  * Next hop: `reserve.ts`, `sql/storage/open_upload_url.sql`; `upload-route.ts` takes what is sent there.
  */
 import { randomBytes } from "node:crypto";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { cleanName, cleanType } from "./names.ts";
 import { reserve } from "./reserve.ts";

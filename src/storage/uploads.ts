@@ -2,11 +2,11 @@
  * Files that arrive over several requests, and files for signed URLs. Bytes of parts lie under `uploads/<id>/` and count
  * once SQL knows of them; finishing puts them together under a key that is new each time and makes the upload a stored object
  * in one statement. Any process goes on with what another one began.
- * Next hop: `sql/storage/`, `incoming.ts`, `drivers/driver.ts`.
+ * Next hop: `sql/storage/`, `incoming.ts`, `src/storage/drivers/driver.ts`.
  */
 import { createHash, randomUUID } from "node:crypto";
 import type { QueryResultRow } from "pg";
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import { ask } from "./ask.ts";
 import type { Incoming } from "./incoming.ts";

@@ -2,7 +2,7 @@
  * Whether there are traces, and where they go: the standard OTEL_* variables. OpenTelemetry is imported only when there are.
  * Next hop: `otel.ts`. Variables: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
  */
-import { DefinitionError } from "../define/definition-error.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
 import type { Tracing } from "./span.ts";
 
 /** What `otel.ts` needs to know. */

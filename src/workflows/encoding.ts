@@ -2,7 +2,7 @@
  * How values of runs are stored: as results of procedures travel, `{"json": …, "meta"?: …}`, so that dates, bigints, sets
  * and the like come back as they were.
  */
-import { serializer, toParts } from "../define/rich-values.ts";
+import { serializer, toParts } from "../kit/rich-values.ts";
 
 /** In bytes: a step's result or an event is a fact, not a document. */
 const largestValue = 1_048_576;

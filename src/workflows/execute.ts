@@ -4,8 +4,8 @@
  * Next hop: `replay.ts`; `sql/workflows/claim_run.sql` and the functions beside it.
  */
 import type { Logger } from "pino";
-import type { Runtime } from "../context/invoke.ts";
-import type { WorkflowDefinition, Workflows } from "../define/workflow.ts";
+import type { Runtime } from "../call/invoke.ts";
+import type { WorkflowDefinition, Workflows } from "../contract/workflow.ts";
 import { type Identity, systemIdentity } from "../postgres/identity.ts";
 import { jobAttributes } from "../telemetry/jobs.ts";
 import { activeSpan, type Span } from "../telemetry/span.ts";

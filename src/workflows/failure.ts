@@ -1,5 +1,5 @@
 /** Why runs fail, and what of it is kept: for the user a code and a sentence, for operators everything. */
-import { SvcError } from "../errors/svc-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
 
 /** What a run's user may learn of its failure. */
 export interface RunError {

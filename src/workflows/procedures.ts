@@ -1,10 +1,10 @@
 /**
  * The built-in procedures `workflows.*`, there when an application registers workflows: what a client may do with its runs.
  * Starting one is the application's own affair, in a mutation of its own.
- * Next hop: `src/context/workflows.ts`.
+ * Next hop: `src/workflows/context.ts`.
  */
-import { createSvcProcedureBuilders, type Procedure } from "../define/procedure.ts";
-import { v } from "../define/v.ts";
+import { createSvcProcedureBuilders, type Procedure } from "../contract/procedure.ts";
+import { v } from "../kit/v.ts";
 import type { WorkflowStatus } from "./status.ts";
 
 const { query, mutation } = createSvcProcedureBuilders();

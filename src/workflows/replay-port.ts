@@ -2,10 +2,10 @@
  * What a replay is given and asks for: what was recorded, and the world that steps and waits happen in.
  * Next hop: `run-port.ts` is that world, in the database.
  */
-import type { RequestDatabase } from "../context/types.ts";
-import type { WorkflowContext } from "../define/workflow.ts";
+import type { RequestDatabase } from "../contract/context.ts";
+import type { WorkflowContext } from "../contract/workflow.ts";
+import type { KeptConversion } from "../documents/conversion-cache.ts";
 import type { ConvertStoredInput } from "../documents/convert-stored.ts";
-import type { KeptConversion } from "../documents/kept.ts";
 import type { ConvertedDocument } from "../documents/types.ts";
 import type { Stored } from "./encoding.ts";
 import type { RunError } from "./failure.ts";

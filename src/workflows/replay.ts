@@ -9,11 +9,11 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Logger } from "pino";
-import type { RequestDatabase } from "../context/types.ts";
-import type { WorkflowContext, WorkflowDefinition, WorkflowServices } from "../define/workflow.ts";
+import type { RequestDatabase } from "../contract/context.ts";
+import type { WorkflowContext, WorkflowDefinition, WorkflowServices } from "../contract/workflow.ts";
 import type { ConvertStoredInput } from "../documents/convert-stored.ts";
 import type { ConvertedDocument } from "../documents/types.ts";
-import { type Duration, milliseconds } from "./duration.ts";
+import { type Duration, milliseconds } from "../kit/duration.ts";
 import { decodeValue } from "./encoding.ts";
 import { checked, isFinal, NonDeterministicError, StepError, WorkflowMistake } from "./failure.ts";
 import {

@@ -4,17 +4,17 @@
  */
 
 import { type AiCall, withAiCall } from "../ai/call.ts";
-import type { Runtime } from "../context/invoke.ts";
-import { contextRag } from "../context/rag.ts";
-import { readFileOf } from "../context/read-file.ts";
-import { readingAside } from "../context/reading-aside.ts";
-import { CallStorage } from "../context/storage.ts";
-import type { RequestDatabase } from "../context/types.ts";
+import type { Runtime } from "../call/invoke.ts";
+import type { RequestDatabase } from "../contract/context.ts";
+import { type KeptConversion, readConversion } from "../documents/conversion-cache.ts";
 import { type ConvertStoredInput, convertStored } from "../documents/convert-stored.ts";
-import { type KeptConversion, readConversion } from "../documents/kept.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
+import { readingAside } from "../postgres/own-transaction.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
+import { contextRag } from "../rag/context.ts";
+import { CallStorage } from "../storage/context.ts";
+import { readFileOf } from "../storage/read-file.ts";
 import { errorType, traced } from "../telemetry/span.ts";
 import { encodeValue } from "./encoding.ts";
 import { checked, runError, StepError } from "./failure.ts";

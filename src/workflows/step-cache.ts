@@ -2,7 +2,7 @@
  * The checkpoints of runs that this worker had lately, so that the next stretch of a run reads the new ones alone.
  * Next hop: `sql/workflows/claim_run.sql`, which decides whether they still hold.
  */
-import type { Runtime } from "../context/invoke.ts";
+import type { Runtime } from "../call/invoke.ts";
 import type { RecordedStep } from "./replay-port.ts";
 
 /** A checkpoint as claim_run gives it. */

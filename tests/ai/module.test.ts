@@ -1,7 +1,7 @@
 /** The AI module against a provider that speaks OpenAI's protocol: what comes back, what it costs, and what goes wrong. */
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { loadConfig } from "../../src/define/load-config.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
 import { aiProvider } from "../support/ai-provider.ts";
 import { database } from "../support/database.ts";
 import { bytesFolder } from "../support/files.ts";

@@ -4,7 +4,7 @@ import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts";
-import { loadConfig } from "../../src/define/load-config.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
 import { createAi, createSvcHttpRouteBuilders, v } from "../../src/index.ts";
 import { aiProvider } from "../support/ai-provider.ts";
 import { database } from "../support/database.ts";

@@ -1,7 +1,7 @@
 /** The AI module inside a workflow's step: as the run's user, at their cost. */
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { loadConfig } from "../../src/define/load-config.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
 import { createAi, createSvcProcedureBuilders, v, workflow } from "../../src/index.ts";
 import { aiProvider } from "../support/ai-provider.ts";
 import { database } from "../support/database.ts";

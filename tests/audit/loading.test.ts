@@ -4,10 +4,10 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadApp } from "../../src/app/load-app.ts";
 import { auditApplication } from "../../src/audit/audit.ts";
-import { DefinitionError } from "../../src/define/definition-error.ts";
-import { loadConfig } from "../../src/define/load-config.ts";
-import { loadApp } from "../../src/service/load-app.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { DefinitionError } from "../../src/kit/definition-error.ts";
 import { root } from "../support/global-setup.ts";
 
 let folder: string;

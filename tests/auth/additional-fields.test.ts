@@ -1,7 +1,7 @@
 // If this file fails, an application's own user fields are lost, wrong, or open to whoever signs up.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type AuthDefinition, defineAuth } from "../../src/define/auth.ts";
-import { DefinitionError } from "../../src/define/definition-error.ts";
+import { type AuthDefinition, defineAuth } from "../../src/contract/auth.ts";
+import { DefinitionError } from "../../src/kit/definition-error.ts";
 import { type AuthServer, ann, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
 

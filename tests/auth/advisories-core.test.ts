@@ -4,7 +4,7 @@ import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createLibrary } from "../../src/auth/library.ts";
 import { defineAuth } from "../../src/index.ts";
-import { createLog } from "../../src/service/log.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { type AuthServer, ann, origin, secret, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
 import { rawRequest } from "../support/raw-http.ts";

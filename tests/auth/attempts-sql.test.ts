@@ -1,7 +1,7 @@
 // If this file fails, the counters of attempts lose or invent some, wait for each other for ever, or fill the disk.
 import pg from "pg";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { networkOf } from "../../src/auth/client-address.ts";
+import { networkOf } from "../../src/http/client-address.ts";
 import { database } from "../support/database.ts";
 
 const db = database();

@@ -1,6 +1,6 @@
 // If this file fails, a burst of sign-ins takes all threads and connections, or people wait for a place that never comes.
 import { expect, test } from "vitest";
-import { Gate } from "../../src/service/gate.ts";
+import { Gate } from "../../src/kit/concurrency-limiter.ts";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 

@@ -1,6 +1,6 @@
 // If this file fails, many sign-ins from one network keep everybody else from signing in.
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { defineAuth } from "../../src/define/auth.ts";
+import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, ann, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
 

@@ -1,8 +1,8 @@
 // If this file fails, a mail is lost when the service stops, or a mailer that hangs keeps it from stopping.
 import { expect, test } from "vitest";
-import { Mails } from "../../src/auth/mails.ts";
-import type { AuthMail } from "../../src/define/auth.ts";
-import { createLog } from "../../src/service/log.ts";
+import { Mails } from "../../src/auth/mail/mails.ts";
+import type { AuthMail } from "../../src/contract/auth.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 
 const mail = { email: "ann@example.com", url: "https://app.test/?token=secret" };
 

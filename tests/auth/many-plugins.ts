@@ -16,7 +16,7 @@ import {
   username,
 } from "better-auth/plugins";
 import { z } from "zod";
-import { defineAuth } from "../../src/define/auth.ts";
+import { defineAuth } from "../../src/contract/auth.ts";
 
 /** Passwords that were compared, by any endpoint. */
 export const compared: string[] = [];

@@ -1,7 +1,7 @@
 /** Tokens that work once, against the real table. */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { OneTimeValues } from "../../src/auth/one-time-values.ts";
+import { OneTimeValues } from "../../src/auth/mail/one-time-tokens.ts";
 import { database } from "../support/database.ts";
 
 const db = database();

@@ -1,7 +1,7 @@
 // If this file fails, somebody who holds a session, or a password, can try what a plugin asks for until it is right.
 import { twoFactor } from "better-auth/plugins";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { defineAuth } from "../../src/define/auth.ts";
+import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
 import { migrateAuth } from "../support/plugin-tables.ts";

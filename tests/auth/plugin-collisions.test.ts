@@ -2,8 +2,8 @@
 import { createAuthEndpoint } from "better-auth/api";
 import { bearer, jwt, organization } from "better-auth/plugins";
 import { describe, expect, test } from "vitest";
-import { defineAuth } from "../../src/define/auth.ts";
-import { DefinitionError } from "../../src/define/definition-error.ts";
+import { defineAuth } from "../../src/contract/auth.ts";
+import { DefinitionError } from "../../src/kit/definition-error.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
 

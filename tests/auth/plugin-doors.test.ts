@@ -2,7 +2,7 @@
 import { createHash, createHmac } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
-import { endpointsOf } from "../../src/auth/plugins.ts";
+import { endpointsOf } from "../../src/auth/plugins/plugins.ts";
 import { type Answer, type AuthServer, ann, origin, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
 import { migrateAuth } from "../support/plugin-tables.ts";

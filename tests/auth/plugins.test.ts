@@ -1,7 +1,7 @@
 // If this file fails, a better-auth plugin opens more than its own endpoints, or cannot be used.
 import { APIError, createAuthEndpoint, sessionMiddleware } from "better-auth/api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { defineAuth } from "../../src/define/auth.ts";
+import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, ann, origin, secret, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
 import { rawRequest } from "../support/raw-http.ts";

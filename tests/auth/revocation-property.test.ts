@@ -2,7 +2,7 @@
 // JWT that it has been told to refuse, or refuses one that is good.
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { SessionTokens } from "../../src/auth/session-token.ts";
+import { SessionTokens } from "../../src/auth/sessions/session-token.ts";
 import { type AuthServer, secret, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
 import { fc } from "../support/properties.ts";

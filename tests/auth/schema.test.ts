@@ -13,8 +13,8 @@ import {
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createLibrary } from "../../src/auth/library.ts";
-import type { AuthDefinition } from "../../src/define/auth.ts";
-import { createLog } from "../../src/service/log.ts";
+import type { AuthDefinition } from "../../src/contract/auth.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { origin, secret } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
 import { migrateAuth } from "../support/plugin-tables.ts";

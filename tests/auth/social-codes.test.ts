@@ -2,7 +2,7 @@
 import { Agent, request } from "node:http";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { OneTimeValues } from "../../src/auth/one-time-values.ts";
+import { OneTimeValues } from "../../src/auth/mail/one-time-tokens.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { Browser, exchange, results } from "../support/browser.ts";
 import { database } from "../support/database.ts";

@@ -1,6 +1,6 @@
 // If this file fails, an account falls to whoever was quicker to write down its owner's address.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AuthDefinition } from "../../src/define/auth.ts";
+import type { AuthDefinition } from "../../src/contract/auth.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { Browser, exchange, type Page, results } from "../support/browser.ts";
 import { database } from "../support/database.ts";

@@ -1,6 +1,6 @@
 // If this file fails, a backend that meant to give out no tokens does, or nobody can finish a sign-in.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { defineAuth } from "../../src/define/auth.ts";
+import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { Browser, exchange, results } from "../support/browser.ts";
 import { database } from "../support/database.ts";

@@ -1,6 +1,6 @@
 // If this file fails, social sign-in works by itself and not in a service that is started from its configuration.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { SvcConfig } from "../../src/define/config.ts";
+import type { SvcConfig } from "../../src/config/config.ts";
 import { database } from "../support/database.ts";
 import { type ScriptedProvider, startScriptedProvider } from "../support/scripted-provider.ts";
 import { apiWith, TestService } from "../support/service.ts";

@@ -1,7 +1,7 @@
 // If this file fails, people cannot sign in with Google, or leave traces of how they did.
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AuthDefinition } from "../../src/define/auth.ts";
+import type { AuthDefinition } from "../../src/contract/auth.ts";
 import { type AuthServer, origin, startAuthServer } from "../support/auth-server.ts";
 import { Browser, exchange, type Page, results } from "../support/browser.ts";
 import { database } from "../support/database.ts";

@@ -2,7 +2,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { Sweeper } from "../../src/auth/sweeper.ts";
-import { createLog } from "../../src/service/log.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { database } from "../support/database.ts";
 
 const db = database();

@@ -1,7 +1,7 @@
 // If this file fails, somebody without the second factor gets in where nobody thought of it.
 import { admin, emailOTP, magicLink, multiSession, twoFactor } from "better-auth/plugins";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { defineAuth } from "../../src/define/auth.ts";
+import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, ann, origin, startAuthServer } from "../support/auth-server.ts";
 import { Browser, exchange, results } from "../support/browser.ts";
 import { database } from "../support/database.ts";

@@ -1,7 +1,7 @@
 // If this file fails, a second factor can be gone around, or locks its owner out.
 import { twoFactor } from "better-auth/plugins";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { defineAuth } from "../../src/define/auth.ts";
+import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, origin, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
 import { migrateAuth } from "../support/plugin-tables.ts";

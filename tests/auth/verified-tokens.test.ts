@@ -1,6 +1,6 @@
 // If this file fails, the memory of verified JWTs keeps what has ended, loses what has not, or grows without end.
 import { expect, test } from "vitest";
-import { VerifiedTokens } from "../../src/auth/verified-tokens.ts";
+import { VerifiedTokens } from "../../src/auth/sessions/verified-tokens.ts";
 
 const later = Date.now() + 60_000;
 const session = (user: string, id: string) => ({ id, user: { id: user, email: "", name: "" } });

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { follow, parseLine, wanted } from "../../src/cli/log-lines.ts";
-import { createLog } from "../../src/service/log.ts";
-import { mask } from "../../src/service/mask.ts";
-import { formatEntry } from "../../src/service/pretty-log.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { mask } from "../../src/telemetry/mask.ts";
+import { formatEntry } from "../../src/telemetry/pretty-log.ts";
 import { root } from "../support/global-setup.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "svc-logs-"));

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAuthClient } from "../../client/sdk/src/index.ts";
 import { readBridgeSession } from "../../client/sdk/src/server/index.ts";
-import type { SvcConfig } from "../../src/define/config.ts";
+import type { SvcConfig } from "../../src/config/config.ts";
 import { BridgedFront, password } from "../support/bridged-front.ts";
 import { database } from "../support/database.ts";
 import { type ScriptedProvider, startScriptedProvider } from "../support/scripted-provider.ts";

@@ -2,8 +2,8 @@
 import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { createAuthClient, createSvcClient, type SvcClient } from "../../client/sdk/src/index.ts";
-import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
-import { v } from "../../src/define/v.ts";
+import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
+import { v } from "../../src/kit/v.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { api } from "../fixture/web/svc/api.ts";
 import { database } from "../support/database.ts";

@@ -1,8 +1,8 @@
 /** The SDK against a real service: signing in, calling, and what an application gets back. */
 import { afterEach, describe, expect, test } from "vitest";
 import { createAuthClient, createSvcClient, mutation, query, SvcError } from "../../client/sdk/src/index.ts";
-import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
-import { v } from "../../src/define/v.ts";
+import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
+import { v } from "../../src/kit/v.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service } from "../support/service.ts";
 

@@ -5,11 +5,11 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
-import { writeMigration } from "../../src/codegen/schema-migration.ts";
-import type { Answers } from "../../src/codegen/schema-renames.ts";
-import { emptySnapshot, type Snapshot, takeSnapshot } from "../../src/codegen/schema-snapshot.ts";
-import type { AuthDefinition } from "../../src/define/auth.ts";
-import { migrate } from "../../src/postgres/migrate.ts";
+import type { AuthDefinition } from "../../src/contract/auth.ts";
+import { writeMigration } from "../../src/migrate/generate/schema-migration.ts";
+import type { Answers } from "../../src/migrate/generate/schema-renames.ts";
+import { emptySnapshot, type Snapshot, takeSnapshot } from "../../src/migrate/generate/schema-snapshot.ts";
+import { migrate } from "../../src/migrate/migrate.ts";
 import { execute } from "../support/admin.ts";
 import { Database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";

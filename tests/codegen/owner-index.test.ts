@@ -1,8 +1,8 @@
 // If this file fails, lists and policies of some tables with ownerRls or memberRls read the rows of everybody, or write two indexes for one.
 import { index, type PgColumnBuilderBase, pgTable, primaryKey, serial, text, timestamp } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
-import { takeSnapshot } from "../../src/codegen/schema-snapshot.ts";
 import { memberRls, ownerRls } from "../../src/index.ts";
+import { takeSnapshot } from "../../src/migrate/generate/schema-snapshot.ts";
 
 type Extra = (t: Record<string, never>) => unknown[];
 const owned = (columns: Record<string, PgColumnBuilderBase>, extra: Extra = () => []) =>

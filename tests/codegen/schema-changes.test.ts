@@ -2,7 +2,7 @@ import type { BetterAuthPlugin } from "better-auth";
 import { organization, twoFactor, username } from "better-auth/plugins";
 import { boolean, integer, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { describe, expect, test } from "vitest";
-import type { AuthDefinition } from "../../src/define/auth.ts";
+import type { AuthDefinition } from "../../src/contract/auth.ts";
 import { type Change, evolution, expectSame, migrationsOf } from "./evolution.ts";
 import {
   constrained,

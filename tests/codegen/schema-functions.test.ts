@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { pgPolicy, pgRole, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { expect, onTestFinished, test } from "vitest";
-import { readFunctions } from "../../src/codegen/schema-functions.ts";
-import { writeMigration } from "../../src/codegen/schema-migration.ts";
-import { emptySnapshot, takeSnapshot } from "../../src/codegen/schema-snapshot.ts";
-import { migrate } from "../../src/postgres/migrate.ts";
+import { readFunctions } from "../../src/migrate/generate/schema-functions.ts";
+import { writeMigration } from "../../src/migrate/generate/schema-migration.ts";
+import { emptySnapshot, takeSnapshot } from "../../src/migrate/generate/schema-snapshot.ts";
+import { migrate } from "../../src/migrate/migrate.ts";
 import { root } from "../support/global-setup.ts";
 import { emptyDatabase, evolution } from "./evolution.ts";
 

@@ -3,8 +3,8 @@
 import { ownerRls } from "@svc/core";
 import { bigserial, integer, type PgColumnBuilderBase, pgSchema, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { describe, expect, test } from "vitest";
-import { writeMigration } from "../../src/codegen/schema-migration.ts";
-import { emptySnapshot, type Snapshot, takeSnapshot } from "../../src/codegen/schema-snapshot.ts";
+import { writeMigration } from "../../src/migrate/generate/schema-migration.ts";
+import { emptySnapshot, type Snapshot, takeSnapshot } from "../../src/migrate/generate/schema-snapshot.ts";
 import { apply, emptyDatabase, evolution, expectSame, facts, migrationsOf } from "./evolution.ts";
 
 evolution();

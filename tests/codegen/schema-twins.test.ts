@@ -3,7 +3,7 @@ import { ownerRls } from "@svc/core";
 import { sql } from "drizzle-orm";
 import { pgPolicy, pgSchema, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
-import { takeSnapshot } from "../../src/codegen/schema-snapshot.ts";
+import { takeSnapshot } from "../../src/migrate/generate/schema-snapshot.ts";
 
 const columns = { id: serial("id").primaryKey(), userId: text("user_id").notNull() };
 const notes = pgTable("notes", columns, (t) => ownerRls(t.userId));

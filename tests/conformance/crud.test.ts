@@ -3,7 +3,7 @@
 import { sql } from "drizzle-orm";
 import { pgTable, serial, text } from "drizzle-orm/pg-core";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { crudFile } from "../../src/codegen/crud-sql.ts";
+import { crudFile } from "../../src/crud/crud-sql.ts";
 import { createCrudFactory, createSvcProcedureBuilders, defineApi, openRls } from "../../src/index.ts";
 import { database } from "../support/database.ts";
 import { apiWith, bearer, service, type User } from "../support/service.ts";

@@ -1,7 +1,7 @@
 // If this file fails, a value that fits its column is refused, or one that does not is refused without the column's name.
 import { describe, expect, test } from "vitest";
-import { columnLimit } from "../../src/define/column-limits.ts";
-import { wireForms, wireKind } from "../../src/define/wire-kinds.ts";
+import { columnLimit } from "../../src/crud/column-limits.ts";
+import { wireForms, wireKind } from "../../src/crud/wire-kinds.ts";
 import { database } from "../support/database.ts";
 
 const db = database();

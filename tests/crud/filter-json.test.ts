@@ -1,7 +1,7 @@
 // If this file fails, a filter that a client can send breaks the whole call on its way to the database, or loses a
 // condition that was meant.
 import { expect, test } from "vitest";
-import { toFilterJson } from "../../src/define/crud-filters.ts";
+import { toFilterJson } from "../../src/crud/crud-filters.ts";
 
 const date = new Date("2026-01-01T12:34:56.789Z");
 const deep = (levels: number, value: unknown): unknown => (levels === 0 ? value : [deep(levels - 1, value)]);

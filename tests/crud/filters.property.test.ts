@@ -2,7 +2,7 @@
 // that a piece of SQL in it asked for.
 
 import { describe, expect, test } from "vitest";
-import { toFilterJson } from "../../src/define/crud-filters.ts";
+import { toFilterJson } from "../../src/crud/crud-filters.ts";
 import { database } from "../support/database.ts";
 import { fc } from "../support/properties.ts";
 import { columns, filterTable, rows } from "./filter-table.ts";

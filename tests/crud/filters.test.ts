@@ -1,6 +1,6 @@
 // If this file fails, a filtered list shows rows that were not asked for, hides rows that were, or answers an error.
 import { describe, expect, expectTypeOf, test } from "vitest";
-import type { CrudFilters } from "../../src/define/crud-filters.ts";
+import type { CrudFilters } from "../../src/crud/crud-filters.ts";
 import type { samples } from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
 import { filterTable } from "./filter-table.ts";

@@ -12,8 +12,8 @@ import {
   timestamp,
 } from "drizzle-orm/pg-core";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { crudFile } from "../../src/codegen/crud-sql.ts";
-import { describeColumns } from "../../src/define/columns.ts";
+import { describeColumns } from "../../src/crud/columns.ts";
+import { crudFile } from "../../src/crud/crud-sql.ts";
 import { createCrudFactory, DefinitionError, defineApi, openRls, ownerRls } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { articles, flags } from "../fixture/backend/schema.ts";

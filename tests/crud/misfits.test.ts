@@ -1,7 +1,7 @@
 // If this file fails, a caller who writes a text that a column's type refuses is not told which field of the form it was.
 import { cidr, customType, inet, interval, macaddr, pgTable, serial, text, time, varchar } from "drizzle-orm/pg-core";
 import { beforeAll, expect, test } from "vitest";
-import { crudFile } from "../../src/codegen/crud-sql.ts";
+import { crudFile } from "../../src/crud/crud-sql.ts";
 import { createCrudFactory, defineApi, openRls } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";

@@ -2,7 +2,7 @@
 // or one whose id is a text without a default takes none.
 import { integer, pgTable, serial, text, uuid } from "drizzle-orm/pg-core";
 import { beforeAll, expect, test } from "vitest";
-import { crudFile } from "../../src/codegen/crud-sql.ts";
+import { crudFile } from "../../src/crud/crud-sql.ts";
 import { createCrudFactory, defineApi, openRls } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";

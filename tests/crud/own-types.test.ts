@@ -2,7 +2,7 @@
 // PostgreSQL's own: one of an extension, wherever that is installed, or one of the application.
 import { customType, integer, pgSchema, pgTable, timestamp } from "drizzle-orm/pg-core";
 import { beforeAll, describe, expect, test } from "vitest";
-import { crudFile } from "../../src/codegen/crud-sql.ts";
+import { crudFile } from "../../src/crud/crud-sql.ts";
 import { createCrudFactory, defineApi, openRls } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { mood } from "../fixture/backend/schema.ts";

@@ -3,7 +3,7 @@
  * them.
  */
 import { describe, expect, it } from "vitest";
-import { describeConfig } from "../../src/define/describe-config.ts";
+import { describeConfig } from "../../src/config/describe-config.ts";
 import { load, older, refusal, secret } from "./config-folder.ts";
 
 describe("the environment", () => {

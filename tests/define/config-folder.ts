@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect } from "vitest";
-import { ConfigError, loadConfig } from "../../src/define/load-config.ts";
+import { ConfigError, loadConfig } from "../../src/config/load-config.ts";
 
 const folders: string[] = [];
 afterEach(async () => {

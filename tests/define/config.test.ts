@@ -4,8 +4,8 @@
  */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { defineConfig } from "../../src/define/config.ts";
-import { loadConfig } from "../../src/define/load-config.ts";
+import { defineConfig } from "../../src/config/config.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
 import { app, load, refusal } from "./config-folder.ts";
 
 describe("without a file", () => {

@@ -2,8 +2,8 @@
 import { integer, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { DriftError } from "../../src/crud/fingerprints.ts";
 import { defineApi, v } from "../../src/index.ts";
-import { DriftError } from "../../src/postgres/fingerprints.ts";
 import { notes } from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
 import { apiWith, TestService } from "../support/service.ts";

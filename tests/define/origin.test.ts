@@ -1,6 +1,6 @@
 /** If these fail, a foreign site may call the API with a user's cookie, or the application's own frontend may not. */
 import { describe, expect, it } from "vitest";
-import { checkOrigin } from "../../src/define/origin.ts";
+import { checkOrigin } from "../../src/config/origin.ts";
 
 const production = { production: true };
 const development = { production: false };

@@ -1,6 +1,6 @@
 /** If these fail, an application hammers a service that is down, or gives up on one that was back a moment later. */
 import { describe, expect, it } from "vitest";
-import { type RetryOptions, withRetry } from "../../src/define/retry.ts";
+import { type RetryOptions, withRetry } from "../../src/kit/retry.ts";
 
 /** Fails the given number of times, then answers with the attempt's number. */
 const failing = (times: number) => (attempt: number) => {

@@ -1,7 +1,7 @@
 // If this file fails, what cannot be sent or kept breaks off somewhere deep, in words that nobody understands.
 import { expect, test } from "vitest";
-import { toParts } from "../../src/define/rich-values.ts";
 import { encodeResult } from "../../src/http/wire.ts";
+import { toParts } from "../../src/kit/rich-values.ts";
 import { decodeValue, encodeValue } from "../../src/workflows/encoding.ts";
 
 const circle: { self?: unknown } = {};

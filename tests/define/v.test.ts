@@ -7,7 +7,7 @@ import { type } from "arktype";
 import * as valibot from "valibot";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { toSchema, v } from "../../src/define/v.ts";
+import { toSchema, v } from "../../src/kit/v.ts";
 
 const check = async (schema: StandardSchemaV1, value: unknown) => schema["~standard"].validate(value);
 const output = async (schema: StandardSchemaV1, value: unknown) => {

@@ -93,7 +93,7 @@ const files = [
   `require("fs").readFileSync(${quoted(stranger)})`,
   `require(${quoted(stranger)})`,
   `require("fs").readFileSync(${quoted(join(root, "package.json"))})`,
-  `require("fs").readFileSync(${quoted(join(root, "src/auth/jwt.ts"))})`,
+  `require("fs").readFileSync(${quoted(join(root, "src/auth/sessions/jwt.ts"))})`,
   `require("fs").readdirSync(${quoted(join(root, "node_modules"))})`,
   `require("fs").readFileSync(${quoted(join(root, "node_modules/pg/package.json"))})`,
   'require("fs").readFileSync("/etc/passwd")',

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { convertDocument } from "../../src/documents/convert.ts";
 import { type Child, startChild } from "../../src/documents/sandbox.ts";
 import type { ConvertedDocument } from "../../src/documents/types.ts";
-import { SvcError } from "../../src/errors/svc-error.ts";
+import { SvcError } from "../../src/kit/svc-error.ts";
 import { folder, inPairs, normalise, read, type Sample, samples, similarity } from "./corpus.ts";
 
 const convert = (sample: Sample, children?: { take(): Child }) =>

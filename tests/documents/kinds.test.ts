@@ -6,8 +6,8 @@ import { makePdf } from "../../bench/documents/make-pdf.ts";
 import { decodeText } from "../../src/documents/charset.ts";
 import { convertDocument } from "../../src/documents/convert.ts";
 import { parseCsv } from "../../src/documents/engines/csv.ts";
-import { neutralise } from "../../src/documents/neutralise.ts";
 import { cutSections, plainText } from "../../src/documents/sections.ts";
+import { neutralise } from "../../src/text/neutralise.ts";
 
 const korean = "국회 내 폭력행사 방지를 위한 법 제정도 논의됐다. 똠방각하의 이야기는 끝나지 않았다.";
 const japanese = "名前と年齢を書いてください。カタカナも漢字も読めます。";

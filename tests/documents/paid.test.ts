@@ -1,7 +1,7 @@
 // If this file fails, a run's conversion is paid for by nobody, or a provider is asked that was not allowed or not affordable.
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { loadConfig } from "../../src/define/load-config.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
 import { v, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { aiProvider } from "../support/ai-provider.ts";

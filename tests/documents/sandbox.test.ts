@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { convertDocument } from "../../src/documents/convert.ts";
+import { SpareChild } from "../../src/documents/prewarmed-process.ts";
 import { type Child, EngineFailure, runSandboxed, startChild } from "../../src/documents/sandbox.ts";
-import { SpareChild } from "../../src/documents/spare.ts";
 import { root } from "../support/global-setup.ts";
 
 const run = promisify(execFile);

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { loadConfig } from "../../src/define/load-config.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
 import { database } from "../support/database.ts";
 import { service, type User } from "../support/service.ts";
 import { asker, parts } from "./support.ts";

@@ -1,6 +1,6 @@
 /** Writing by GraphQL: the generated procedures and nothing else, all of a request or none of it. */
 import { beforeAll, expect, test } from "vitest";
-import { defineApi } from "../../src/define/api.ts";
+import { defineApi } from "../../src/app/api.ts";
 import { crud } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
 import { service, type User } from "../support/service.ts";

@@ -1,9 +1,9 @@
 // If this file fails, one caller can take all there is, or is told to wait without being told how long.
 import pg from "pg";
 import { describe, expect, test } from "vitest";
-import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
-import { createPing } from "../../src/http/health.ts";
+import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
 import { addressOf, RequestLimits } from "../../src/http/request-limits.ts";
+import { createPing } from "../../src/server/health.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
 

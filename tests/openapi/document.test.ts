@@ -9,7 +9,7 @@ import { runCommand } from "citty";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { openapiCommand } from "../../src/cli/openapi.ts";
-import { loadConfig } from "../../src/define/load-config.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
 import { defineApi, defineAuth, v } from "../../src/index.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { procedure } from "../fixture/backend/index.ts";

@@ -2,7 +2,7 @@
 // signing keys or a history of migrations that never was; or nobody is told that two services share their logins.
 import pg from "pg";
 import { describe, expect, test } from "vitest";
-import { migrate } from "../../src/postgres/migrate.ts";
+import { migrate } from "../../src/migrate/migrate.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 

@@ -1,6 +1,7 @@
 /** Who may see and change which rows, for tenants.test.ts to compare with: without SQL. */
-import { resourceJson } from "../../src/codegen/crud-resource.ts";
-import type { CrudDefinition } from "../../src/define/crud-definition.ts";
+
+import type { CrudDefinition } from "../../src/crud/crud-definition.ts";
+import { resourceJson } from "../../src/crud/crud-resource.ts";
 import { matching } from "../crud/reference-filter.ts";
 
 export type Row = Record<string, unknown>;

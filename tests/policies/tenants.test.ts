@@ -3,8 +3,8 @@
 import { symmetricDecrypt } from "better-auth/crypto";
 import { decodeJwt, decodeProtectedHeader, importJWK, SignJWT } from "jose";
 import { beforeAll, expect, test } from "vitest";
-import { crudFile } from "../../src/codegen/crud-sql.ts";
-import type { CrudDefinition } from "../../src/define/crud-definition.ts";
+import type { CrudDefinition } from "../../src/crud/crud-definition.ts";
+import { crudFile } from "../../src/crud/crud-sql.ts";
 import { createCrudFactory, defineApi } from "../../src/index.ts";
 import { crud, procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";

@@ -3,8 +3,8 @@
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { checkServer } from "../../src/postgres/cluster/external.ts";
-import { openCluster } from "../../src/postgres/cluster.ts";
+import { checkServer } from "../../src/cluster/external.ts";
+import { openCluster } from "../../src/cluster/open-cluster.ts";
 import { ask, fast, inAnotherProcess, open, serverPid, temporary } from "./clusters.ts";
 
 const seconds = 1000;

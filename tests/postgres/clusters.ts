@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Client } from "pg";
 import { afterEach } from "vitest";
-import { type Cluster, type OpenOptions, openCluster } from "../../src/postgres/cluster.ts";
+import { type Cluster, type OpenOptions, openCluster } from "../../src/cluster/open-cluster.ts";
 
-const clusterModule = new URL("../../src/postgres/cluster.ts", import.meta.url).href;
+const clusterModule = new URL("../../src/cluster/open-cluster.ts", import.meta.url).href;
 export const fast = { fsync: "off", full_page_writes: "off" };
 
 // Every server stops before any directory goes: two processes may share one.

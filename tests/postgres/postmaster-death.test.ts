@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { createAuthClient, createSvcClient, type SvcError } from "../../client/sdk/src/index.ts";
 import { api } from "../../examples/desk/web/svc/api.ts";
-import { clusterDirectory } from "../../src/postgres/cluster/places.ts";
+import { clusterDirectory } from "../../src/cluster/places.ts";
 import { type Command, svc } from "../support/cli.ts";
 import type { Database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";

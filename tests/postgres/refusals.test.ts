@@ -3,7 +3,7 @@
 import { pino } from "pino";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { createCredits } from "../../src/ai/credits.ts";
-import { systemDatabase } from "../../src/context/database.ts";
+import { systemDatabase } from "../../src/postgres/database.ts";
 import { sqlState } from "../../src/postgres/errors.ts";
 import { createPool, type OnePool } from "../../src/postgres/pools.ts";
 import * as schema from "../fixture/backend/schema.ts";

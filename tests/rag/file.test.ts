@@ -2,7 +2,7 @@
 // pages are lost, its progress cannot be followed, or somebody ingests a file of others.
 import { createSvcProcedureBuilders } from "@svc/core";
 import { beforeAll, describe, expect, test } from "vitest";
-import { v } from "../../src/define/v.ts";
+import { v } from "../../src/kit/v.ts";
 import { database } from "../support/database.ts";
 import { docx, pdf } from "../support/papers.ts";
 import { apiWith, service, type User } from "../support/service.ts";

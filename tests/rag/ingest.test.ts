@@ -2,7 +2,7 @@
 
 import { createSvcProcedureBuilders } from "@svc/core";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { v } from "../../src/define/v.ts";
+import { v } from "../../src/kit/v.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
 import { until } from "../support/worker.ts";

@@ -5,12 +5,12 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { contextGrounding } from "../../src/context/grounding.ts";
-import { contextRag } from "../../src/context/rag.ts";
 import { createPool } from "../../src/postgres/pools.ts";
 import { RequestTransaction } from "../../src/postgres/transaction.ts";
 import type { GroundedClaim } from "../../src/rag/answer.ts";
-import { createLog } from "../../src/service/log.ts";
+import { contextRag } from "../../src/rag/context.ts";
+import { contextGrounding } from "../../src/rag/grounding.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 

@@ -1,10 +1,10 @@
 /** The reader of the write-ahead log: what is told about what a transaction did. */
 import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { defineApi } from "../../src/define/api.ts";
+import { defineApi } from "../../src/app/api.ts";
 import { ChangeReader } from "../../src/realtime/replication.ts";
 import { type TransactionEvents, transactionEvents } from "../../src/realtime/transaction-events.ts";
-import { createLog } from "../../src/service/log.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { crud } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
 

@@ -1,11 +1,11 @@
 // If this file fails, scopeFromRow gets other rows than the application knows, and puts them into wrong buckets.
 import { drizzle } from "drizzle-orm/node-postgres";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { defineApi } from "../../src/define/api.ts";
-import { createCrudFactory } from "../../src/define/crud.ts";
+import { defineApi } from "../../src/app/api.ts";
+import { createCrudFactory } from "../../src/crud/crud.ts";
 import { ChangeReader } from "../../src/realtime/replication.ts";
 import { transactionEvents } from "../../src/realtime/transaction-events.ts";
-import { createLog } from "../../src/service/log.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { samples } from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";

@@ -1,7 +1,7 @@
 // If this file fails, lists miss changes of their scope, or people hear of what others keep to themselves.
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
+import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
 import { Grants } from "../../src/realtime/grants.ts";
 import { database } from "../support/database.ts";
 import { apiWith, bearer, secret, service, type User } from "../support/service.ts";

@@ -4,7 +4,7 @@ import { connect as connectTcp, type Socket as TcpSocket } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
+import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
 import { connectionLimits } from "../../src/realtime/connection.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service } from "../support/service.ts";

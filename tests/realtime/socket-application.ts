@@ -1,8 +1,8 @@
 /** The queries that socket.test.ts watches, and a mutation that tells of them in every way there is. */
 import { z } from "zod";
 import { operationKey } from "../../client/sdk/src/key.ts";
-import { createSvcProcedureBuilders } from "../../src/define/procedure.ts";
-import { v } from "../../src/define/v.ts";
+import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
+import { v } from "../../src/kit/v.ts";
 
 const { query, mutation } = createSvcProcedureBuilders();
 /** How often something was told. */

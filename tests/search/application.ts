@@ -1,6 +1,6 @@
 /** Procedures that hand everything to `ctx.search` and its siblings, and a few pages to look for. */
 import { createSvcProcedureBuilders } from "@svc/core";
-import { v } from "../../src/define/v.ts";
+import { v } from "../../src/kit/v.ts";
 import { pages } from "../fixture/backend/schema.ts";
 import type { Database } from "../support/database.ts";
 import { apiWith } from "../support/service.ts";

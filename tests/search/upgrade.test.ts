@@ -1,6 +1,6 @@
 // If this file fails, search finds nothing, or ranks by other numbers, once an application with rows is upgraded.
 import { expect, test } from "vitest";
-import { migrate } from "../../src/postgres/migrate.ts";
+import { migrate } from "../../src/migrate/migrate.ts";
 import { Database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 

@@ -2,10 +2,10 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { loadConfig } from "../../src/define/load-config.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
 import { defineAuth } from "../../src/index.ts";
-import { createLog } from "../../src/service/log.ts";
 import { type Service, startService } from "../../src/service/service.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { execute } from "../support/admin.ts";

@@ -1,6 +1,6 @@
 // If this file fails, somebody else's page can act in the name of a user whose browser keeps our cookie.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Context } from "../../src/context/types.ts";
+import type { Context } from "../../src/contract/context.ts";
 import { createSvcHttpRouteBuilders } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";

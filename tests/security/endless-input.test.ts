@@ -5,11 +5,11 @@ import { runInNewContext } from "node:vm";
 import { GraphQLError } from "grafast/graphql";
 import { describe, expect, test } from "vitest";
 import { withoutSession } from "../../src/auth/library-cookies.ts";
-import { jobArguments } from "../../src/context/job-arguments.ts";
-import { aside } from "../../src/documents/aside.ts";
 import { sniff } from "../../src/documents/sniff.ts";
 import { invalidDocument } from "../../src/graphql/errors.ts";
-import { mask } from "../../src/service/mask.ts";
+import { jobArguments } from "../../src/jobs/job-arguments.ts";
+import { mask } from "../../src/telemetry/mask.ts";
+import { aside } from "../../src/text/worker-thread.ts";
 
 /** What it returns, unless it is still at it when each of these, done as they were, had minutes or ages to go. */
 const ended = <T>(work: () => T): T => runInNewContext("work()", { work }, { timeout: 10_000 });

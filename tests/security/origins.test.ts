@@ -1,7 +1,7 @@
 // If this file fails, a page of somebody else's can read a user's answers, act in the user's name, or be where a sign-in
 // sends the user; or the application's own frontends no longer can.
 import { beforeAll, describe, expect, test } from "vitest";
-import { checkOrigin } from "../../src/define/origin.ts";
+import { checkOrigin } from "../../src/config/origin.ts";
 import { createOriginPolicy } from "../../src/http/origin-policy.ts";
 import { database } from "../support/database.ts";
 import { customDomains, frontendOrigins, hostile, listed, onTheWire, own } from "../support/hostile-origins.ts";

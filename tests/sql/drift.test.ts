@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import type pg from "pg";
 import { beforeAll, expect, test } from "vitest";
-import { compareFacts, describeFiles, type Fact, readFacts } from "../../src/postgres/drift.ts";
-import { refuseUsed } from "../../src/postgres/scratch.ts";
+import { compareFacts, describeFiles, type Fact, readFacts } from "../../src/migrate/drift.ts";
+import { refuseUsed } from "../../src/migrate/scratch.ts";
 import { fixture, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";

@@ -3,7 +3,7 @@
 import { boolean, integer, pgTable, text, timestamp } from "drizzle-orm/pg-core";
 import type pg from "pg";
 import { beforeAll, expect, test } from "vitest";
-import { crudFile } from "../../src/codegen/crud-sql.ts";
+import { crudFile } from "../../src/crud/crud-sql.ts";
 import { createCrudFactory, defineApi, openRls } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";

@@ -1,7 +1,7 @@
 // If this file fails, a migration behind a dump or a forgotten transaction brings every call of a running service to a stand.
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { migrate } from "../../src/postgres/migrate.ts";
+import { migrate } from "../../src/migrate/migrate.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 

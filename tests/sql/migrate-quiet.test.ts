@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { migrate, rehearseMigration } from "../../src/postgres/migrate.ts";
+import { migrate, rehearseMigration } from "../../src/migrate/migrate.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 

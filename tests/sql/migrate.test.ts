@@ -4,9 +4,9 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, inject, test } from "vitest";
-import { dumpSchema } from "../../src/postgres/dump.ts";
-import { compareFiles, pendingMigrations } from "../../src/postgres/ledger.ts";
-import { migrate } from "../../src/postgres/migrate.ts";
+import { dumpSchema } from "../../src/migrate/dump.ts";
+import { compareFiles, pendingMigrations } from "../../src/migrate/ledger.ts";
+import { migrate } from "../../src/migrate/migrate.ts";
 import { execute } from "../support/admin.ts";
 import { Database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";

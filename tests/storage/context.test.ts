@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { Readable } from "node:stream";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createSvcHttpRouteBuilders } from "../../src/index.ts";
-import { migrate } from "../../src/postgres/migrate.ts";
+import { migrate } from "../../src/migrate/migrate.ts";
 import { database } from "../support/database.ts";
 import { bytesFolder, bytesIdOf, fileProcedures, send, stored } from "../support/files.ts";
 import { root } from "../support/global-setup.ts";

@@ -5,7 +5,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createLog } from "../../src/service/log.ts";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import type { StorageDriver } from "../../src/storage/drivers/driver.ts";
 import { ObjectFinder } from "../../src/storage/find-objects.ts";
@@ -13,6 +12,7 @@ import { type ImageChildren, ImageTooCostly } from "../../src/storage/image-chil
 import { type FoundObject, objectKey, transformPrefix } from "../../src/storage/storage.ts";
 import type { TransformOptions } from "../../src/storage/transform-options.ts";
 import { createTransforms } from "../../src/storage/transforms.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { database } from "../support/database.ts";
 import { bytesFolder } from "../support/files.ts";
 

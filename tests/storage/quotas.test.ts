@@ -2,12 +2,12 @@
 // that was deleted, or never came, goes on to count against somebody.
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { CallStorage } from "../../src/context/storage.ts";
 import { systemIdentity } from "../../src/postgres/identity.ts";
 import { RequestTransaction } from "../../src/postgres/transaction.ts";
-import { createLog } from "../../src/service/log.ts";
+import { CallStorage } from "../../src/storage/context.ts";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { createStorage } from "../../src/storage/storage.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { database } from "../support/database.ts";
 import { bytesFolder, fileProcedures, send, stored } from "../support/files.ts";
 import { type Answer, apiWith, secret, service, type User } from "../support/service.ts";

@@ -3,12 +3,12 @@ import { createHash, randomUUID } from "node:crypto";
 import pg from "pg";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createLog } from "../../src/service/log.ts";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import type { StorageDriver } from "../../src/storage/drivers/driver.ts";
 import { ObjectFinder } from "../../src/storage/find-objects.ts";
 import { type FoundObject, objectKey, removeBytes, transformPrefix } from "../../src/storage/storage.ts";
 import { createTransforms } from "../../src/storage/transforms.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { database } from "../support/database.ts";
 import { bytesFolder } from "../support/files.ts";
 

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { errorCodes } from "../../src/errors/codes.ts";
+import { errorCodes } from "../../src/kit/error-codes.ts";
 import { sqlStates } from "../../src/postgres/errors.ts";
 
 const root = join(import.meta.dirname, "../..");

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll } from "vitest";
 import { type BridgeOptions, createSvcAuthBridgeHandlers } from "../../client/sdk/src/server/index.ts";
 import { type FetchServer, serve } from "../../examples/bridge/frontend/fetch-server.ts";
-import type { SvcConfig } from "../../src/define/config.ts";
+import type { SvcConfig } from "../../src/config/config.ts";
 import { CountingProxy } from "./counting-proxy.ts";
 import type { Database } from "./database.ts";
 import { apiWith, TestService } from "./service.ts";

@@ -6,12 +6,12 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { defineApi } from "../../src/define/api.ts";
-import { defineAuth } from "../../src/define/auth.ts";
-import { loadConfig } from "../../src/define/load-config.ts";
+import { defineApi } from "../../src/app/api.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { defineAuth } from "../../src/contract/auth.ts";
 import { createSvcProcedureBuilders, v } from "../../src/index.ts";
-import { createLog } from "../../src/service/log.ts";
 import { startService } from "../../src/service/service.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import * as schema from "../fixture/backend/schema.ts";
 
 const [urls = "{}", dir = "", secret = "", limits = "{}"] = process.argv.slice(2);

@@ -5,8 +5,8 @@
 import { rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { TestProject } from "vitest/node";
-import { openCluster } from "../../src/postgres/cluster.ts";
-import { migrate } from "../../src/postgres/migrate.ts";
+import { openCluster } from "../../src/cluster/open-cluster.ts";
+import { migrate } from "../../src/migrate/migrate.ts";
 import { clone, execute, inDatabase, platformName, templateName } from "./admin.ts";
 
 declare module "vitest" {

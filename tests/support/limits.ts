@@ -1,5 +1,5 @@
 /** Limits on attempts for tests that are not about them: they sign up and guess by the hundred, all from one address. */
-import type { AttemptLimits } from "../../src/auth/attempts.ts";
+import type { AttemptLimits } from "../../src/auth/passwords/attempts.ts";
 
 /** The most that can be configured, counted all the same; but ten thousand redemptions would wait for one row. */
 export const raisedLimits = {

@@ -1,5 +1,5 @@
 /** A mailer that keeps what it is given, and the mailbox that it goes to. */
-import type { AuthDefinition, AuthMail } from "../../src/define/auth.ts";
+import type { AuthDefinition, AuthMail } from "../../src/contract/auth.ts";
 import type { AuthServer } from "./auth-server.ts";
 
 export interface Mail extends AuthMail {

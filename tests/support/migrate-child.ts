@@ -1,5 +1,5 @@
 /** Migrates in a process of its own, for a test that kills it. */
-import { migrate } from "../../src/postgres/migrate.ts";
+import { migrate } from "../../src/migrate/migrate.ts";
 
 const [adminUrl = "", platform = "", application = ""] = process.argv.slice(2);
 await migrate({ adminUrl, platform, application });

@@ -1,10 +1,10 @@
 /** Brings a test's database to where `svc migrate generate` and `svc migrate` lead for a definition of authentication. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { writeMigration } from "../../src/codegen/schema-migration.ts";
-import { emptySnapshot, takeSnapshot } from "../../src/codegen/schema-snapshot.ts";
-import type { AuthDefinition } from "../../src/define/auth.ts";
-import { migrate } from "../../src/postgres/migrate.ts";
+import type { AuthDefinition } from "../../src/contract/auth.ts";
+import { writeMigration } from "../../src/migrate/generate/schema-migration.ts";
+import { emptySnapshot, takeSnapshot } from "../../src/migrate/generate/schema-snapshot.ts";
+import { migrate } from "../../src/migrate/migrate.ts";
 import type { Database } from "./database.ts";
 import { root } from "./global-setup.ts";
 

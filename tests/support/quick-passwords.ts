@@ -3,7 +3,7 @@
  * has the same form; that an application's passwords cost what they should is in `sign-up.test.ts`.
  */
 import { randomBytes, scrypt } from "node:crypto";
-import type { AuthDefinition } from "../../src/define/auth.ts";
+import type { AuthDefinition } from "../../src/contract/auth.ts";
 
 const derive = (password: string, salt: string) =>
   new Promise<string>((resolve, reject) => {

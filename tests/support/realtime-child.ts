@@ -1,10 +1,10 @@
 /** The fixture's service in a process of its own, for tests that kill it. Says "ready" over the channel. */
 import { join } from "node:path";
-import { defineApi } from "../../src/define/api.ts";
-import { defineAuth } from "../../src/define/auth.ts";
-import { loadConfig } from "../../src/define/load-config.ts";
-import { createLog } from "../../src/service/log.ts";
+import { defineApi } from "../../src/app/api.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { defineAuth } from "../../src/contract/auth.ts";
 import { startService } from "../../src/service/service.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { crud } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { raisedLimits } from "./limits.ts";

@@ -5,11 +5,11 @@
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { afterAll, beforeAll } from "vitest";
-import { type Api, defineApi } from "../../src/define/api.ts";
-import type { SvcConfig } from "../../src/define/config.ts";
-import { loadConfig } from "../../src/define/load-config.ts";
-import { createLog } from "../../src/service/log.ts";
+import { type Api, defineApi } from "../../src/app/api.ts";
+import type { SvcConfig } from "../../src/config/config.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
 import { type Service, startService } from "../../src/service/service.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import type { Tracing } from "../../src/telemetry/span.ts";
 import { crud } from "../fixture/backend/index.ts";
 import * as fixture from "../fixture/backend/schema.ts";

@@ -1,10 +1,10 @@
 /** How the tests of uploads speak tus, and what they look for afterwards: bytes without a row, rows without bytes. */
 
 import type pg from "pg";
-import { createLog } from "../../src/service/log.ts";
 import type { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { sweepStorage } from "../../src/storage/sweep.ts";
 import { verifyStorage } from "../../src/storage/verify.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { bearer, type TestService, type User } from "./service.ts";
 
 export const collection = "/api/storage/uploads";

@@ -2,10 +2,10 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll } from "vitest";
-import type { Api } from "../../src/define/api.ts";
-import { defineAuth } from "../../src/define/auth.ts";
-import { loadConfig } from "../../src/define/load-config.ts";
-import { createLog } from "../../src/service/log.ts";
+import type { Api } from "../../src/app/api.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { defineAuth } from "../../src/contract/auth.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { startWorker, type Worker, type WorkerOptions } from "../../workers/runner.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import type { Database } from "./database.ts";

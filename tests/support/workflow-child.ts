@@ -4,10 +4,10 @@
  */
 import { join } from "node:path";
 import pg from "pg";
-import { defineApi } from "../../src/define/api.ts";
-import { defineAuth } from "../../src/define/auth.ts";
-import { loadConfig } from "../../src/define/load-config.ts";
-import { createLog } from "../../src/service/log.ts";
+import { defineApi } from "../../src/app/api.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { defineAuth } from "../../src/contract/auth.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { startWorker } from "../../workers/runner.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { twentySteps } from "./twenty-steps.ts";

@@ -2,7 +2,7 @@
 import { sql } from "drizzle-orm";
 import { describe, expectTypeOf, it } from "vitest";
 import { z } from "zod";
-import type { PathParams } from "../../src/define/http-route.ts";
+import type { PathParams } from "../../src/contract/http-route.ts";
 import { type Context, defineApi, type Middleware, type SvcRequest, v } from "../../src/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { createCrud, httpRoute, type Note, procedure, type TypesOf } from "./builders.ts";

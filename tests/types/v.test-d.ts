@@ -4,7 +4,7 @@ import { type } from "arktype";
 import * as valibot from "valibot";
 import { describe, expectTypeOf, it } from "vitest";
 import { z } from "zod";
-import { type Infer, toSchema, v } from "../../src/define/v.ts";
+import { type Infer, toSchema, v } from "../../src/kit/v.ts";
 
 type Input<Of extends StandardSchemaV1> = StandardSchemaV1.InferInput<Of>;
 

@@ -1,7 +1,7 @@
 // If this file fails, secrets lie in the queue's table and in backups, or a job gets other arguments than were passed.
 import { describe, expect, test } from "vitest";
-import { jobArguments } from "../../src/context/job-arguments.ts";
 import type { SvcError } from "../../src/index.ts";
+import { jobArguments } from "../../src/jobs/job-arguments.ts";
 
 const refusal = (args: unknown): SvcError => {
   try {

@@ -1,7 +1,7 @@
 // If this file fails, a mutation whose handler deals with a job that could not be scheduled is undone all the same; or one whose
 // handler does not notice it commits without the job.
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Context } from "../../src/context/types.ts";
+import type { Context } from "../../src/contract/context.ts";
 import { v } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { notes } from "../fixture/backend/schema.ts";

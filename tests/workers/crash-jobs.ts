@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
-import { defineApi } from "../../src/define/api.ts";
+import { defineApi } from "../../src/app/api.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
 import type { Database } from "../support/database.ts";

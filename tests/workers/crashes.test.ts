@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import pg from "pg";
 import { afterEach, describe, expect, test } from "vitest";
-import { loadConfig } from "../../src/define/load-config.ts";
-import { createLog } from "../../src/service/log.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { startRescue } from "../../workers/rescue.ts";
 import type { Worker } from "../../workers/runner.ts";
 import { database } from "../support/database.ts";

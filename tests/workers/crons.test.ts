@@ -2,10 +2,10 @@
 
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { defineApi } from "../../src/define/api.ts";
-import { cron } from "../../src/define/cron.ts";
-import { DefinitionError } from "../../src/define/definition-error.ts";
-import { createLog } from "../../src/service/log.ts";
+import { defineApi } from "../../src/app/api.ts";
+import { cron } from "../../src/contract/cron.ts";
+import { DefinitionError } from "../../src/kit/definition-error.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { type Crontab, startCrontab } from "../../workers/crontab.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";

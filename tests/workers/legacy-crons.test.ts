@@ -2,8 +2,8 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { loadConfig } from "../../src/define/load-config.ts";
-import { loadApp } from "../../src/service/load-app.ts";
+import { loadApp } from "../../src/app/load-app.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
 import { root } from "../support/global-setup.ts";
 
 const folders: string[] = [];

@@ -2,7 +2,7 @@
 import { fork } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { defineApi } from "../../src/define/api.ts";
+import { defineApi } from "../../src/app/api.ts";
 import { database } from "../support/database.ts";
 import { secret } from "../support/service.ts";
 import { names, twentySteps } from "../support/twenty-steps.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { clientApi } from "../../src/codegen/client-api.ts";
 import { DefinitionError, defineApi, workflow } from "../../src/index.ts";
-import { milliseconds } from "../../src/workflows/duration.ts";
+import { milliseconds } from "../../src/kit/duration.ts";
 import { procedure } from "../fixture/backend/index.ts";
 
 const handler = () => 1;

@@ -5,11 +5,11 @@
  * that is older than a release takes.
  * Idempotency: what the handler writes through `ctx.db`, what it schedules and the end of the job are one transaction, so
  * they happen once. What it does elsewhere (a mail, another service) happens at least once.
- * Next hop: `src/context/invoke.ts`.
+ * Next hop: `src/call/invoke.ts`.
  */
 import { z } from "zod";
-import type { Caller } from "../../src/context/create-context.ts";
-import { InputRefused, runInternal } from "../../src/context/invoke.ts";
+import type { Caller } from "../../src/call/create-context.ts";
+import { InputRefused, runInternal } from "../../src/call/invoke.ts";
 import { releaseTakes } from "../../src/workflows/execute.ts";
 import { defineTask, type TaskServices } from "../task.ts";
 

@@ -9,7 +9,7 @@
 import { buffer } from "node:stream/consumers";
 import { z } from "zod";
 import { signalFor } from "../../src/ai/paid.ts";
-import { SvcError } from "../../src/errors/svc-error.ts";
+import { SvcError } from "../../src/kit/svc-error.ts";
 import { objectKey } from "../../src/storage/storage.ts";
 import { defineTask } from "../task.ts";
 

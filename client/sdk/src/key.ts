@@ -9,7 +9,7 @@ export function operationKey(operation: Operation, args?: unknown): string {
   return `${nameOf(operation)}::${stable(meta.length > 0 ? { json, meta: inOrder(meta) } : json)}`;
 }
 
-/** What is inside first, since it is restored first; else by text. As the service does (src/context/realtime.ts). */
+/** What is inside first, since it is restored first; else by text. As the service does (src/realtime/context.ts). */
 const inOrder = (meta: readonly (string | number)[][]) =>
   [...meta].sort((a, b) => b.length - a.length || (String(a) < String(b) ? -1 : 1));
 

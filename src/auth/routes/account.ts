@@ -3,9 +3,9 @@
  * Next hop: `../accounts.ts`.
  */
 import type { Request, Response, Router } from "express";
-import { SvcError } from "../../errors/svc-error.ts";
-import { bearer } from "../authenticate.ts";
-import type { Session } from "../session.ts";
+import type { Session } from "../../kit/session.ts";
+import { SvcError } from "../../kit/svc-error.ts";
+import { bearer } from "../sessions/authenticate.ts";
 import { type AuthParts, about, jsonBody, on, requirePasswords } from "./endpoint.ts";
 
 /** @throws SvcError UNAUTHORIZED; FORBIDDEN by cookie from a page that is not listed */

@@ -3,23 +3,23 @@
  * out. Each file beside this one is a family of endpoints.
  */
 import type { Request, RequestHandler, Response, Router } from "express";
-import { SvcError } from "../../errors/svc-error.ts";
 import { isJson, mediaType, parseJson, readBody } from "../../http/body.ts";
 import { exchangeOf, sendJson } from "../../http/exchange.ts";
 import { foreignOrigin } from "../../http/origin-policy.ts";
+import { requireHandedBody } from "../../http/signed-client-address.ts";
+import type { Authenticate, SessionUser } from "../../kit/session.ts";
+import { SvcError } from "../../kit/svc-error.ts";
 import type { Accounts } from "../accounts.ts";
-import type { Attempts } from "../attempts.ts";
-import { type AuthenticateOptions, bearer, looksLikeJwt } from "../authenticate.ts";
 import { addressOf } from "../caller.ts";
-import type { Credentials } from "../credentials.ts";
-import { requireHandedBody } from "../handed-address.ts";
-import type { HashQueue } from "../hash-queue.ts";
-import type { KeyStore } from "../key-store.ts";
 import { addressHeader, type Library } from "../library.ts";
-import type { MailLinks } from "../mail-links.ts";
-import type { OneTimeValues } from "../one-time-values.ts";
-import type { Authenticate, SessionUser } from "../session.ts";
-import type { LiveSession } from "../session-store.ts";
+import type { MailLinks } from "../mail/mail-links.ts";
+import type { OneTimeValues } from "../mail/one-time-tokens.ts";
+import type { Attempts } from "../passwords/attempts.ts";
+import type { Credentials } from "../passwords/credentials.ts";
+import type { HashQueue } from "../passwords/hash-queue.ts";
+import { type AuthenticateOptions, bearer, looksLikeJwt } from "../sessions/authenticate.ts";
+import type { KeyStore } from "../sessions/key-store.ts";
+import type { LiveSession } from "../sessions/session-store.ts";
 import type { SocialParts } from "../social/create-social.ts";
 
 /** What the endpoints are made of; `create-auth.ts` puts it together. */

@@ -3,8 +3,8 @@
  * Next hop: `../mail-links.ts`.
  */
 import type { Request, Response, Router } from "express";
-import { SvcError } from "../../errors/svc-error.ts";
 import { exchangeOf } from "../../http/exchange.ts";
+import { SvcError } from "../../kit/svc-error.ts";
 import { bodyIfAny, requireSession } from "./account.ts";
 import { type AuthParts, about, jsonBody, on, requirePasswords } from "./endpoint.ts";
 

@@ -2,23 +2,23 @@
  * The endpoints of better-auth's plugins, by exactly their paths. All of them are mounted here and pass the same checks in
  * the same order: the page's origin, the session, the body that a bridge has signed, the limits on attempts, the second
  * factor.
- * Next hop: `plugin-request.ts` makes the request that better-auth's router answers, `plugin-answers.ts` passes the answer
+ * Next hop: `src/auth/plugins/plugin-request.ts` makes the request that better-auth's router answers, `src/auth/plugins/plugin-answers.ts` passes the answer
  * on; `../plugins.ts` says which endpoints there are.
  */
 import type { Request, RequestHandler, Router } from "express";
-import { SvcError } from "../../errors/svc-error.ts";
 import { exchangeOf } from "../../http/exchange.ts";
 import { foreignOrigin } from "../../http/origin-policy.ts";
+import { SvcError } from "../../kit/svc-error.ts";
 import { isConnectionLoss } from "../../postgres/errors.ts";
-import { bearer } from "../authenticate.ts";
 import { hasCookies, splitSession } from "../library-cookies.ts";
-import { type PluginEndpoint, pluginEndpoints } from "../plugins.ts";
-import type { LiveSession } from "../session-store.ts";
+import { sendAnswer } from "../plugins/plugin-answers.ts";
+import { countingGuesses } from "../plugins/plugin-passwords.ts";
+import { innerRequest, isReading } from "../plugins/plugin-request.ts";
+import { askForSecondFactor } from "../plugins/plugin-second-factor.ts";
+import { type PluginEndpoint, pluginEndpoints } from "../plugins/plugins.ts";
+import { bearer } from "../sessions/authenticate.ts";
+import type { LiveSession } from "../sessions/session-store.ts";
 import { type AuthParts, about, readAuthBody } from "./endpoint.ts";
-import { sendAnswer } from "./plugin-answers.ts";
-import { countingGuesses } from "./plugin-passwords.ts";
-import { innerRequest, isReading } from "./plugin-request.ts";
-import { askForSecondFactor } from "./plugin-second-factor.ts";
 
 /** A session token that came along, signed here. */
 export interface Credential {

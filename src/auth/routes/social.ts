@@ -3,9 +3,9 @@
  * Next hop: `../social/provider.ts` and `../social/people.ts`.
  */
 import type { Request, Response, Router } from "express";
-import { SvcError } from "../../errors/svc-error.ts";
 import { exchangeOf } from "../../http/exchange.ts";
-import { challenge, hasSecondFactor, isTrusted, secondFactorRequired } from "../second-factor.ts";
+import { SvcError } from "../../kit/svc-error.ts";
+import { challenge, hasSecondFactor, isTrusted, secondFactorRequired } from "../passwords/second-factor.ts";
 import type { Flow } from "../social/flows.ts";
 import type { Provider } from "../social/provider.ts";
 import { chooseMode, type Result, requireMode, withResult } from "../social/return-mode.ts";

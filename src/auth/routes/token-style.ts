@@ -3,9 +3,9 @@
  * Next hop: `../credentials.ts` for passwords, `../jwt.ts` for tokens.
  */
 import type { Router } from "express";
-import { SvcError } from "../../errors/svc-error.ts";
-import { findSession } from "../authenticate.ts";
-import { secondFactorRequired } from "../second-factor.ts";
+import { SvcError } from "../../kit/svc-error.ts";
+import { secondFactorRequired } from "../passwords/second-factor.ts";
+import { findSession } from "../sessions/authenticate.ts";
 import {
   type AuthParts,
   about,

@@ -3,14 +3,14 @@
  * Next hop: `../routes/social.ts` serves it.
  */
 import type { Logger } from "pino";
-import type { AuthDefinition } from "../../define/auth.ts";
+import type { AuthDefinition } from "../../contract/auth.ts";
 import type { OriginPolicy } from "../../http/origin-policy.ts";
 import type { Library } from "../library.ts";
-import type { OneTimeValues } from "../one-time-values.ts";
+import type { OneTimeValues } from "../mail/one-time-tokens.ts";
 import { Flows } from "./flows.ts";
-import { People } from "./people.ts";
 import { Provider, type ProviderSettings } from "./provider.ts";
 import type { ReturnMode } from "./return-mode.ts";
+import { People } from "./social-accounts.ts";
 
 export interface SocialParts {
   /** Null without GOOGLE_CLIENT_ID. */

@@ -3,7 +3,7 @@
  * brings is none, so nobody can be signed in to an account that is not theirs (login CSRF).
  * Next hop: `flows.ts`.
  */
-import { cookieValue } from "../session-cookie.ts";
+import { cookieValue } from "../sessions/session-cookie.ts";
 import { digest } from "./digest.ts";
 
 export class FlowCookie {

@@ -3,8 +3,8 @@
  * Next hop: `../one-time-values.ts` for the state, `flow-cookie.ts` for the browser.
  */
 import { randomBytes } from "node:crypto";
-import { SvcError } from "../../errors/svc-error.ts";
-import type { OneTimeValues } from "../one-time-values.ts";
+import { SvcError } from "../../kit/svc-error.ts";
+import type { OneTimeValues } from "../mail/one-time-tokens.ts";
 import { digest } from "./digest.ts";
 import { FlowCookie } from "./flow-cookie.ts";
 import type { FlowChecks } from "./provider.ts";

@@ -1,6 +1,6 @@
 /**
  * Who somebody is at the provider, from the claims of an ID token that has been verified.
- * Next hop: `people.ts` finds or makes the user.
+ * Next hop: `social-accounts.ts` finds or makes the user.
  */
 import { z } from "zod";
 

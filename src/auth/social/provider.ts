@@ -15,7 +15,7 @@ import {
   randomPKCECodeVerifier,
 } from "openid-client";
 import type { Logger } from "pino";
-import { SvcError } from "../../errors/svc-error.ts";
+import { SvcError } from "../../kit/svc-error.ts";
 import { describeFailure, type Failure, failureOf } from "./failure.ts";
 import { type Profile, readProfile } from "./profile.ts";
 

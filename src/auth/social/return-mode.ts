@@ -3,7 +3,7 @@
  * how the browser is told.
  * Next hop: `../routes/social.ts`.
  */
-import { SvcError } from "../../errors/svc-error.ts";
+import { SvcError } from "../../kit/svc-error.ts";
 import type { Failure } from "./failure.ts";
 
 export type ReturnMode = "token" | "cookie";

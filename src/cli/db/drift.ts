@@ -1,11 +1,11 @@
 /**
  * `svc db drift`: what somebody changed in the database by hand, past `migrations/` and `sql/`.
- * Next hop: `src/postgres/drift.ts`.
+ * Next hop: `src/migrate/drift.ts`.
  */
 import { defineCommand } from "citty";
-import { DefinitionError } from "../../define/definition-error.ts";
-import { type Difference, findDrift } from "../../postgres/drift.ts";
-import { migrationStatus } from "../../postgres/migration-status.ts";
+import { DefinitionError } from "../../kit/definition-error.ts";
+import { type Difference, findDrift } from "../../migrate/drift.ts";
+import { migrationStatus } from "../../migrate/migration-status.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "../command.ts";
 import { paint } from "../table.ts";
 

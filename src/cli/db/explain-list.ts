@@ -4,7 +4,7 @@
  * Next hop: `sql/crud/<prefix>.sql` of the application, for the statements.
  */
 import pg from "pg";
-import { DefinitionError } from "../../define/definition-error.ts";
+import { DefinitionError } from "../../kit/definition-error.ts";
 import { type Question, undone } from "./explain-statement.ts";
 import { type Plan, type PlanNode, relationName } from "./plan.ts";
 

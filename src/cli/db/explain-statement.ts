@@ -4,7 +4,7 @@
  * Next hop: `plan.ts`.
  */
 import type pg from "pg";
-import { DefinitionError } from "../../define/definition-error.ts";
+import { DefinitionError } from "../../kit/definition-error.ts";
 import type { Plan, PlanNode } from "./plan.ts";
 
 /** What to explain, as whom. */

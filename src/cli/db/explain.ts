@@ -5,7 +5,7 @@
  */
 import { defineCommand } from "citty";
 import pg from "pg";
-import { DefinitionError } from "../../define/definition-error.ts";
+import { DefinitionError } from "../../kit/definition-error.ts";
 import { cwdArgument, readConfig, run, say, withDatabase } from "../command.ts";
 import { wholeNumber } from "../inspect.ts";
 import { paint } from "../table.ts";

@@ -4,7 +4,7 @@
  */
 import { defineCommand } from "citty";
 import pg from "pg";
-import { DefinitionError } from "../../define/definition-error.ts";
+import { DefinitionError } from "../../kit/definition-error.ts";
 import { cwdArgument, run, say } from "../command.ts";
 import { limitArgument, wholeNumber, withSystem } from "../inspect.ts";
 import { table, time } from "../table.ts";

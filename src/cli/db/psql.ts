@@ -4,8 +4,8 @@
  */
 import { spawn } from "node:child_process";
 import { defineCommand } from "citty";
-import { DefinitionError } from "../../define/definition-error.ts";
-import { libpqTarget } from "../../postgres/libpq.ts";
+import { libpqTarget } from "../../cluster/libpq.ts";
+import { DefinitionError } from "../../kit/definition-error.ts";
 import { cwdArgument, readConfig, run, say, withDatabase } from "../command.ts";
 import { asArgument, identify } from "./identify.ts";
 

@@ -6,7 +6,7 @@
  */
 import { defineCommand } from "citty";
 import pg from "pg";
-import { DefinitionError } from "../../define/definition-error.ts";
+import { DefinitionError } from "../../kit/definition-error.ts";
 import { cwdArgument, openDatabase, readConfig, run } from "../command.ts";
 import { commandPool, findUser } from "../inspect.ts";
 import { type Access, listAccess, type Policy } from "../policies.ts";

@@ -3,7 +3,7 @@
  * a document type, which is where entity bombs and external entities live. Office never writes one.
  * Next hop: `../zip.ts`.
  */
-import { encrypted, unreadable } from "../refusals.ts";
+import { encrypted, unreadable } from "../../text/refusals.ts";
 import { listZip, readZip } from "../zip.ts";
 
 const declarations = ["<!DOCTYPE", "<!ENTITY"].flatMap((text) => [Buffer.from(text), Buffer.from(text, "utf16le")]);

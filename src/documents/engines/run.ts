@@ -3,8 +3,8 @@
  * Next hop: the engine's file; `../neutralise.ts` cleans what every one of them returns.
  */
 
-import { neutralise } from "../neutralise.ts";
-import { encrypted, unreadable } from "../refusals.ts";
+import { neutralise } from "../../text/neutralise.ts";
+import { encrypted, unreadable } from "../../text/refusals.ts";
 import { outlined } from "../sections.ts";
 import type { DocumentKind, EngineResult } from "../types.ts";
 import { scanPackage } from "./package.ts";
@@ -34,7 +34,7 @@ const parserB: Partial<Record<DocumentKind, () => Promise<Engine>>> = {
 
 async function load({ engine, kind }: Task): Promise<Engine> {
   if (engine === "local_text") return (await import("./text.ts")).convertText;
-  if (engine === "parser_a") return (await import("./parser-a.ts")).convertWithParserA;
+  if (engine === "parser_a") return (await import("./kordoc.ts")).convertWithParserA;
   if (engine === "clean") return async (bytes) => ({ markdown: bytes.toString("utf8") });
   const second = parserB[kind];
   if (!second) throw new Error(`No second parser for ${kind}.`);

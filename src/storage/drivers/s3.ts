@@ -5,7 +5,7 @@
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
-import { SvcError } from "../../errors/svc-error.ts";
+import { SvcError } from "../../kit/svc-error.ts";
 import type { ByteRange, PutOptions, StorageDriver, StoredBytes } from "./driver.ts";
 
 // Loaded with the first byte: the library is larger than all the rest, and most processes never need it.

@@ -1,7 +1,7 @@
 /**
  * Tells the backend which visitor asks: the address, signed with a secret that bridge and backend share, for this request
  * and for a minute. Without it the backend's limits count all visitors together.
- * Next hop: `src/auth/handed-address.ts` of the backend reads it.
+ * Next hop: `src/http/signed-client-address.ts` of the backend reads it.
  */
 import type { BackendCall } from "./backend.ts";
 

@@ -1,0 +1,231 @@
+/**
+ * `defineApi`: the one place where an application says what it offers. Reports every mistake that can be seen without a
+ * database; what it returns is all that the server, the workers and the code generator read.
+ */
+
+import { type Cron, type CronDefinition, collectCrons } from "../contract/cron.ts";
+import { type HttpRoute, HttpRouteBuilder, type RouteDefinition } from "../contract/http-route.ts";
+import { type Procedure, ProcedureBuilder, type ProcedureDefinition } from "../contract/procedure.ts";
+import { collectWorkflows, type Workflow, type Workflows } from "../contract/workflow.ts";
+import type { CrudDefinition } from "../crud/crud-definition.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { ingestWorkflow } from "../rag/ingest-workflow.ts";
+import { type WorkflowProcedures, workflowProcedures } from "../workflows/procedures.ts";
+
+/** Procedures by key, one level of nesting allowed. The keys only register; the procedures' names are the API. */
+export type ProcedureBag = Record<string, Procedure | Record<string, Procedure>>;
+
+export interface ApiBags<P extends ProcedureBag> {
+  procedures?: P;
+  httpRoutes?: Record<string, HttpRoute>;
+  crons?: Record<string, Cron>;
+  /** Beside the built-in `rag.ingest`. What clients may do with runs: src/workflows/procedures.ts. */
+  // biome-ignore lint/suspicious/noExplicitAny: of any arguments and result
+  workflows?: Record<string, Workflow<any, any>>;
+  /** @deprecated Register what `createCrud` returns under `procedures`. */
+  crud?: ProcedureBag;
+}
+
+/** What an application offers, checked. `types` exists for the type system alone. */
+export interface Api<P extends ProcedureBag = ProcedureBag> {
+  readonly "~svc": {
+    readonly procedures: ReadonlyMap<string, ProcedureDefinition>;
+    readonly routes: readonly RouteDefinition[];
+    readonly crud: readonly CrudDefinition[];
+    readonly crons: readonly CronDefinition[];
+    /** Where in the `procedures` bag each procedure stands, by its name: for the generated `api.ts`. */
+    readonly paths: ReadonlyMap<string, readonly string[]>;
+    readonly workflows: Workflows;
+    readonly types?: P;
+    readonly workflowTypes?: WorkflowProcedures;
+  };
+}
+
+/** First path segments that belong to the platform; `/api/` alone is the application's. */
+// biome-ignore format: one line per kind
+const reserved = [
+  "/api/auth", "/api/query", "/api/mutation", "/api/storage", "/api/realtime", "/api/graphql",
+  "/ws", "/healthz", "/readyz", "/metrics", "/openapi.json", "/openapi", "/_studio",
+];
+
+/**
+ * Collects what the application offers. The default export of its `index.ts`.
+ *
+ * @throws DefinitionError for duplicate names, unfinished builders, and routes that collide
+ * @example
+ * export default defineApi({ procedures: { tasks: tasksCrud, openCount }, httpRoutes: { hello } });
+ */
+export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P> {
+  for (const bag of Object.keys(bags)) {
+    if (!["procedures", "httpRoutes", "crons", "workflows", "crud"].includes(bag)) {
+      throw new DefinitionError(`defineApi does not know "${bag}".`, {
+        hint: "It takes procedures, httpRoutes, crons and workflows.",
+      });
+    }
+  }
+  if (bags.crud) {
+    process.emitWarning("The crud bag of defineApi is kept for old applications: move its entries to procedures.", {
+      type: "DeprecationWarning",
+      code: "SVC_CRUD_BAG",
+    });
+  }
+  const procedures = new Map<string, ProcedureDefinition>();
+  const paths = new Map<string, readonly string[]>();
+
+  for (const bag of ["crud", "procedures"] as const) {
+    for (const [keys, item] of Object.entries<unknown>(bags[bag] ?? {}).flatMap(entriesOf)) {
+      const path = `${bag}.${keys.join(".")}`;
+      const definition = finishedProcedure(path, item);
+      const known = procedures.get(definition.name);
+      // The same one in the legacy bag and under procedures is on its way from there to here.
+      if (known && (known !== definition || paths.has(definition.name))) {
+        throw new DefinitionError(`Two procedures are named "${definition.name}"; the second is ${path}.`, {
+          hint: "Give one of them another .name(), or its createCrud() another { prefix }.",
+        });
+      }
+      procedures.set(definition.name, definition);
+      if (bag === "procedures") paths.set(definition.name, keys);
+    }
+  }
+  const crud = collectCrud(procedures.values());
+  const crons = collectCrons(bags.crons ?? {});
+  registerHandlers(crons, procedures);
+  const workflows = collectWorkflows({ ...bags.workflows, "the built-in rag.ingest": ingestWorkflow });
+  registerBuiltIn(procedures, bags.workflows !== undefined);
+  const routes = collectRoutes(bags.httpRoutes ?? {});
+  return { "~svc": { procedures, routes, crud, crons, paths, workflows } };
+}
+
+/**
+ * Adds the crons of a legacy `crons.ts` to an application.
+ *
+ * @throws DefinitionError as `defineApi`
+ */
+export function withCrons(api: Api, bag: Readonly<Record<string, unknown>>, place: string): Api {
+  const own = api["~svc"].crons;
+  const legacy = collectCrons(bag, place).filter((cron) => !own.includes(cron));
+  const twin = legacy.find(({ name }) => own.some((other) => other.name === name));
+  if (twin) {
+    throw new DefinitionError(`${place} and the crons of defineApi both name a cron "${twin.name}".`, {
+      hint: "Give one of them another .name(): it is what the database remembers it by.",
+    });
+  }
+  const crons = [...own, ...legacy];
+  const procedures = new Map(api["~svc"].procedures);
+  registerHandlers(crons, procedures);
+  return { "~svc": { ...api["~svc"], crons, procedures } };
+}
+
+/** @param strict whether a name of the application's that is taken is a mistake; else it keeps it */
+function registerBuiltIn(procedures: Map<string, ProcedureDefinition>, strict: boolean): void {
+  for (const { "~svc": own } of Object.values<Procedure>(workflowProcedures)) {
+    if (procedures.has(own.procedure.name)) {
+      if (!strict) continue;
+      throw new DefinitionError(`A procedure is named "${own.procedure.name}", which is built in.`, {
+        hint: "Give it another .name(): with workflows registered, those of the platform are called so.",
+      });
+    }
+    procedures.set(own.procedure.name, own.procedure);
+  }
+}
+
+/** Jobs find their procedure by its name, so what a cron runs has to be among the procedures. */
+function registerHandlers(crons: readonly CronDefinition[], procedures: Map<string, ProcedureDefinition>): void {
+  for (const { name, procedure } of crons) {
+    const known = procedures.get(procedure.name);
+    if (known && known !== procedure) {
+      throw new DefinitionError(`The cron "${name}" runs another "${procedure.name}" than the one under procedures.`, {
+        hint: "Register the same procedure, or give one of the two another .name().",
+      });
+    }
+    procedures.set(procedure.name, procedure);
+  }
+}
+
+/** The resources of what is registered, each with the operations that are, whether it was registered whole or in parts. */
+function collectCrud(procedures: Iterable<ProcedureDefinition>): CrudDefinition[] {
+  const registered = new Map<CrudDefinition, string[]>();
+  for (const { crud, name } of procedures) {
+    if (!crud) continue;
+    refuseTwin([...registered.keys()], crud);
+    registered.set(crud, [...(registered.get(crud) ?? []), name]);
+  }
+  return [...registered].map(([crud, names]) => ({
+    ...crud,
+    methods: crud.methods.filter((method) => names.includes(`${crud.prefix}.${method}`)),
+  }));
+}
+
+/** PostgreSQL folds the names of the generated functions to lower case. */
+function refuseTwin(others: readonly CrudDefinition[], crud: CrudDefinition): void {
+  const { prefix } = crud;
+  const twin = others.find((other) => other.prefix.toLowerCase() === prefix.toLowerCase() && other !== crud);
+  if (!twin) return;
+  throw new DefinitionError(
+    twin.prefix === prefix
+      ? `Two createCrud have the prefix "${prefix}".`
+      : `The prefixes "${twin.prefix}" and "${prefix}" of createCrud differ in the case of letters alone.`,
+    { hint: "Their SQL functions would share their names. Give one of them another { prefix }." },
+  );
+}
+
+function collectRoutes(bag: Record<string, HttpRoute>): RouteDefinition[] {
+  const seen = new Map<string, string>();
+  return Object.entries<unknown>(bag).map(([key, value]) => {
+    if (value instanceof HttpRouteBuilder) {
+      throw new DefinitionError(`httpRoutes.${key} is not finished.`, { hint: "End it with .handler(…)." });
+    }
+    if (!isRoute(value)) {
+      throw new DefinitionError(`httpRoutes.${key} is not a route.`, { hint: "Make it with httpRoute.get and so on." });
+    }
+    const { route } = value["~svc"];
+    // Built-in paths answer in any case of letters.
+    const path = route.path.toLowerCase();
+    const taken = reserved.find((builtIn) => path === builtIn || path.startsWith(`${builtIn}/`));
+    if (taken) {
+      throw new DefinitionError(`httpRoutes.${key}: ${route.path} collides with the built-in ${taken}.`, {
+        hint: "Choose another path.",
+      });
+    }
+    // Parameters match alike whatever they are called.
+    const shape = `${route.verb} ${route.path.replace(/:\w+/g, ":")}`;
+    const other = seen.get(shape);
+    if (other) {
+      throw new DefinitionError(`httpRoutes.${key} and httpRoutes.${other} both take ${route.verb} ${route.path}.`, {
+        hint: "Only the first could ever answer. Change one of the paths.",
+      });
+    }
+    seen.set(shape, key);
+    return route;
+  });
+}
+
+/** What stands under a key, by its keys: a procedure, or the procedures of a folder. */
+const entriesOf = ([key, value]: [string, unknown]): [string[], unknown][] =>
+  isFolder(value) ? Object.entries(value).map(([inner, item]) => [[key, inner], item]) : [[[key], value]];
+
+function finishedProcedure(path: string, value: unknown): ProcedureDefinition {
+  if (isProcedure(value)) return value["~svc"].procedure;
+  if (value instanceof ProcedureBuilder) {
+    const { name } = value["~state"];
+    throw new DefinitionError(`${path}${name ? ` ("${name}")` : ""} is not finished.`, {
+      hint: "End it with .handler(…).",
+    });
+  }
+  if (isFolder(value)) {
+    throw new DefinitionError(`${path} is a folder inside a folder.`, {
+      hint: "Procedures are nested one level deep. The keys only register: the names decide what clients call.",
+    });
+  }
+  throw new DefinitionError(`${path} is not a procedure.`, {
+    hint: "Make it with procedure.query, procedure.mutation, procedure.internal or createCrud.",
+  });
+}
+
+/** A record of procedures. What was imported before it was made is undefined, and must not pass for an empty one. */
+const isFolder = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !hasSvc(value) && !(value instanceof ProcedureBuilder);
+const isProcedure = (value: unknown): value is Procedure => hasSvc(value) && "procedure" in value["~svc"];
+const isRoute = (value: unknown): value is HttpRoute => hasSvc(value) && "route" in value["~svc"];
+const hasSvc = (value: unknown): value is { "~svc": object } =>
+  typeof value === "object" && value !== null && "~svc" in value;

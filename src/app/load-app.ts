@@ -1,0 +1,92 @@
+/**
+ * Loads an application's definitions: `index.ts` and, where it has one, `auth.ts` in its `rootDir`, and its schema. What
+ * the audit of anonymous handlers (`src/audit/`) refuses is not loaded, in production as in development.
+ * Next hop: `src/service/service.ts` runs them, `src/codegen/` writes code from them.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { EffectiveConfig } from "../config/config.ts";
+import { type AuthDefinition, defineAuth } from "../contract/auth.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { type Api, withCrons } from "./api.ts";
+import { refuseForkedAuth, type SchemaFile } from "./auth-schema-owner.ts";
+
+/** An application, as loaded. */
+export interface LoadedApp {
+  api: Api;
+  auth: AuthDefinition;
+  /** Everything that the schema files export. */
+  schema: Record<string, unknown>;
+}
+
+/** @throws DefinitionError when a file is missing, does not export what it should, or the audit refuses a handler */
+export async function loadApp(config: EffectiveConfig): Promise<LoadedApp> {
+  const index = join(config.rootDir, "index.ts");
+  if (!existsSync(index)) {
+    throw new DefinitionError(`There is no ${index}.`, {
+      hint: "Create it with `export default defineApi({ … })`, or set rootDir in svc.config.ts.",
+    });
+  }
+  const api = await importDefault(index);
+  if (!isApi(api)) {
+    throw new DefinitionError(`The default export of ${index} is not an API.`, {
+      hint: "Write: export default defineApi({ procedures: { … } });",
+    });
+  }
+  const app = {
+    api: await addLegacyCrons(config, api),
+    auth: await loadAuth(config),
+    schema: await loadSchema(config),
+  };
+  await audit(config, app);
+  return app;
+}
+
+/** Older applications keep their crons in a file of their own: its default export is one, a list or a record of them. */
+async function addLegacyCrons(config: EffectiveConfig, api: Api): Promise<Api> {
+  const file = join(config.rootDir, "crons.ts");
+  if (!existsSync(file)) return api;
+  const crons = await importDefault(file);
+  // A file that happens to have this name, in an application of today.
+  if (typeof crons !== "object" || crons === null) return api;
+  process.emitWarning("crons.ts is read for old applications: move its entries to the crons of defineApi.", {
+    type: "DeprecationWarning",
+    code: "SVC_CRONS_FILE",
+  });
+  return withCrons(api, "~svc" in crons ? { default: crons } : { ...crons }, "crons.ts");
+}
+
+/** Imported only now: a parser is of no use to the commands that load no application. */
+async function audit(config: EffectiveConfig, app: LoadedApp): Promise<void> {
+  const { refuseUnaudited } = await import("../audit/audit.ts");
+  await refuseUnaudited({ root: config.cwd, rootDir: config.rootDir, schemaFiles: config.schema, app });
+}
+
+/** The application's `auth.ts`; what it leaves out when it has none. @throws DefinitionError */
+export async function loadAuth(config: Pick<EffectiveConfig, "rootDir">): Promise<AuthDefinition> {
+  const file = join(config.rootDir, "auth.ts");
+  if (!existsSync(file)) return defineAuth({});
+  const auth = await importDefault(file);
+  if (typeof auth === "object" && auth !== null) return auth as AuthDefinition;
+  throw new DefinitionError(`${file} has no default export.`, { hint: "Write: export default defineAuth({ … });" });
+}
+
+async function loadSchema(config: EffectiveConfig): Promise<Record<string, unknown>> {
+  const files = await loadSchemaFiles({ ...config, schema: config.schema.filter((file) => existsSync(file)) });
+  return Object.assign({}, ...files.map(({ exports }) => exports));
+}
+
+/** What each of the schema's files exports. @throws DefinitionError when auth tables are defined twice */
+export async function loadSchemaFiles({ schema, cwd }: Pick<EffectiveConfig, "schema" | "cwd">): Promise<SchemaFile[]> {
+  const files = await Promise.all(
+    schema.map(async (file) => ({ file, exports: await import(pathToFileURL(file).href) })),
+  );
+  refuseForkedAuth(files, cwd);
+  return files;
+}
+
+const importDefault = async (file: string): Promise<unknown> => (await import(pathToFileURL(file).href)).default;
+
+const isApi = (value: unknown): value is Api =>
+  typeof value === "object" && value !== null && "procedures" in Object((value as Api)["~svc"]);

@@ -1,0 +1,94 @@
+/**
+ * `generated/auth-schema.ts` of an application: the tables of schema auth for Drizzle, so that trusted code can change
+ * additional fields, and tables can point at users. Written before the application is loaded, which may import it.
+ * Next hop: `auth-tables.ts`.
+ */
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { loadAuth } from "../app/load-app.ts";
+import type { EffectiveConfig } from "../config/config.ts";
+import type { AuthDefinition } from "../contract/auth.ts";
+import { type AuthColumn, type AuthTable, authTables } from "./auth-tables.ts";
+
+/**
+ * Writes the file, unless the application owns its auth schema (`codegen.authSchema: false`).
+ *
+ * @returns the file if it changed, relative to the application
+ */
+export async function writeAuthSchema(config: EffectiveConfig): Promise<string[]> {
+  if (!config.codegen.authSchema) return [];
+  const file = join(config.rootDir, "generated", "auth-schema.ts");
+  const text = authSchema(await loadAuth(config));
+  if ((await readFile(file, "utf8").catch(() => null)) === text) return [];
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
+  return [relative(config.cwd, file)];
+}
+
+/** The text of the file: the same for the same definition, byte by byte. */
+export function authSchema(definition: AuthDefinition): string {
+  const tables = authTables(definition);
+  const body = tables.map((table, index) => tableText(table, tables, index)).join("\n\n");
+  const builders = ["bigint", "boolean", "integer", "jsonb", "text", "timestamp"];
+  const values = [...builders.filter((name) => body.includes(`: ${name}("`)), "pgSchema"].sort();
+  const imports = [...(body.includes("AnyPgColumn") ? ["type AnyPgColumn"] : []), ...values];
+  return [
+    "// Written by `svc codegen` from auth.ts and its better-auth plugins. Do not edit: changes will be lost.",
+    `import { ${imports.join(", ")} } from "drizzle-orm/pg-core";`,
+    "",
+    'const auth = pgSchema("auth");',
+    "",
+    `${body}\n`,
+  ].join("\n");
+}
+
+function tableText({ key, name, columns }: AuthTable, tables: readonly AuthTable[], position: number): string {
+  const lines = columns.map((column) => `  ${propertyOf(column.property)}: ${columnText(column, tables, position)},`);
+  return [
+    `export const ${key} = auth.table(${JSON.stringify(name)}, {`,
+    '  id: text("id").primaryKey(),',
+    ...lines,
+    "});",
+  ].join("\n");
+}
+
+const propertyOf = (name: string) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name));
+
+function columnText(column: AuthColumn, tables: readonly AuthTable[], position: number): string {
+  const { name, type, values, notNull, references } = column;
+  const options = {
+    text: values ? `, { enum: ${JSON.stringify(values)} }` : "",
+    timestamp: ", { withTimezone: true }",
+    bigint: ', { mode: "number" }',
+  };
+  const calls = [
+    `${type}(${JSON.stringify(name)}${options[type as keyof typeof options] ?? ""})`,
+    ...(notNull ? [".notNull()"] : []),
+    ...defaultText(column),
+    ...(references ? referenceText(references, tables, position) : []),
+  ];
+  // As formatters break a long chain.
+  return calls.join(references && calls.length > 2 ? "\n    " : "");
+}
+
+function defaultText({ type, default: value }: AuthColumn): string[] {
+  if (value === undefined) return [];
+  if (type === "timestamp" && value === "now") return [".defaultNow()"];
+  const text = JSON.stringify(value);
+  return [value instanceof Date ? `.default(new Date(${text}))` : `.default(${text})`];
+}
+
+type Reference = NonNullable<AuthColumn["references"]>;
+
+/** A table that is declared later, or this one, has no type yet: TypeScript has to be told. */
+function referenceText(
+  { table, column, onDelete }: Reference,
+  tables: readonly AuthTable[],
+  position: number,
+): string[] {
+  const target = tables.findIndex(({ key, name }) => key === table || name === table);
+  const { key } = tables[target] ?? {};
+  if (key === undefined) return [];
+  const type = target < position ? "" : ": AnyPgColumn";
+  return [`.references(()${type} => ${key}.${column}, { onDelete: ${JSON.stringify(onDelete)} })`];
+}

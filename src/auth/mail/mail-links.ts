@@ -1,0 +1,193 @@
+/**
+ * What a mail can prove: that an address is somebody's, and that who forgot the password is its owner. Links work once.
+ * Next hop: `mails.ts` sends them, `one-time-tokens.ts` keeps what they stand for, `src/auth/passwords/passwords.ts` replaces passwords.
+ */
+import { createHash, randomInt } from "node:crypto";
+import { z } from "zod";
+import type { OriginPolicy } from "../../http/origin-policy.ts";
+import { SvcError } from "../../kit/svc-error.ts";
+import type { Library } from "../library.ts";
+import type { Attempts } from "../passwords/attempts.ts";
+import { checked, email, passwordRules } from "../passwords/credentials.ts";
+import type { Passwords } from "../passwords/passwords.ts";
+import type { Mails } from "./mails.ts";
+import type { OneTimeValues } from "./one-time-tokens.ts";
+
+export interface MailLinksOptions {
+  library: Library;
+  passwords: Passwords;
+  attempts: Attempts;
+  once: OneTimeValues;
+  mails: Mails;
+  origins: OriginPolicy;
+}
+
+/** What the token of a mail stands for: this user, as long as this is the address. */
+interface Proof {
+  userId: string;
+  email: string;
+}
+
+/** A reset is for the password that was forgotten, and not for a later one. */
+interface Reset extends Proof {
+  /** Digest of its hash; null when there is none. */
+  old: string | null;
+}
+
+type Addressee = { id: string; email: string; emailVerified: boolean };
+
+/** In seconds. */
+const lifetimes = { verification: 24 * 60 * 60, reset: 60 * 60 };
+
+/**
+ * In milliseconds: up to so much later the work of a reset begins. An address without an account is less work, and the
+ * next answer would take less time if it began at once.
+ */
+const longestDelay = 1000;
+
+export class MailLinks {
+  readonly #options: MailLinksOptions;
+  readonly #reset;
+
+  constructor(options: MailLinksOptions) {
+    this.#options = options;
+    const { newPassword } = passwordRules(options.library);
+    this.#reset = z.object({ token: z.string("The token must be a text."), newPassword }, "Send an object.");
+  }
+
+  /** Whether a password opens no session before the address is proved. */
+  get isRequired(): boolean {
+    return this.#options.library.context.options.emailAndPassword?.requireEmailVerification === true;
+  }
+
+  /**
+   * A verification mail that comes with a sign-up or sign-in, and does not make it fail.
+   *
+   * @param origin of the page to come back to (Default: the service's own)
+   */
+  async mailQuietly(user: Addressee, origin = ""): Promise<void> {
+    const { attempts, mails } = this.#options;
+    const isWanted = mails.hasMailer("verification") || this.isRequired;
+    if (!isWanted || user.emailVerified || !(await attempts.mayMail(user.email))) return;
+    this.#mailVerification(user, `${origin}/`);
+  }
+
+  /**
+   * A verification mail that its receiver asks for.
+   *
+   * @throws SvcError VALIDATION_FAILED, BAD_REQUEST for a `callbackURL` elsewhere, FORBIDDEN without a mailer,
+   *         RATE_LIMITED, UNAUTHORIZED when the user is gone
+   */
+  async requestVerification(userId: string, input: unknown, about: Headers): Promise<void> {
+    const { attempts, library, mails } = this.#options;
+    const { callbackURL = "/" } = await checked(verificationRequest, input);
+    this.destination("callbackURL", callbackURL);
+    mails.require("verification");
+    const user = await library.context.internalAdapter.findUserById(userId);
+    if (!user) throw new SvcError("UNAUTHORIZED");
+    if (user.emailVerified) return;
+    await attempts.mail(user.email, about);
+    this.#mailVerification(user, callbackURL);
+  }
+
+  /**
+   * Redeems the token of a verification mail.
+   *
+   * @throws SvcError BAD_REQUEST when it is none, or none any more; RATE_LIMITED
+   */
+  async verify(token: unknown, about: Headers): Promise<void> {
+    const { attempts, library, once } = this.#options;
+    const { internalAdapter } = library.context;
+    await attempts.redeem(about, async () => {
+      const proof = await once.take<Proof>("verify-email", token);
+      const user = proof && (await internalAdapter.findUserById(proof.userId));
+      // The address may have changed since: the mail proved the one that it went to.
+      if (!user || user.email !== proof.email) throw spent();
+      if (user.emailVerified) return;
+      if (!(await internalAdapter.updateUser(user.id, { emailVerified: true }))) throw spent();
+    });
+  }
+
+  /**
+   * Asks for a mail with which the password can be replaced. Neither the answer nor its time tells whether there is such
+   * an account.
+   *
+   * @throws SvcError VALIDATION_FAILED, BAD_REQUEST for a `redirectTo` elsewhere, FORBIDDEN without a mailer, RATE_LIMITED
+   */
+  async requestReset(input: unknown, about: Headers): Promise<void> {
+    const { attempts, mails } = this.#options;
+    const body = await checked(resetRequest, input);
+    const page = this.destination("redirectTo", body.redirectTo);
+    mails.require("password reset");
+    await attempts.mail(body.email, about);
+    mails.later("password reset", () => this.#resetMail(body.email, page), randomInt(longestDelay));
+  }
+
+  /**
+   * Redeems the token of such a mail: a new password, and an end to all sessions. Who has the mail has the mailbox, hence
+   * the address is verified by it.
+   *
+   * @throws SvcError VALIDATION_FAILED, which leaves the token usable; BAD_REQUEST when it is none, or none any more;
+   *         RATE_LIMITED
+   */
+  async reset(input: unknown, about: Headers): Promise<void> {
+    const { attempts, library, once, passwords } = this.#options;
+    const body = await checked(this.#reset, input);
+    const address = await attempts.redeem(about, () =>
+      // In the gate before the token is taken: who is sent away because too many wait can come back with it.
+      passwords.gate.run(async () => {
+        const kept = await once.take<Reset>("reset-password", body.token);
+        const user = kept && (await library.context.internalAdapter.findUserById(kept.userId));
+        if (!user || user.email !== kept.email) throw spent();
+        const old = await passwords.hashOf(user.id);
+        if (digest(old) !== kept.old) throw spent();
+        const hash = await passwords.hash(body.newPassword);
+        if (!(await passwords.replace(user.id, { old, hash, provesAddress: true }))) throw spent();
+        return user.email;
+      }),
+    );
+    await attempts.succeeded(address, about);
+  }
+
+  /** @throws SvcError BAD_REQUEST for what is not on the list */
+  destination(name: string, target: string): URL {
+    const url = this.#options.origins.destination(target);
+    if (url) return url;
+    throw new SvcError("BAD_REQUEST", `${name} leads to an origin that is not listed, or is no plain URL.`, {
+      hint: "Send a path, or an absolute URL on an origin of frontendOrigins in svc.config.ts.",
+    });
+  }
+
+  #mailVerification({ id: userId, email }: Addressee, callbackURL: string): void {
+    const { mails, once, origins } = this.#options;
+    mails.later("verification", async () => {
+      const token = await once.add("verify-email", { userId, email } satisfies Proof, lifetimes.verification);
+      const url = new URL("/api/auth/verify-email", origins.own);
+      url.search = new URLSearchParams({ token, callbackURL }).toString();
+      return { email, url: url.href };
+    });
+  }
+
+  async #resetMail(address: string, page: URL) {
+    const { library, once, passwords } = this.#options;
+    const found = await library.context.internalAdapter.findUserByEmail(address);
+    if (!found) return null;
+    const { id: userId, email } = found.user;
+    const old = digest(await passwords.hashOf(userId));
+    const url = new URL(page);
+    url.searchParams.set("token", await once.add("reset-password", { userId, email, old }, lifetimes.reset));
+    return { email, url: url.href };
+  }
+}
+
+const verificationRequest = z.object(
+  { callbackURL: z.string("callbackURL must be a text.").optional() },
+  "Send an object.",
+);
+const resetRequest = z.object({ email, redirectTo: z.string("redirectTo must be a text.") }, "Send an object.");
+
+const digest = (hash: string | null): string | null =>
+  hash === null ? null : createHash("sha256").update(hash).digest("base64url");
+
+const spent = () =>
+  new SvcError("BAD_REQUEST", "This link is unknown, used or expired.", { hint: "Ask for another mail." });

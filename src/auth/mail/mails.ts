@@ -1,0 +1,124 @@
+/**
+ * Mails of authentication, handed to the application's mailer. Always beside the answer, never before it: what a mailer
+ * takes, or that it fails, is nothing that a caller may notice.
+ * Next hop: `mail-links.ts` decides what is sent.
+ */
+import type { Logger } from "pino";
+import type { AuthDefinition, AuthMail } from "../../contract/auth.ts";
+import { SvcError } from "../../kit/svc-error.ts";
+import { AsItIs } from "../../telemetry/unredacted.ts";
+
+export type MailKind = "verification" | "password reset";
+
+export interface MailsOptions {
+  definition: AuthDefinition;
+  /** Outside production a mail that nobody sends is printed to the log. */
+  production: boolean;
+  log: Logger;
+  /** How long a mailer may take, in milliseconds. (Default: 10000) */
+  timeout?: number;
+}
+
+type Mailer = (mail: AuthMail) => Promise<void> | void;
+
+export class Mails {
+  readonly #options: MailsOptions;
+  readonly #waiting = new Map<NodeJS.Timeout, () => void>();
+  readonly #underWay = new Set<Promise<void>>();
+
+  constructor(options: MailsOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the application gave a function for mails of this kind. */
+  hasMailer(kind: MailKind): boolean {
+    return this.#given(kind) !== undefined;
+  }
+
+  /** Whether such mails go anywhere, and be it to the log. */
+  canSend(kind: MailKind): boolean {
+    return this.#mailer(kind) !== undefined;
+  }
+
+  /** @throws SvcError FORBIDDEN when mails of this kind go nowhere */
+  require(kind: MailKind): void {
+    if (this.canSend(kind)) return;
+    throw new SvcError("FORBIDDEN", `Mails for ${kind} are not set up.`, {
+      hint: `Give ${names[kind]} in auth.ts.`,
+    });
+  }
+
+  /**
+   * Makes and sends a mail later. What goes wrong with it is in the log and nowhere else.
+   *
+   * @param make  gives null when there is nobody to write to
+   * @param delay in milliseconds (Default: 0)
+   */
+  later(kind: MailKind, make: () => Promise<AuthMail | null>, delay = 0): void {
+    const start = () => {
+      this.#waiting.delete(timer);
+      const done = this.#send(kind, make).finally(() => this.#underWay.delete(done));
+      this.#underWay.add(done);
+    };
+    const timer = setTimeout(start, delay);
+    this.#waiting.set(timer, start);
+  }
+
+  /** Sends what waits, and waits for what is being sent. */
+  async close(): Promise<void> {
+    for (const [timer, start] of this.#waiting) {
+      clearTimeout(timer);
+      start();
+    }
+    await Promise.all(this.#underWay);
+  }
+
+  async #send(kind: MailKind, make: () => Promise<AuthMail | null>): Promise<void> {
+    const { log, timeout = 10_000 } = this.#options;
+    const mailer = this.#mailer(kind);
+    if (!mailer) return;
+    try {
+      const mail = await make();
+      if (!mail) return;
+      const deadline = Promise.withResolvers<"late">();
+      const timer = setTimeout(() => deadline.resolve("late"), timeout);
+      const sent = (async () => mailer(mail))();
+      const outcome = await Promise.race([sent, deadline.promise]).finally(() => clearTimeout(timer));
+      if (outcome === "late") log.error({ mail: kind }, "the mailer has not finished in time; it may yet");
+      else log.info({ mail: kind }, "a mail was handed over");
+    } catch (error) {
+      log.error({ mail: kind, reason: reasonOf(error) }, "a mail could not be sent");
+    }
+  }
+
+  #given(kind: MailKind): Mailer | undefined {
+    const { emailAndPassword, emailVerification } = this.#options.definition;
+    return kind === "verification" ? emailVerification?.sendVerificationEmail : emailAndPassword?.sendResetPassword;
+  }
+
+  #mailer(kind: MailKind): Mailer | undefined {
+    return this.#given(kind) ?? (this.#options.production ? undefined : this.#printer(kind));
+  }
+
+  /** On one's own machine the link is the point, token and all. */
+  #printer(kind: MailKind): Mailer {
+    return ({ email, url }) =>
+      this.#options.log.info({ mail: kind, email, url: new AsItIs(url) }, "no mailer is set up; this is the mail");
+  }
+}
+
+const names: Record<MailKind, string> = {
+  verification: "emailVerification.sendVerificationEmail",
+  "password reset": "emailAndPassword.sendResetPassword",
+};
+
+/** Mailers put the address, and sometimes the whole mail, into their errors. */
+function reasonOf(error: unknown): string {
+  const { name, message, code } = (error ?? {}) as { name?: unknown; message?: unknown; code?: unknown };
+  const said = [name, code, message].filter((part) => typeof part === "string" || typeof part === "number").join(": ");
+  return said
+    .replace(/https?:\S+/gi, "[link]")
+    .replace(/[^\s<>"']+@[^\s<>"']+/g, "[address]")
+    .replace(/[A-Za-z0-9_-]{30,}/g, "[token]")
+    .slice(0, 300);
+}

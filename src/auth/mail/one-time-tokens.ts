@@ -1,0 +1,56 @@
+/**
+ * Tokens that work once: in links of mails, in the redirects of social sign-in.
+ * Next hop: `sql/auth/add_one_time_value.sql`, `sql/auth/take_one_time_value.sql`.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import type pg from "pg";
+import { ask } from "../ask.ts";
+
+/** What a token is for. One of another purpose is none. */
+export type Purpose = "verify-email" | "reset-password" | "oauth-state" | "oauth-code" | "realtime-ticket";
+
+/** 32 random bytes in base64url. Anything else is refused without the database. */
+const shape = /^[A-Za-z0-9_-]{43}$/;
+
+const hash = (token: string): string => createHash("sha256").update(token).digest("hex");
+
+export class OneTimeValues {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /**
+   * Keeps JSON, and makes the token that gets it back.
+   *
+   * @param seconds how long
+   * @throws SvcError UNAVAILABLE when the database cannot be reached
+   */
+  async add(purpose: Purpose, content: object, seconds: number): Promise<string> {
+    const token = randomBytes(32).toString("base64url");
+    await ask(this.#pool, {
+      name: "svc_add_one_time_value",
+      text: "select auth.add_one_time_value($1, $2, $3, $4)",
+      values: [purpose, hash(token), JSON.stringify(content), seconds],
+    });
+    return token;
+  }
+
+  /**
+   * Redeems a token. Of many at the same moment exactly one succeeds.
+   *
+   * @param token anything; only strings can be one
+   * @returns null when it is unknown, used, expired, or of another purpose
+   * @throws SvcError UNAVAILABLE when the database cannot be reached
+   */
+  async take<Content extends object>(purpose: Purpose, token: unknown): Promise<Content | null> {
+    if (typeof token !== "string" || !shape.test(token)) return null;
+    const [row] = await ask<{ content: Content | null }>(this.#pool, {
+      name: "svc_take_one_time_value",
+      text: "select auth.take_one_time_value($1, $2) as content",
+      values: [purpose, hash(token)],
+    });
+    return row?.content ?? null;
+  }
+}

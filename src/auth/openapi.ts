@@ -1,0 +1,239 @@
+/**
+ * The endpoints below /api/auth in the document, those of better-auth's plugins included.
+ * Next hop: `src/auth/routes/` answers them; docs/reference/authentication.md says what they do.
+ */
+import type { BetterAuthPlugin } from "better-auth";
+import type { AuthDefinition } from "../contract/auth.ts";
+import { type JsonSchema, jsonSchemaOf } from "../kit/json-schema.ts";
+import { answers, anyone, errors, json, nobody, type Part, type Security, signedIn, text } from "../kit/parts.ts";
+import type { Schemas } from "../kit/schemas.ts";
+import { libraryOptions } from "./library-options.ts";
+import { endpointsOf } from "./plugins/plugins.ts";
+
+const object = (properties: Record<string, JsonSchema>, optional: readonly string[] = []): JsonSchema => ({
+  type: "object",
+  properties,
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
+});
+
+const email = text({ format: "email", maxLength: 254 });
+const password = text({ maxLength: 128 });
+const newPassword = text({ minLength: 8, maxLength: 128 });
+const link = text({ maxLength: 2048, description: "A path, or an absolute URL on a listed origin." });
+const user = { $ref: "#/components/schemas/User" };
+const signUp = object({ email, password: newPassword, name: text({ minLength: 1, maxLength: 200 }) });
+const factor = { code: text({ maxLength: 100 }), backupCode: text({ maxLength: 100 }) };
+const signIn = object({ email, password, ...factor }, ["code", "backupCode"]);
+const tokens = object({ user, sessionToken: text(), token: text({ description: "A JWT, good for five minutes." }) });
+const success = object({ success: { const: true } });
+const challenge = object({ twoFactorRedirect: { const: true }, twoFactorMethods: { type: "array", items: text() } });
+
+export const userSchema: JsonSchema = {
+  ...object({ id: text(), email: text(), name: text() }),
+  additionalProperties: false,
+};
+
+interface Endpoint {
+  summary: string;
+  security?: Security;
+  /** Of JSON. */
+  body?: JsonSchema;
+  /** Whether there may be none. */
+  optional?: boolean;
+  query?: Record<string, JsonSchema>;
+  required?: string[];
+  /** Of the answer; null for a redirect. */
+  answer: JsonSchema | null;
+  errors: Parameters<typeof errors>;
+}
+
+/** Whose body is read, and whose attempts are counted. */
+const bodyErrors: Parameters<typeof errors> = [400, 413, 415];
+
+const endpoints: Record<string, Endpoint> = {
+  "post /sign-up": {
+    summary: "Make an account, in token style",
+    body: signUp,
+    answer: tokens,
+    errors: [...bodyErrors, 403, 409],
+  },
+  "post /sign-in": {
+    summary: "Sign in, in token style",
+    body: signIn,
+    answer: tokens,
+    errors: [...bodyErrors, 401, 403],
+  },
+  "post /token": {
+    summary: "A fresh JWT for a session token",
+    security: [{ bearer: [] }],
+    answer: object({ token: text(), sessionToken: text() }, ["sessionToken"]),
+    errors: [401],
+  },
+  "post /sign-up/email": {
+    summary: "Make an account, in cookie style",
+    body: signUp,
+    answer: object({ user }),
+    errors: [...bodyErrors, 403, 409],
+  },
+  "post /sign-in/email": {
+    summary: "Sign in, in cookie style",
+    body: signIn,
+    answer: { anyOf: [object({ user }), challenge] },
+    errors: [...bodyErrors, 401, 403],
+  },
+  "post /sign-out": { summary: "End the session", security: anyone, answer: success, errors: [401, 403] },
+  "get /me": { summary: "Who is signed in", security: signedIn, answer: object({ user }), errors: [401, 403] },
+  "get /jwks": {
+    summary: "The keys that verify JWTs (RFC 7517)",
+    answer: object({ keys: { type: "array", items: { type: "object" } } }),
+    errors: [],
+  },
+  "post /change-password": {
+    summary: "Another password; all other sessions end",
+    security: signedIn,
+    body: object({ currentPassword: password, newPassword }),
+    answer: success,
+    errors: [...bodyErrors, 401, 403],
+  },
+  "post /delete-user": {
+    summary: "Delete the account",
+    security: signedIn,
+    body: object({ password }, ["password"]),
+    optional: true,
+    answer: success,
+    errors: [...bodyErrors, 401, 403, 409],
+  },
+  "post /sign-out-everywhere": {
+    summary: "End all sessions of the user",
+    security: signedIn,
+    answer: success,
+    errors: [401, 403],
+  },
+  "post /send-verification-email": {
+    summary: "Send the mail that proves the address once more",
+    security: signedIn,
+    body: object({ callbackURL: link }, ["callbackURL"]),
+    optional: true,
+    answer: success,
+    errors: [...bodyErrors, 401, 403],
+  },
+  "get /verify-email": {
+    summary: "Where the link of that mail leads",
+    query: { token: text(), callbackURL: link },
+    answer: null,
+    errors: [400],
+  },
+  "post /request-password-reset": {
+    summary: "Send a mail with a link to a new password, if there is such an account",
+    body: object({ email, redirectTo: link }),
+    answer: success,
+    errors: [...bodyErrors, 403],
+  },
+  "post /reset-password": {
+    summary: "A new password for the token of that mail",
+    body: object({ token: text(), newPassword }),
+    answer: success,
+    errors: [...bodyErrors, 401, 403],
+  },
+  "get /sign-in/social/redirect": {
+    summary: "To the provider's sign-in",
+    query: {
+      provider: text({ enum: ["google"] }),
+      callbackURL: link,
+      oauthReturnMode: text({ enum: ["token", "cookie"] }),
+    },
+    required: ["provider"],
+    answer: null,
+    errors: [400, 403, 404, 502],
+  },
+  "get /callback/google": {
+    summary: "Where Google sends the browser back to",
+    query: { state: text(), code: text(), error: text() },
+    required: ["state"],
+    answer: null,
+    errors: [400, 403, 404],
+  },
+  "post /oauth/exchange": {
+    summary: "A session for the one-time code of a social sign-in",
+    body: object({ code: text() }),
+    answer: tokens,
+    errors: [...bodyErrors, 401, 403],
+  },
+};
+
+export function authPaths(definition: AuthDefinition, schemas: Schemas): Record<string, Part> {
+  const paths: Record<string, Part> = {};
+  const mount = (method: string, path: string, part: Part) => {
+    const full = `/api/auth${path.replace(/:(\w+)/g, "{$1}")}`;
+    paths[full] = { ...paths[full], [method]: part };
+  };
+  for (const [key, endpoint] of Object.entries(endpoints)) {
+    const [method = "", path = ""] = key.split(" ");
+    mount(method, path, operation(key, endpoint));
+  }
+  const options = libraryOptions(definition, {}, { secrets: [], baseURL: "http://localhost", basePath: "/api/auth" });
+  for (const { id, path, methods, body } of endpointsOf(options.plugins ?? [])) {
+    for (const method of methods) mount(method.toLowerCase(), path, pluginOperation(id, method, path, body, schemas));
+  }
+  return paths;
+}
+
+const idOf = (method: string, path: string) => `svc-auth-${method}${path.replace(/[^A-Za-z0-9]+/g, "-")}`;
+
+function operation(key: string, endpoint: Endpoint): Part {
+  const { summary, security = nobody, body, optional, query = {}, required = [], answer } = endpoint;
+  const [method = "", path = ""] = key.split(" ");
+  const parameters = Object.entries(query).map(([name, schema]) => ({
+    name,
+    in: "query",
+    required: required.includes(name),
+    schema,
+  }));
+  const location = { location: { description: "Where to go on.", schema: text() } };
+  return {
+    operationId: idOf(method, path),
+    tags: ["authentication"],
+    summary,
+    security,
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { required: !optional, content: json(body) } }),
+    responses: {
+      ...(answer ? { 200: answers("Done.", json(answer)) } : { 302: answers("Go on there.", undefined, location) }),
+      ...errors(...endpoint.errors),
+    },
+  };
+}
+
+/** What a plugin answers is its own; what it takes it may have said in a schema. */
+function pluginOperation(
+  plugin: BetterAuthPlugin["id"],
+  method: string,
+  path: string,
+  body: unknown,
+  schemas: Schemas,
+): Part {
+  const id = idOf(method.toLowerCase(), path);
+  const isSchema = typeof body === "object" && body !== null && "~standard" in body;
+  const described = isSchema ? jsonSchemaOf(body as never, "input") : undefined;
+  const parameters = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: text(),
+  }));
+  return {
+    operationId: id,
+    tags: ["authentication"],
+    summary: `Of the better-auth plugin ${plugin}`,
+    security: anyone,
+    ...(parameters.length > 0 && { parameters }),
+    ...(method !== "GET" && {
+      requestBody: { content: json(described ? schemas.inline(`${id}.Input`, described) : {}) },
+    }),
+    responses: {
+      200: answers("As the plugin says.", { ...json({}), "*/*": {} }),
+      302: answers("Go on there.", undefined, { location: { schema: text() } }),
+      ...errors(400, 401, 403, 404, 409, 413, 415),
+    },
+  };
+}

@@ -1,0 +1,275 @@
+/**
+ * Limits on attempts: passwords, sign-ups, mails, one-time tokens. Counted in the database, before the attempt is made,
+ * for all processes together.
+ * Next hop: `sql/auth/take_attempt.sql`; why there: docs/adr/0005-attempts-are-counted-in-sql.md.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { createHmac } from "node:crypto";
+import type pg from "pg";
+import type { Logger } from "pino";
+import { networkOf } from "../../http/client-address.ts";
+import { SvcError } from "../../kit/svc-error.ts";
+import { ask } from "../ask.ts";
+import { currentCaller } from "../caller.ts";
+import { addressHeader } from "../library.ts";
+
+const minutes = 60;
+
+/** How long a window lasts, in seconds. */
+const windows = {
+  signInsPerAccount: 15 * minutes,
+  signInsPerAddress: 15 * minutes,
+  passwordsPerAccount: 15 * minutes,
+  passwordsPerAddress: 15 * minutes,
+  signUpsPerAddress: 60 * minutes,
+  mailsPerAccount: 60 * minutes,
+  mailsPerAddress: 60 * minutes,
+  redemptionsPerAddress: 15 * minutes,
+} as const;
+
+type Kind = keyof typeof windows;
+
+/** How many in a window; false switches a limit off. Keys of `limits` in svc.config.ts. */
+export type AttemptLimits = Readonly<Record<Kind, number | false>>;
+
+/** Of these, successes stay counted too: a right password costs as much processor time as a wrong one. */
+const ofAllPasswords: ReadonlySet<Kind> = new Set<Kind>(["passwordsPerAccount", "passwordsPerAddress"]);
+
+/** A guess that has been counted, while it is compared. */
+interface Guess {
+  /** Stored hashes of the accounts that it was counted for; "all" where nothing else can be compared. */
+  hashes: ReadonlySet<string> | "all";
+  /** Whether a password that it brought was wrong. */
+  wasWrong: boolean;
+}
+
+export interface GuessOptions {
+  /** Whether a password is hashed for it (Default: true) */
+  hashes?: boolean;
+  /** See `Guess` (Default: "all") */
+  counted?: ReadonlySet<string> | "all";
+}
+
+interface Counter {
+  kind: Kind;
+  subject: string;
+  /** Counts in place of the subject while it is remembered. */
+  known?: string;
+}
+
+/** From auth.take_attempt(), for auth.give_back_attempt(). */
+interface Receipt {
+  counted: { kind: Kind; subject: string }[];
+  at: string;
+}
+
+const guesses = new AsyncLocalStorage<Guess>();
+
+export interface AttemptsOptions {
+  pool: pg.Pool;
+  /** The newest: with another one, counting begins anew. */
+  secret: string;
+  limits: AttemptLimits;
+  log: Logger;
+}
+
+export class Attempts {
+  readonly #options: AttemptsOptions;
+  readonly #key: Buffer;
+
+  constructor(options: AttemptsOptions) {
+    this.#options = options;
+    this.#key = createHmac("sha256", options.secret).update("svc attempts").digest();
+  }
+
+  /**
+   * Tries a password. A wrong one stays counted; any other outcome says nothing about it and is taken back.
+   *
+   * @param email normalised, whether or not there is such an account
+   * @param about from `about()`: where it comes from
+   * @throws SvcError RATE_LIMITED without trying; what `check` throws, INVALID_CREDENTIALS for a wrong password
+   */
+  async password<T>(email: string, about: Headers, check: () => Promise<T>): Promise<T> {
+    const result = await this.guess([email], about, check);
+    await this.succeeded(email, about);
+    return result;
+  }
+
+  /**
+   * Tries a password or a code that may belong to any of several accounts, and counts it for all of them.
+   *
+   * @param accounts at least one: a normalised e-mail address, or another name
+   * @throws SvcError RATE_LIMITED without trying; what `check` throws, INVALID_CREDENTIALS for a wrong one
+   */
+  async guess<T>(
+    accounts: readonly string[],
+    about: Headers,
+    check: () => Promise<T>,
+    { hashes = true, counted = "all" }: GuessOptions = {},
+  ): Promise<T> {
+    const network = networkIn(about);
+    const counters: Counter[] = [{ kind: "signInsPerAddress", subject: network }];
+    if (hashes) counters.push({ kind: "passwordsPerAddress", subject: network });
+    for (const account of new Set(accounts)) {
+      const subject = this.#hash(account);
+      counters.push({ kind: "signInsPerAccount", subject, known: this.#known(account, about) });
+      if (hashes) counters.push({ kind: "passwordsPerAccount", subject });
+    }
+    return this.#compare(counters, counted, check);
+  }
+
+  /**
+   * Compares a password with a stored hash. The callers of `guess` have counted it already, unless the hash is not of an
+   * account that they counted it for: then it is counted here, by the hash.
+   *
+   * @throws SvcError RATE_LIMITED without comparing
+   */
+  async comparison(hash: string, verify: () => Promise<boolean>): Promise<boolean> {
+    const guess = guesses.getStore();
+    if (guess && (guess.hashes === "all" || guess.hashes.has(hash))) {
+      const isRight = await verify();
+      if (!isRight) guess.wasWrong = true;
+      return isRight;
+    }
+    const network = currentCaller()?.network ?? networkOf(null);
+    const counters: Counter[] = [
+      { kind: "signInsPerAccount", subject: this.#hash(`hash ${hash}`) },
+      { kind: "signInsPerAddress", subject: network },
+    ];
+    const isRight = await this.#compare(counters, "all", async () => {
+      if (await verify()) return true;
+      throw new SvcError("INVALID_CREDENTIALS");
+    }).catch((error) => {
+      if (error instanceof SvcError && error.code === "INVALID_CREDENTIALS") return false;
+      throw error;
+    });
+    if (guess && !isRight) guess.wasWrong = true;
+    return isRight;
+  }
+
+  async #compare<T>(counters: Counter[], hashes: Guess["hashes"], check: () => Promise<T>): Promise<T> {
+    const receipt = await this.#take(counters);
+    const guess: Guess = { hashes, wasWrong: false };
+    try {
+      const result = await guesses.run(guess, check);
+      // A password may be wrong in a request that succeeds all the same.
+      if (!guess.wasWrong) await this.#giveBack(receipt, ofAllPasswords);
+      return result;
+    } catch (error) {
+      const code = error instanceof SvcError ? error.code : undefined;
+      // UNAVAILABLE: the queue was full or the client left, and nothing was hashed.
+      const kept = code === "UNAVAILABLE" ? undefined : ofAllPasswords;
+      if (!guess.wasWrong && code !== "INVALID_CREDENTIALS") await this.#giveBack(receipt, kept);
+      throw error;
+    }
+  }
+
+  /** Whoever comes from there with this account has proved to be its owner: strangers do not lock them out there. */
+  async succeeded(email: string, about: Headers): Promise<void> {
+    if (this.#options.limits.signInsPerAccount === false) return;
+    await this.#quietly({
+      name: "svc_remember_address",
+      text: "select auth.remember_address($1, $2)",
+      values: ["signInsPerAccount" satisfies Kind, this.#known(email, about)],
+    });
+  }
+
+  /** @throws SvcError RATE_LIMITED */
+  async signUp(about: Headers): Promise<void> {
+    await this.#take([{ kind: "signUpsPerAddress", subject: networkIn(about) }]);
+  }
+
+  /**
+   * Counts a mail that somebody asks for, whether or not there is such an account.
+   *
+   * @throws SvcError RATE_LIMITED
+   */
+  async mail(email: string, about: Headers): Promise<void> {
+    await this.#take([
+      { kind: "mailsPerAccount", subject: this.#hash(email) },
+      { kind: "mailsPerAddress", subject: networkIn(about) },
+    ]);
+  }
+
+  /** Counts a mail that comes with something else, which has a limit of its own and must not fail. False: better not. */
+  async mayMail(email: string): Promise<boolean> {
+    try {
+      await this.#take([{ kind: "mailsPerAccount", subject: this.#hash(email) }]);
+      return true;
+    } catch (err) {
+      if (!(err instanceof SvcError)) this.#options.log.error({ err }, "a mail could not be counted, and is not sent");
+      return false;
+    }
+  }
+
+  /**
+   * Redeems a one-time token. A bad one stays counted.
+   *
+   * @param redeem throws an error of the caller (4xx) for a bad token
+   * @throws SvcError RATE_LIMITED without trying; what `redeem` throws
+   */
+  async redeem<T>(about: Headers, redeem: () => Promise<T>): Promise<T> {
+    const receipt = await this.#take([{ kind: "redemptionsPerAddress", subject: networkIn(about) }]);
+    try {
+      const result = await redeem();
+      await this.#giveBack(receipt);
+      return result;
+    } catch (error) {
+      if (!(error instanceof SvcError) || error.status >= 500) await this.#giveBack(receipt);
+      throw error;
+    }
+  }
+
+  /** @returns a receipt for `#giveBack`; null when nothing is limited */
+  async #take(counters: Counter[]): Promise<Receipt | null> {
+    const { limits, pool } = this.#options;
+    const limited = counters.filter(({ kind }) => limits[kind] !== false);
+    if (limited.length === 0) return null;
+    const [row] = await ask<{ wait_seconds: number; receipt: Receipt }>(pool, {
+      name: "svc_take_attempt",
+      text: "select wait_seconds, receipt from auth.take_attempt($1, $2, $3, $4, $5)",
+      values: [
+        limited.map(({ kind }) => kind),
+        limited.map(({ subject }) => subject),
+        limited.map(({ known }) => known ?? null),
+        limited.map(({ kind }) => limits[kind]),
+        limited.map(({ kind }) => windows[kind]),
+      ],
+    });
+    if (!row) throw new Error("auth.take_attempt() gave no row.");
+    if (row.wait_seconds === 0) return row.receipt;
+    throw new SvcError("RATE_LIMITED", "Too many attempts. Try again later.", { retryAfter: row.wait_seconds });
+  }
+
+  /** @param kept kinds that stay counted (Default: none) */
+  async #giveBack(receipt: Receipt | null, kept: ReadonlySet<Kind> = new Set()): Promise<void> {
+    if (receipt === null) return;
+    const counted = receipt.counted.filter(({ kind }) => !kept.has(kind));
+    if (counted.length === 0) return;
+    await this.#quietly({
+      name: "svc_give_back_attempt",
+      text: "select auth.give_back_attempt($1)",
+      values: [JSON.stringify({ ...receipt, counted })],
+    });
+  }
+
+  /** What was decided stands, also when the counter cannot follow: it is then one too high until its window ends. */
+  async #quietly(question: Parameters<typeof ask>[1]): Promise<void> {
+    try {
+      await ask(this.#options.pool, question);
+    } catch (err) {
+      this.#options.log.warn({ err }, "an attempt could not be taken back");
+    }
+  }
+
+  #known(email: string, about: Headers): string {
+    return `${this.#hash(email)}@${networkIn(about)}`;
+  }
+
+  /** Under a key, so that the table does not tell, not even by trying, which addresses were tried. */
+  #hash(email: string): string {
+    return createHmac("sha256", this.#key).update(email).digest("base64url");
+  }
+}
+
+const networkIn = (about: Headers): string => networkOf(about.get(addressHeader));

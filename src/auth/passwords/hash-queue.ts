@@ -1,0 +1,38 @@
+/**
+ * Password hashes, a few at once. The networks that wait take turns, so that many sign-ins from one network do not delay
+ * those from the others.
+ * Next hop: `../service/gate.ts`; `passwords.ts` hashes.
+ */
+import { Gate } from "../../kit/concurrency-limiter.ts";
+import { currentCaller } from "../caller.ts";
+
+/**
+ * Passwords hashed at once: scrypt holds a thread of libuv, which has four, and one must stay free for everything else,
+ * above all to verify JWTs. Each hash also takes 32 MiB.
+ */
+const maxHashes = 3;
+
+/** Sign-ins that may wait for one of them: some seconds' worth. */
+const maxWaiting = 100;
+
+/** Of one network. A browser sends one sign-in at a time; a bridge that hands over no addresses sends those of all. */
+const maxWaitingPerNetwork = 20;
+
+export class HashQueue {
+  readonly #gate: Gate;
+
+  /** @param connections of the pool: a sign-up holds one while it hashes, and one must stay free for sessions */
+  constructor(connections: number) {
+    this.#gate = new Gate(Math.max(1, Math.min(maxHashes, connections - 1)), maxWaiting, maxWaitingPerNetwork);
+  }
+
+  /**
+   * Runs what hashes, in the turn of the caller's network. When the client leaves before, it is not run.
+   *
+   * @throws SvcError UNAVAILABLE when too many wait, or the client has left; what `call` throws
+   */
+  run<T>(call: () => Promise<T>): Promise<T> {
+    const caller = currentCaller();
+    return this.#gate.run(call, caller && { key: caller.network, signal: caller.left() });
+  }
+}

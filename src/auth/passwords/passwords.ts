@@ -1,0 +1,170 @@
+/**
+ * Passwords of users who exist: compared, replaced. Whoever replaces one ends the sessions that it opened.
+ * Next hop: better-auth's internal adapter, through `src/auth/library.ts`.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { SvcError } from "../../kit/svc-error.ts";
+import type { Library } from "../library.ts";
+import type { Attempts } from "./attempts.ts";
+import type { HashQueue } from "./hash-queue.ts";
+
+/** How a password is replaced. */
+export interface Replacement {
+  /** The hash that it takes the place of, as read before; null when there was no password. */
+  old: string | null;
+  /** The new one. */
+  hash: string;
+  /** Id of the one session that goes on. (Default: none does) */
+  keep?: string;
+  /** Whether this proves the address, too. (Default: false) */
+  provesAddress?: boolean;
+}
+
+export class Passwords {
+  readonly #library: Library;
+  readonly #compared = new AsyncLocalStorage<{ hash?: string }>();
+  readonly gate: HashQueue;
+
+  constructor(library: Library, attempts: Attempts, gate: HashQueue) {
+    this.#library = library;
+    this.gate = gate;
+    const { password } = library.context;
+    const { verify } = password;
+    // The library and its plugins compare passwords here and nowhere else: none is compared that was not counted.
+    password.verify = (pair) => {
+      const note = this.#compared.getStore();
+      if (note) note.hash = pair.hash;
+      return attempts.comparison(pair.hash, () => verify(pair));
+    };
+  }
+
+  /**
+   * Lets the library open a session for a password, and ends it when the password was replaced meanwhile: hashing takes
+   * long, and the session came too late to be ended with the others.
+   *
+   * @throws SvcError INVALID_CREDENTIALS then; what `open` throws
+   */
+  async opening<Opened extends { token: string | null }>(open: () => Promise<Opened>): Promise<Opened> {
+    const { internalAdapter } = this.#library.context;
+    const note: { hash?: string } = {};
+    const opened = await this.#compared.run(note, open);
+    if (opened.token === null) {
+      // A second factor is asked for: nothing is open yet, and nothing is to open later for a replaced password.
+      if (note.hash === undefined || (await this.#isPresent(note.hash))) return opened;
+      throw new SvcError("INVALID_CREDENTIALS");
+    }
+    const found = await internalAdapter.findSession(opened.token);
+    if (found && (await this.hashOf(found.user.id)) === note.hash) return opened;
+    await internalAdapter.deleteSession(opened.token);
+    throw new SvcError("INVALID_CREDENTIALS");
+  }
+
+  async #isPresent(hash: string): Promise<boolean> {
+    const { adapter } = this.#library.context;
+    return (await adapter.findOne({ model: "account", where: [{ field: "password", value: hash }] })) !== null;
+  }
+
+  /** The hash, or null for people who come by a provider only. */
+  async hashOf(userId: string): Promise<string | null> {
+    return (await this.#library.context.internalAdapter.findCredentialAccount(userId))?.password ?? null;
+  }
+
+  /** Costs a thread: run it in the gate. */
+  hash(password: string): Promise<string> {
+    return this.#library.context.password.hash(password);
+  }
+
+  /**
+   * Costs a thread: run it in the gate.
+   *
+   * @throws SvcError INVALID_CREDENTIALS
+   */
+  async requireRight(hash: string, password: string): Promise<void> {
+    if (!(await this.#library.context.password.verify({ hash, password }))) throw new SvcError("INVALID_CREDENTIALS");
+  }
+
+  /**
+   * Replaces a password, together with everything that has to happen with it, or does nothing.
+   *
+   * @returns false when the old one is not the present one any more
+   * @throws SvcError FORBIDDEN when a hook of the application refuses
+   */
+  async replace(userId: string, { old, hash, keep, provesAddress = false }: Replacement): Promise<boolean> {
+    const { internalAdapter } = this.#library.context;
+    try {
+      await this.#library.transaction(async () => {
+        // Locks the row: of two who replace the password at the same moment, the second finds that it was overtaken.
+        const now = new Date();
+        const user = await internalAdapter.updateUser(userId, {
+          updatedAt: now,
+          ...(provesAddress && { emailVerified: true }),
+        });
+        if (!user) throw refused();
+        if ((await this.hashOf(userId)) !== old) throw new Overtaken();
+        if (old !== null) await internalAdapter.updatePassword(userId, hash);
+        else
+          await internalAdapter.linkAccount({
+            userId,
+            providerId: "credential",
+            accountId: userId,
+            password: hash,
+          });
+        if ((await this.hashOf(userId)) !== hash) throw refused();
+        await this.endSessions(userId, keep);
+      });
+    } catch (error) {
+      if (error instanceof Overtaken) return false;
+      throw error;
+    }
+    // Once more, for sessions that were opened between the line above and the commit; later ones see to themselves.
+    await this.endSessions(userId, keep);
+    return true;
+  }
+
+  /**
+   * Ends all sessions of a user, but for the one with the id `keep`, the sign-ins that wait for a second factor, and the
+   * trust in devices that are spared one.
+   */
+  async endSessions(userId: string, keep?: string): Promise<void> {
+    const { context } = this.#library;
+    await endSessions(context.internalAdapter, userId, keep);
+    await forget(context, userId, "2fa-");
+    await forget(context, userId, "trust-device-");
+  }
+}
+
+/** What the second factor's plugin remembers of a user: challenges (`2fa-`), devices (`trust-device-`). */
+export async function forget(
+  { adapter }: Pick<Library["context"], "adapter">,
+  userId: string,
+  kind: "2fa-" | "trust-device-",
+): Promise<void> {
+  const where: Parameters<typeof adapter.deleteMany>[0]["where"] = [
+    { field: "value", value: userId },
+    { field: "identifier", operator: "starts_with", value: kind },
+  ];
+  await adapter.deleteMany({ model: "verification", where });
+}
+
+/** @throws SvcError FORBIDDEN when a hook of the application refuses */
+export async function endSessions(
+  internalAdapter: Library["context"]["internalAdapter"],
+  userId: string,
+  keep?: string,
+): Promise<void> {
+  if (keep === undefined) return internalAdapter.deleteUserSessions(userId);
+  // The library lists a hundred at a time.
+  for (let before = ""; ; ) {
+    const others = (await internalAdapter.listSessions(userId)).filter(({ id }) => id !== keep);
+    const ids = others.map(({ id }) => id).join();
+    if (others.length === 0) return;
+    if (ids === before) throw refused();
+    await internalAdapter.deleteSessions(others.map(({ token }) => token));
+    before = ids;
+  }
+}
+
+class Overtaken extends Error {}
+
+/** The library says nothing when a hook of the application keeps it from writing. */
+export const refused = () => new SvcError("FORBIDDEN", "The application does not allow this.");

@@ -1,0 +1,192 @@
+/**
+ * The second factor of better-auth's `twoFactor` plugin, at the doors that the plugin does not know: the library asks for
+ * it after a password in its own endpoint, and nowhere else.
+ * Doors: `credentials.ts`, `src/auth/routes/social.ts`, `src/auth/plugins/plugin-second-factor.ts`.
+ * Next hop: better-auth/plugins/two-factor, through `src/auth/library.ts`.
+ */
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { BetterAuthPlugin } from "better-auth";
+import { APIError, createAuthMiddleware, isAPIError } from "better-auth/api";
+import { SvcError } from "../../kit/svc-error.ts";
+import type { Library } from "../library.ts";
+import { cookieHeader } from "../library-cookies.ts";
+import { cookieValue } from "../sessions/session-cookie.ts";
+import type { SessionTokens } from "../sessions/session-token.ts";
+import { endSessions, forget } from "./passwords.ts";
+
+/** What a client sends along with e-mail and password, in token style. */
+export interface SecondFactor {
+  /** Of the authenticator app. */
+  code?: string | undefined;
+  /** Each works once. */
+  backupCode?: string | undefined;
+}
+
+/** In seconds: how long the second step of a sign-in may take, as the plugin has it by default. */
+const challengeLifetime = 600;
+
+const isSwitchedOn = (user: object | null | undefined): boolean =>
+  (user as { twoFactorEnabled?: unknown } | null | undefined)?.twoFactorEnabled === true;
+
+/** Whether this user's sign-ins take a second factor. */
+export async function hasSecondFactor({ context }: Pick<Library, "context">, userId: string): Promise<boolean> {
+  return context.hasPlugin("two-factor") && isSwitchedOn(await context.internalAdapter.findUserById(userId));
+}
+
+/** What can stand behind the first factor, by the plugin's names, as it tells after a password. */
+export async function methodsOf({ context }: Pick<Library, "context">, userId: string): Promise<string[]> {
+  const { options = {} } = context.getPlugin("two-factor") as { options?: PluginOptions };
+  const where = [{ field: "userId", value: userId }];
+  const model = options.twoFactorTable ?? "twoFactor";
+  const app = options.totpOptions?.disable
+    ? null
+    : await context.adapter.findOne<{ verified?: boolean }>({ model, where });
+  return [...(app && app.verified !== false ? ["totp"] : []), ...(options.otpOptions?.sendOTP ? ["otp"] : [])];
+}
+
+interface PluginOptions {
+  twoFactorTable?: string;
+  totpOptions?: { disable?: boolean };
+  otpOptions?: { sendOTP?: unknown };
+}
+
+/**
+ * Whether this browser is one that this user has spared the second factor (`trustDevice`), and still does.
+ *
+ * @param cookies the `Cookie` header
+ */
+export async function isTrusted(
+  { context }: Pick<Library, "context">,
+  userId: string,
+  cookies: string | undefined,
+): Promise<boolean> {
+  const value = cookieValue(cookies, context.createAuthCookie("trust_device").name) ?? "";
+  // A keyed digest of user and record, then the record; the cookie's own signature says no more than that.
+  const [, digest, record] = /^([\w-]{43})!(trust-device-[\w-]{32})\./.exec(value) ?? [];
+  if (digest === undefined || record === undefined) return false;
+  const expected = createHmac("sha256", context.secret).update(`${userId}!${record}`).digest();
+  if (!timingSafeEqual(expected, Buffer.from(digest, "base64url"))) return false;
+  const kept = await context.internalAdapter.findVerificationValue(record);
+  return kept?.value === userId && kept.expiresAt > new Date();
+}
+
+/**
+ * Leaves a sign-in that is not by password where the plugin leaves one by password: a cookie that stands for the first
+ * factor, which `/two-factor/verify-totp` and its like complete.
+ *
+ * @param sessionTokens sign as the library does
+ * @returns `Set-Cookie`
+ */
+export async function challenge(
+  { context }: Pick<Library, "context">,
+  userId: string,
+  sessionTokens: SessionTokens,
+): Promise<string> {
+  const { internalAdapter } = context;
+  const { options } = context.getPlugin("two-factor") as { options?: { twoFactorCookieMaxAge?: number } };
+  const maxAge = options?.twoFactorCookieMaxAge ?? challengeLifetime;
+  const identifier = `2fa-${context.generateId({ model: "verification", size: 20 })}`;
+  const expiresAt = new Date(Date.now() + maxAge * 1000);
+  await internalAdapter.createVerificationValue({ identifier, value: userId, expiresAt });
+  await internalAdapter.createVerificationValue({ identifier: `2fa-attempts-${identifier}`, value: "0", expiresAt });
+  const { name, attributes } = context.createAuthCookie("two_factor", { maxAge });
+  const flags = `Max-Age=${maxAge}; Path=/; HttpOnly; SameSite=Lax${attributes.secure ? "; Secure" : ""}`;
+  return `${name}=${encodeURIComponent(sessionTokens.sign(identifier))}; ${flags}`;
+}
+
+/**
+ * Completes a sign-in by password in one request: what cookie style does in two.
+ *
+ * @param cookies what the library set after the password
+ * @returns the session's bare token
+ * @throws SvcError INVALID_CREDENTIALS; the library's errors
+ */
+export async function complete(
+  { api }: Pick<Library, "api">,
+  cookies: readonly string[],
+  { code, backupCode }: SecondFactor,
+  about: Headers,
+): Promise<string> {
+  const { verifyTOTP, verifyBackupCode } = api as unknown as Verifiers;
+  const verify = code === undefined ? verifyBackupCode : verifyTOTP;
+  const headers = new Headers(about);
+  headers.set("cookie", cookieHeader(cookies));
+  try {
+    const { token } = await verify({ body: { code: code ?? backupCode }, headers });
+    return token;
+  } catch (error) {
+    if (isAPIError(error) && error.statusCode === 401) throw new SvcError("INVALID_CREDENTIALS", "Invalid code");
+    throw error;
+  }
+}
+
+export const secondFactorRequired = () =>
+  new SvcError("TWO_FACTOR_REQUIRED", undefined, {
+    hint: "Send code, from the authenticator app, or backupCode along with e-mail and password.",
+  });
+
+type Verify = (call: { body: object; headers: Headers }) => Promise<{ token: string }>;
+
+/** The plugin's own; its types are not those of an instance that may have any plugins. */
+interface Verifiers {
+  verifyTOTP: Verify;
+  verifyBackupCode: Verify;
+}
+
+/**
+ * Notes that a code has opened a session. The primary key decides between two who bring it at the same moment.
+ *
+ * @returns false when it had been used before
+ */
+async function claimCode({ adapter, getPlugin }: Library["context"], userId: string, code: string): Promise<boolean> {
+  const { options } = getPlugin("two-factor") as { options?: { totpOptions?: { period?: number } } };
+  // The plugin takes the codes of the periods before and after as well.
+  const expiresAt = new Date(Date.now() + 3 * (options?.totpOptions?.period ?? 30) * 1000);
+  const id = `used-code-${userId}-${code}`;
+  const model = "verification";
+  // The same six digits come round again.
+  await adapter.deleteMany({
+    model,
+    where: [
+      { field: "id", value: id },
+      { field: "expiresAt", operator: "lt", value: new Date() },
+    ],
+  });
+  const data = { id, identifier: id, value: "", expiresAt, createdAt: new Date(), updatedAt: new Date() };
+  return adapter.create({ model, data, forceAllowId: true }).then(
+    () => true,
+    (error) => {
+      if (error?.code === uniqueViolation || error?.cause?.code === uniqueViolation) return false;
+      throw error;
+    },
+  );
+}
+
+const uniqueViolation = "23505";
+
+/**
+ * What the plugin leaves out. Whoever switches the second factor on, keeps the device at hand: the user's other sessions
+ * began without it, and end, and no device is trusted from before. And an authenticator's code opens one session, however long it is shown.
+ */
+export const secondFactorRules: BetterAuthPlugin = {
+  id: "svc-second-factor",
+  hooks: {
+    after: [
+      {
+        matcher: ({ path }) => path?.startsWith("/two-factor/") === true,
+        handler: createAuthMiddleware(async ({ context, path, body }) => {
+          const { internalAdapter, newSession, session } = context;
+          if (!newSession || !isSwitchedOn(newSession.user)) return;
+          if (session?.session) {
+            await endSessions(internalAdapter, newSession.user.id, newSession.session.id);
+            await forget(context, newSession.user.id, "trust-device-"); // they were trusted with an older secret
+          } else if (path === "/two-factor/verify-totp") {
+            if (await claimCode(context as Library["context"], newSession.user.id, String(body.code))) return;
+            await internalAdapter.deleteSession(newSession.session.token);
+            throw APIError.from("UNAUTHORIZED", { code: "INVALID_CODE", message: "Invalid code" });
+          }
+        }),
+      },
+    ],
+  },
+};

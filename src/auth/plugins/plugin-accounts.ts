@@ -1,0 +1,106 @@
+/**
+ * Which accounts a request to a plugin's endpoint may be about. Which of them the plugin compares a password or a code
+ * with is its own business, so attempts are counted for all: the session's user, the user whose second factor is asked
+ * for, and every user whom the request names.
+ * Next hop: `plugin-passwords.ts` counts by them.
+ */
+import { getAuthTables } from "better-auth/db";
+import { SvcError } from "../../kit/svc-error.ts";
+import type { Library } from "../library.ts";
+import type { AuthParts } from "../routes/endpoint.ts";
+import type { Credential } from "../routes/plugins.ts";
+import { cookieValue } from "../sessions/session-cookie.ts";
+
+/** A value in the body, the query or the path, at any depth. */
+export interface Given {
+  key: string;
+  value: unknown;
+}
+
+export interface Accounts {
+  /** As attempts are counted by them: the address of a user who exists, else the name that was given. */
+  names: string[];
+  /** Stored hashes of their passwords. */
+  hashes: Set<string>;
+}
+
+/** More names than any endpoint takes: each costs a statement. */
+const maxNames = 8;
+
+/** @throws SvcError BAD_REQUEST for too many names */
+export async function accountsOf(
+  { library }: Pick<AuthParts, "library">,
+  inner: Request,
+  given: readonly Given[],
+  credential: Credential | null,
+): Promise<Accounts> {
+  const named = new Map<string, Name>();
+  const add = (name: Name) => named.set(`${name.field} ${name.value}`, name);
+  if (credential?.live) add({ field: "id", value: credential.live.session.user.id });
+  const challenged = await challengedUser(library, inner);
+  if (challenged !== null) add({ field: "id", value: challenged });
+  const fields = naming(library);
+  for (const { key, value } of given) {
+    const field = fields.get(key);
+    if (field && (typeof value === "string" || typeof value === "number")) add(field(String(value)));
+  }
+  if (named.size > maxNames) {
+    throw new SvcError("BAD_REQUEST", `The request names more than ${maxNames} accounts.`);
+  }
+
+  const accounts: Accounts = { names: [], hashes: new Set() };
+  for (const name of named.values()) {
+    const user = await findUser(library, name);
+    accounts.names.push(user?.email ?? unknown(name));
+    for (const { password } of user?.account ?? []) if (password) accounts.hashes.add(password);
+  }
+  return accounts;
+}
+
+interface Name {
+  /** Of the user's row. */
+  field: string;
+  value: string;
+}
+
+/** A name that is nobody's is counted as one that is somebody's. An address is counted as our own sign-in counts it. */
+const unknown = ({ field, value }: Name): string => {
+  const name = value.trim().toLowerCase();
+  return field === "email" ? name : `${field} ${name}`;
+};
+
+/** The keys that name a user, with how their values are kept: fields of which no two users have the same value. */
+function naming({ context }: Pick<Library, "context">): Map<string, (value: string) => Name> {
+  const names = new Map<string, (value: string) => Name>();
+  for (const [field, { unique, transform }] of Object.entries(getAuthTables(context.options).user?.fields ?? {})) {
+    if (!unique) continue;
+    names.set(field, (value) => {
+      const kept: unknown = transform?.input ? transform.input(value) : value;
+      return { field, value: typeof kept === "string" ? kept : value };
+    });
+  }
+  names.set("email", (value) => ({ field: "email", value: value.trim().toLowerCase() }));
+  names.set("userId", (value) => ({ field: "id", value }));
+  return names;
+}
+
+interface User {
+  email: string;
+  account?: { password?: string | null }[];
+}
+
+/** One statement, whether or not there is such a user. */
+async function findUser({ context }: Pick<Library, "context">, { field, value }: Name): Promise<User | null> {
+  // PostgreSQL cannot store such a text, so it is nobody's name.
+  if (value.includes("\0") || !value.isWellFormed()) return null;
+  return context.adapter.findOne<User>({ model: "user", where: [{ field, value }], join: { account: true } });
+}
+
+/** The user whose first factor was right, as the cookie of the second says. Whether that is signed, the plugin looks. */
+async function challengedUser({ context }: Pick<Library, "context">, { headers }: Request): Promise<string | null> {
+  if (!context.hasPlugin("two-factor")) return null;
+  const value = cookieValue(headers.get("cookie") ?? undefined, context.createAuthCookie("two_factor").name) ?? "";
+  const identifier = value.slice(0, Math.max(0, value.lastIndexOf(".")));
+  if (identifier === "" || identifier.includes("\0") || !identifier.isWellFormed()) return null;
+  return (await context.internalAdapter.findVerificationValue(identifier))?.value ?? null;
+}

@@ -1,0 +1,59 @@
+/**
+ * The tables and columns of better-auth's plugins, in snake_case: `twoFactor.backupCodes` lies in
+ * `auth.two_factor.backup_codes`. The library asks its plugins' schemas for these names, so they are written there.
+ * Next hop: `src/auth/library-options.ts`.
+ */
+import type { BetterAuthOptions, BetterAuthPlugin } from "better-auth";
+import { type DBFieldAttribute, getAuthTables } from "better-auth/db";
+import { DefinitionError } from "../../kit/definition-error.ts";
+import { columnOf } from "../user-fields.ts";
+
+type Fields = Record<string, DBFieldAttribute>;
+
+/** The library's own tables, which the platform's migrations make. Plugins may add columns to them. */
+export const coreTables = ["user", "session", "account", "verification"] as const;
+
+/** Further tables of schema auth; plugins cannot have them. */
+const platformTables = new Set(["jwks", "attempt"]);
+
+/** Fields with their columns. A name that the application has chosen stays. */
+export function inSnakeCase(fields: Fields = {}): Fields {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, { ...field, fieldName: nameOf(field.fieldName, name) }]),
+  );
+}
+
+const nameOf = (chosen: string | undefined, key: string) => (chosen && chosen !== key ? chosen : columnOf(key));
+
+/** Copies: what a plugin brings along may be shared by all that were made of it. */
+export function pluginsInSnakeCase(plugins: readonly BetterAuthPlugin[]): BetterAuthPlugin[] {
+  return plugins.map((plugin) => (plugin.schema ? { ...plugin, schema: schemaInSnakeCase(plugin.schema) } : plugin));
+}
+
+function schemaInSnakeCase(schema: NonNullable<BetterAuthPlugin["schema"]>): NonNullable<BetterAuthPlugin["schema"]> {
+  return Object.fromEntries(
+    Object.entries(schema).map(([name, table]) => {
+      return [name, { ...table, modelName: nameOf(table.modelName, name), fields: inSnakeCase(table.fields) }];
+    }),
+  );
+}
+
+export const isCore = (name: string): boolean => (coreTables as readonly string[]).includes(name);
+
+/** @throws DefinitionError when a plugin wants a table that is the platform's, or two fields the same column */
+export function checkPluginTables(options: BetterAuthOptions): void {
+  for (const [key, { modelName, fields }] of Object.entries(getAuthTables(options))) {
+    if (platformTables.has(modelName) || (isCore(modelName) && !isCore(key))) {
+      throw new DefinitionError(`A better-auth plugin wants a table auth.${modelName}, which is the platform's.`, {
+        hint: "svc signs JWTs and publishes their keys itself; leave the plugin out, or give its table another modelName.",
+      });
+    }
+    const names = Object.entries(fields).map(([field, { fieldName }]) => fieldName ?? field);
+    const twice = names.find((name, index) => names.indexOf(name) !== index || name === "id");
+    if (twice) {
+      throw new DefinitionError(`Two fields of better-auth's plugins want the column auth.${modelName}.${twice}.`, {
+        hint: "Give one of them another fieldName, or leave one of the plugins out.",
+      });
+    }
+  }
+}

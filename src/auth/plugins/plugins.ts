@@ -1,0 +1,84 @@
+/**
+ * The endpoints that better-auth's plugins bring along, as far as they can be reached: those with a path of their own.
+ * Next hop: `src/auth/routes/plugins.ts` mounts them.
+ */
+import type { BetterAuthPlugin } from "better-auth";
+import { DefinitionError } from "../../kit/definition-error.ts";
+import type { Library } from "../library.ts";
+
+export interface PluginEndpoint {
+  /** Of the plugin. */
+  id: string;
+  /** Below /api/auth; a segment may be a parameter, such as `:id`. */
+  path: string;
+  /** Upper case. */
+  methods: string[];
+  /** What checks the body, where the plugin says: a schema of zod's. */
+  body: unknown;
+}
+
+/** What is known of an endpoint; the library's types tell each apart. */
+interface Endpoint {
+  path?: string;
+  options?: { method?: string | string[]; body?: unknown; metadata?: { SERVER_ONLY?: boolean } };
+}
+
+/**
+ * @param taken paths below /api/auth that are ours
+ * @throws DefinitionError for a plugin that svc makes needless, and for a path that is also another endpoint's, ours or
+ *   the library's, or none that we can mount
+ */
+export function pluginEndpoints({ api, context }: Pick<Library, "api" | "context">, taken: readonly string[]) {
+  const plugins: BetterAuthPlugin[] = context.options.plugins ?? [];
+  // It takes tokens without their signature: a copy of auth.session would let its reader in.
+  if (plugins.some(({ id }) => id === "bearer")) throw needless("bearer");
+
+  const brought = endpointsOf(plugins);
+  // A plugin's endpoint takes the place of the library's of the same name.
+  const replaced = new Set(plugins.flatMap(({ endpoints }) => Object.keys(endpoints ?? {})));
+  const core = Object.entries(api as unknown as Record<string, Endpoint>).flatMap(([key, { path }]) =>
+    path === undefined || replaced.has(key) ? [] : [path],
+  );
+  for (const { id, path } of brought) {
+    if (!/^(?:\/(?::[A-Za-z_]\w*|[\w.~-]+))+$/.test(path)) throw strange(id, path);
+    const other = [...taken, ...core].find((known) => overlap(known, path));
+    if (other !== undefined) throw collision(id, path, other);
+  }
+  return brought;
+}
+
+/** The endpoints of plugins that can be reached over HTTP. */
+export function endpointsOf(plugins: readonly BetterAuthPlugin[]): PluginEndpoint[] {
+  return plugins.flatMap(({ id, endpoints }) =>
+    Object.values(endpoints ?? {}).flatMap((endpoint): PluginEndpoint[] => {
+      const { path, options } = endpoint as Endpoint;
+      if (path === undefined || options?.metadata?.SERVER_ONLY) return [];
+      return [{ id, path, methods: [options?.method ?? "GET"].flat(), body: options?.body }];
+    }),
+  );
+}
+
+/** Whether some request fits both patterns. */
+function overlap(first: string, second: string): boolean {
+  const [a, b] = [first.split("/"), second.split("/")];
+  const isAny = (segment = "") => segment.startsWith(":") || segment === "*";
+  return a.length === b.length && a.every((segment, at) => segment === b[at] || isAny(segment) || isAny(b[at]));
+}
+
+const remedy = "What svc does itself needs no plugin. Leave it out of the betterAuth hook in auth.ts.";
+
+const needless = (id: string) =>
+  new DefinitionError(`The better-auth plugin "${id}" is not needed: session tokens are accepted already.`, {
+    hint: remedy,
+  });
+
+const strange = (id: string, path: string) =>
+  new DefinitionError(`The better-auth plugin "${id}" has an endpoint "${path}", which cannot be mounted.`, {
+    hint: "A path begins with a slash, and its segments are letters, digits and -._~, or a parameter such as :id.",
+  });
+
+const collision = (id: string, path: string, other: string) =>
+  new DefinitionError(
+    `The better-auth plugin "${id}" has an endpoint /api/auth${path}, and /api/auth${other} is one already.`,
+    { hint: remedy },
+  );

@@ -1,0 +1,75 @@
+/**
+ * What the library and its plugins keep encrypted, such as the secrets of authenticator apps: counted by the secret that
+ * encrypted it, and encrypted anew under the newest. Without that, taking an old secret out of AUTHLIB_SECRET would lock
+ * out everybody who set a second factor up before.
+ * Next hop: `sql/auth/sealed_columns.sql`, `sql/auth/next_sealed.sql`, `sql/auth/reseal.sql`.
+ */
+import { parseEnvelope, type SecretConfig, symmetricDecrypt, symmetricEncrypt } from "better-auth/crypto";
+import type pg from "pg";
+import { versionOf } from "../kit/secret-version.ts";
+
+export interface Sealed {
+  /** How many values each secret encrypts, in the order of the list. */
+  bySecret: number[];
+  /** Values that none of the list can open. */
+  lost: number;
+}
+
+/** Values that are read in one statement. */
+const batch = 500;
+
+/** @param secrets newest first */
+export async function countSealed(pool: pg.Pool, secrets: readonly string[]): Promise<Sealed> {
+  const versions = secrets.map(versionOf);
+  const sealed: Sealed = { bySecret: versions.map(() => 0), lost: 0 };
+  for await (const { version } of sealedValues(pool)) {
+    const at = versions.indexOf(version);
+    if (at < 0) sealed.lost++;
+    else sealed.bySecret[at] = (sealed.bySecret[at] ?? 0) + 1;
+  }
+  return sealed;
+}
+
+/**
+ * Safe beside a running service, and to be run again.
+ *
+ * @param secrets newest first
+ * @returns how many values were encrypted anew, and how many none of the secrets could open
+ */
+export async function resealAll(
+  pool: pg.Pool,
+  secrets: readonly string[],
+): Promise<{ resealed: number; lost: number }> {
+  const keys = new Map(secrets.map((secret) => [versionOf(secret), secret]));
+  const key: SecretConfig = { keys, currentVersion: versionOf(secrets[0] ?? "") };
+  let [resealed, lost] = [0, 0];
+  for await (const { relation, column, value, version } of sealedValues(pool)) {
+    if (version === key.currentVersion) continue;
+    const plain = keys.has(version) ? await symmetricDecrypt({ key, data: value }).catch(() => null) : null;
+    if (plain === null) {
+      lost++;
+      continue;
+    }
+    const values = [relation, column, value, await symmetricEncrypt({ key, data: plain })];
+    const { rows } = await pool.query("select svc_private.reseal($1, $2, $3, $4) as done", values);
+    if (rows[0].done) resealed++;
+  }
+  return { resealed, lost };
+}
+
+async function* sealedValues(pool: pg.Pool) {
+  const columns = await pool.query<{ relation: string; column_name: string }>(
+    "select relation, column_name from svc_private.sealed_columns()",
+  );
+  for (const { relation, column_name: column } of columns.rows) {
+    for (let after: string | undefined = ""; after !== undefined; ) {
+      const next = "select value from svc_private.next_sealed($1, $2, $3, $4) as value";
+      const { rows }: pg.QueryResult<{ value: string }> = await pool.query(next, [relation, column, after, batch]);
+      for (const { value } of rows) {
+        const envelope = parseEnvelope(value);
+        if (envelope) yield { relation, column, value, version: envelope.version };
+      }
+      after = rows.at(-1)?.value;
+    }
+  }
+}

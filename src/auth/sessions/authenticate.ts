@@ -1,0 +1,67 @@
+/**
+ * Who is calling: `Authorization: Bearer` with a JWT or a session token, or else the session cookie. On every request,
+ * hence cheap: a JWT that has been seen costs one look into a map, and what is no credential of ours is refused without
+ * the database.
+ * Next hop: `jwt.ts`, or `session-token.ts` and then `session-store.ts`.
+ */
+import { foreignOrigin, type OriginPolicy } from "../../http/origin-policy.ts";
+import type { Authenticate } from "../../kit/session.ts";
+import type { Jwts } from "./jwt.ts";
+import type { SessionCookie } from "./session-cookie.ts";
+import type { LiveSession, SessionStore } from "./session-store.ts";
+import type { SessionTokens } from "./session-token.ts";
+
+export interface AuthenticateOptions {
+  jwts: Jwts;
+  sessionTokens: SessionTokens;
+  sessions: SessionStore;
+  cookie: SessionCookie;
+  origins: OriginPolicy;
+}
+
+export function createAuthenticate(options: AuthenticateOptions): Authenticate {
+  const { jwts, cookie, origins } = options;
+  return (headers, access = "write") => {
+    const credential = bearer(headers.authorization);
+    if (credential !== null) {
+      return looksLikeJwt(credential) ? jwts.verify(credential) : findSession(options, credential);
+    }
+    const signed = cookie.read(headers.cookie);
+    if (signed === null || options.sessionTokens.open(signed) === null) return null;
+    requirePageOfOurs(origins, headers.origin, access);
+    return findSession(options, signed);
+  };
+}
+
+/**
+ * Cross-site request forgery: the browser adds the cookie, but it also says whose page is asking. It need not say so of
+ * a GET that it makes for itself; what it does say counts for reading too.
+ *
+ * @throws SvcError FORBIDDEN
+ */
+export function requirePageOfOurs(origins: OriginPolicy, origin: string | undefined, access: "read" | "write"): void {
+  const isAbsent = origin === undefined && access === "read";
+  if (!isAbsent && !origins.allows(origin)) throw foreignOrigin(origin);
+}
+
+/** The live session of a session token as the client holds it, or null. A JWT is none. */
+export function findSession(
+  { sessionTokens, sessions }: Pick<AuthenticateOptions, "sessionTokens" | "sessions">,
+  signed: string,
+): Promise<LiveSession | null> | null {
+  const token = sessionTokens.open(signed);
+  return token === null ? null : sessions.find(token);
+}
+
+/** What follows `Bearer`; null for other schemes, which are not ours to judge, and without a header. */
+export function bearer(header: string | undefined): string | null {
+  if (header === undefined || header.slice(0, 7).toLowerCase() !== "bearer ") return null;
+  return header.slice(7).trim() || null;
+}
+
+/** Three parts. A session token has two; that the header says `typ: JWT` is verified with the rest. */
+export function looksLikeJwt(credential: string): boolean {
+  const first = credential.indexOf(".");
+  const second = credential.indexOf(".", first + 1);
+  return first > 0 && second > 0 && !credential.includes(".", second + 1);
+}

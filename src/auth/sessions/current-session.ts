@@ -1,0 +1,56 @@
+/**
+ * The session that a request carries, in either style: who it is, its end, and the keys that verify its JWTs.
+ * Next hop: `../session-store.ts`.
+ */
+import type { Request, Response, Router } from "express";
+import { SvcError } from "../../kit/svc-error.ts";
+import { type AuthParts, bearerSessionToken, on, publicUser, requireKnownOrigin } from "../routes/endpoint.ts";
+import { bearer, requirePageOfOurs } from "./authenticate.ts";
+
+export function currentSession(router: Router, parts: AuthParts): void {
+  const { cookie, sessions, sessionTokens } = parts;
+
+  /** The different values of the cookie; a credential in the Authorization header goes first. */
+  const cookiesOf = ({ headers }: Request) =>
+    bearer(headers.authorization) === null ? cookie.all(headers.cookie) : [];
+
+  /** The session of a cookie. It may just have been given more time, or be over: the browser's copy follows. */
+  const byCookie = async (signed: string, response: Response) => {
+    const token = sessionTokens.open(signed);
+    const session = token === null ? null : await sessions.find(token);
+    const live = token !== null && session !== null;
+    response.setHeader("set-cookie", live ? cookie.set(sessionTokens.sign(token), session.expiresAt) : cookie.clear());
+    return session;
+  };
+
+  on(router, "get", "/me", async (request, response) => {
+    const [signed, ...others] = cookiesOf(request);
+    // Neither is cleared: ours would go, and the neighbour's, which is out of our reach, sign the user in as somebody else.
+    if (others.length > 0) throw twoCookies();
+    if (signed !== undefined) requirePageOfOurs(parts.origins, request.headers.origin, "read");
+    const session =
+      signed !== undefined ? await byCookie(signed, response) : await parts.authenticate(request.headers, "read");
+    if (!session) throw new SvcError("UNAUTHORIZED");
+    return { user: publicUser(session.user) };
+  });
+
+  on(router, "post", "/sign-out", async (request, response) => {
+    const cookies = cookiesOf(request);
+    if (cookies.length > 0) {
+      requireKnownOrigin(parts, request);
+      response.setHeader("set-cookie", cookie.clear());
+    }
+    for (const signed of cookies.length > 0 ? cookies : [bearerSessionToken(request) ?? ""]) {
+      const token = sessionTokens.open(signed);
+      if (token !== null) await sessions.end(token);
+    }
+    return { success: true };
+  });
+
+  on(router, "get", "/jwks", () => parts.keys.publicKeySet());
+}
+
+const twoCookies = () =>
+  new SvcError("UNAUTHORIZED", "Two different session cookies came along; one of them is not from here.", {
+    hint: "Remove the cookies of this site and sign in again. Another host of the same domain has set one of them.",
+  });

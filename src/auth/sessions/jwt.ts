@@ -1,0 +1,127 @@
+/**
+ * JWTs: five minutes of being somebody, or less when the session ends or the user's row changes. EdDSA and nothing else.
+ * The database is asked once per process and token, as long as this process hears of revocations.
+ * Next hop: `key-store.ts` holds the keys, `verified-tokens.ts` what is believed, `sql/auth/check_session.sql` decides.
+ */
+import { errors, type JWTPayload, jwtVerify, SignJWT } from "jose";
+import type pg from "pg";
+import type { Session } from "../../kit/session.ts";
+import { ask } from "../ask.ts";
+import { type AdditionalFields, readFields } from "../user-fields.ts";
+import type { KeyStore } from "./key-store.ts";
+import type { LiveSession } from "./session-store.ts";
+import type { VerifiedTokens } from "./verified-tokens.ts";
+
+/** In seconds. */
+const jwtLifetime = 5 * 60;
+
+const algorithm = "EdDSA";
+
+export interface JwtOptions {
+  keys: KeyStore;
+  /** Our own origin: who issues the tokens, and for whom. */
+  origin: string;
+  fields: AdditionalFields;
+  /** Connections as svc_auth. */
+  pool: pg.Pool;
+  verified: VerifiedTokens;
+  /** Whether this process hears of revocations. */
+  listening: () => boolean;
+}
+
+export class Jwts {
+  readonly #options: JwtOptions;
+
+  constructor(options: JwtOptions) {
+    this.#options = options;
+  }
+
+  /** Issues a token for a live session. It does not outlive the session. */
+  async sign(session: LiveSession): Promise<string> {
+    const { keys, origin } = this.#options;
+    const { kid, privateKey } = await keys.signingKey();
+    const { id, email, name, ...fields } = session.user;
+    const now = Math.floor(Date.now() / 1000);
+    return new SignJWT({ sid: session.id, ver: session.version, email, name, fields })
+      .setProtectedHeader({ alg: algorithm, typ: "JWT", kid })
+      .setIssuer(origin)
+      .setAudience(origin)
+      .setSubject(id)
+      .setIssuedAt(now)
+      .setExpirationTime(Math.min(now + jwtLifetime, Math.floor(session.expiresAt.getTime() / 1000)))
+      .sign(privateKey);
+  }
+
+  /**
+   * Whose token this is; null when it is not ours, not valid, or no longer.
+   *
+   * @returns at once when the token has been seen before and revocations are heard
+   * @throws SvcError UNAVAILABLE when the database had to be asked and cannot be reached
+   */
+  verify(token: string): Session | null | Promise<Session | null> {
+    const { verified, listening } = this.#options;
+    return (listening() && verified.get(token)) || this.#verifyNew(token);
+  }
+
+  async #verifyNew(token: string): Promise<Session | null> {
+    const { verified } = this.#options;
+    const payload = await this.#open(token);
+    const session = payload && this.#toSession(payload);
+    if (!session) return null;
+    const { endings } = verified;
+    const endsAt = await this.#endOf(session, payload.ver);
+    if (endsAt === null) return null;
+    // A notice that came while we asked may have been about this token: then the next call asks again. Who hears none
+    // now forgets everything before it believes anything again.
+    if (endings === verified.endings) {
+      verified.add(token, session, Math.min(Number(payload.exp) * 1000, endsAt));
+    }
+    return session;
+  }
+
+  /** The claims, if we signed them for ourselves and their time is not over. */
+  async #open(token: string): Promise<JWTPayload | null> {
+    const { keys, origin } = this.#options;
+    try {
+      const { payload } = await jwtVerify(
+        token,
+        async ({ kid }) => {
+          const key = kid === undefined ? null : await keys.publicKey(kid);
+          if (!key) throw new errors.JWKSNoMatchingKey();
+          return key;
+        },
+        {
+          algorithms: [algorithm],
+          typ: "JWT",
+          issuer: origin,
+          audience: origin,
+          requiredClaims: ["sub", "sid", "ver", "iat", "exp"],
+        },
+      );
+      return payload;
+    } catch (error) {
+      if (error instanceof errors.JOSEError) return null;
+      throw error;
+    }
+  }
+
+  /** When the session ends, in milliseconds since 1970; null when it has, or the user's row is of another version. */
+  async #endOf({ id, user }: Session, version: unknown): Promise<number | null> {
+    if (!Number.isSafeInteger(version)) return null;
+    const [row] = await ask<{ expires_at: Date }>(this.#options.pool, {
+      name: "svc_check_session",
+      text: "select expires_at from auth.check_session($1, $2, $3)",
+      values: [id, user.id, version],
+    });
+    return row ? row.expires_at.getTime() : null;
+  }
+
+  #toSession({ sub, sid, email, name, fields }: JWTPayload): Session | null {
+    if (typeof sub !== "string" || typeof sid !== "string") return null;
+    if (typeof email !== "string" || typeof name !== "string") return null;
+    const additional = typeof fields === "object" && fields !== null ? (fields as Record<string, unknown>) : {};
+    const user = { ...readFields(this.#options.fields, additional, (field) => field), id: sub, email, name };
+    // One object serves every request with this token. A handler that writes to it must not change the next one's user.
+    return Object.freeze({ id: sid, user: Object.freeze(user) });
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * The keys that sign JWTs, kept in auth.jwks and shared by all processes. Private halves are encrypted under the
+ * service's secret, in the library's own format, so that its jwt plugin could read them.
+ * Next hop: `sql/auth/list_keys.sql`, `sql/auth/add_key.sql`.
+ */
+import { randomUUID } from "node:crypto";
+import { parseEnvelope, type SecretConfig, symmetricDecrypt, symmetricEncrypt } from "better-auth/crypto";
+import { exportJWK, generateKeyPair, importJWK, type JWK } from "jose";
+import type pg from "pg";
+import type { Logger } from "pino";
+import { ask } from "../ask.ts";
+
+export interface SigningKey {
+  kid: string;
+  privateKey: CryptoKey;
+}
+
+interface Row {
+  id: string;
+  public_key: string;
+  private_key: string;
+  expires_at: Date | null;
+}
+
+interface KnownKey {
+  jwk: JWK;
+  publicKey: CryptoKey;
+  /** In milliseconds; until when its signatures are believed. */
+  expiresAt: number;
+}
+
+const algorithm = "EdDSA";
+/** In milliseconds. How long an unknown `kid` is refused without another look: made-up ones must not cost a query each. */
+const lookAgainAfter = 2_000;
+/** In milliseconds. How soon the signing side notices that its key has been retired. */
+const trustFor = 60_000;
+/** In milliseconds. A token's five minutes and a margin: what is signed now must be believed until it expires. */
+const signingMargin = 6 * 60_000;
+
+export class KeyStore {
+  readonly #pool: pg.Pool;
+  readonly #secrets: SecretConfig;
+  readonly #log: Logger;
+  #known = new Map<string, KnownKey>();
+  #rows: Row[] = [];
+  #signing: (SigningKey & { expiresAt: number }) | undefined;
+  #readAt = 0;
+  #reading: Promise<void> | undefined;
+  #renewing: Promise<SigningKey> | undefined;
+
+  constructor(pool: pg.Pool, secrets: SecretConfig, log: Logger) {
+    this.#pool = pool;
+    this.#secrets = secrets;
+    this.#log = log;
+  }
+
+  /** The key to sign with; the first call of the first process makes one. */
+  async signingKey(): Promise<SigningKey> {
+    const now = Date.now();
+    const fresh = now - this.#readAt < trustFor;
+    if (this.#signing && fresh && this.#signing.expiresAt > now + signingMargin) return this.#signing;
+
+    this.#renewing ??= this.#renew().finally(() => {
+      this.#renewing = undefined;
+    });
+    return this.#renewing;
+  }
+
+  /** The key of that id if its signatures are believed, or null. */
+  async publicKey(kid: string): Promise<CryptoKey | null> {
+    if (!this.#known.has(kid)) await this.#readAtMostEvery(lookAgainAfter);
+    const key = this.#known.get(kid);
+    return key && key.expiresAt > Date.now() ? key.publicKey : null;
+  }
+
+  /** The JSON Web Key Set, for others who want to verify our tokens. */
+  async publicKeySet(): Promise<{ keys: JWK[] }> {
+    await this.#readAtMostEvery(lookAgainAfter);
+    const live = [...this.#known].filter(([, key]) => key.expiresAt > Date.now());
+    return { keys: live.map(([kid, { jwk }]) => ({ ...jwk, kid, alg: algorithm, use: "sig" })) };
+  }
+
+  async #renew(): Promise<SigningKey> {
+    // Two rounds in the ordinary race for the first key; more only while processes with different secrets start together.
+    for (let round = 0; round < 5; round++) {
+      await this.#read();
+      const usable = await this.#openNewest();
+      if (usable) {
+        this.#signing = usable;
+        return usable;
+      }
+      await this.#add();
+    }
+    throw new Error("No signing key could be added: other processes keep adding keys that this one cannot open.");
+  }
+
+  /** Only what the newest secret encrypted is used: whoever replaces a secret wants the keys under it replaced too. */
+  async #openNewest(): Promise<(SigningKey & { expiresAt: number }) | undefined> {
+    for (const row of this.#rows) {
+      const expiresAt = row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY;
+      const sealed = JSON.parse(row.private_key) as string;
+      if (expiresAt < Date.now() + signingMargin) continue;
+      if (parseEnvelope(sealed)?.version !== this.#secrets.currentVersion) continue;
+      try {
+        const jwk = JSON.parse(await symmetricDecrypt({ key: this.#secrets, data: sealed })) as JWK;
+        return { kid: row.id, privateKey: (await importJWK(jwk, algorithm)) as CryptoKey, expiresAt };
+      } catch {
+        this.#log.error(
+          { kid: row.id },
+          "a signing key cannot be decrypted, although its secret is known; skipping it",
+        );
+      }
+    }
+    return undefined;
+  }
+
+  async #add(): Promise<void> {
+    const { publicKey, privateKey } = await generateKeyPair(algorithm, { crv: "Ed25519", extractable: true });
+    const sealed = await symmetricEncrypt({ key: this.#secrets, data: JSON.stringify(await exportJWK(privateKey)) });
+    const [row] = await ask<{ added: boolean }>(this.#pool, {
+      name: "svc_add_key",
+      text: "select auth.add_key($1, $2, $3, $4) as added",
+      values: [
+        randomUUID(),
+        JSON.stringify(await exportJWK(publicKey)),
+        JSON.stringify(sealed),
+        this.#rows.map((known) => known.id),
+      ],
+    });
+    if (row?.added) this.#log.info("added a key that signs JWTs");
+  }
+
+  async #readAtMostEvery(milliseconds: number): Promise<void> {
+    if (Date.now() - this.#readAt >= milliseconds) await this.#read();
+  }
+
+  #read(): Promise<void> {
+    this.#reading ??= this.#readNow().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #readNow(): Promise<void> {
+    const rows = await ask<Row>(this.#pool, {
+      name: "svc_list_keys",
+      text: "select id, public_key, private_key, expires_at from auth.list_keys()",
+    });
+    const known = new Map<string, KnownKey>();
+    for (const { id, public_key, expires_at } of rows) {
+      const jwk = JSON.parse(public_key) as JWK;
+      const publicKey = (await importJWK(jwk, algorithm)) as CryptoKey;
+      known.set(id, { jwk, publicKey, expiresAt: expires_at?.getTime() ?? Number.POSITIVE_INFINITY });
+    }
+    this.#known = known;
+    this.#rows = rows;
+    this.#readAt = Date.now();
+  }
+}

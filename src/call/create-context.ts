@@ -1,0 +1,258 @@
+/** Builds the `context` of one call. Members are made when they are first read: most calls use one or two of them. */
+import type pg from "pg";
+import type { Logger } from "pino";
+import { type AiCall, withAiCall } from "../ai/call.ts";
+import type { AiServices } from "../ai/services.ts";
+import type { Context, ContextAuth, RequestDatabase, SystemDatabase } from "../contract/context.ts";
+import type { Workflows } from "../contract/workflow.ts";
+import { CallScheduler, type ContextScheduler, type InternalNames } from "../jobs/context.ts";
+import { Unawaited } from "../jobs/pending-work.ts";
+import type { Session } from "../kit/session.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import type { CreateRequestDatabase } from "../postgres/database.ts";
+import { identityOf, systemIdentity } from "../postgres/identity.ts";
+import { readApart, readingAside } from "../postgres/own-transaction.ts";
+import { type Access, type Fallback, RequestTransaction, type TransactionLimits } from "../postgres/transaction.ts";
+import { type ContextRag, contextRag, ingestFile } from "../rag/context.ts";
+import { type ContextGrounding, contextGrounding } from "../rag/grounding.ts";
+import { CallRealtime, type ContextRealtime, type IsPublic } from "../realtime/context.ts";
+import { type ContextSearch, contextSearch } from "../search/context.ts";
+import type { SearchTable } from "../search/searchable.ts";
+import { CallStorage, type ContextStorage } from "../storage/context.ts";
+import { readFileOf } from "../storage/read-file.ts";
+import type { Storage } from "../storage/storage.ts";
+import { CallWorkflows, type ContextWorkflows } from "../workflows/context.ts";
+
+/** What all calls of a process share. */
+export interface ContextServices {
+  log: Logger;
+  requestDatabase: CreateRequestDatabase;
+  systemDatabase: SystemDatabase;
+  isPublicQuery: IsPublic;
+  /** Of queries, whether data may be sent to all who watch them. */
+  takesData: IsPublic;
+  /** Of all queries: what ctx.realtime may speak of. */
+  queryNames: readonly string[];
+  internals: InternalNames;
+  /** By the names of their exports. */
+  searchTables: ReadonlyMap<string, SearchTable>;
+  workflows: Workflows;
+  storage: Storage;
+  ai: AiServices;
+  /** Of callers; that of the system is the other one. */
+  requestPool: pg.Pool;
+  /** Where callers' transactions begin again that a standby failed. (Default: nowhere) */
+  fallback?: Fallback;
+  systemPool: pg.Pool;
+  limits: TransactionLimits;
+  /** Whether those who call are strangers, to whom hints for developers say nothing. */
+  production: boolean;
+}
+
+/** Who calls, and under which id. */
+export interface Caller {
+  session: Session | null;
+  requestId: string;
+  /** In whose share of the connections: a user, or the network of somebody who is not signed in. (Default: nobody's) */
+  holder?: string;
+  /** Whether this is the platform itself: a cron, or a job that declares it. (Default: false) */
+  system?: boolean;
+}
+
+/** A transaction that runs as the caller, from its first statement on. */
+export const transactionFor = (
+  {
+    requestPool,
+    fallback,
+    systemPool,
+    limits,
+  }: Pick<ContextServices, "requestPool" | "fallback" | "systemPool" | "limits">,
+  { system, session, holder }: Caller,
+  access: Access,
+): RequestTransaction =>
+  system
+    ? new RequestTransaction(systemPool, systemIdentity, access, limits)
+    : new RequestTransaction(requestPool, identityOf(session, holder), access, limits, fallback);
+
+const state = Symbol("state");
+
+/**
+ * The context of a call, and what its end has to know of it. Its state hangs on a symbol, not on private fields: middleware
+ * derives objects from it, which have none.
+ */
+export class CallContext implements Context {
+  readonly [state]: {
+    services: ContextServices;
+    caller: Caller;
+    transaction: RequestTransaction;
+    access: Access;
+    db?: RequestDatabase;
+    log?: Logger;
+    realtime?: CallRealtime;
+    scheduler?: CallScheduler;
+    workflows?: CallWorkflows;
+    storage?: CallStorage;
+    unawaited?: Unawaited;
+    usedSystem?: boolean;
+  };
+
+  constructor(services: ContextServices, caller: Caller, transaction: RequestTransaction, access: Access) {
+    this[state] = { services, caller, transaction, access };
+  }
+
+  get db(): RequestDatabase {
+    const own = this[state];
+    own.db ??= own.services.requestDatabase(own.transaction);
+    return own.db;
+  }
+
+  get read(): Context["read"] {
+    const own = this[state];
+    return (work) => {
+      own.usedSystem = true; // the answer is not of the call's snapshot alone
+      const { services, caller } = own;
+      const reading = readApart(transactionFor(services, caller, "read"), (reader) =>
+        work(services.requestDatabase(reader)),
+      );
+      return reading.catch((error) => {
+        const wrote = error instanceof SvcError && error.code === "QUERY_WROTE";
+        throw wrote
+          ? new SvcError("QUERY_WROTE", "ctx.read was given a write.", { hint: "Write with ctx.db." })
+          : error;
+      });
+    };
+  }
+
+  get unsafeDb(): SystemDatabase {
+    this[state].usedSystem = true;
+    return this[state].services.systemDatabase;
+  }
+
+  get search(): ContextSearch["search"] {
+    return searchOf(this).search;
+  }
+
+  get vectorSearch(): ContextSearch["vectorSearch"] {
+    return searchOf(this).vectorSearch;
+  }
+
+  get hybridSearch(): ContextSearch["hybridSearch"] {
+    return searchOf(this).hybridSearch;
+  }
+
+  get rag(): ContextRag {
+    const { transaction, caller } = this[state];
+    const userId = caller.session?.user.id ?? null;
+    return { ...contextRag(transaction, userId, caller.system), ingestFile: ingestFile(this, userId) };
+  }
+
+  get grounding(): ContextGrounding {
+    const { services, transaction, caller } = this[state];
+    return contextGrounding(transaction, caller.session?.user.id ?? null, () =>
+      transactionFor(services, caller, "read"),
+    );
+  }
+
+  get realtime(): ContextRealtime {
+    const own = this[state];
+    own.realtime ??= new CallRealtime(own.access, own.services);
+    return own.realtime;
+  }
+
+  get scheduler(): ContextScheduler {
+    const own = this[state];
+    own.scheduler ??= new CallScheduler({
+      transaction: own.transaction,
+      access: own.access,
+      internals: own.services.internals,
+      production: own.services.production,
+      system: own.caller.system === true,
+      requestId: own.caller.requestId,
+      unawaited: unawaitedOf(own),
+    });
+    return own.scheduler;
+  }
+
+  get storage(): ContextStorage {
+    const own = this[state];
+    own.storage ??= new CallStorage(own.services.storage, own.transaction, own.access);
+    return own.storage;
+  }
+
+  get workflows(): ContextWorkflows {
+    const own = this[state];
+    own.workflows ??= new CallWorkflows({
+      transaction: own.transaction,
+      access: own.access,
+      workflows: own.services.workflows,
+      production: own.services.production,
+      system: own.caller.system === true,
+      unawaited: unawaitedOf(own),
+    });
+    return own.workflows;
+  }
+
+  get log(): Logger {
+    const own = this[state];
+    own.log ??= own.services.log.child({ requestId: own.caller.requestId });
+    return own.log;
+  }
+
+  get auth(): ContextAuth {
+    const { session } = this[state].caller;
+    return {
+      getSession: () => session,
+      requireAuth() {
+        if (!session) throw new SvcError("UNAUTHORIZED");
+        return session;
+      },
+    };
+  }
+
+  get requestId(): string {
+    return this[state].caller.requestId;
+  }
+
+  /** Runs the handler so that the AI module, which is imported and not passed, knows for whom it works. */
+  static within<T>(context: CallContext, work: () => T): T {
+    const { services, caller, transaction } = context[state];
+    const call = (): AiCall => ({
+      services: services.ai,
+      userId: caller.session?.user.id ?? null,
+      storage: context.storage,
+      readFile: readFileOf(
+        services.storage,
+        readingAside(transaction, () => transactionFor(services, caller, "read")),
+      ),
+      transaction,
+    });
+    return withAiCall(call, work);
+  }
+
+  /** Waits for what the handler scheduled and sends what it told subscribers. Called just before COMMIT. */
+  static async tell(context: CallContext): Promise<void> {
+    await context[state].unawaited?.settle();
+    await context[state].realtime?.flush(context[state].transaction);
+  }
+
+  /** Lets go of the bytes that the end of the call has made superfluous. Not called when that end is not known. */
+  static async ended(context: CallContext, how: "committed" | "rolledBack"): Promise<void> {
+    await context[state].storage?.[how]();
+  }
+
+  /** Whether a handler looked past the call's transaction, and so past its snapshot. */
+  static usedSystem(context: CallContext): boolean {
+    return context[state].usedSystem === true;
+  }
+}
+
+/** Shared by the members whose calls need not be awaited. */
+const unawaitedOf = (own: CallContext[typeof state]): Unawaited => {
+  own.unawaited ??= new Unawaited();
+  return own.unawaited;
+};
+
+function searchOf(context: CallContext): ContextSearch {
+  const { services, transaction, caller } = context[state];
+  return contextSearch(services.searchTables, transaction, () => context.db, caller.session?.user.id ?? null);
+}

@@ -1,0 +1,315 @@
+/**
+ * Runs a procedure or a route: identity → context → middleware, input, handler → output check → encoding → COMMIT.
+ * Whatever goes wrong before COMMIT undoes everything. Callers are `src/server/procedures.ts` and `src/server/routes.ts`.
+ * Next hop: `src/crud/statement.ts` for generated CRUD, `src/postgres/transaction.ts` for everything else.
+ */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { EffectiveConfig } from "../config/config.ts";
+import type { Context } from "../contract/context.ts";
+import { type Call, validate } from "../contract/middleware.ts";
+import type { ProcedureDefinition } from "../contract/procedure.ts";
+import { HookMistake } from "../crud/crud-hooks.ts";
+import { noteIgnoredFilters } from "../crud/ignored-filters.ts";
+import { nameMisfits } from "../crud/locate-invalid-columns.ts";
+import { type CrudStatement, callStatement, callWithin } from "../crud/statement.ts";
+import type { SpareChild } from "../documents/prewarmed-process.ts";
+import type { SvcRequest } from "../http/request.ts";
+import { mistake } from "../kit/misuse-error.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import { isUuid } from "../kit/uuid.ts";
+import { fromDatabase, sqlState } from "../postgres/errors.ts";
+import { identityOf } from "../postgres/identity.ts";
+import type { Access, RequestTransaction } from "../postgres/transaction.ts";
+import { CallContext, type Caller, type ContextServices, transactionFor } from "./create-context.ts";
+
+/** What a process needs in order to run calls. */
+export interface Runtime extends ContextServices {
+  documents: EffectiveConfig["documents"] & { children: SpareChild };
+}
+
+/** A call that a transport has prepared. */
+export interface Invocation<T> {
+  caller: Caller;
+  access: Access;
+  anonymous: boolean;
+  input: unknown;
+  request?: SvcRequest;
+  run: ProcedureDefinition["run"];
+  /** Checks the result and makes of it what leaves the process; a failure here still undoes the call. */
+  encode(result: unknown): T | Promise<T>;
+  /** Told under which snapshot the result was read; null when that cannot be said. */
+  watched?(snapshot: string | null): void;
+  /** Whether an encoded result means that the call failed and must not leave anything behind. (Default: never) */
+  undo?(encoded: T): boolean;
+}
+
+/**
+ * Runs one call in one transaction.
+ *
+ * @throws SvcError: what the caller may learn, or INTERNAL with whatever was thrown as its cause, for the log
+ */
+export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Promise<T> {
+  const { caller, access, input, request } = invocation;
+  requireSession(invocation);
+  return inTransaction(runtime, caller, access, async (transaction, context) => {
+    const call: Call = { context, input, outcome: {}, ...(request && { request }) };
+    const encoded = await invocation.encode(await runRefusable(invocation, call));
+    invocation.watched?.(await snapshotOf(transaction, context));
+    if (invocation.undo?.(encoded)) await transaction.rollback();
+    return encoded;
+  });
+}
+
+/**
+ * Runs an internal procedure in one transaction: the way of the scheduler, crons and workflows. Who may call it has been
+ * decided by whoever enqueued it, so a session is not required.
+ *
+ * @param caller as whom; `.runAs("system")` of the procedure overrules it
+ * @param finish the last statement before COMMIT, such as the end of the job. (Default: none)
+ * @throws as `invoke`; InputRefused for an input that can never pass
+ */
+export async function runInternal(
+  runtime: Runtime,
+  procedure: ProcedureDefinition,
+  input: unknown,
+  caller: Caller,
+  finish?: (transaction: RequestTransaction) => Promise<unknown>,
+): Promise<unknown> {
+  const actual = procedure.runAs === "system" ? { ...caller, session: null, system: true } : caller;
+  let finishing: Promise<unknown> | undefined;
+  const outcome: Call["outcome"] = {};
+  const result = await inTransaction(runtime, actual, "write", async (transaction, context) => {
+    const call: Call = { context, input, outcome };
+    const checked = await checkOutput(procedure.output, await runRefusable(procedure, call));
+    await CallContext.tell(context);
+    finishing = finish?.(transaction);
+    // COMMIT follows in the same round trip: after a statement that failed, PostgreSQL makes a rollback of it.
+    if (actual.system) await finishing;
+    else finishing?.catch(() => {});
+    return checked;
+  }).catch((error) => {
+    throw outcome.refusal ? new InputRefused(procedure.name, outcome.refusal) : error;
+  });
+  await finishing;
+  return result;
+}
+
+/** The input of an internal procedure is not what its `.input()` takes. Trying again would not change that. */
+export class InputRefused extends Error {
+  constructor(procedure: string, { issues = [] }: SvcError) {
+    // Where, but not the messages, as in checkOutput.
+    const wrong = issues.map(({ path }) => path.join(".") || "(all of it)").join(", ");
+    super(`.input() of "${procedure}" refuses the job's arguments at: ${wrong}`);
+    this.name = "InputRefused";
+  }
+}
+
+/**
+ * Opens the door, lets `work` through it, and closes it behind: COMMIT, unless something was thrown or undone.
+ *
+ * @throws as `invoke`
+ */
+export async function inTransaction<T>(
+  runtime: Runtime,
+  caller: Caller,
+  access: Access,
+  work: (transaction: RequestTransaction, context: CallContext) => Promise<T>,
+): Promise<T> {
+  const transaction = transactionFor(runtime, caller, access);
+  const context = new CallContext(runtime, caller, transaction, access);
+  let isCommitting = false;
+  try {
+    const result = await CallContext.within(context, () => work(transaction, context));
+    await CallContext.tell(context);
+    const isUndone = transaction.isOver;
+    isCommitting = true;
+    await transaction.commit();
+    await CallContext.ended(context, isUndone ? "rolledBack" : "committed");
+    return result;
+  } catch (error) {
+    await transaction.rollback();
+    // A COMMIT that failed may have been carried out: what it was about must stay.
+    if (!isCommitting) await CallContext.ended(context, "rolledBack");
+    if (error instanceof SvcError) throw error;
+    const explained = transaction.explain(error);
+    // Express would read a meaning out of some values: an error's `status`, the string "route".
+    if (!(explained instanceof SvcError)) {
+      const hint = !runtime.production && sqlState(explained) ? besides : undefined;
+      throw new SvcError("INTERNAL", undefined, { cause: explained, ...(hint && { hint }) });
+    }
+    throw runtime.production ? explained : whereToLook(explained, caller);
+  }
+}
+
+/** A query's statements share one snapshot, unless it used unsafeDb too, whose statements have their own. */
+async function snapshotOf(transaction: RequestTransaction, context: CallContext): Promise<string | null> {
+  if (!transaction.isOpen || CallContext.usedSystem(context)) return null;
+  const { rows } = await transaction.query({ name: "svc_snapshot", text: "select pg_current_snapshot()::text as it" });
+  return rows[0].it;
+}
+
+/** A refused input decides the outcome alone: middleware before `.input()` may look at the 400, not replace it. */
+async function runRefusable(invocation: Pick<Invocation<unknown>, "run">, call: Call): Promise<unknown> {
+  try {
+    const result = await invocation.run(call);
+    if (!call.outcome.refusal) return result;
+  } catch (error) {
+    if (!call.outcome.refusal) throw error;
+  }
+  throw call.outcome.refusal;
+}
+
+/**
+ * Answers a generated procedure by its SQL function.
+ *
+ * @param watched told under which snapshot the answer was read
+ * @returns JSON text, as PostgreSQL wrote it
+ */
+export async function invokeStatement(
+  runtime: Runtime,
+  procedure: ProcedureDefinition & { statement: CrudStatement },
+  input: unknown,
+  caller: Caller,
+  watched?: Invocation<unknown>["watched"],
+): Promise<string> {
+  requireSession({ caller, anonymous: procedure.anonymous });
+  const { statement, crud } = procedure;
+  if (!runtime.production && crud && procedure.name.endsWith(".list")) noteIgnoredFilters(runtime.log, crud, input);
+  const { requestPool: pool } = runtime;
+  const identity = identityOf(caller.session, caller.holder);
+  const called = statement.before
+    ? callHooked(runtime, statement, input, caller)
+    : callStatement(pool, identity, statement, statement.values(input), procedure.kind === "query", watched);
+  const json = await called.catch(async (error) => {
+    const named = await nameMisfits(pool, identity, procedure, () => statement.values(input), error);
+    throw runtime.production || statement.before ? named : whereToLook(named, caller);
+  });
+  if (json !== null) return json;
+  if (statement.absent === "null") return "null";
+  throw missingRow(runtime.production ? undefined : explanation(procedure, caller, input));
+}
+
+const missingRow = (hint?: string) =>
+  new SvcError("NOT_FOUND", "This row does not exist, or you may not see it.", hint ? { hint } : {});
+
+/** Policies refuse in silence; while developing, this says where to ask why. */
+function explanation(
+  { statement: { table }, crud }: ProcedureDefinition & { statement: CrudStatement },
+  { session }: Caller,
+  input: unknown,
+): string {
+  const id = String(Object(input).id);
+  const row = /^\w[\w-]*$/.test(id) ? id : "ID"; // nothing else goes into a command that somebody pastes
+  const command = `svc rls explain ${table}${session ? ` --as ${session.user.id}` : ""} --row ${row}`;
+  // Policies know nothing of that: the command would say that the row is seen.
+  return `To see why: ${command}${crud?.softDelete ? `. Or it was removed, as ${crud.softDelete.name} then says.` : ""}`;
+}
+
+/** By SQLSTATE. Which policy or grant it was, only the log may say; while developing, callers are told where to look. */
+const places: Record<string, string> = {
+  "42501": "The log says under this requestId which policy or grant refused it; svc policies says who may do what.",
+  "42P17":
+    "A table's policies ask that table again, which PostgreSQL refuses; svc db lint names them: recursive_policy.",
+};
+
+/** The message of a value that does not fit would quote it. */
+const placeOf = (state: string) =>
+  places[state] ??
+  (state.startsWith("22") ? "The log says under this requestId what PostgreSQL said of the value." : undefined);
+
+/** Whose fault that is nobody knows: it is not what the caller's statement came to. */
+const besides =
+  "A statement of another transaction failed, as of unsafeDb: callers are told nothing of it unless the handler catches it. The log has it.";
+
+function whereToLook(error: unknown, { session }: Caller): unknown {
+  if (!(error instanceof SvcError) || error.code === "UNAUTHORIZED" || error.issues) return error;
+  const hint =
+    session && isNoUuid(error.cause, session.user.id)
+      ? textIds
+      : (brokenRule(error.cause) ?? placeOf(sqlState(error.cause) ?? ""));
+  return hint ? new SvcError(error.code, error.message, { hint, cause: error.cause }) : error;
+}
+
+/** A check, a key or a reference by its name, which the message, in whatever language, would quote with its values. */
+function brokenRule(cause: unknown): string | undefined {
+  const { code, constraint, schema, table } = fromDatabase(cause) ?? {};
+  if (!code?.startsWith("23") || !constraint) return undefined;
+  return `It is the constraint "${constraint}" of ${schema}.${table}; the log has the rest.`;
+}
+
+const textIds =
+  "A policy compares a uuid with this user's id, which is none. Make the column text; or have defineAuth's betterAuth set advanced.database.generateId to \"uuid\", for users to come.";
+
+/** PostgreSQL names the value, in whatever language it speaks. */
+function isNoUuid(cause: unknown, userId: string): boolean {
+  if (sqlState(cause) !== "22P02" || isUuid(userId)) return false;
+  const { message, cause: inner } = cause as Error;
+  return `${message} ${inner instanceof Error ? inner.message : ""}`.includes(`"${userId}"`);
+}
+
+/**
+ * Runs a generated mutation in a transaction that is open already, for a transport that has several in one request.
+ *
+ * @returns JSON text, as PostgreSQL wrote it
+ * @throws as `invokeStatement`; what the database refused, as the driver threw it
+ */
+export async function invokeWithin(
+  transaction: RequestTransaction,
+  context: Context,
+  procedure: ProcedureDefinition & { statement: CrudStatement },
+  input: unknown,
+  production: boolean,
+): Promise<string> {
+  requireSession({ caller: { session: context.auth.getSession() }, anonymous: procedure.anonymous });
+  const { statement } = procedure;
+  const changed = await hooked(statement, input, context, production);
+  const json = await callWithin(transaction, statement, statement.values(changed));
+  if (json === null) throw missingRow();
+  return json;
+}
+
+/** With a hook there is code between BEGIN and the statement: what it writes stays or goes with the row. */
+function callHooked(
+  runtime: Runtime,
+  statement: CrudStatement,
+  input: unknown,
+  caller: Caller,
+): Promise<string | null> {
+  return inTransaction(runtime, caller, "write", async (transaction, context) => {
+    const changed = await hooked(statement, input, context, runtime.production);
+    const json = await callWithin(transaction, statement, statement.values(changed));
+    if (json === null) await transaction.rollback();
+    return json;
+  });
+}
+
+/** What the application's hook makes of the input. @throws SvcError INTERNAL for what it should not have returned */
+async function hooked(statement: CrudStatement, input: unknown, context: Context, production: boolean) {
+  if (!statement.before) return input;
+  try {
+    return await statement.before(input, context);
+  } catch (error) {
+    throw error instanceof HookMistake ? mistake(error.hook, error.message, production) : error;
+  }
+}
+
+function requireSession({ caller, anonymous }: { caller: Pick<Caller, "session">; anonymous: boolean }): void {
+  if (!anonymous && !caller.session) throw new SvcError("UNAUTHORIZED");
+}
+
+/**
+ * Checks a result against its declared schema.
+ *
+ * @returns what the schema made of it
+ * @throws SvcError OUTPUT_INVALID; what is wrong stands in the log, since the result may hold what nobody should see
+ */
+export async function checkOutput(schema: StandardSchemaV1 | undefined, result: unknown): Promise<unknown> {
+  if (!schema) return result;
+  const checked = await validate(schema, result);
+  if (!checked.issues) return checked.value;
+  // Where, but not the messages: those of some vendors quote the value.
+  const wrong = checked.issues.map(({ path }) => path.join(".") || "(the whole result)").join(", ");
+  throw new SvcError("OUTPUT_INVALID", undefined, {
+    cause: new Error(`The result does not match .output() at: ${wrong}`),
+  });
+}

@@ -1,0 +1,193 @@
+/** A server of the user's own, named by DATABASE_URL: checked before use, and never replaced by another one silently. */
+import { Client } from "pg";
+import { ClusterError } from "./error.ts";
+import type { Cluster, DatabaseUrls } from "./open-cluster.ts";
+import { isAtLeast, oldestMajor, oldestVector } from "./versions.ts";
+
+/** What the checks look at, all asked in one query per connection. */
+export interface ServerFacts {
+  version: string;
+  /** As in 150018. */
+  versionNumber: number;
+  walLevel: string;
+  vector: string | null;
+  database: string;
+  login: string;
+  mayCreate: boolean;
+  mayReplicate: boolean;
+}
+
+/** Whose logins a command needs: those of processes that serve, the administrator's, or both. */
+export type Logins = "all" | "serving" | "admin";
+
+/**
+ * @throws ClusterError for the first thing that is wrong, ending in the fix
+ */
+export async function openExternal(url: string, env: NodeJS.ProcessEnv, logins: Logins = "all"): Promise<Cluster> {
+  const urls: DatabaseUrls = {
+    request: url,
+    system: env.DATABASE_SYSTEM_URL || url,
+    queue: env.DATABASE_QUEUE_URL || env.DATABASE_SYSTEM_URL || url,
+    auth: env.DATABASE_AUTH_URL || url,
+    admin: env.DATABASE_ADMIN_URL || url,
+    replication: env.DATABASE_REPLICATION_URL || url,
+  };
+  const systemName = env.DATABASE_SYSTEM_URL ? "DATABASE_SYSTEM_URL" : "DATABASE_URL";
+  const queueName = env.DATABASE_QUEUE_URL ? "DATABASE_QUEUE_URL" : systemName;
+  const names: Record<keyof DatabaseUrls, string> = {
+    request: "DATABASE_URL",
+    system: systemName,
+    queue: queueName,
+    auth: env.DATABASE_AUTH_URL ? "DATABASE_AUTH_URL" : "DATABASE_URL",
+    admin: env.DATABASE_ADMIN_URL ? "DATABASE_ADMIN_URL" : "DATABASE_URL",
+    replication: env.DATABASE_REPLICATION_URL ? "DATABASE_REPLICATION_URL" : "DATABASE_URL",
+  };
+  const facts = new Map<string, ServerFacts>();
+  // The first migration, and a restore, make the others' logins.
+  const pools =
+    logins === "admin"
+      ? (["admin"] as const)
+      : (["request", "system", "queue", "auth", "admin", "replication"] as const);
+  for (const pool of pools) {
+    if (!facts.has(names[pool])) facts.set(names[pool], await ask(urls[pool], names[pool]));
+  }
+  const of = (pool: keyof DatabaseUrls) => facts.get(names[pool]) as ServerFacts;
+  checkServer(of("admin"), names.admin);
+  if (logins !== "serving") checkAdmin(of("admin"), names.admin);
+  if (logins !== "admin") checkReplication(of("replication"), names.replication);
+
+  const { version, vector } = of("admin");
+  return {
+    urls,
+    serverVersion: version,
+    origin: "external",
+    reason: `DATABASE_URL names a PostgreSQL ${version} server.`,
+    vector,
+    binDir: null,
+    directory: null,
+    owned: false,
+    failed: new Promise(() => {}),
+    async stop() {}, // it is not ours
+  };
+}
+
+/** Version, replication level and pgvector: what no login can make up for. */
+export function checkServer(facts: ServerFacts, name: string): void {
+  if (facts.versionNumber < oldestMajor * 10_000) {
+    throw new ClusterError(
+      `${name} names a PostgreSQL ${facts.version} server, and svc needs ${oldestMajor} or newer.`,
+      "Upgrade that server, or unset DATABASE_URL and svc runs one of its own.",
+    );
+  }
+  if (facts.walLevel !== "logical") {
+    throw new ClusterError(
+      `${name} names a server with wal_level=${facts.walLevel}, and realtime needs logical.`,
+      "Run `alter system set wal_level = logical` as a superuser and restart the server (managed hosts have a switch, " +
+        "such as rds.logical_replication or cloudsql.logical_decoding).",
+    );
+  }
+  if (facts.vector === null || !isAtLeast(facts.vector, oldestVector)) {
+    const state = facts.vector === null ? "has no pgvector" : `has pgvector ${facts.vector}`;
+    const major = Math.floor(facts.versionNumber / 10_000);
+    throw new ClusterError(
+      `${name} names a server that ${state}, and svc needs ${oldestVector} or newer.`,
+      `Install it on that machine (for example \`apt install postgresql-${major}-pgvector\` from apt.postgresql.org), ` +
+        "use the image pgvector/pgvector, or unset DATABASE_URL and svc runs a server of its own.",
+    );
+  }
+}
+
+function checkAdmin(facts: ServerFacts, name: string): void {
+  if (facts.mayCreate) return;
+  throw new ClusterError(
+    `The login ${facts.login} of ${name} may not create schemas in the database ${facts.database}.`,
+    "Set DATABASE_ADMIN_URL, the administrator's login; or, where one login does everything, run " +
+      `\`grant create on database ${facts.database} to ${facts.login}\`.`,
+  );
+}
+
+function checkReplication(facts: ServerFacts, name: string): void {
+  if (facts.mayReplicate) return;
+  throw new ClusterError(
+    `The login ${facts.login} of ${name} may not read the replication stream, which realtime needs.`,
+    `Run \`alter role ${facts.login} replication\` as a superuser, or name a login that may in DATABASE_REPLICATION_URL.`,
+  );
+}
+
+/** What to do where the server itself refuses, by SQLSTATE. */
+const refusals: Record<string, string> = {
+  "28P01":
+    "Is it the right password? The logins that `svc migrate` makes have none, until the administrator gives them one: " +
+    "alter role svc_request password '…'.",
+  "53300":
+    "All of the server's connections are taken: raise max_connections, let processes open fewer (`pool` in svc.config.ts), or " +
+    "put PgBouncer in between. pg_stat_activity says who has them.",
+  "57P03": "The server starts, stops or recovers: try again shortly.",
+};
+
+async function ask(url: string, name: string): Promise<ServerFacts> {
+  let client: Client;
+  try {
+    client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000, application_name: "svc setup" });
+    await client.connect();
+  } catch (error) {
+    throw new ClusterError(
+      `${name} does not lead to a database: ${reasonOf(error)}.`,
+      refusals[(error as { code?: string }).code ?? ""] ??
+        "Check its host, port, database, user and password, and that the server runs; or unset DATABASE_URL and svc runs " +
+          "a server of its own.",
+      { cause: error },
+    );
+  }
+  try {
+    const { rows } = await client.query<ServerFacts>(factsQuery);
+    const facts = rows[0] as ServerFacts;
+    return { ...facts, vector: facts.vector ?? (await tryVector(client)) };
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * Extensions that Debian's `extension_destdir` brings in are not listed, so the only way to know is to create this one;
+ * it is rolled back. Elsewhere the list is true, and nothing is tried.
+ */
+async function tryVector(client: Client): Promise<string | null> {
+  const { rowCount } = await client.query(
+    "select from pg_catalog.pg_settings where name = 'extension_destdir' and setting <> ''",
+  );
+  if (rowCount === 0) return null;
+  try {
+    await client.query("begin");
+    await client.query("create extension if not exists vector");
+    const { rows } = await client.query("select extversion from pg_catalog.pg_extension where extname = 'vector'");
+    return rows[0]?.extversion ?? null;
+  } catch {
+    return null;
+  } finally {
+    await client.query("rollback");
+  }
+}
+
+// On Amazon RDS replication is a role to be a member of, not an attribute.
+const factsQuery = `
+  select current_setting('server_version') as "version",
+         current_setting('server_version_num')::int as "versionNumber",
+         current_setting('wal_level') as "walLevel",
+         coalesce(
+           (select extversion from pg_catalog.pg_extension where extname = 'vector'),
+           (select default_version from pg_catalog.pg_available_extensions where name = 'vector')
+         ) as "vector",
+         current_database()::text as "database",
+         current_user::text as "login",
+         has_database_privilege(current_database(), 'CREATE') as "mayCreate",
+         r.rolsuper or r.rolreplication or exists (
+           select from pg_catalog.pg_roles g where g.rolname = 'rds_replication' and pg_has_role(g.oid, 'member')
+         ) as "mayReplicate"
+    from pg_catalog.pg_roles r where r.rolname = current_user`;
+
+/** A refused connection to a name with two addresses is an AggregateError without a message of its own. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join(", ");
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,131 @@
+/**
+ * Gives svc its PostgreSQL: the server that DATABASE_URL names, or a private cluster that is started here and stopped
+ * with the process that started it. Next hops: `cluster/external.ts` checks the former, `cluster/binaries.ts` finds
+ * programs for the latter, `cluster/server.ts` runs them. docs/how-to/database.md tells the same to users.
+ */
+import { mkdirSync } from "node:fs";
+import { type Choice, resolveTree, type Tree } from "./binaries.ts";
+import { ClusterError } from "./error.ts";
+import { type Logins, openExternal } from "./external.ts";
+import { serverUser, treeDirectory } from "./places.ts";
+import { openPrivate } from "./private.ts";
+
+export { ClusterError } from "./error.ts";
+
+/** One connection string per pool: each login reaches only what its pool needs. */
+export interface DatabaseUrls {
+  /** Statements of requests, under row-level security. */
+  request: string;
+  /** Jobs and `unsafeDb`: looks past row-level security. */
+  system: string;
+  /** The workers' listener and lock: the system's login, never through a pooler of transactions. */
+  queue: string;
+  /** better-auth, and only its schema. */
+  auth: string;
+  /** Migrations. */
+  admin: string;
+  /** The stream of changes that realtime reads. */
+  replication: string;
+}
+
+export interface Cluster {
+  urls: DatabaseUrls;
+  /** For example 15.18. */
+  serverVersion: string;
+  origin: "external" | "cached" | "installed" | "embedded";
+  /** Which server was taken, and why; one sentence. */
+  reason: string;
+  /** The pgvector version that `create extension vector` would give, or null. */
+  vector: string | null;
+  /** Where psql, pg_dump and their like may be; null for a server elsewhere. */
+  binDir: string | null;
+  /** Where data, log and passwords of a private cluster lie; null for a server elsewhere. */
+  directory: string | null;
+  /** Whether `stop` stops the server: true for the process that started it or took it over. */
+  owned: boolean;
+  /**
+   * Resolves when a private server has died and could not be started again: then this process has no database any more.
+   * Of a server elsewhere it never does: that may come back at any time.
+   */
+  failed: Promise<Error>;
+  /** Lets go; the owner's call shuts the server down and waits for it. Calling it twice does no harm. */
+  stop(): Promise<void>;
+}
+
+export interface ProvisionOptions {
+  /** The application's state directory, `.svc`. */
+  directory: string;
+  /** Where DATABASE_* and SVC_POSTGRES are looked up. (Default: process.env.) */
+  env?: NodeJS.ProcessEnv;
+  /** Where server programs and extensions are kept. (Default: once per project; see `treeDirectory`.) */
+  cache?: string;
+  /** Gets a line per step that takes time. (Default: silence.) */
+  report?: (line: string) => void;
+}
+
+export interface OpenOptions extends ProvisionOptions {
+  /** The cluster's folder. (Default: "postgres"; tests use "test".) */
+  name?: string;
+  /** Server settings beside and above ours, as in postgresql.conf. They take effect when the server starts. */
+  settings?: Record<string, string>;
+  /** Whether the last to leave stops the server, and not the one who started it. (Default: false) */
+  shared?: boolean;
+  /**
+   * Of a server of the operator's own, which logins have to work. What serves needs no DATABASE_ADMIN_URL: the
+   * administrator's password need not be within its reach. What migrates needs no other. (Default: "all")
+   */
+  logins?: Logins;
+}
+
+/**
+ * Opens the application's PostgreSQL.
+ *
+ * @throws ClusterError whose message ends in the remedy
+ * @example
+ * const cluster = await openCluster({ directory: ".svc" });
+ * const pool = new Pool({ connectionString: cluster.urls.request });
+ * await cluster.stop();
+ */
+export async function openCluster(options: OpenOptions): Promise<Cluster> {
+  const { env = process.env, report = () => {} } = options;
+  if (env.DATABASE_URL) return openExternal(env.DATABASE_URL, env, options.logins);
+  mkdirSync(options.directory, { recursive: true });
+  return openPrivate({
+    directory: options.directory,
+    name: options.name ?? "postgres",
+    settings: options.settings ?? {},
+    shared: options.shared ?? false,
+    cache: options.cache ?? treeDirectory(options.directory),
+    choice: choiceOf(env),
+    report,
+  });
+}
+
+/**
+ * Makes server programs and pgvector ready without starting anything, so that the first start is quick. `scripts/setup`
+ * calls it. Looks for pgvector again if an earlier run could not get it.
+ *
+ * @returns null if DATABASE_URL names a server: then there is nothing to prepare
+ */
+export async function provision(options: ProvisionOptions): Promise<(Tree & { cached: boolean }) | null> {
+  const { env = process.env, report = () => {} } = options;
+  if (env.DATABASE_URL) return null;
+  mkdirSync(options.directory, { recursive: true });
+  return resolveTree({
+    directory: options.cache ?? treeDirectory(options.directory),
+    user: await serverUser(""),
+    choice: choiceOf(env),
+    major: null,
+    retryVector: true,
+    report,
+  });
+}
+
+function choiceOf(env: NodeJS.ProcessEnv): Choice {
+  const choice = env.SVC_POSTGRES || "auto";
+  if (choice === "auto" || choice === "installed" || choice === "embedded") return choice;
+  throw new ClusterError(
+    `SVC_POSTGRES is "${choice}".`,
+    "Set it to installed or embedded, or leave it out and svc takes the first that works.",
+  );
+}

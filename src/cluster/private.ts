@@ -1,0 +1,272 @@
+/**
+ * The life of a private cluster among several processes. One process owns the server: it started it, or found it
+ * running after its owner was killed. Others (`svc migrate` beside `svc dev`) join. Every change happens under a lock.
+ */
+import { randomUUID } from "node:crypto";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Choice, resolveTree, type Tree } from "./binaries.ts";
+import { ClusterError } from "./error.ts";
+import { type Holder, isAlive, myself, withLock } from "./lock.ts";
+import { type Access, ensureLogins, loginUrl, newAccess, readAccess, writeAccess } from "./logins.ts";
+import type { Cluster } from "./open-cluster.ts";
+import { clusterDirectory, serverUser } from "./places.ts";
+import type { Postmaster } from "./postmaster.ts";
+import * as server from "./server.ts";
+import { supervise } from "./supervise.ts";
+
+export interface PrivateOptions {
+  /** The application's state directory. */
+  directory: string;
+  /** The cluster's folder. */
+  name: string;
+  settings: Record<string, string>;
+  /** Whether the last to leave stops the server, and not the one who started it. */
+  shared: boolean;
+  /** Where server programs are kept. */
+  cache: string;
+  choice: Choice;
+  report: (line: string) => void;
+}
+
+/** One opening of a cluster; a process may hold several. */
+interface User extends Holder {
+  id: string;
+}
+
+/** running.json: what others must know of a server that they have not started. */
+interface Running {
+  postmaster: number;
+  owner: User;
+  /** Everybody, the owner too. */
+  users: User[];
+  tree: Tree & { cached: boolean };
+}
+
+/** @throws ClusterError whose message ends in the remedy */
+export async function openPrivate(options: PrivateOptions): Promise<Cluster> {
+  const directory = clusterDirectory(options.directory, options.name);
+  const data = join(directory, "data");
+  const user = await serverUser(data);
+  const files: server.ServerFiles = { directory, data, log: join(directory, "server.log"), user };
+  const me: User = { ...myself(), id: randomUUID() };
+
+  const work = async () => {
+    const live = await settled(data);
+    const before = readRunning(directory);
+    const access = readAccess(directory);
+    if (live && access && before?.postmaster === live.pid && isAlive(before.owner)) {
+      writeRunning(directory, { ...before, users: [...before.users.filter(isAlive), me] });
+      return opened(files, before.tree, access, me, { ...options, owned: false, running: live });
+    }
+    return own(options, files, live, access, me);
+  };
+  return withLock(join(directory, "lock"), work, (pid) =>
+    options.report(`waiting for process ${pid}, which is starting or stopping PostgreSQL`),
+  );
+}
+
+/** Starts the server, or takes over one whose owner was killed, restarting it if it has other settings than wanted. */
+async function own(
+  options: PrivateOptions,
+  files: server.ServerFiles,
+  live: Postmaster | null,
+  known: Access | null,
+  me: User,
+): Promise<Cluster> {
+  const tree = await treeFor(options, files);
+  const settings = { ...tree.settings, ...options.settings };
+  let access = known ?? newAccess();
+
+  let running = live;
+  if (running && (!known || server.readConfiguration(files) !== server.configuration(running.port, settings))) {
+    options.report("restarting PostgreSQL, whose settings have changed");
+    await server.stop(running, files.data);
+    running = null;
+  }
+  if (!running) {
+    writeAccess(files.directory, access); // before initdb: a password that nobody knows would lock everybody out
+    if (server.majorOf(files.data) === null) {
+      options.report(`making a PostgreSQL ${tree.serverVersion} cluster in ${files.directory}`);
+      await server.initialize(files, tree.binDir, access.passwords.postgres, settings.fsync !== "off");
+    } else if (!known) {
+      options.report("setting new passwords, since access.json is gone");
+      await server.resetPassword(files, tree.binDir, access.passwords.postgres);
+    }
+    running = await server.start(files, tree.binDir, access.port, settings);
+  }
+  writeRunning(files.directory, { postmaster: running.pid, owner: me, users: [me], tree });
+  if (access.port !== running.port) {
+    access = { ...access, port: running.port };
+    writeAccess(files.directory, access);
+  }
+  try {
+    await ensureLogins(access, known === null);
+  } catch (error) {
+    // A server that was killed together with its owner may look alive for a moment longer.
+    if (live && (await hasEnded(files.data))) return own(options, files, null, access, me);
+    throw error;
+  }
+  return opened(files, tree, access, me, { ...options, owned: true, running });
+}
+
+async function treeFor(options: PrivateOptions, files: server.ServerFiles): Promise<Tree & { cached: boolean }> {
+  const { cache, choice, report } = options;
+  const major = server.majorOf(files.data);
+  try {
+    return await resolveTree({ directory: cache, user: files.user, choice, major, retryVector: false, report });
+  } catch (error) {
+    if (major === null || !(error instanceof ClusterError)) throw error;
+    throw new ClusterError(
+      `The cluster in ${files.directory} was made by PostgreSQL ${major}, and no server of that version is to be had.`,
+      `Install PostgreSQL ${major} again${choice === "auto" ? "" : " or unset SVC_POSTGRES"}; or, to go on with another ` +
+        `version, dump the data with version ${major}, move ${files.directory} away, start again and restore. If the ` +
+        "data is of no value, just remove that directory.",
+      { cause: error },
+    );
+  }
+}
+
+interface Opening extends Pick<PrivateOptions, "shared" | "report"> {
+  owned: boolean;
+  running: Postmaster;
+}
+
+function opened(
+  files: server.ServerFiles,
+  tree: Tree & { cached: boolean },
+  access: Access,
+  me: User,
+  { owned, shared, running: { pid }, report }: Opening,
+): Cluster {
+  // Without this, a process that ends without calling stop() would leave the server behind. (Killed with -9, it does;
+  // then the next to open takes the server over.)
+  const atExit = () => {
+    const running = readRunning(files.directory);
+    if (running?.owner.id !== me.id) return;
+    const [next] = shared ? othersOf(running, me) : [];
+    if (next) writeRunning(files.directory, { ...running, owner: next });
+    else server.send(running.postmaster, "SIGINT");
+  };
+  // Whoever joined becomes the owner when it has to start the server again.
+  process.once("exit", atExit);
+  const supervision = supervise({ pid, revive: () => revive(files, tree, me, report), report });
+
+  const leave = async () => {
+    await supervision.close();
+    // A server whose directory was removed stops by itself within a minute; nothing is left to agree upon.
+    if (existsSync(files.directory)) await withLock(join(files.directory, "lock"), () => release(files, me, shared));
+  };
+  let stopping: Promise<void> | null = null;
+  return {
+    urls: {
+      request: loginUrl(access, "svc_request"),
+      system: loginUrl(access, "svc_system"),
+      queue: loginUrl(access, "svc_system"),
+      auth: loginUrl(access, "svc_auth"),
+      admin: loginUrl(access, "postgres"),
+      replication: loginUrl(access, "svc_replicator"),
+    },
+    serverVersion: tree.serverVersion,
+    origin: tree.cached ? "cached" : tree.origin,
+    reason: [tree.reason, tree.vectorNote].filter(Boolean).join(" "),
+    vector: tree.vector,
+    binDir: tree.binDir,
+    directory: files.directory,
+    owned,
+    failed: supervision.failed,
+    stop() {
+      stopping ??= leave().finally(() => process.removeListener("exit", atExit));
+      return stopping;
+    },
+  };
+}
+
+/** Starts a server that has died, where that is for this process to do. As `Supervised.revive`. */
+async function revive(
+  files: server.ServerFiles,
+  { binDir }: Tree,
+  me: User,
+  report: PrivateOptions["report"],
+): Promise<number | null | Error> {
+  if (!existsSync(files.data)) {
+    return new ClusterError(
+      `PostgreSQL has ended, and its data in ${files.data} is gone.`,
+      "Start again: that makes a new cluster.",
+    );
+  }
+  /** Null where it was stopped on purpose, or its owner is there to start it. */
+  const ours = () => {
+    const running = readRunning(files.directory);
+    return running && (running.owner.id === me.id || !isAlive(running.owner)) ? running : null;
+  };
+  if (!ours()) return server.findRunning(files.data)?.pid ?? null;
+  return withLock(join(files.directory, "lock"), async () => {
+    const live = await settled(files.data);
+    if (live) return live.pid;
+    const running = ours();
+    if (!running) return null;
+    report("PostgreSQL has ended unexpectedly; starting it again");
+    const { pid } = await server.restart(files, binDir);
+    writeRunning(files.directory, { ...running, postmaster: pid, owner: me });
+    report("PostgreSQL runs again");
+    return pid;
+  });
+}
+
+/**
+ * The owner stops the server, or hands it over where it is shared. Anybody else only leaves, unless the owner is dead and
+ * nobody is left to stop it.
+ */
+async function release(files: server.ServerFiles, me: User, shared: boolean): Promise<void> {
+  const running = readRunning(files.directory);
+  if (!running) return;
+  const others = othersOf(running, me);
+  const [next] = others;
+  if (shared && next && running.owner.id === me.id) {
+    return writeRunning(files.directory, { ...running, owner: next, users: others });
+  }
+  const last = others.length === 0 && !isAlive(running.owner);
+  if (running.owner.id !== me.id && !last) {
+    if (running.users.some((user) => user.id === me.id)) writeRunning(files.directory, { ...running, users: others });
+    return;
+  }
+  const live = server.findRunning(files.data);
+  if (live?.pid === running.postmaster) await server.stop(live, files.data);
+  rmSync(runningFile(files.directory), { force: true });
+}
+
+const othersOf = (running: Running, me: User) => running.users.filter((user) => user.id !== me.id && isAlive(user));
+
+/** The running server, once it is done with starting up or shutting down; null if none is left. */
+async function settled(data: string): Promise<Postmaster | null> {
+  for (;;) {
+    const live = server.findRunning(data);
+    if (!live || live.ready) return live;
+    await sleep(20);
+  }
+}
+
+async function hasEnded(data: string): Promise<boolean> {
+  for (let waited = 0; waited < 1000 && server.findRunning(data); waited += 50) await sleep(50);
+  return server.findRunning(data) === null;
+}
+
+function runningFile(directory: string): string {
+  return join(directory, "running.json");
+}
+
+function readRunning(directory: string): Running | null {
+  try {
+    return JSON.parse(readFileSync(runningFile(directory), "utf8")) as Running;
+  } catch {
+    return null;
+  }
+}
+
+function writeRunning(directory: string, running: Running): void {
+  const file = runningFile(directory);
+  writeFileSync(`${file}.new`, JSON.stringify(running), { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}

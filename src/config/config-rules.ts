@@ -1,0 +1,47 @@
+/** The kinds of values a configuration has, each with the sentence an operator reads when one is wrong. */
+import { isIP } from "node:net";
+import { z } from "zod";
+import { kindOf } from "../kit/v.ts";
+
+/** The sentence of a wrong value: what would be right, and the kind of what came, never its content. */
+export const must = (be: string) => ({
+  error: (issue: { code?: string; input?: unknown }) =>
+    issue.code === "invalid_type" ? `must be ${be}, got ${kindOf(issue.input)}` : `must be ${be}`,
+});
+
+export function integer(min: number, max: number, be: string) {
+  const rule = must(be);
+  return z.number(rule).int(rule).min(min, rule).max(max, rule);
+}
+export const whole = (min: number, max: number, unit: string, example: number) =>
+  integer(min, max, `a whole number of ${unit} from ${min} to ${max}, for example ${example}`);
+
+const INT32 = 2 ** 31 - 1;
+export const bytes = () => whole(1024, INT32, "bytes", 1_048_576);
+/** Of files, which may be larger than what fits into memory. */
+export const fileBytes = () => whole(1024, 2 ** 40, "bytes", 1_073_741_824);
+/** Of all files that somebody stores. */
+export const quota = (count: number) => {
+  const be = `a whole number of bytes from 4096 to ${2 ** 50}, for example ${count}, or false for no limit`;
+  return z.union([z.literal(false), integer(4096, 2 ** 50, be)], must(be)).default(count);
+};
+export const milliseconds = () => whole(1, INT32, "milliseconds", 10_000);
+export const connections = () => whole(1, 1000, "connections", 10);
+export const attempts = (count: number, what = "attempts") => {
+  const be = `a whole number of ${what} from 1 to 1000000, for example ${count}, or false for no limit`;
+  return z.union([z.literal(false), integer(1, 1_000_000, be)], must(be)).default(count);
+};
+export const folder = () =>
+  z.string(must('a folder, relative to this file, such as "./backend"')).min(1, must("a folder"));
+export const portNumber = "a port number from 0 (any free one) to 65535, for example 4000";
+export const port = () => integer(0, 65_535, portNumber);
+export const host = () => {
+  const be = 'an address of this machine such as "127.0.0.1", or "::" for all of them';
+  return z.string(must(be)).refine((address) => isIP(address) !== 0, must(be));
+};
+/** A name as browsers send it, or with a dot in front for all below it. */
+export const hostName = () => {
+  const be = 'a host name such as "dev.example.com", or ".example.com" for all below it, without scheme and port';
+  return z.string(must(be)).regex(/^\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/, must(be));
+};
+export const plan = () => z.enum(["free", "personal", "pro"], must('"free", "personal" or "pro"'));

@@ -1,0 +1,275 @@
+/**
+ * What can be configured in `svc.config.ts`, with units and defaults, and the configuration in effect, which the
+ * environment has its part in (`config-environment.ts`).
+ * Next hop: `load-config.ts` reads both, merges them (the environment wins) and freezes the result.
+ */
+import { validateHeaderName, validateHeaderValue } from "node:http";
+import { z } from "zod";
+import { aiSection, documentsSection } from "./config-ai.ts";
+import type { environmentSchema } from "./config-environment.ts";
+import { graphqlSection, type graphqlSettings } from "./config-graphql.ts";
+import {
+  attempts,
+  bytes,
+  connections,
+  fileBytes,
+  folder,
+  host,
+  hostName,
+  integer,
+  milliseconds,
+  must,
+  plan,
+  port,
+  quota,
+  whole,
+} from "./config-rules.ts";
+
+const texts = (be: string) => z.array(z.string(must(be)), must(`a list in which each entry is ${be}`));
+const proxies = "true, false or the number of proxies, for example 1";
+const schemaFiles = 'a file such as "./backend/schema.ts", or a list of them';
+const headers = 'headers and their values, such as { "content-security-policy": "default-src \'self\'" }';
+
+/** Whether HTTP can carry them. Node would find out in the first answer. */
+function areHeaders(values: Record<string, string>): boolean {
+  try {
+    for (const [name, value] of Object.entries(values)) {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The file's shape. Strict: an unknown key is an error, since a mistyped limit would otherwise be no limit. */
+export const fileSchema = z.strictObject({
+  /** Folder of the backend code. (Default: "./backend") */
+  rootDir: folder().default("./backend"),
+  /** The Drizzle schema: a file, or several. (Default: schema.ts in rootDir) */
+  schema: z.union([folder(), z.array(folder()).min(1, must(schemaFiles))], must(schemaFiles)).optional(),
+  /** What `svc codegen` writes. */
+  codegen: z
+    .strictObject({
+      /** Whether the auth schema file is generated; false when the application owns it. (Default: true) */
+      authSchema: z.boolean(must("true or false")).default(true),
+      /** Folder of the generated browser files (`src/app/api.ts`). (Default: "./web/svc") */
+      clientOutDir: folder().default("./web/svc"),
+    })
+    .prefault({}),
+  /** Origins of external frontends, exact: scheme://host[:port], https in production. (Default: none) */
+  frontendOrigins: texts("an origin such as https://app.example.com").default([]),
+  /** Host names under which this service is reached besides AUTHLIB_URL, without scheme. (Default: none) */
+  customDomains: texts("a host name such as app.example.com")
+    // Their origins are always https. A scheme in front is no mistake worth an error; loading checks it.
+    .transform((names) => names.map((name) => (name.includes("://") ? name : `https://${name}`)))
+    .default([]),
+  /** TCP port; 0 takes any free one. (Default: 4000) */
+  port: port().default(4000),
+  /** The address that is listened on. (Default: all in production, "127.0.0.1" otherwise: this machine alone connects) */
+  host: host().optional(),
+  /**
+   * Names that this service may be called by, besides localhost, IP addresses and those of its origins; ".example.com" is
+   * all below it, true any. (Default: none; in production any)
+   */
+  allowedHosts: z.union([z.literal(true), z.array(hostName())], must("true, or a list of host names")).optional(),
+  /** Where the bytes of stored files lie. (Default: the folder ".svc/storage" on disk) */
+  storage: z
+    .discriminatedUnion(
+      "driver",
+      [
+        z.strictObject({
+          driver: z.literal("disk"),
+          /** Folder of the bytes. (Default: ".svc/storage") */
+          dir: folder().default(".svc/storage"),
+        }),
+        z.strictObject({
+          driver: z.literal("s3"),
+          bucket: z.string(must('a bucket\'s name, such as "files"')).min(1, must("a bucket's name")),
+          /** URL of a store that is not Amazon's. (Default: Amazon's) */
+          endpoint: z.url({ protocol: /^https?$/, ...must("a URL such as https://s3.example.com") }).optional(),
+          /** (Default: the S3 client's own, AWS_REGION) */
+          region: z.string(must('a region such as "eu-central-1"')).optional(),
+        }),
+      ],
+      must('"disk" or "s3", as in { driver: "disk", dir } or { driver: "s3", bucket, endpoint, region }'),
+    )
+    .prefault({ driver: "disk" }),
+  /** Uploads in parts, which signed-in users begin without a handler of the application. */
+  uploads: z
+    .strictObject({
+      /** Whether new ones are taken. (Default: true) */
+      enabled: z.boolean(must("true or false")).default(true),
+      /** Whether they may be public from the start; handlers may make any file public. (Default: false) */
+      public: z.boolean(must("true or false")).default(false),
+    })
+    .prefault({}),
+  /** What the hosted plans allow; "free" turns image parameters off. (Default: "pro") */
+  plan: plan().default("pro"),
+  /** Folder of static files served at `/`. (Default: none) */
+  webDir: folder().optional(),
+  /** Headers of those files, in place of or beside the ones they have anyway; "" takes one away. (Default: {}) */
+  webHeaders: z
+    .record(z.string(), z.string(must(headers)), must(headers))
+    .refine(areHeaders, must(headers))
+    .default({}),
+  /** The description of the API. */
+  openapi: z
+    .strictObject({
+      /** Whether /openapi.json is there. (Default: true) */
+      document: z.boolean(must("true or false")).default(true),
+      /** Whether /openapi shows it as a page; not without the document. (Default: outside production) */
+      reference: z.boolean(must("true or false")).optional(),
+    })
+    .prefault({}),
+  /** Proxies in front whose X-Forwarded-* is believed: how many, all (true) or none (false). (Default: false) */
+  trustProxy: z.union([z.boolean(), integer(0, 100, proxies)], must(proxies)).default(false),
+  /** Which models answer, and what they may cost. Those called local-… run here; others at AI_BASE_URL. */
+  ai: aiSection,
+  /** Who converts documents when the programs of this machine do not do. */
+  documents: documentsSection,
+  /** Tables over GraphQL, at /api/graphql. */
+  graphql: graphqlSection,
+  /** The most a request may take. */
+  limits: z
+    .strictObject({
+      /** Largest JSON body, in bytes. (Default: 1048576, 1 MiB) */
+      jsonBytes: bytes().default(1_048_576),
+      /** Largest multipart body with all its files, in bytes. (Default: 52428800, 50 MiB) */
+      multipartBytes: bytes().default(52_428_800),
+      /**
+       * Memory for request bodies, of all requests together, in bytes. One address gets a quarter; the largest body always
+       * fits. (Default: 268435456, 256 MiB)
+       */
+      bodyMemoryBytes: fileBytes().default(268_435_456),
+      /** Disk for files of multipart bodies, shared likewise, in bytes. (Default: 2147483648, 2 GiB) */
+      formDiskBytes: fileBytes().default(2_147_483_648),
+      /** The least rate at which a body has to arrive, in bytes a second. (Default: 1024) */
+      bodyBytesPerSecond: whole(1, 1_048_576, "bytes", 1024).default(1024),
+      /** The time over which that rate is measured, in milliseconds. (Default: 30000) */
+      bodyWindowMs: whole(100, 300_000, "milliseconds", 30_000).default(30_000),
+      /** Largest file that is uploaded in parts or to a signed URL, in bytes. (Default: 1073741824, 1 GiB) */
+      uploadBytes: fileBytes().default(1_073_741_824),
+      /** Uploads in parts that a user may have under way. (Default: 20) */
+      uploadsPerUser: whole(1, 1000, "uploads", 20).default(20),
+      /** Stored files and uploads of a user together, in bytes; false: no limit. (Default: 10737418240, 10 GiB) */
+      storageBytesPerUser: quota(10_737_418_240),
+      /** The same of all callers who are not signed in. (Default: 1073741824, 1 GiB) */
+      storageBytesAnonymous: quota(1_073_741_824),
+      /** The same of everybody, the system's files included, which are never refused. (Default: 107374182400, 100 GiB) */
+      storageBytes: quota(107_374_182_400),
+      /** Longest statement, in milliseconds. (Default: 15000) */
+      statementTimeoutMs: milliseconds().default(15_000),
+      /**
+       * Longest statement of a generated procedure, in milliseconds; limits.statementTimeoutMs where that is less.
+       * (Default: 5000)
+       */
+      generatedTimeoutMs: milliseconds().default(5_000),
+      /** Longest pause inside an open transaction, in milliseconds. (Default: 10000) */
+      idleInTransactionMs: milliseconds().default(10_000),
+      /** How long a stop waits for requests in flight, in milliseconds. (Default: 10000) */
+      shutdownMs: milliseconds().default(10_000),
+      /**
+       * How long a stop goes on to take requests, while /readyz says 503 and each answer closes its connection, in
+       * milliseconds. (Default: 1000 in production, else 0)
+       */
+      lingerMs: whole(0, 600_000, "milliseconds", 5_000).optional(),
+      /** Requests per client address within a minute, to one process; false: no limit. (Default: 30000) */
+      requestsPerAddress: attempts(30_000, "requests"),
+      /** Requests per user within a minute, to one process; false: no limit. (Default: 6000) */
+      requestsPerUser: attempts(6_000, "requests"),
+      /** Sockets that a client address may have open to one process; false: no limit. (Default: 2000) */
+      socketsPerAddress: attempts(2_000, "sockets"),
+      /** Wrong passwords per account within 15 minutes, from networks it is not known by; false: no limit. (Default: 10) */
+      signInsPerAccount: attempts(10),
+      /** Wrong passwords per client address within 15 minutes; false: no limit. (Default: 100) */
+      signInsPerAddress: attempts(100),
+      /** Passwords per account within 15 minutes, right ones included; false: no limit. (Default: 100) */
+      passwordsPerAccount: attempts(100),
+      /** Passwords per client address within 15 minutes, right ones included; false: no limit. (Default: 1000) */
+      passwordsPerAddress: attempts(1_000),
+      /** Sign-ups per client address within an hour; false: no limit. (Default: 100) */
+      signUpsPerAddress: attempts(100),
+      /** Mails to one address within an hour; false: no limit. (Default: 5) */
+      mailsPerAccount: attempts(5),
+      /** Mails asked for per client address within an hour; false: no limit. (Default: 30) */
+      mailsPerAddress: attempts(30),
+      /** Bad one-time tokens per client address within 15 minutes; false: no limit. (Default: 300) */
+      redemptionsPerAddress: attempts(300),
+    })
+    .prefault({}),
+  /** Database connections per process. */
+  pool: z
+    .strictObject({
+      /** For requests. (Default: 10) */
+      request: connections().default(10),
+      /** For requests of one caller at once: a user, or an address that is not signed in. (Default: half of request) */
+      perCaller: connections().optional(),
+      /** For unsafeDb and jobs. (Default: 4) */
+      system: connections().default(4),
+      /** For the auth library. (Default: 4) */
+      auth: connections().default(4),
+      /** How long a call waits for a free connection before 503, in milliseconds. (Default: 5000) */
+      waitMs: milliseconds().default(5_000),
+    })
+    .prefault({}),
+});
+
+/** What `svc.config.ts` may say; every key is optional. */
+export type SvcConfig = z.input<typeof fileSchema>;
+
+type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
+
+/** The configuration in effect, deeply frozen. Folders are absolute; customDomains are origins. */
+export type EffectiveConfig = Frozen<
+  Omit<z.output<typeof fileSchema>, "schema" | "host" | "allowedHosts" | "webDir" | "ai" | "graphql" | "openapi"> & {
+    /** The application's folder. */
+    cwd: string;
+    /** The file that was read, or null when there is none. */
+    file: string | null;
+    /** Whether NODE_ENV is "production". */
+    production: boolean;
+    schema: string[];
+    /** null: all addresses. */
+    host: string | null;
+    /** null: nothing is said, and what goes without saying depends on `production`. */
+    allowedHosts: string[] | true | null;
+    webDir: string | null;
+    openapi: { document: boolean; reference: boolean };
+    /** null without DATABASE_URL: the embedded cluster. A purpose without a URL of its own has that of requests. */
+    database:
+      | null
+      | (Record<"url" | "system" | "queue" | "auth" | "admin" | "replication", string> & {
+          replicas: string[];
+          /** For `svc db drift`. */
+          scratch: string | null;
+        });
+    auth: {
+      /** The service's own public origin, AUTHLIB_URL. When null: http://localhost and the port that was bound. */
+      url: string | null;
+      /** Newest first: the first signs, all verify. Empty only outside production. */
+      secrets: string[];
+      /** Of bridges that hand over their visitors' addresses, SVC_BRIDGE_SECRET. Any of them counts. */
+      bridgeSecrets: string[];
+      google: null | { clientId: string; clientSecret: string; issuer: string };
+    };
+    graphql: ReturnType<typeof graphqlSettings>;
+    ai: z.output<typeof fileSchema>["ai"] & { baseUrl: string | null; apiKey: string | null };
+    logLevel: z.output<typeof environmentSchema>["LOG_LEVEL"];
+    /** What readers of /metrics have to show, METRICS_TOKEN. null: who may read is said in `metrics-access.ts`. */
+    metricsToken: string | null;
+    /** The OTEL_* variables, as they are. */
+    otel: Record<string, string>;
+  }
+>;
+
+/**
+ * Types the configuration where it is written; it returns what it is given. `loadConfig` validates it.
+ *
+ * @example
+ * export default defineConfig({ port: 4000, limits: { jsonBytes: 2_097_152 } });
+ */
+export function defineConfig(config: SvcConfig): SvcConfig {
+  return config;
+}

@@ -1,0 +1,187 @@
+/**
+ * Reads the configuration once, at start-up: `svc.config.ts`, then the environment, which wins. Everything wrong is
+ * reported at once, each with its place and what to write instead. Nobody else reads `process.env` for these names.
+ * Next hop: the CLI commands pass the frozen result to `src/server/app.ts`, the pools, auth and storage.
+ */
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { z } from "zod";
+import { byNearness } from "../kit/nearest.ts";
+import { type EffectiveConfig, fileSchema } from "./config.ts";
+import { environmentSchema } from "./config-environment.ts";
+import { graphqlSettings } from "./config-graphql.ts";
+import { checkOrigin } from "./origin.ts";
+
+type FileSettings = z.output<typeof fileSchema>;
+type Environment = z.output<typeof environmentSchema>;
+
+/** The configuration is wrong. The message lists every problem; the CLI prints it without a stack. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+const FILES = ["svc.config.ts", "svc.config.js", "svc.config.mjs"];
+/** Keys of the spec that live elsewhere, so that their error is not a poor guess. */
+const AUTH_KEYS = ["oauth", "user", "emailAndPassword", "emailVerification", "betterAuth"];
+
+/**
+ * Loads the effective configuration.
+ *
+ * @param options.cwd the application's folder (Default: the process's)
+ * @param options.env environment variables, by name (Default: the process's)
+ * @throws ConfigError listing everything that is wrong in the file and the environment
+ * @example
+ * const config = await loadConfig({ cwd: "examples/desk" });
+ */
+export async function loadConfig(
+  options: { cwd?: string; env?: Readonly<Record<string, string | undefined>> } = {},
+): Promise<EffectiveConfig> {
+  const cwd = resolve(options.cwd ?? process.cwd());
+  const env = Object.fromEntries(Object.entries(options.env ?? process.env).filter(([, text]) => text?.trim()));
+  const file = findFile(cwd);
+  const problems: string[] = [];
+
+  const written = parse(fileSchema, file ? await importFile(file) : {}, file ?? "", problems);
+  const set = parse(environmentSchema, env, "environment", problems);
+  if (written && file) checkOrigins(written, env.NODE_ENV === "production", file, problems);
+  if (set) checkEnvironment(set, problems);
+  if (!written || !set || problems.length > 0) {
+    throw new ConfigError(`The configuration is not valid:\n${problems.map((line) => `- ${line}`).join("\n")}`);
+  }
+  const otel = Object.entries(env).filter(([name]) => name.startsWith("OTEL_"));
+  return deepFreeze({
+    cwd,
+    file,
+    ...merge(written, set, cwd),
+    otel: Object.fromEntries(otel) as Record<string, string>,
+  });
+}
+
+function findFile(cwd: string): string | null {
+  const [file, other] = FILES.map((name) => join(cwd, name)).filter((path) => existsSync(path));
+  if (file && other) throw new ConfigError(`There are two configurations, ${file} and ${other}. Delete one.`);
+  return file ?? null;
+}
+
+async function importFile(file: string): Promise<unknown> {
+  let module: Record<string, unknown>;
+  try {
+    module = await import(pathToFileURL(file).href);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ConfigError(`${file} could not be loaded: ${reason}`, { cause });
+  }
+  if ("default" in module) return module.default;
+  throw new ConfigError(`${file} has no default export. Write: export default defineConfig({ … })`);
+}
+
+function parse<Of extends z.ZodType>(schema: Of, value: unknown, place: string, problems: string[]) {
+  const result = schema.safeParse(value, { error: explain });
+  if (result.success) return result.data;
+  const lines = result.error.issues.map(({ path, message }) => `${place}: ${keyPath(path)}${message}`);
+  problems.push(...new Set(lines));
+  return undefined;
+}
+
+/** The sentences that `config.ts` does not give itself; those of zod serve for the rest. */
+function explain(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === "invalid_type" && issue.expected === "object") return "must be an object, as in { key: value }";
+  if (issue.code !== "unrecognized_keys") return undefined;
+  const shape = (issue.inst as z.ZodObject | undefined)?.shape ?? {};
+  return issue.keys.map((key) => unknownKey(key, Object.keys(shape))).join("; ");
+}
+
+function unknownKey(key: string, known: string[]): string {
+  if (AUTH_KEYS.includes(key)) return `"${key}" belongs in auth.ts: defineAuth({ ${key}: … })`;
+  const [nearest = ""] = byNearness(key, known);
+  return `"${key}" is not a known key. Did you mean "${nearest}"? Known here: ${known.join(", ")}`;
+}
+
+/** `limits.jsonBytes: ` or `schema[0]: `; nothing at the top. */
+function keyPath(path: readonly PropertyKey[]): string {
+  const joined = path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
+  return joined ? `${joined.replace(/^\./, "")}: ` : "";
+}
+
+function checkOrigins(written: FileSettings, production: boolean, file: string, problems: string[]): void {
+  for (const key of ["frontendOrigins", "customDomains"] as const) {
+    for (const [index, value] of written[key].entries()) {
+      const { reason } = checkOrigin(value, { production });
+      if (reason) problems.push(`${file}: ${key}[${index}]: ${reason}`);
+    }
+  }
+}
+
+function checkEnvironment(set: Environment, problems: string[]): void {
+  const production = set.NODE_ENV === "production";
+  const refuse = (name: string, reason: string) => problems.push(`environment: ${name}: ${reason}`);
+  if (production && set.AUTHLIB_SECRET.length === 0) {
+    refuse("AUTHLIB_SECRET", "is required in production; set it to 32 characters or more, try `openssl rand -hex 32`");
+  }
+  if (set.SVC_BRIDGE_SECRET.some((secret) => set.AUTHLIB_SECRET.includes(secret))) {
+    refuse("SVC_BRIDGE_SECRET", "is one of AUTHLIB_SECRET, which frontends must not know; make another one");
+  }
+  const { reason } = set.AUTHLIB_URL ? checkOrigin(set.AUTHLIB_URL, { production }) : {};
+  if (reason) refuse("AUTHLIB_URL", reason);
+  if (!set.GOOGLE_CLIENT_ID !== !set.GOOGLE_CLIENT_SECRET) {
+    refuse(set.GOOGLE_CLIENT_ID ? "GOOGLE_CLIENT_SECRET" : "GOOGLE_CLIENT_ID", "is missing; set both or neither");
+  }
+  const { DATABASE_SYSTEM_URL, DATABASE_QUEUE_URL, DATABASE_AUTH_URL, DATABASE_ADMIN_URL } = set;
+  const others = [DATABASE_SYSTEM_URL, DATABASE_QUEUE_URL, DATABASE_AUTH_URL, DATABASE_ADMIN_URL];
+  others.push(set.DATABASE_REPLICATION_URL, set.DATABASE_SCRATCH_URL, ...set.DATABASE_REPLICA_URLS);
+  if (!set.DATABASE_URL && others.some(Boolean)) {
+    refuse("DATABASE_URL", "is missing, while another DATABASE_*_URL is set; set it to the URL for requests");
+  }
+}
+
+/** The environment over the file, folders made absolute. */
+function merge(written: FileSettings, set: Environment, cwd: string) {
+  const production = set.NODE_ENV === "production";
+  const rootDir = resolve(cwd, written.rootDir);
+  const schema = [written.schema ?? join(rootDir, "schema.ts")].flat();
+  const { storage, codegen, webDir, openapi } = written;
+  const { DATABASE_URL: url, GOOGLE_CLIENT_ID: clientId, GOOGLE_CLIENT_SECRET: clientSecret } = set;
+  const { GOOGLE_ISSUER: issuer } = set;
+  return {
+    ...written,
+    production,
+    rootDir,
+    schema: schema.map((path) => resolve(cwd, path)),
+    codegen: { ...codegen, clientOutDir: resolve(cwd, codegen.clientOutDir) },
+    storage: storage.driver === "disk" ? { ...storage, dir: resolve(cwd, storage.dir) } : storage,
+    openapi: { ...openapi, reference: openapi.document && (openapi.reference ?? !production) },
+    webDir: webDir === undefined ? null : resolve(cwd, webDir),
+    port: set.PORT ?? written.port,
+    host: set.SVC_HOST ?? written.host ?? (production ? null : "127.0.0.1"),
+    allowedHosts: set.SVC_ALLOWED_HOSTS ?? written.allowedHosts ?? null,
+    plan: set.SVC_PLAN ?? written.plan,
+    database: url
+      ? {
+          url,
+          system: set.DATABASE_SYSTEM_URL ?? url,
+          queue: set.DATABASE_QUEUE_URL ?? set.DATABASE_SYSTEM_URL ?? url,
+          auth: set.DATABASE_AUTH_URL ?? url,
+          admin: set.DATABASE_ADMIN_URL ?? url,
+          replication: set.DATABASE_REPLICATION_URL ?? url,
+          replicas: set.DATABASE_REPLICA_URLS,
+          scratch: set.DATABASE_SCRATCH_URL ?? null,
+        }
+      : null,
+    auth: {
+      url: set.AUTHLIB_URL ?? null,
+      secrets: set.AUTHLIB_SECRET,
+      bridgeSecrets: set.SVC_BRIDGE_SECRET,
+      google: clientId && clientSecret ? { clientId, clientSecret, issuer } : null,
+    },
+    graphql: graphqlSettings(written.graphql, production),
+    ai: { ...written.ai, baseUrl: set.AI_BASE_URL ?? null, apiKey: set.AI_API_KEY ?? null },
+    logLevel: set.LOG_LEVEL,
+    metricsToken: set.METRICS_TOKEN ?? null,
+  };
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const member of Object.values(value)) if (typeof member === "object" && member !== null) deepFreeze(member);
+  return Object.freeze(value);
+}

@@ -1,0 +1,129 @@
+/**
+ * Crons: internal procedures that run again and again, as the system and without arguments.
+ * Next hop: `workers/crontab.ts` finds out when, `src/contract/schedule.ts` says what a schedule is.
+ */
+import { DefinitionError } from "../kit/definition-error.ts";
+import type { Procedure, ProcedureDefinition, ProcedureTypes } from "./procedure.ts";
+import {
+  cronSchedule,
+  dailySchedule,
+  type Interval,
+  intervalSchedule,
+  type Schedule,
+  weeklySchedule,
+} from "./schedule.ts";
+
+/** What the runtime knows of a cron. */
+export interface CronDefinition {
+  name: string;
+  schedule: Schedule;
+  procedure: ProcedureDefinition;
+}
+
+/** A finished cron, to be registered under `crons` of `defineApi`. */
+export interface Cron {
+  readonly "~svc": { readonly cron: CronDefinition };
+}
+
+type Internal = ProcedureTypes & { kind: "internal" };
+
+export interface ClockTime {
+  /** 0 to 23. */
+  hour: number;
+  /** 0 to 59. (Default: 0) */
+  minute?: number;
+  /** An IANA name, such as "Europe/Berlin". (Default: "UTC") */
+  timezone?: string;
+}
+
+/** A cron with a name and, once it is chosen, a schedule. Each call returns a new builder. */
+export class CronBuilder {
+  readonly #name: string;
+  readonly #schedule: Schedule | undefined;
+
+  constructor(name: string, schedule?: Schedule) {
+    this.#name = name;
+    this.#schedule = schedule;
+  }
+
+  /** Every so often, counted from when the cron was first registered: every 45 minutes is every 45 minutes. */
+  interval(interval: Interval): CronBuilder {
+    return this.#with(intervalSchedule(this.#name, interval));
+  }
+
+  /** Once a day. A time that the change of clocks leaves out runs at the change, one that comes twice runs once. */
+  daily(time: ClockTime): CronBuilder {
+    return this.#with(dailySchedule(this.#name, time));
+  }
+
+  /** Once a week. @param time `day` from 0 (Sunday) to 6, or its English name */
+  weekly(time: ClockTime & { day: number | string }): CronBuilder {
+    return this.#with(weeklySchedule(this.#name, time));
+  }
+
+  /** By a cron expression of five parts, or six with seconds in front. */
+  cron(expression: string, options: { timezone?: string } = {}): CronBuilder {
+    return this.#with(cronSchedule(this.#name, expression, options.timezone));
+  }
+
+  /** Finishes the cron. @param procedure an internal one; it runs as the system, and its input is undefined */
+  handler<T extends Internal>(procedure: Procedure<T>): Cron {
+    const definition = procedure?.["~svc"]?.procedure;
+    if (definition?.kind !== "internal") {
+      throw new DefinitionError(`The handler of the cron "${this.#name}" is no internal procedure.`, {
+        hint: "Make it with procedure.internal, and end that with .handler(…).",
+      });
+    }
+    if (!this.#schedule) {
+      throw new DefinitionError(`The cron "${this.#name}" has no schedule.`, {
+        hint: "Call .interval(…), .daily(…), .weekly(…) or .cron(…) before .handler(…).",
+      });
+    }
+    return { "~svc": { cron: { name: this.#name, schedule: this.#schedule, procedure: definition } } };
+  }
+
+  #with(schedule: Schedule): CronBuilder {
+    if (this.#schedule) {
+      throw new DefinitionError(`The cron "${this.#name}" has two schedules.`, { hint: "Make two crons of it." });
+    }
+    return new CronBuilder(this.#name, schedule);
+  }
+}
+
+/**
+ * Begins a cron.
+ *
+ * @example
+ * cron.name("nightly").daily({ hour: 3, timezone: "Europe/Berlin" }).handler(digest)
+ */
+export const cron = {
+  name(name: string): CronBuilder {
+    if (typeof name !== "string" || !/^[\w.:-]{1,128}$/.test(name)) {
+      throw new DefinitionError(`${JSON.stringify(name)} cannot be the name of a cron.`, {
+        hint: "Use letters, digits and _ . : - alone; at most 128 characters.",
+      });
+    }
+    return new CronBuilder(name);
+  },
+};
+
+/** @throws DefinitionError when something is no cron, or two have one name */
+export function collectCrons(bag: Readonly<Record<string, unknown>>, place = "crons"): CronDefinition[] {
+  const seen = new Set<string>();
+  return Object.entries(bag).map(([key, value]) => {
+    const definition = (value as Cron | undefined)?.["~svc"]?.cron;
+    if (!definition) {
+      const unfinished = value instanceof CronBuilder;
+      throw new DefinitionError(`${place}.${key} is ${unfinished ? "not finished" : "no cron"}.`, {
+        hint: unfinished ? "End it with .handler(…)." : 'Make it with cron.name("…").',
+      });
+    }
+    if (seen.has(definition.name)) {
+      throw new DefinitionError(`Two crons are named "${definition.name}"; the second is ${place}.${key}.`, {
+        hint: "Give one of them another .name(): it is what the database remembers it by.",
+      });
+    }
+    seen.add(definition.name);
+    return definition;
+  });
+}

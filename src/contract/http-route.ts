@@ -1,0 +1,190 @@
+/**
+ * Custom HTTP routes, for webhooks, feeds and everything that is not a procedure call.
+ * Next hop: `src/server/routes.ts` mounts them, `src/call/invoke.ts` runs them.
+ */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { SvcRequest } from "../http/request.ts";
+import { requireFunction, requireSchema } from "../kit/builder-checks.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { compose, type Layer } from "./compose.ts";
+import type { Context, Schema } from "./context.ts";
+import { type BuilderState, type Call, inputLayer, type Middleware, middlewareLayer } from "./middleware.ts";
+
+export type Verb = "get" | "post" | "put" | "delete" | "patch";
+
+/** What a route's handler returns. */
+export interface RouteResult<Body = unknown> {
+  /** (Default: 200) A status of 400 or more also rolls the call's transaction back. */
+  status?: number;
+  /** A list is sent as one header each, as two cookies in `set-cookie` need. */
+  headers?: Record<string, string | string[]>;
+  /**
+   * Objects go out as JSON, strings as text, `Uint8Array`, `ReadableStream` and async iterables as they are. (Default:
+   * empty)
+   */
+  body?: Body;
+}
+
+/** Fills in what a handler or a middleware left out, so that the steps around it see a whole result. */
+export function complete(result: unknown): Required<Pick<RouteResult, "status" | "headers">> & RouteResult {
+  const { status = 200, headers = {}, body } = Object(result ?? {}) as RouteResult;
+  return { status, headers: { ...headers }, body };
+}
+
+/** What the runtime knows of a route. */
+export interface RouteDefinition {
+  verb: Verb;
+  path: string;
+  anonymous: boolean;
+  /** What `.input()` takes; said to readers of the API alone, since `run` has it already. */
+  input?: StandardSchemaV1 | undefined;
+  output: StandardSchemaV1 | undefined;
+  /** Runs middleware, input validation and handler. */
+  run: (call: Call) => Promise<unknown>;
+}
+
+/** A finished route, to be registered under `httpRoutes` of `defineApi`. */
+export interface HttpRoute {
+  readonly "~svc": { readonly route: RouteDefinition };
+}
+
+/** `"/api/hello/:name"` gives `{ name: string }`. */
+export type PathParams<Path extends string> = Path extends `${string}:${infer Rest}`
+  ? Rest extends `${infer Name}/${infer Tail}`
+    ? { [K in Name]: string } & PathParams<Tail>
+    : { [K in Rest]: string }
+  : Record<never, string>;
+
+interface RouteTypes {
+  path: string;
+  parsed: unknown;
+  returns: unknown;
+  adds: object;
+}
+
+type With<T extends RouteTypes, Change> = Omit<T, keyof Change> & Change extends infer R extends RouteTypes ? R : never;
+
+type State = Omit<RouteDefinition, "run"> & BuilderState;
+
+/**
+ * Collects a route step by step; each call returns a new builder.
+ *
+ * @example
+ * export const hello = httpRoute.get.path("/api/hello/:name").allowAnonymous()
+ *   .handler(({ request }) => ({ body: { hello: request.params.name } }));
+ */
+export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
+  readonly "~state": State;
+
+  constructor(state: State) {
+    this["~state"] = state;
+  }
+
+  /** The URL path, with named parameters such as `/api/notes/:id`. Required. */
+  path<const P extends string>(path: P): HttpRouteBuilder<S, With<T, { path: P }>> {
+    if (!/^\/([\w.~-]+|:[A-Za-z_]\w*)(\/([\w.~-]+|:[A-Za-z_]\w*))*$/.test(path)) {
+      throw new DefinitionError(`"${path}" cannot be the path of a route.`, {
+        hint: 'Start with "/", and make each segment plain text or a parameter such as ":id".',
+      });
+    }
+    const twice = path.match(/:\w+/g)?.find((name, index, all) => all.indexOf(name) < index);
+    if (twice) {
+      throw new DefinitionError(`"${path}" has two parameters "${twice}".`, {
+        hint: "Give one of them another name: request.params holds one value for each.",
+      });
+    }
+    return new HttpRouteBuilder({ ...this["~state"], path });
+  }
+
+  /** Lets callers in who are not signed in. (Default: they get 401) */
+  allowAnonymous(): HttpRouteBuilder<S, T> {
+    return new HttpRouteBuilder({ ...this["~state"], anonymous: true });
+  }
+
+  /** Adds a middleware around everything that is declared after it. */
+  use<Adds extends object = object>(
+    middleware: Middleware<Adds>,
+  ): HttpRouteBuilder<S, With<T, { adds: T["adds"] & Adds }>> {
+    requireFunction(this.#step("use"), middleware);
+    const layer = middlewareLayer(middleware);
+    return this.#layer(async (call, next) => complete(await layer(call, next)));
+  }
+
+  /** Validates the input at this place of the chain: the query of GET and DELETE (strings), else the JSON body. */
+  input<I extends StandardSchemaV1>(
+    schema: I,
+  ): HttpRouteBuilder<S, With<T, { parsed: StandardSchemaV1.InferOutput<I> }>> {
+    if (this["~state"].input) {
+      throw new DefinitionError(`The route ${this["~state"].path} declares .input() twice.`, {
+        hint: "Join the two schemas into one.",
+      });
+    }
+    requireSchema(this.#step("input"), schema);
+    return this.#layer(inputLayer(schema), schema);
+  }
+
+  /** Validates the body that leaves the chain, unless its status is 400 or more. A body that fails is a 500. */
+  output<O extends StandardSchemaV1>(
+    schema: O,
+  ): HttpRouteBuilder<S, With<T, { returns: StandardSchemaV1.InferInput<O> }>> {
+    requireSchema(this.#step("output"), schema);
+    return new HttpRouteBuilder({ ...this["~state"], output: schema });
+  }
+
+  /** Finishes the route. */
+  handler(
+    handler: (call: {
+      context: Context<S> & T["adds"];
+      input: T["parsed"];
+      request: SvcRequest<PathParams<T["path"]>>;
+    }) => Returned<T["returns"]> | Promise<Returned<T["returns"]>>,
+  ): HttpRoute {
+    const { verb, path, anonymous, input, output, layers } = this["~state"];
+    if (!path) {
+      throw new DefinitionError(`A ${verb} route has no path.`, { hint: 'Call .path("/api/…") on it first.' });
+    }
+    requireFunction(this.#step("handler"), handler);
+    const run = compose(layers, async (call) => complete(await handler(call as never)));
+    return { "~svc": { route: { verb, path, anonymous, input, output, run } } };
+  }
+
+  #step(name: string): string {
+    return `The route ${this["~state"].path}: .${name}()`;
+  }
+
+  #layer<Next extends RouteTypes>(layer: Layer<Call, unknown>, input?: StandardSchemaV1): HttpRouteBuilder<S, Next> {
+    const state = this["~state"];
+    return new HttpRouteBuilder({
+      ...state,
+      layers: [...state.layers, layer],
+      input: state.input ?? input,
+    });
+  }
+}
+
+/** With `.output()`, a body of another shape is fine where the status says that it is an error. */
+type Returned<Body> = unknown extends Body ? RouteResult : RouteResult<Body> | (RouteResult & { status: number });
+
+/** The starting points of routes, one per verb. */
+export type HttpRouteBuilders<S extends Schema> = Readonly<
+  Record<Verb, HttpRouteBuilder<S, { path: string; parsed: unknown; returns: unknown; adds: object }>>
+>;
+
+/**
+ * Makes the application's route builders, once, in its `runtime.ts`.
+ *
+ * @example
+ * export const httpRoute = createSvcHttpRouteBuilders<typeof schema>();
+ */
+export function createSvcHttpRouteBuilders<S extends Schema = Schema>(): HttpRouteBuilders<S> {
+  const start = (verb: Verb) =>
+    new HttpRouteBuilder<S, RouteTypes>({
+      verb,
+      path: "",
+      anonymous: false,
+      layers: [],
+      output: undefined,
+      input: undefined,
+    });
+  return { get: start("get"), post: start("post"), put: start("put"), delete: start("delete"), patch: start("patch") };
+}

@@ -1,0 +1,120 @@
+/**
+ * Middleware as authors write it, and the layers it becomes. Procedures and routes share all of this.
+ *
+ * The rules (spec, "Middleware rules"): declared order is onion order; `next({ context, input })` overrides what the
+ * inner steps see; a schema is a step at the place where it was declared; an input that fails ends the call with 400.
+ * Next hop: `compose.ts`.
+ */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { isJson } from "../http/body.ts";
+import type { SvcRequest } from "../http/request.ts";
+import { type Issue, SvcError } from "../kit/svc-error.ts";
+import type { Layer } from "./compose.ts";
+import type { Context } from "./context.ts";
+
+/** What a middleware is called with. `Adds` is what it adds to the context of everything inside it. */
+export interface MiddlewareCall<Adds extends object = object> {
+  context: Context;
+  /** The input as it is at this place of the chain: raw before `.input()`, validated after it. */
+  input: unknown;
+  /** The HTTP request; present in routes only. */
+  request?: SvcRequest;
+  /** Runs the inner steps once and gives their result: a procedure's output, or a route's `{ status, headers, body }`. */
+  next(change?: { context?: Partial<Context> & Adds; input?: unknown }): Promise<unknown>;
+}
+
+/**
+ * A step around the handler. What it returns is the result of the call; without calling `next` the handler never runs.
+ *
+ * @example
+ * const timed: Middleware = async ({ context, next }) => {
+ *   const started = performance.now();
+ *   const result = await next();
+ *   context.log.info({ ms: performance.now() - started }, "timed");
+ *   return result;
+ * };
+ */
+export type Middleware<Adds extends object = object> = (call: MiddlewareCall<Adds>) => unknown;
+
+/** What travels through the chain. `refusal` is set by a failed `.input()` and then decides the outcome alone. */
+export interface Call {
+  context: Context;
+  input: unknown;
+  request?: SvcRequest;
+  outcome: { refusal?: SvcError };
+}
+
+/** What both builders collect for the chain. */
+export interface BuilderState {
+  layers: readonly Layer<Call, unknown>[];
+  /** Of `.input()`, wherever in the chain it stands. */
+  input: StandardSchemaV1 | undefined;
+}
+
+/** The 400 that a middleware before `.input()` sees as the result of `next()`. It may look at it, not replace it. */
+export interface InputRefusal {
+  status: 400;
+  headers: Record<string, string>;
+  body: { error: string; code: string; issues: Issue[] };
+}
+
+/** Makes a layer of a middleware. */
+export function middlewareLayer(middleware: Middleware<never>): Layer<Call, unknown> {
+  return async (call, next) =>
+    middleware({
+      context: call.context,
+      input: call.input,
+      ...(call.request && { request: call.request }),
+      next: (change?: { context?: object; input?: unknown }) =>
+        next({
+          ...(change && "input" in change && { input: change.input }),
+          ...(change?.context && { context: extend(call.context, change.context) }),
+        }),
+    });
+}
+
+/** Makes a layer of an input schema: validated input goes inwards, a failure ends the call. */
+export function inputLayer(schema: StandardSchemaV1): Layer<Call, unknown> {
+  return async (call, next) => {
+    const checked = await validate(schema, call.input);
+    if (!checked.issues) return next({ input: checked.value });
+
+    const hint = call.input === undefined && call.request ? unreadBody(call.request) : undefined;
+    const refusal = new SvcError("VALIDATION_FAILED", undefined, { issues: checked.issues, ...(hint && { hint }) });
+    call.outcome.refusal = refusal;
+    const { message: error, code } = refusal;
+    return { status: 400, headers: {}, body: { error, code, issues: checked.issues } } satisfies InputRefusal;
+  };
+}
+
+/** What curl sends as a form, and other bodies that are not JSON by what they say, are left to the raw readers. */
+function unreadBody({ headers }: SvcRequest): string | undefined {
+  const type = headers["content-type"];
+  return type === undefined || isJson(type.split(";", 1)[0]?.trim().toLowerCase() ?? "")
+    ? undefined
+    : "The body was not read, since its content-type is not JSON. Send content-type: application/json.";
+}
+
+/** Runs a Standard Schema and gives its value, or issues with plain paths. */
+export async function validate(
+  schema: StandardSchemaV1,
+  value: unknown,
+): Promise<{ value: unknown; issues?: undefined } | { issues: Issue[] }> {
+  // Awaiting only what is a promise keeps synchronous schemas, nearly all of them, off the microtask queue.
+  const run = schema["~standard"].validate(value);
+  const result = run instanceof Promise ? await run : run;
+  if (!result.issues) return { value: result.value };
+  return {
+    issues: result.issues.map(({ path, message }) => ({
+      path: (path ?? []).map((part) => plainKey(typeof part === "object" ? part.key : part)),
+      message,
+    })),
+  };
+}
+
+const plainKey = (key: PropertyKey): string | number => (typeof key === "symbol" ? String(key) : key);
+
+/** The old context with parts replaced. The prototype keeps the lazy members lazy; descriptors step over its getters. */
+function extend(context: Context, change: object): Context {
+  return Object.create(context, Object.getOwnPropertyDescriptors({ ...change }));
+}

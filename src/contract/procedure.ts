@@ -1,0 +1,217 @@
+/**
+ * Procedures: typed operations that the SDK calls by name. An immutable builder collects what a call needs.
+ * Next hop: `src/call/invoke.ts` runs a definition, `src/server/procedures.ts` reaches it from outside.
+ */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { CrudDefinition } from "../crud/crud-definition.ts";
+import type { CrudStatement } from "../crud/statement.ts";
+import { requireFunction, requireSchema } from "../kit/builder-checks.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { compose, type Layer } from "./compose.ts";
+import type { Context, Schema } from "./context.ts";
+import { type BuilderState, type Call, inputLayer, type Middleware, middlewareLayer } from "./middleware.ts";
+
+/** Queries read, mutations write, internal procedures are reached by the scheduler, crons and workflows alone. */
+export type ProcedureKind = "query" | "mutation" | "internal";
+
+/** What the type system knows of a procedure. `input` is what a caller sends, `output` what it gets. */
+export interface ProcedureTypes {
+  name: string;
+  kind: ProcedureKind;
+  input: unknown;
+  output: unknown;
+}
+
+/** What the runtime knows of a procedure. */
+export interface ProcedureDefinition {
+  name: string;
+  kind: ProcedureKind;
+  anonymous: boolean;
+  /** What `.input()` takes; said to readers of the API alone, since `run` has it already. */
+  input?: StandardSchemaV1 | undefined;
+  /** Whether `.input()` stands before all middleware: then what it will be given is known before the call. */
+  inputIsFirst?: boolean;
+  output: StandardSchemaV1 | undefined;
+  /** Runs middleware, input validation and handler. */
+  run: (call: Call) => Promise<unknown>;
+  /** As whom an internal procedure runs, if not as whoever scheduled it. */
+  runAs?: "system";
+  /** Generated CRUD: the one statement that answers the call, instead of `run`. */
+  statement?: CrudStatement;
+  /** Generated CRUD: the resource that it is an operation of. */
+  crud?: CrudDefinition;
+}
+
+/** A finished procedure, to be registered under `procedures` of `defineApi`. */
+export interface Procedure<T extends ProcedureTypes = ProcedureTypes> {
+  readonly "~svc": { readonly procedure: ProcedureDefinition; readonly types?: T };
+}
+
+/** What a builder has learned so far: the wire's types and those that the handler sees. */
+interface BuilderTypes extends ProcedureTypes {
+  parsed: unknown;
+  returns: unknown;
+  adds: object;
+}
+
+interface Start<K extends ProcedureKind> extends BuilderTypes {
+  name: string;
+  kind: K;
+  input: undefined;
+  parsed: unknown;
+  adds: object;
+}
+
+type With<T extends BuilderTypes, Change> = Omit<T, keyof Change> & Change extends infer R extends BuilderTypes
+  ? R
+  : never;
+
+type State = Omit<ProcedureDefinition, "run" | "statement" | "crud"> & BuilderState;
+
+/**
+ * Collects a procedure step by step; each call returns a new builder.
+ *
+ * @example
+ * export const openCount = procedure.query.name("tasks.openCount")
+ *   .output(z.object({ open: z.number() }))
+ *   .handler(async ({ context }) => ({ open: await context.db.$count(tasks, eq(tasks.done, false)) }));
+ */
+export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
+  readonly "~state": State;
+
+  constructor(state: State) {
+    this["~state"] = state;
+  }
+
+  /** The name on the wire, `<module>.<operation>`: letters, digits, `_` and dots. Required. */
+  name<const N extends string>(name: N): ProcedureBuilder<S, With<T, { name: N }>> {
+    if (!/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/.test(name) || name.length > 128) {
+      throw new DefinitionError(`"${name}" cannot be the name of a procedure.`, {
+        hint: 'Use words of letters, digits and _ joined by dots, such as "tasks.openCount"; at most 128 characters.',
+      });
+    }
+    return new ProcedureBuilder({ ...this["~state"], name });
+  }
+
+  /** Lets callers in who are not signed in; nobody calls internal procedures from outside. (Default: they get 401) */
+  allowAnonymous(..._none: T["kind"] extends "internal" ? [never] : []): ProcedureBuilder<S, T> {
+    const { kind, name } = this["~state"];
+    if (kind === "internal") {
+      throw new DefinitionError(`The internal procedure "${name}" cannot .allowAnonymous().`, {
+        hint: 'Leave it out: it runs as whoever scheduled it, signed in or not. .runAs("system") looks past row-level security.',
+      });
+    }
+    return new ProcedureBuilder({ ...this["~state"], anonymous: true });
+  }
+
+  /**
+   * Lets an internal procedure run as the system: `context.db` looks past row-level security, and nobody is signed in.
+   * (Default: it runs as whoever scheduled it; what a cron calls runs as the system anyway)
+   */
+  runAs(who: T["kind"] extends "internal" ? "system" : never): ProcedureBuilder<S, T> {
+    const { kind, name } = this["~state"];
+    if (kind !== "internal" || who !== "system") {
+      throw new DefinitionError(`The ${kind} "${name}" cannot .runAs(${JSON.stringify(who)}).`, {
+        hint: 'Only procedure.internal can, and only "system". For audited access of others there is context.unsafeDb.',
+      });
+    }
+    return new ProcedureBuilder({ ...this["~state"], runAs: "system" });
+  }
+
+  /** Adds a middleware around everything that is declared after it. */
+  use<Adds extends object = object>(
+    middleware: Middleware<Adds>,
+  ): ProcedureBuilder<S, With<T, { adds: T["adds"] & Adds }>> {
+    requireFunction(this.#step("use"), middleware);
+    return this.#layer(middlewareLayer(middleware));
+  }
+
+  /** Validates the input at this place of the chain, with any Standard Schema. Once per procedure. */
+  input<I extends StandardSchemaV1>(
+    schema: I,
+  ): ProcedureBuilder<S, With<T, { input: StandardSchemaV1.InferInput<I>; parsed: StandardSchemaV1.InferOutput<I> }>> {
+    if (this["~state"].input) {
+      throw new DefinitionError(`The procedure "${this["~state"].name}" declares .input() twice.`, {
+        hint: "Join the two schemas into one.",
+      });
+    }
+    requireSchema(this.#step("input"), schema);
+    const inputIsFirst = this["~state"].layers.length === 0;
+    return this.#layer(inputLayer(schema), { input: schema, inputIsFirst });
+  }
+
+  /** Validates what leaves the chain; a result that fails is our fault, a 500, and undoes the mutation. */
+  output<O extends StandardSchemaV1>(
+    schema: O,
+  ): ProcedureBuilder<
+    S,
+    With<T, { returns: StandardSchemaV1.InferInput<O>; output: StandardSchemaV1.InferOutput<O> }>
+  > {
+    requireSchema(this.#step("output"), schema);
+    return new ProcedureBuilder({ ...this["~state"], output: schema });
+  }
+
+  /**
+   * Finishes the procedure.
+   *
+   * @param handler gets `{ context, input }`; what it returns (or resolves to) is the caller's result
+   */
+  handler<R extends T["returns"]>(
+    handler: (call: { context: Context<S> & T["adds"]; input: T["parsed"] }) => R | Promise<R>,
+  ): Procedure<{
+    name: T["name"];
+    kind: T["kind"];
+    input: T["input"];
+    output: unknown extends T["output"] ? R : T["output"];
+  }> {
+    const { name, kind, anonymous, input, inputIsFirst, output, layers, runAs } = this["~state"];
+    if (!name) {
+      throw new DefinitionError(`A ${kind} has no name.`, { hint: 'Call .name("module.operation") on it first.' });
+    }
+    requireFunction(this.#step("handler"), handler);
+    const run = compose(layers, async (call) => handler(call as never));
+    const optional = { ...(inputIsFirst && { inputIsFirst }), ...(runAs && { runAs }) };
+    return { "~svc": { procedure: { name, kind, anonymous, input, output, run, ...optional } } };
+  }
+
+  #step(name: string): string {
+    return `The procedure "${this["~state"].name}": .${name}()`;
+  }
+
+  #layer<Next extends BuilderTypes>(
+    layer: Layer<Call, unknown>,
+    declared?: Pick<State, "input" | "inputIsFirst">,
+  ): ProcedureBuilder<S, Next> {
+    const state = this["~state"];
+    return new ProcedureBuilder({ ...state, ...declared, layers: [...state.layers, layer] });
+  }
+}
+
+/** The three starting points of procedures, typed by the application's schema. */
+export interface ProcedureBuilders<S extends Schema> {
+  /** Reads: a read-only snapshot, may be retried and watched. */
+  readonly query: ProcedureBuilder<S, Start<"query">>;
+  /** Writes: commits when the handler returns, rolls back when it throws. */
+  readonly mutation: ProcedureBuilder<S, Start<"mutation">>;
+  /** Not reachable from outside: for the scheduler, crons and workflows. */
+  readonly internal: ProcedureBuilder<S, Start<"internal">>;
+}
+
+/**
+ * Makes the application's procedure builders, once, in its `runtime.ts`.
+ *
+ * @example
+ * export const procedure = createSvcProcedureBuilders<typeof schema>();
+ */
+export function createSvcProcedureBuilders<S extends Schema = Schema>(): ProcedureBuilders<S> {
+  const start = <K extends ProcedureKind>(kind: K) =>
+    new ProcedureBuilder<S, Start<K>>({
+      name: "",
+      kind,
+      anonymous: false,
+      layers: [],
+      output: undefined,
+      input: undefined,
+    });
+  return { query: start("query"), mutation: start("mutation"), internal: start("internal") };
+}

@@ -1,0 +1,209 @@
+/**
+ * Durable workflows: handlers that go on where they were after a crash, a deployment, or days of waiting.
+ * Next hop: `src/workflows/replay.ts` is the `wf` that a handler gets, `src/workflows/context.ts` starts runs.
+ */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { Logger } from "pino";
+import type { ConvertStoredInput } from "../documents/convert-stored.ts";
+import type { ConvertedDocument } from "../documents/types.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { type Duration, milliseconds } from "../kit/duration.ts";
+import { type SchemaOf, toSchema } from "../kit/v.ts";
+import type { RagDocuments } from "../rag/context.ts";
+import type { RequestDatabase, Schema } from "./context.ts";
+
+/** A map of validators, or one schema. */
+export type WorkflowArgs = StandardSchemaV1 | Readonly<Record<string, StandardSchemaV1>>;
+
+/** What the platform does for runs. */
+export interface WorkflowServices {
+  readonly document: {
+    /** Converts a stored file to Markdown, once: a step of its own, not to be called inside another. */
+    convert(input: ConvertStoredInput): Promise<ConvertedDocument>;
+  };
+}
+
+/** What a workflow's handler works with. Outside steps, await nothing but its methods: a replay must take the same way. */
+export interface WorkflowContext<S extends Schema = Schema> {
+  /**
+   * Does something once: when it is done its result is kept, and a replay is given that. What it writes through `wf.db`
+   * commits with the checkpoint, exactly once; what it does elsewhere happens at least once, with a stable
+   * `wf.idempotencyKey`. An error is retried (`retries`); the last one is thrown to the handler.
+   *
+   * @param name says in the timeline what it is; the same at every replay
+   * @returns what `run` gave; dates, bigints, sets and maps come back as such
+   */
+  step<T>(name: string, run: () => T | Promise<T>): Promise<T>;
+  /**
+   * Runs branches side by side and gives their results in order. Branches that are done stay done when another fails; the
+   * first failure is thrown when all have ended.
+   */
+  parallel<const B extends readonly (() => unknown)[]>(branches: B): Promise<ResultsOf<B>>;
+  /**
+   * Waits for `ctx.workflows.signal(id, name, payload)`; no process is held meanwhile. An event that came early counts.
+   *
+   * @param timeout after which it gives null. (Default: it waits for ever)
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: payloads are what the signaller sends; authors may name their type
+  waitForEvent<T = any>(name: string, timeout?: Duration): Promise<T | null>;
+  /** Waits for a time; no process is held meanwhile. */
+  sleep(duration: Duration): Promise<void>;
+  /** Inside a step: the database as the user who started the run, in one transaction with the checkpoint. */
+  readonly db: RequestDatabase<S>;
+  /** Inside a step: documents that answers are grounded on, in the same transaction. */
+  readonly rag: RagDocuments;
+  /** Inside a step: the same at every attempt, and of no other step. For services that know such keys. */
+  readonly idempotencyKey: string;
+  /** What takes long and runs in workflows alone. */
+  readonly services: WorkflowServices;
+  /** The run's id. */
+  readonly runId: string;
+  /** With the run's id on every line. Outside steps a replay logs again. */
+  readonly log: Logger;
+}
+
+type ResultsOf<B extends readonly (() => unknown)[]> = { -readonly [K in keyof B]: Awaited<ReturnType<B[K]>> };
+
+/** How errors of steps are retried. */
+export interface WorkflowRetries {
+  /** Tries after the first one, from each checkpoint. (Default: 3) */
+  limit?: number;
+  /** Before the first retry; each later one waits twice as long. (Default: "1 second") */
+  delay?: Duration;
+  /** (Default: "5 minutes") */
+  maxDelay?: Duration;
+}
+
+export interface WorkflowOptions<A extends WorkflowArgs, R> {
+  /** A map of validators, v.object, or any Standard Schema. (Default: no arguments) */
+  args?: A;
+  handler: (wf: WorkflowContext, args: StandardSchemaV1.InferOutput<SchemaOf<A>>) => R | Promise<R>;
+  /**
+   * Of the handler; raise it when its steps change, and register the old one beside it until its runs have ended. New runs
+   * take the highest. (Default: 1)
+   */
+  version?: number;
+  /** A number is the limit. (Default: 3) */
+  retries?: number | WorkflowRetries;
+  /** From the start, waits included; then the run fails with TIMEOUT. (Default: none) */
+  maxDuration?: Duration;
+  /** How many runs of this name run at a time; those that wait or sleep do not count. (Default: any number) */
+  concurrency?: number;
+}
+
+/** What the runtime knows of a workflow. Times in milliseconds. */
+export interface WorkflowDefinition {
+  name: string;
+  version: number;
+  args: StandardSchemaV1;
+  handler: (wf: WorkflowContext, args: never) => unknown;
+  retries: { limit: number; delay: number; maxDelay: number };
+  maxDuration: number | null;
+  concurrency: number | null;
+}
+
+/** A workflow, to be registered under `workflows` of `defineApi`. */
+export interface Workflow<Args = unknown, Result = unknown> {
+  readonly "~svc": { readonly workflow: WorkflowDefinition; readonly types?: { args: Args; result: Result } };
+}
+
+/**
+ * Defines a workflow.
+ *
+ * @param name `<module>.<operation>`, as that of a procedure
+ * @throws DefinitionError for options that cannot be
+ * @example
+ * export const approve = workflow("expense.approve", {
+ *   args: { amount: v.number() },
+ *   handler: async (wf, args) => {
+ *     const decision = await wf.waitForEvent("approval", "3 days");
+ *     return { approved: decision?.approved === true };
+ *   },
+ * });
+ */
+export function workflow<A extends WorkflowArgs, R>(
+  name: string,
+  options: WorkflowOptions<A, R>,
+): Workflow<StandardSchemaV1.InferInput<SchemaOf<A>>, R> {
+  const refuse = (what: string, hint: string): never => {
+    throw new DefinitionError(`The workflow "${name}" ${what}.`, { hint });
+  };
+  if (typeof name !== "string" || !/^[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*$/.test(name) || name.length > 128) {
+    refuse("cannot be called so", 'Use words of letters, digits, _ and - joined by dots, such as "expense.approve".');
+  }
+  if (typeof options?.handler !== "function")
+    refuse("has no handler", "Pass { args, handler: async (wf, args) => … }.");
+  refuseUnknown(options, optionNames, refuse);
+  refuseUnknown(Object(options.retries), retryNames, refuse);
+  const { version = 1, retries = {}, maxDuration, concurrency = null } = options;
+  const {
+    limit = 3,
+    delay = "1 second",
+    maxDelay = "5 minutes",
+  } = typeof retries === "number" ? { limit: retries } : retries;
+  if (!Number.isInteger(version) || version < 1) refuse(`has version ${version}`, "Use 1, 2, 3, ….");
+  if (!Number.isInteger(limit) || limit < 0) refuse(`has retries ${limit}`, "Use a whole number from 0.");
+  if (concurrency !== null && (!Number.isInteger(concurrency) || concurrency < 1)) {
+    refuse(`has concurrency ${concurrency}`, "Use a whole number from 1, or leave it out.");
+  }
+  const duration = (option: string, value: Duration) => {
+    try {
+      return milliseconds(value);
+    } catch (error) {
+      return refuse(`has a ${option} that is none`, (error as Error).message);
+    }
+  };
+  const definition: WorkflowDefinition = {
+    name,
+    version,
+    args: schemaOf(options.args, refuse),
+    handler: options.handler as WorkflowDefinition["handler"],
+    retries: { limit, delay: duration("delay", delay), maxDelay: duration("maxDelay", maxDelay) },
+    maxDuration: maxDuration === undefined ? null : duration("maxDuration", maxDuration),
+    concurrency,
+  };
+  return { "~svc": { workflow: definition } };
+}
+
+const optionNames = ["args", "handler", "version", "retries", "maxDuration", "concurrency"];
+const retryNames = ["limit", "delay", "maxDelay"];
+
+function refuseUnknown(given: object, known: readonly string[], refuse: (what: string, hint: string) => never): void {
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown !== undefined) refuse(`has no option "${unknown}"`, `Known: ${known.join(", ")}.`);
+}
+
+function schemaOf(args: WorkflowArgs | undefined, refuse: (what: string, hint: string) => never): StandardSchemaV1 {
+  try {
+    return toSchema((args ?? {}) as Readonly<Record<string, StandardSchemaV1>>) as StandardSchemaV1;
+  } catch (error) {
+    return refuse("has args that are no schema", (error as Error).message);
+  }
+}
+
+/** The versions of each workflow, newest first, by name. */
+export type Workflows = ReadonlyMap<string, readonly WorkflowDefinition[]>;
+
+/** @throws DefinitionError for what is no workflow, and for two of one name and version */
+export function collectWorkflows(bag: Readonly<Record<string, unknown>>): Workflows {
+  const byName = new Map<string, WorkflowDefinition[]>();
+  for (const [key, value] of Object.entries(bag)) {
+    const definition = (value as Partial<Workflow> | undefined)?.["~svc"]?.workflow;
+    if (!definition) {
+      throw new DefinitionError(`workflows.${key} is not a workflow.`, {
+        hint: 'Make it with workflow("module.operation", { args, handler }).',
+      });
+    }
+    const versions = byName.get(definition.name) ?? [];
+    if (versions.some(({ version }) => version === definition.version)) {
+      throw new DefinitionError(`Two workflows are named "${definition.name}" with version ${definition.version}.`, {
+        hint: `Give workflows.${key} another name, or the newer one a higher version.`,
+      });
+    }
+    byName.set(
+      definition.name,
+      [...versions, definition].sort((a, b) => b.version - a.version),
+    );
+  }
+  return byName;
+}

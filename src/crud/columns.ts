@@ -1,0 +1,138 @@
+/**
+ * What generated CRUD knows of a table's columns: their names on both sides, their form on the wire, and what input
+ * they take. On the wire a timestamp is an ISO 8601 string in UTC, `numeric` and `bigint` are strings, `bytea` is
+ * base64, a vector is an array of numbers.
+ * Next hop: `crud.ts` checks input with this, `src/crud/crud-sql.ts` writes SQL from it.
+ */
+import { getTableColumns, is, SQL } from "drizzle-orm";
+import { type AnyPgColumn, PgArray, type PgColumn, PgDialect, PgEnumColumn, type PgTable } from "drizzle-orm/pg-core";
+import { type ColumnLimit, columnLimit } from "./column-limits.ts";
+import { type WireKind, wireKind } from "./wire-kinds.ts";
+
+export interface ColumnDescription {
+  /** Property of the table object, the name on the wire. */
+  property: string;
+  /** Name in the database. */
+  name: string;
+  /** PostgreSQL type as declared, for example `numeric(10,2)`. */
+  type: string;
+  /** The same as values are cast to it: schema-qualified where it is not PostgreSQL's own, without length or scale. */
+  castType: string;
+  kind: WireKind;
+  isArray: boolean;
+  notNull: boolean;
+  /** SQL that stands for a missing value, or null when there is none. */
+  defaultSql: string | null;
+  /** Whether a missing value is the next number of a serial or identity column, for which SQL has no expression. */
+  numbered: boolean;
+  /** What the type allows of values that have the right form. */
+  limit: ColumnLimit | undefined;
+  /** Allowed values of an enum column. */
+  values: readonly string[] | undefined;
+  /** Set by the database or by svc, never from input. */
+  managed: boolean;
+  /** Whether no two rows share a value: a primary key or a unique column by itself. */
+  unique: boolean;
+  /** Drizzle's `$defaultFn`: makes the value of a new row in this process. */
+  generate: (() => unknown) | undefined;
+  /** A checked value as the application's code knows it: a Date, a bigint. */
+  toApplication(value: unknown): unknown;
+  /** What the driver gives, as `ctx.db` would give it to the application's code. */
+  fromDriver(value: unknown): unknown;
+  /** What a client has to make of the wire's value, or of each in an array, to have what Drizzle would give it. */
+  conversion: Conversion | null;
+}
+
+/** The conversions that the SDK knows (client/sdk/src/rows.ts). */
+export type Conversion = "date" | "bigint" | "number" | "bytes";
+
+/** Kinds whose values the application's code has as something other than JSON. */
+const converted = new Set<WireKind>(["timestamp", "date", "bigint", "numeric"]);
+
+/** Properties that callers cannot write: the database or the session decides them. */
+const managedProperties = new Set(["id", "userId", "createdAt", "updatedAt"]);
+
+/** Describes the columns of a Drizzle table, in the order of their declaration. */
+export function describeColumns(table: PgTable): ColumnDescription[] {
+  return Object.entries(getTableColumns(table)).map(([property, column]) => {
+    const isArray = is(column, PgArray);
+    const base = isArray ? (column as unknown as { baseColumn: PgColumn }).baseColumn : column;
+    const kind = wireKind(base.getSQLType(), base.enumValues);
+    return {
+      property,
+      name: column.name,
+      type: column.getSQLType(),
+      castType: castType(base) + (isArray ? "[]" : ""),
+      kind,
+      isArray,
+      notNull: column.notNull,
+      defaultSql: defaultSql(column) ?? (isNumbered(base) ? "default" : null),
+      numbered: column.default === undefined && isNumbered(base),
+      limit: columnLimit(base.getSQLType()),
+      values: base.enumValues,
+      managed:
+        managedProperties.has(property) ||
+        column.generated !== undefined ||
+        column.generatedIdentity?.type === "always",
+      unique: column.primary || column.isUnique,
+      generate: column.defaultFn,
+      toApplication: (value) =>
+        converted.has(kind) && !isArray && value !== null ? column.mapFromDriverValue(value) : value,
+      fromDriver: (value) => (value === null || value === undefined ? value : column.mapFromDriverValue(value)),
+      conversion: conversionOf(kind, base),
+    };
+  });
+}
+
+/** A wire value of each kind that may be something else in the application, depending on the column's `mode`. */
+const samples: Partial<Record<WireKind, string>> = {
+  timestamp: "2026-01-01T00:00:00Z",
+  date: "2026-01-01",
+  bigint: "1",
+  numeric: "1",
+};
+
+function conversionOf(kind: WireKind, column: PgColumn): Conversion | null {
+  if (kind === "bytes") return "bytes";
+  const sample = samples[kind];
+  if (sample === undefined) return null;
+  const value = column.mapFromDriverValue(sample);
+  if (value instanceof Date) return "date";
+  return typeof value === "bigint" || typeof value === "number" ? (typeof value as Conversion) : null;
+}
+
+const storedTypes: Record<string, string> = {
+  serial: "integer",
+  smallserial: "smallint",
+  bigserial: "bigint",
+  char: "bpchar", // alone, "char" means one character
+  vector: "extensions.vector",
+  halfvec: "extensions.halfvec",
+};
+
+function castType(column: PgColumn): string {
+  const type = column.getSQLType().replace(/\s*\([^)]*\)/, "");
+  if (!is(column, PgEnumColumn)) return storedTypes[type] ?? type;
+  const { enumName, schema = "public" } = column.enum;
+  return [schema, enumName].map((name) => `"${name.replaceAll('"', '""')}"`).join(".");
+}
+
+const dialect = new PgDialect();
+
+function defaultSql(column: AnyPgColumn): string | null {
+  const { default: value } = column;
+  if (value === undefined || value === null) return null;
+  // What reaches a migration as `DEFAULT …` is the same text: no parameters in either.
+  if (is(value, SQL)) return dialect.sqlToQuery(value.inlineParams()).sql;
+  return literal(column.mapToDriverValue(value));
+}
+
+const isNumbered = (column: PgColumn) =>
+  column.getSQLType().endsWith("serial") || column.generatedIdentity !== undefined;
+
+/** A value as a SQL literal; the context of an assignment gives it its type. */
+function literal(value: unknown): string {
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return `'${text.replaceAll("'", "''")}'`;
+}

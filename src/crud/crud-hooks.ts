@@ -1,0 +1,78 @@
+/**
+ * The step before a generated statement: the application's hook, given data that has been checked. What it returns is
+ * checked as well, and what is wrong with that is no fault of the caller's.
+ * Next hop: `crud-input.ts` for the checks, `src/call/invoke.ts` runs the step.
+ */
+
+import { check, type Input, isPlain, toObject } from "../kit/input-checks.ts";
+import type { Issue } from "../kit/svc-error.ts";
+import { kindOf } from "../kit/v.ts";
+import { type CrudDefinition, type CrudOperation, writableColumns } from "./crud-definition.ts";
+import { idOf, rowOf } from "./crud-input.ts";
+import type { CrudOptions } from "./crud-options.ts";
+import type { CrudStatement } from "./statement.ts";
+
+/** A hook returned what cannot be stored: an author's mistake, for the log. */
+export class HookMistake extends Error {
+  override readonly name = "HookMistake";
+  /** Such as `hooks.beforeCreate of "tasks"`. */
+  readonly hook: string;
+
+  constructor(hook: string, text: string) {
+    super(text);
+    this.hook = hook;
+  }
+}
+
+/** What a hook is to return. */
+const wanted = {
+  create: "the data to insert, such as { ...data, title: data.title.trim() }",
+  update: "the changes to make, such as { ...data, body: data.body?.trim() }",
+};
+
+/** Makes that step, if the resource declares a hook for the operation. It throws HookMistake. */
+export function crudHook(
+  crud: CrudDefinition,
+  operation: CrudOperation,
+  { hooks }: CrudOptions,
+): CrudStatement["before"] | undefined {
+  const writable = writableColumns(crud);
+  const typed = (input: unknown, as: "create" | "update") => {
+    const row = check((issues) => rowOf(writable, toObject(input, issues), issues, as));
+    const entries = writable.filter(({ property }) => property in row);
+    return Object.fromEntries(entries.map((column) => [column.property, column.toApplication(row[column.property])]));
+  };
+  const storable = (returned: unknown, as: "create" | "update"): Input => {
+    const hook = `hooks.${as === "create" ? "beforeCreate" : "beforeUpdate"} of "${crud.prefix}"`;
+    if (!isPlain(returned)) throw new HookMistake(hook, `it returned ${kindOf(returned)}. Return ${wanted[as]}.`);
+    const issues: Issue[] = [];
+    rowOf(writable, returned, issues, as);
+    if (issues.length === 0) return returned;
+    const wrong = issues.map(({ path, message }) => `${path.join(".")} ${message}`).join("; ");
+    throw new HookMistake(hook, `what it returned cannot be stored: ${wrong}. Return ${wanted[as]}.`);
+  };
+  const typedId = (input: unknown) =>
+    crud.id.toApplication(check((issues) => idOf(crud.id, toObject(input, issues), issues))) as never;
+  if (operation === "create" && hooks?.beforeCreate) {
+    const { beforeCreate } = hooks;
+    return async (input, context) =>
+      storable(await beforeCreate(typed(input, "create") as never, { context }), "create");
+  }
+  if (operation === "update" && hooks?.beforeUpdate) {
+    const { beforeUpdate } = hooks;
+    return async (input, context) => {
+      const call = { context, id: typedId(input) };
+      const { id, ifUnmodifiedSince } = input as Input;
+      const returned = await beforeUpdate(typed(input, "update") as never, call);
+      return { ...storable(returned, "update"), id, ifUnmodifiedSince };
+    };
+  }
+  if (operation === "remove" && hooks?.beforeRemove) {
+    const { beforeRemove } = hooks;
+    return async (input, context) => {
+      await beforeRemove(typedId(input), { context });
+      return input;
+    };
+  }
+  return undefined;
+}

@@ -1,0 +1,116 @@
+/**
+ * Checks the rows that callers send to generated CRUD and turns them into the arguments of the SQL functions.
+ * Unknown and managed keys are left out, wrong types are refused with the path.
+ * Next hop: `wire-kinds.ts` for the forms of values, `column-limits.ts` for their limits, `crud-list.ts` for the
+ * arguments of lists.
+ */
+
+import { check, type Input, own, toObject } from "../kit/input-checks.ts";
+import type { Issue } from "../kit/svc-error.ts";
+import type { ColumnDescription } from "./columns.ts";
+import { type CrudDefinition, type CrudOperation, writableColumns } from "./crud-definition.ts";
+import { listArguments } from "./crud-list.ts";
+import { wireForms } from "./wire-kinds.ts";
+
+type ToValues = (input: unknown) => (string | number)[];
+
+/** Makes the function that turns a call's input into SQL arguments. It throws VALIDATION_FAILED. */
+export function crudValues(crud: CrudDefinition, operation: CrudOperation): ToValues {
+  const writable = writableColumns(crud);
+  switch (operation) {
+    case "list":
+      return (input) => [JSON.stringify(listArguments(crud, input))];
+    case "get":
+    case "remove":
+      return (input) => check((issues) => [idOf(crud.id, toObject(input, issues), issues)]);
+    case "create": {
+      const generated = crud.columns.filter(({ generate }) => generate);
+      return (input) =>
+        check((issues) => {
+          const row = rowOf(writable, toObject(input, issues), issues, "create");
+          for (const column of generated) row[column.property] ??= accept(column, column.generate?.(), issues);
+          return [JSON.stringify(row)];
+        });
+    }
+    case "update": {
+      const canCompare = crud.columns.some(({ property }) => property === "updatedAt");
+      return (input) =>
+        check((issues) => {
+          const object = toObject(input, issues);
+          const changes = rowOf(writable, object, issues, "update");
+          const since = canCompare ? ifUnmodifiedSince(object, issues) : {};
+          return [idOf(crud.id, object, issues), JSON.stringify({ ...changes, ...since })];
+        });
+    }
+  }
+}
+
+export function idOf(id: ColumnDescription, object: Input, issues: Issue[]): string | number {
+  const value = own(object, "id");
+  const accepted = value === null ? undefined : wireForms[id.kind].accept(value, id.values);
+  // A text that is too long for its column is an id of no row; a number would not reach the comparison.
+  const isTooLarge = id.kind === "integer" && accepted !== undefined && !isWithin(id, accepted);
+  if (accepted !== undefined && !isTooLarge) return accepted as string | number;
+  issues.push({ path: ["id"], message: `must be ${isTooLarge ? id.limit?.expects : wireForms[id.kind].expects}` });
+  return "";
+}
+
+function ifUnmodifiedSince(object: Input, issues: Issue[]): Input {
+  const value = own(object, "ifUnmodifiedSince");
+  if (value === undefined || value === null) return {};
+  const accepted = wireForms.timestamp.accept(value, undefined);
+  if (accepted === undefined) {
+    issues.push({ path: ["ifUnmodifiedSince"], message: `must be ${wireForms.timestamp.expects}` });
+  }
+  return { ifUnmodifiedSince: accepted };
+}
+
+/** The columns of a row that are there, each in the form that the SQL function takes. */
+export function rowOf(
+  columns: ColumnDescription[],
+  object: Input,
+  issues: Issue[],
+  operation: "create" | "update",
+): Input {
+  const row: Input = Object.create(null); // a column may be named as something that objects inherit
+  for (const column of columns) {
+    const value = own(object, column.property);
+    if (value === undefined) {
+      if (operation === "create" && column.notNull && column.defaultSql === null && !column.generate) {
+        issues.push({ path: [column.property], message: "is required" });
+      }
+      continue;
+    }
+    if (value === null) {
+      if (column.notNull) issues.push({ path: [column.property], message: "must not be null" });
+      row[column.property] = null;
+      continue;
+    }
+    row[column.property] = accept(column, value, issues);
+  }
+  return row;
+}
+
+function accept(column: ColumnDescription, value: unknown, issues: Issue[]): unknown {
+  const form = wireForms[column.kind];
+  const refuse = (path: Issue["path"], message: string) => {
+    issues.push({ path: [column.property, ...path], message });
+  };
+  if (column.isArray) {
+    if (!Array.isArray(value)) return refuse([], "must be an array");
+    return value.map((item, index) => {
+      if (item === null) return null;
+      const accepted = form.accept(item, column.values);
+      if (accepted === undefined) refuse([index], `must be ${form.expects}`);
+      else if (!isWithin(column, accepted)) refuse([index], `must be ${column.limit?.expects}`);
+      return accepted;
+    });
+  }
+  const accepted = form.accept(value, column.values);
+  if (accepted === undefined) {
+    refuse([], column.kind === "enum" ? `must be one of ${column.values?.join(", ")}` : `must be ${form.expects}`);
+  } else if (!isWithin(column, accepted)) refuse([], `must be ${column.limit?.expects}`);
+  return accepted;
+}
+
+const isWithin = ({ limit }: ColumnDescription, accepted: unknown) => limit?.holds(accepted) ?? true;

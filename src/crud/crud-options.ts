@@ -1,0 +1,176 @@
+/**
+ * The options of `createCrud`: their types, and the check that finds every mistake when the definition is loaded.
+ * Next hop: `crud.ts` builds procedures from them, `src/crud/crud-sql.ts` SQL.
+ */
+import type { PgTable } from "drizzle-orm/pg-core";
+import type { Context } from "../contract/context.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import type { ColumnDescription } from "./columns.ts";
+import { type CrudOperation, crudOperations } from "./crud-definition.ts";
+import type { RealtimeOption } from "./crud-realtime.ts";
+import type { CrudCreate, CrudId, CrudRow } from "./crud-types.ts";
+
+/** What a hook gets beside the data. */
+export interface CrudHookCall {
+  context: Context;
+}
+
+type Property<T extends PgTable> = keyof CrudRow<T> & string;
+
+export interface CrudOptions<T extends PgTable = PgTable> {
+  /** Skips authentication; what the caller then may see and do is up to the table's policies. (Default: false) */
+  allowAnonymous?: boolean;
+  /** First part of the five names. (Default: the table's name) */
+  prefix?: string;
+  /** Columns in which `search` looks, ignoring case. (Default: none, and `search` is ignored) */
+  searchFields?: readonly Property<T>[];
+  /** Columns that `filters` may name. (Default: none, and `filters` is ignored) */
+  allowedFilters?: readonly Property<T>[];
+  /** Rows per page when the caller does not say. (Default: 20) */
+  defaultLimit?: number;
+  /** The most rows per page that a caller gets. (Default: 100) */
+  maxLimit?: number;
+  /** Marks rows as deleted in a timestamp or boolean column instead of removing them. (Default: off) */
+  softDelete?: { field: Property<T> };
+  /** How `total` is made: counted, taken from the planner's statistics, or left null. (Default: "exact") */
+  count?: "exact" | "estimated" | "none";
+  /** The columns that callers see and write; `id` is always among them. (Default: all) */
+  columns?: { pick: readonly Property<T>[] } | { omit: readonly Property<T>[] };
+  /** Which of the five operations exist. (Default: all) */
+  methods?: readonly CrudOperation[];
+  /** Whether GraphQL shows the table as this resource does. (Default: true for the first resource of a table) */
+  graphql?: boolean;
+  /**
+   * What subscribers are told: lists and single rows, single rows alone (`{ listRealtime: false }`), nothing (`false`),
+   * or single rows and the lists of a row's scope (`{ policy, resourceIdentity, scope, scopeFromRow, authorize }`).
+   * (Default: lists and single rows)
+   */
+  realtime?: RealtimeOption<T>;
+  /** Run inside the call's transaction, on input that has been checked; what they return is checked again. */
+  hooks?: {
+    beforeCreate?(data: CrudCreate<T>, call: CrudHookCall): CrudCreate<T> | Promise<CrudCreate<T>>;
+    /** `id` is the row's. Whether there is such a row that the caller may change is found out after the hook. */
+    beforeUpdate?(
+      data: Partial<CrudCreate<T>>,
+      call: CrudHookCall & { id: CrudId<T> },
+    ): Partial<CrudCreate<T>> | Promise<Partial<CrudCreate<T>>>;
+    /** By throwing it keeps the row; what it returns is waited for and left aside. Likewise before the row is looked for. */
+    beforeRemove?(id: CrudId<T>, call: CrudHookCall): unknown;
+  };
+}
+
+const known = new Set<string>([
+  "allowAnonymous",
+  "prefix",
+  "searchFields",
+  "allowedFilters",
+  "defaultLimit",
+  "maxLimit",
+  "softDelete",
+  "count",
+  "columns",
+  "methods",
+  "graphql",
+  "realtime",
+  "hooks",
+] satisfies (keyof CrudOptions)[]);
+
+const hookNames = ["beforeCreate", "beforeUpdate", "beforeRemove"];
+
+/** Kinds that a filter can compare. */
+const filterable = new Set([
+  "integer",
+  "bigint",
+  "number",
+  "numeric",
+  "boolean",
+  "text",
+  "uuid",
+  "enum",
+  "timestamp",
+  "date",
+  "json",
+]);
+
+/**
+ * Checks options against the table's columns.
+ *
+ * @throws DefinitionError naming the option, what is wrong with it, and what to write
+ */
+export function checkCrudOptions(table: string, columns: readonly ColumnDescription[], options: CrudOptions): void {
+  const fail = (problem: string, hint: string): never => {
+    throw new DefinitionError(`createCrud: ${problem}`, { hint });
+  };
+  const properties = columns.map(({ property }) => property);
+  const column = (option: string, name: string): ColumnDescription => {
+    const found = columns.find(({ property }) => property === name);
+    return (
+      found ??
+      fail(`${option} of "${table}" names "${name}", which is no column.`, `The columns are ${properties.join(", ")}.`)
+    );
+  };
+
+  for (const option of Object.keys(options)) {
+    if (!known.has(option))
+      fail(`there is no option "${option}", given for "${table}".`, `The options are ${[...known].join(", ")}.`);
+  }
+  for (const option of ["allowAnonymous", "graphql"] as const) {
+    if (!["boolean", "undefined"].includes(typeof options[option])) {
+      fail(`${option} of "${table}" is ${JSON.stringify(options[option])}.`, "Give true or false.");
+    }
+  }
+  for (const [hook, run] of Object.entries(options.hooks ?? {})) {
+    const isKnown = hookNames.includes(hook);
+    if (!isKnown || (run !== undefined && typeof run !== "function")) {
+      fail(
+        `hooks of "${table}" has ${isKnown ? `a "${hook}" that is no function` : `no "${hook}"`}.`,
+        "The hooks are beforeCreate(data, { context }), beforeUpdate(data, { context, id }) and " +
+          "beforeRemove(id, { context }). What is to happen after a write, whoever writes, is a trigger's.",
+      );
+    }
+  }
+  for (const option of ["defaultLimit", "maxLimit"] as const) {
+    const value = options[option] ?? 1;
+    if (!Number.isInteger(value) || value < 1 || value > 10_000) {
+      fail(`${option} of "${table}" is ${value}.`, "Give a whole number from 1 to 10000.");
+    }
+  }
+  for (const method of options.methods ?? []) {
+    if (!crudOperations.includes(method)) {
+      fail(
+        `methods of "${table}" names "${method}", which is no operation.`,
+        `The operations are ${crudOperations.join(", ")}.`,
+      );
+    }
+  }
+  if (!["exact", "estimated", "none"].includes(options.count ?? "exact")) {
+    fail(`count of "${table}" is ${options.count}.`, 'Give "exact", "estimated" or "none".');
+  }
+  for (const name of options.searchFields ?? []) {
+    const { kind, isArray } = column("searchFields", name);
+    if (isArray || (kind !== "text" && kind !== "enum")) {
+      fail(`searchFields of "${table}" names "${name}", which holds no text.`, "Name text columns; filter the others.");
+    }
+  }
+  for (const name of options.allowedFilters ?? []) {
+    if (!filterable.has(column("allowedFilters", name).kind)) {
+      fail(`allowedFilters of "${table}" names "${name}", which cannot be compared.`, "Leave it out.");
+    }
+  }
+  if (options.softDelete) {
+    const { kind, isArray, notNull } = column("softDelete", options.softDelete.field);
+    if (isArray || (kind !== "boolean" && !(kind === "timestamp" && !notNull))) {
+      fail(
+        `softDelete of "${table}" needs a boolean or a nullable timestamp; "${options.softDelete.field}" is neither.`,
+        'Add one, such as deletedAt: timestamp("deleted_at", { withTimezone: true }).',
+      );
+    }
+  }
+  if (options.columns) {
+    const [[way, chosen] = [], ...more] = Object.entries(options.columns);
+    if ((way !== "pick" && way !== "omit") || more.length > 0 || !Array.isArray(chosen)) {
+      fail(`columns of "${table}" says neither which to show nor which not.`, "Give { pick: […] } or { omit: […] }.");
+    }
+    for (const name of chosen ?? []) column("columns", name);
+  }
+}

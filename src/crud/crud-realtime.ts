@@ -1,0 +1,141 @@
+/**
+ * The option `realtime` of `createCrud`: its types, the check of what is written, and of what its functions return.
+ * Next hop: `src/realtime/buckets.ts` puts lists and rows into buckets with it.
+ */
+import type { PgTable } from "drizzle-orm/pg-core";
+import type { Logger } from "pino";
+import type { Context } from "../contract/context.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import type { CrudListArguments, CrudRow } from "./crud-types.ts";
+import { wireForms } from "./wire-kinds.ts";
+
+/** What rows and lists are told apart by: a plain object that JSON can hold. */
+export type RealtimeScope = Readonly<Record<string, unknown>>;
+
+/** Lists in buckets: who watches a list hears of the rows of its scope alone. */
+export interface ScopedRealtime<T extends PgTable = PgTable> {
+  /** Whether `authorize` decides who may watch a scope, or anyone may who may call the list. */
+  policy: "authorized" | "public";
+  /** What the buckets are of. Resources with the same identity and policy share theirs. */
+  resourceIdentity: string;
+  /** The scope of a list. Called with what a client sends: every member may be missing or something else. */
+  scope(args: CrudListArguments<T>): RealtimeScope;
+  /**
+   * The scope of a row, as it was and as it is. It is read from the log, whoever changed it: there is no request, and
+   * nothing to wait for.
+   */
+  scopeFromRow(call: { row: CrudRow<T>; ctx: RowContext }): RealtimeScope;
+  /** Whether the caller may watch the list. Required where the policy is "authorized", unused otherwise. */
+  authorize?(call: { ctx: Context; args: CrudListArguments<T> }): boolean | Promise<boolean>;
+}
+
+/** What `scopeFromRow` gets beside the row. */
+export interface RowContext {
+  log: Logger;
+}
+
+/** What subscribers of a resource hear of. */
+export interface RealtimeDefinition {
+  /** Whether lists are told. */
+  list: boolean;
+  /** Set where lists have buckets. */
+  scoped: ScopedRealtime | null;
+}
+
+export type RealtimeOption<T extends PgTable> = false | { listRealtime?: boolean } | ScopedRealtime<T>;
+
+const scopedKeys = new Set(["policy", "resourceIdentity", "scope", "scopeFromRow", "authorize"]);
+
+/**
+ * @returns null when subscribers hear nothing
+ * @throws DefinitionError saying what to write
+ */
+export function describeRealtime(
+  table: string,
+  option: RealtimeOption<PgTable> | undefined,
+  hasList: boolean,
+): RealtimeDefinition | null {
+  if (option === false) return null;
+  if (option === undefined) return { list: true, scoped: null };
+  const isObject = typeof option === "object" && option !== null;
+  const keys = isObject ? Object.keys(option) : [];
+  if (isObject && keys.some((key) => scopedKeys.has(key))) {
+    checkScoped(table, option as ScopedRealtime, keys, hasList);
+    return { list: true, scoped: option as ScopedRealtime };
+  }
+  const { listRealtime = true } = Object(option) as { listRealtime?: unknown };
+  if (!isObject || keys.some((key) => key !== "listRealtime") || typeof listRealtime !== "boolean") {
+    throw new DefinitionError(
+      `createCrud: realtime of "${table}" is neither false, nor { listRealtime: false }, nor a scoped config.`,
+      { hint: "Write one of them; a scoped config is { policy, resourceIdentity, scope, scopeFromRow, authorize }." },
+    );
+  }
+  return { list: listRealtime, scoped: null };
+}
+
+function checkScoped(table: string, option: ScopedRealtime, keys: string[], hasList: boolean): void {
+  const fail = (problem: string, hint: string): never => {
+    throw new DefinitionError(`createCrud: realtime of "${table}" ${problem}`, { hint });
+  };
+  const unknown = keys.find((key) => !scopedKeys.has(key));
+  if (unknown) fail(`has no "${unknown}".`, `A scoped config has ${[...scopedKeys].join(", ")}.`);
+  if (option.policy !== "authorized" && option.policy !== "public") {
+    fail(`has the policy ${JSON.stringify(option.policy)}.`, 'Give "authorized" or "public".');
+  }
+  if (typeof option.resourceIdentity !== "string" || option.resourceIdentity === "") {
+    fail("has no resourceIdentity.", `Name what its buckets are of, such as "${table}".`);
+  }
+  for (const name of ["scope", "scopeFromRow"] as const) {
+    if (typeof option[name] !== "function") {
+      fail(`has no function ${name}.`, "Write both: scope(args) of a list, scopeFromRow({ row, ctx }) of a row.");
+    }
+    if (option[name].constructor.name === "AsyncFunction") {
+      fail(`has an async ${name}.`, "Make it return the object itself: it is called for every change.");
+    }
+  }
+  if (option.policy === "authorized" && typeof option.authorize !== "function") {
+    fail(
+      "has no authorize.",
+      'Write authorize({ ctx, args }), or policy: "public" to let every caller of the list watch.',
+    );
+  }
+  if (!hasList) fail("is of lists, and there is no list.", 'Add "list" to methods, or leave the scoped config out.');
+}
+
+/**
+ * The JSON of a scope, members sorted: equal scopes have equal text.
+ *
+ * @throws TypeError when it is no plain object of JSON-serializable values
+ */
+export function scopeText(scope: unknown, source: string): string {
+  if (!isScope(scope)) {
+    throw new TypeError(
+      `${source} returned ${describe(scope)}; it has to be a plain object of values that JSON can hold.`,
+    );
+  }
+  return JSON.stringify(scope, (_key, value: unknown) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
+
+function isScope(scope: unknown): boolean {
+  if (typeof scope !== "object" || scope === null || Array.isArray(scope)) return false;
+  try {
+    return wireForms.json.accept(scope, undefined) !== undefined;
+  } catch {
+    return false; // it contains itself
+  }
+}
+
+/** Which member it is, without its value: that may be somebody's. */
+function describe(scope: unknown): string {
+  if (scope === null || typeof scope !== "object") return scope === null ? "null" : typeof scope;
+  if (Array.isArray(scope)) return "an array";
+  if (scope instanceof Promise) return "a promise";
+  const wrong = Object.entries(scope).filter(
+    ([, value]) => value === undefined || typeof value === "bigint" || value instanceof Date,
+  );
+  if (wrong.length === 0) return "an object with other values";
+  return wrong.map(([key, value]) => `${key}: ${value instanceof Date ? "a Date" : typeof value}`).join(", ");
+}

@@ -1,0 +1,59 @@
+/**
+ * What a generated list function tells `svc.find_rows()` of its table, as JSON text: names, types, and what callers may
+ * filter, search and sort by.
+ */
+
+import { quote } from "../postgres/schema-names.ts";
+import type { ColumnDescription } from "./columns.ts";
+import type { CrudDefinition } from "./crud-definition.ts";
+import { isVisible, item, qualified } from "./crud-text.ts";
+
+/** Types that travel as text and have no order. */
+const unordered = /^(point|line|lseg|box|path|polygon|circle|xml)\b/;
+
+/** What PostgreSQL can sort. */
+const sortable = ({ isArray, kind, type }: ColumnDescription) =>
+  !isArray && !["json", "bytes", "vector"].includes(kind) && !(kind === "text" && unordered.test(type));
+
+const defaultOrder = (crud: CrudDefinition) =>
+  crud.columns.some(({ property }) => property === "createdAt") ? "createdAt" : "id";
+
+/** The columns that `orderBy` may name. */
+export function sortableColumns(crud: CrudDefinition): ColumnDescription[] {
+  const orderBy = defaultOrder(crud);
+  return crud.columns.filter(
+    (column) => sortable(column) && (crud.visible.has(column.property) || column.property === orderBy),
+  );
+}
+
+export function resourceJson(crud: CrudDefinition): string {
+  const named = (properties: readonly string[]) => crud.columns.filter(({ property }) => properties.includes(property));
+  const orderBy = defaultOrder(crud);
+  const columns = sortableColumns(crud);
+  // What a page is sorted by and made of. Not t.*: a role may be kept from a column that callers do not see.
+  const row = crud.columns.filter(
+    (column) => crud.visible.has(column.property) || [orderBy, "id"].includes(column.property),
+  );
+  const visible = isVisible(crud, "");
+  return JSON.stringify({
+    name: crud.prefix,
+    table: qualified(crud),
+    row: row.map(({ name }) => `t.${quote(name)}`).join(", "),
+    item: item(crud),
+    ...(visible && { visible }),
+    orderBy,
+    count: crud.count,
+    columns: toObject(columns, ({ name, castType, notNull }) => ({ name, type: castType, notNull })),
+    filters: toObject(named(crud.allowedFilters), ({ name, castType, kind, isArray, values = null }) => ({
+      name,
+      type: castType,
+      kind,
+      array: isArray,
+      values,
+    })),
+    search: named(crud.searchFields).map(({ name }) => name),
+  });
+}
+
+const toObject = <T>(columns: ColumnDescription[], describe: (column: ColumnDescription) => T) =>
+  Object.fromEntries(columns.map((column) => [column.property, describe(column)]));

@@ -1,0 +1,107 @@
+/**
+ * The types of generated CRUD, from the table's declaration and the options to the caller. They read the table's own
+ * `$inferInsert`: through drizzle's InferInsertModel, TypeScript 5.9 loses the columns with defaults.
+ */
+import type { PgTable } from "drizzle-orm/pg-core";
+import type { Procedure, ProcedureKind } from "../contract/procedure.ts";
+import type { CrudOperation } from "./crud-definition.ts";
+import type { ConditionsOf, FiltersOf } from "./crud-filters.ts";
+import type { CrudOptions } from "./crud-options.ts";
+
+/** Columns that callers cannot write. */
+type Managed = "id" | "userId" | "createdAt" | "updatedAt";
+
+type Flat<T> = { [K in keyof T]: T[K] } & {};
+
+/** A row with all of its columns. */
+export type CrudRow<T extends PgTable> = Flat<T["$inferSelect"]>;
+export type CrudId<T extends PgTable> = T["$inferSelect"] extends { id: infer Id } ? Id : never;
+/** The columns that `create` takes. */
+export type CrudCreate<T extends PgTable> = Flat<Omit<T["$inferInsert"], Managed>>;
+
+/**
+ * The input of `list`. Without it: the first page in the default order.
+ *
+ * @typeParam O the options of `createCrud`, which decide what may be filtered. (Default: any, and all columns may)
+ */
+export type CrudListArguments<T extends PgTable = PgTable, O = CrudOptions<T>> = ListArguments<
+  Visible<T, O> & string,
+  Filterable<T, O>
+>;
+
+/** In the two words that tell one from another, which is what the compiler prints of it. */
+interface ListArguments<Column extends string, Conditions> {
+  /** From 1; less means 1. (Default: 1) */
+  page?: number;
+  /** Clamped to 1 and the resource's maximum, 100 unless declared otherwise. (Default: 20) */
+  limit?: number;
+  /** Text that stands in one of the resource's `searchFields`, ignoring case. */
+  search?: string;
+  /** Property to sort by, of those that callers see. (Default: createdAt) */
+  orderBy?: Column;
+  /** (Default: "desc") */
+  orderDir?: "asc" | "desc";
+  /** Conditions on the resource's `allowedFilters`. */
+  filters?: FiltersOf<Conditions>;
+  /** Where to go on: null for the beginning, then each answer's `nextCursor`. Takes the place of `page`. */
+  cursor?: string | null;
+}
+
+export interface CrudList<Row> {
+  data: Row[];
+  /** All rows that the caller may see, on every page; null where the resource does not count. */
+  total: number;
+  /** Only when `cursor` was given: where the next page begins, or null at the end. */
+  nextCursor?: string | null;
+}
+
+type PrefixOf<T extends PgTable, O> = O extends { prefix: infer P extends string } ? P : T["_"]["name"];
+
+/** The columns that the option `columns` leaves. */
+type Visible<T extends PgTable, O> = O extends { columns: { pick: readonly (infer K)[] } }
+  ? K | "id"
+  : O extends { columns: { omit: readonly (infer K)[] } }
+    ? Exclude<keyof CrudRow<T>, K> | "id"
+    : keyof CrudRow<T>;
+
+// biome-ignore lint/suspicious/noEmptyInterface: the compiler says its name to who filters such a list
+interface NoAllowedFilters {}
+
+/** What may be filtered: nothing without the option, every column where the compiler cannot see it. */
+type Filterable<T extends PgTable, O> = O extends { allowedFilters: readonly (infer K extends keyof CrudRow<T>)[] }
+  ? Flat<ConditionsOf<T, K>>
+  : "allowedFilters" extends keyof O
+    ? Flat<ConditionsOf<T, keyof CrudRow<T>>>
+    : NoAllowedFilters;
+
+type RowOf<T extends PgTable, O> = Flat<Pick<CrudRow<T>, Visible<T, O> & keyof CrudRow<T>>>;
+type CreateOf<T extends PgTable, O> = Flat<Pick<CrudCreate<T>, Visible<T, O> & keyof CrudCreate<T>>>;
+
+/** `ifUnmodifiedSince` is for tables with `updatedAt`: the update fails with 409 when the row has changed since. */
+type UpdateOf<T extends PgTable, O> = Flat<
+  { id: CrudId<T> } & Partial<CreateOf<T, O>> &
+    (CrudRow<T> extends { updatedAt: infer At } ? { ifUnmodifiedSince?: At } : object)
+>;
+
+type MethodsOf<O> = O extends { methods: readonly (infer M extends CrudOperation)[] } ? M : CrudOperation;
+
+/** What `createCrud` returns. An alias, since only aliases fit where any record of procedures is welcome. */
+export type CrudProcedures<T extends PgTable, O extends CrudOptions<T> = object> = Pick<
+  {
+    list: Crud<
+      `${PrefixOf<T, O>}.list`,
+      "query",
+      ListArguments<Visible<T, O> & string, Filterable<T, O>> | undefined,
+      CrudList<RowOf<T, O>>
+    >;
+    get: Crud<`${PrefixOf<T, O>}.get`, "query", { id: CrudId<T> }, RowOf<T, O> | null>;
+    create: Crud<`${PrefixOf<T, O>}.create`, "mutation", CreateOf<T, O>, RowOf<T, O>>;
+    update: Crud<`${PrefixOf<T, O>}.update`, "mutation", UpdateOf<T, O>, RowOf<T, O>>;
+    remove: Crud<`${PrefixOf<T, O>}.remove`, "mutation", { id: CrudId<T> }, { id: CrudId<T> }>;
+  },
+  MethodsOf<O>
+>;
+
+/** One of the five, in the four words that tell it apart. */
+interface Crud<Name extends string, Kind extends ProcedureKind, Input, Output>
+  extends Procedure<{ name: Name; kind: Kind; input: Input; output: Output }> {}

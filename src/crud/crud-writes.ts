@@ -1,0 +1,146 @@
+/**
+ * The writing half of generated CRUD: what create sets, what update changes, how remove removes, and how values get from
+ * JSON into columns. `crud-sql.ts` puts the pieces into functions.
+ */
+
+import { DefinitionError } from "../kit/definition-error.ts";
+import { list, literal, quote } from "../postgres/schema-names.ts";
+import type { ColumnDescription } from "./columns.ts";
+import { type CrudDefinition, writableColumns } from "./crud-definition.ts";
+import { byId, findColumn, isVisible, qualified } from "./crud-text.ts";
+
+/** Optimistic concurrency, for tables that know when a row changed. Clients keep milliseconds, PostgreSQL more. */
+export function unmodified(crud: CrudDefinition): string {
+  const updatedAt = findColumn(crud, "updatedAt");
+  if (!updatedAt) return "";
+  return `
+    and (changes ->> 'ifUnmodifiedSince' is null
+      or date_trunc('milliseconds', t.${quote(updatedAt.name)}) <= (changes ->> 'ifUnmodifiedSince')::timestamptz)`;
+}
+
+export function refuseModified(crud: CrudDefinition): string {
+  if (!findColumn(crud, "updatedAt")) return "";
+  return `
+  if result is null and changes ->> 'ifUnmodifiedSince' is not null and exists (
+    select from ${qualified(crud)} as t
+     where ${byId(crud).condition}${isVisible(crud, " and ")}
+       and date_trunc('milliseconds', t.${quote(findColumn(crud, "updatedAt")?.name ?? "")}) > (changes ->> 'ifUnmodifiedSince')::timestamptz
+       for update  -- asks the policies for updates: a row that the caller may only read is 404, whenever it changed
+  ) then
+    raise exception 'the row was changed after %', changes ->> 'ifUnmodifiedSince' using errcode = 'SV409';
+  end if;
+`;
+}
+
+export function removal(crud: CrudDefinition): string {
+  if (!crud.softDelete) return `delete from ${qualified(crud)} as t`;
+  const value = crud.softDelete.kind === "boolean" ? "true" : "now()";
+  return `update ${qualified(crud)} as t set ${quote(crud.softDelete.name)} = ${value}`;
+}
+
+/** jsonb_populate_record reads every type by its own input function, so no type needs to be named here. */
+export function populate(crud: CrudDefinition, source: string): string {
+  const columns = given(crud, source);
+  const special = columns.flatMap((column) => {
+    const expression = specialInput(column, `${source} ->> ${literal(column.property)}`);
+    return expression ? [{ column, expression }] : [];
+  });
+  const plain = columns.filter((column) => !special.some((item) => item.column === column));
+  const pairs = plain.map((column) => `    ${literal(column.name)}, ${source} -> ${literal(column.property)}`);
+  return [
+    `  input := jsonb_populate_record(null::${qualified(crud)}, jsonb_build_object(`,
+    chunks(pairs, 50).join("\n  ) || jsonb_build_object(\n"),
+    "  ));",
+    ...special.map(({ column, expression }) => `  input.${quote(column.name)} := ${expression};`),
+  ].join("\n");
+}
+
+/** A function takes 100 arguments; a table may have more than 50 columns. */
+function chunks(pairs: string[], size: number): string[] {
+  const count = Math.max(1, Math.ceil(pairs.length / size));
+  return Array.from({ length: count }, (_, index) => pairs.slice(index * size, (index + 1) * size).join(",\n"));
+}
+
+/** Forms whose JSON text is not what the type's input function reads. */
+function specialInput(column: ColumnDescription, text: string): string | null {
+  if (column.isArray) return null;
+  if (column.kind === "bytes") return `decode(${text}, 'base64')`;
+  // A column without time zone would drop the offset of what it is given instead of applying it.
+  if (column.kind === "timestamp" && !column.type.includes("with time zone")) {
+    return `(${text})::timestamptz at time zone 'UTC'`;
+  }
+  return null;
+}
+
+/** The columns that create sets: the owner, what this service generates, and what the caller may write. */
+function written(crud: CrudDefinition): ColumnDescription[] {
+  const userId = findColumn(crud, "userId");
+  return [...(userId ? [userId] : []), ...given(crud, "data")];
+}
+
+/** The columns whose values come in as JSON: those of the caller, and for a new row those with a `$defaultFn`. */
+function given(crud: CrudDefinition, source: string): ColumnDescription[] {
+  const generated = source === "data" ? crud.columns.filter(({ generate, managed }) => generate && managed) : [];
+  return [...generated.filter(({ property }) => property !== "userId"), ...writableColumns(crud)];
+}
+
+const mostNumbered = 4;
+
+/**
+ * The INSERT of a new row, up to its RETURNING. Only the word DEFAULT gives a column its next number without a privilege on
+ * the sequence, and that is no expression: so there is a statement for the value that is given, and one for none.
+ *
+ * @param returning the end of each statement
+ */
+export function insertion(crud: CrudDefinition, returning: string): string {
+  const columns = written(crud);
+  const numbered = columns.filter((column) => column.numbered);
+  if (numbered.length > mostNumbered) {
+    throw new DefinitionError(`createCrud: ${crud.table} has ${numbered.length} columns that number its rows.`, {
+      hint: `${mostNumbered} are possible. Make the others .generatedAlwaysAsIdentity(), which takes no value from callers.`,
+    });
+  }
+  const insert = (missing: readonly ColumnDescription[], indent: string): string => {
+    const into = `${indent}insert into ${qualified(crud)} as t`;
+    const end = `\n${indent}${returning};`;
+    if (columns.length === 0) return `${into} default values${end}`;
+    const values = columns.map((column) => `${indent}  ${missing.includes(column) ? "default" : createValue(column)}`);
+    return `${into} (${list(columns.map(({ name }) => name))})\n${indent}values (\n${values.join(",\n")}\n${indent})${end}`;
+  };
+  const choose = (
+    open: readonly ColumnDescription[],
+    missing: readonly ColumnDescription[],
+    indent: string,
+  ): string => {
+    const [column, ...rest] = open;
+    if (!column) return insert(missing, indent);
+    return `${indent}if data ? ${literal(column.property)} then
+${choose(rest, missing, `${indent}  `)}
+${indent}else
+${choose(rest, [...missing, column], `${indent}  `)}
+${indent}end if;`;
+  };
+  return choose(numbered, [], "  ");
+}
+
+function createValue(column: ColumnDescription): string {
+  if (column.property === "userId") return callerId(column);
+  const given = `input.${quote(column.name)}`;
+  if (column.defaultSql === null || column.numbered) return given;
+  return `case when data ? ${literal(column.property)} then ${given} else ${column.defaultSql} end`;
+}
+
+function callerId(column: ColumnDescription): string {
+  return `(select svc.current_user_id())${column.kind === "text" ? "" : `::${column.castType}`}`;
+}
+
+export function updates(crud: CrudDefinition): string[] {
+  const updatedAt = findColumn(crud, "updatedAt");
+  const assignments = writableColumns(crud).map((column) => {
+    const name = quote(column.name);
+    return `    ${name} = case when changes ? ${literal(column.property)} then input.${name} else t.${name} end`;
+  });
+  if (updatedAt) assignments.push(`    ${quote(updatedAt.name)} = now()`);
+  // A table of nothing but an id has nothing to change; the statement still tells whether the row is there.
+  return assignments.length > 0 ? assignments : [`    ${quote(crud.id.name)} = t.${quote(crud.id.name)}`];
+}

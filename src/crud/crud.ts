@@ -1,0 +1,167 @@
+/**
+ * `createCrud`: five procedures for a table, each answered by one generated SQL function.
+ * Next hop: `crud-options.ts` checks the options and `crud-input.ts` what comes in, `src/crud/crud-sql.ts` writes the
+ * functions, `src/crud/statement.ts` calls them.
+ */
+import { getTableColumns, getTableName } from "drizzle-orm";
+import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
+import type { Schema } from "../contract/context.ts";
+import type { ProcedureBuilders, ProcedureDefinition } from "../contract/procedure.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
+import { type ColumnDescription, describeColumns } from "./columns.ts";
+import { type CrudDefinition, type CrudOperation, crudOperations } from "./crud-definition.ts";
+import { crudHook } from "./crud-hooks.ts";
+import { crudValues } from "./crud-input.ts";
+import { type CrudOptions, checkCrudOptions } from "./crud-options.ts";
+import { describeRealtime } from "./crud-realtime.ts";
+import type { CrudProcedures } from "./crud-types.ts";
+import { ownerColumn } from "./rls.ts";
+import type { CrudStatement } from "./statement.ts";
+
+const operations: Record<CrudOperation, Pick<CrudStatement, "absent"> & { kind: "query" | "mutation" }> = {
+  list: { kind: "query", absent: "null" },
+  get: { kind: "query", absent: "null" },
+  create: { kind: "mutation", absent: "not-found" },
+  update: { kind: "mutation", absent: "not-found" },
+  remove: { kind: "mutation", absent: "not-found" },
+};
+
+/**
+ * Makes the application's `createCrud`, once, in its `runtime.ts`.
+ *
+ * @param _procedure the application's procedure builders: they carry the schema's types
+ * @example
+ * export const createCrud = createCrudFactory(procedure);
+ */
+export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilders<S>) {
+  /**
+   * Registers `<prefix>.list | get | create | update | remove` for a table with an `id` and declared policies.
+   *
+   * @throws DefinitionError when the table has no usable `id` or no policy, or an option makes no sense
+   */
+  return function createCrud<T extends PgTable, const O extends CrudOptions<T> = object>(
+    table: T,
+    options?: O & CrudOptions<T>,
+  ): CrudProcedures<T, O> {
+    const given = (options ?? {}) as CrudOptions;
+    const crud = describeCrud(table, given);
+    const procedures = Object.fromEntries(
+      crud.methods.map((operation) => [operation, { "~svc": { procedure: toProcedure(crud, operation, given) } }]),
+    );
+    return procedures as unknown as CrudProcedures<T, O>;
+  };
+}
+
+function describeCrud(table: PgTable, options: CrudOptions): CrudDefinition {
+  const name = getTableName(table);
+  const { schema = "public", policies } = getTableConfig(table);
+  const columns = describeColumns(table);
+  const id = findId(name, columns);
+  if ((options.methods ?? crudOperations).includes("create")) checkNewId(name, id, table);
+  if (policies.length === 0) {
+    throw new DefinitionError(`createCrud: table "${name}" declares no policy, so it would deny everybody.`, {
+      hint:
+        "Return one of these from the table's third argument: ownerRls(t.userId) for rows of a user, " +
+        'openRls({ read: "anyone", write: "authenticated" }) for rows of nobody, or your own pgPolicy(…).',
+    });
+  }
+  checkNames([schema, name, ...columns.flatMap((column) => [column.name, column.property])]);
+  checkCrudOptions(name, columns, options);
+  const { prefix = name, defaultLimit = 20, maxLimit = 100, count = "exact" } = options;
+  if (!/^[A-Za-z_]\w{0,49}$/.test(prefix)) {
+    throw new DefinitionError(`createCrud: "${prefix}" cannot be a prefix.`, {
+      hint: "Use a letter or _, then letters, digits or _; at most 50 characters.",
+    });
+  }
+  return {
+    prefix,
+    schema,
+    table: name,
+    id,
+    columns,
+    visible: visibleColumns(columns, options),
+    searchFields: options.searchFields ?? [],
+    allowedFilters: options.allowedFilters ?? [],
+    softDelete: columns.find(({ property }) => property === options.softDelete?.field),
+    count,
+    defaultLimit: Math.min(defaultLimit, maxLimit),
+    maxLimit,
+    methods: options.methods ?? crudOperations,
+    graphql: options.graphql ?? true,
+    owner: columns.find((column) => column.name === ownerColumn(policies)) ?? null,
+    realtime: describeRealtime(name, options.realtime, (options.methods ?? crudOperations).includes("list")),
+  };
+}
+
+/** PostgreSQL cuts longer names without an error, and values would go missing between the two forms. */
+function checkNames(names: readonly string[]): void {
+  for (const name of names) {
+    const bytes = Buffer.byteLength(name);
+    if (bytes > 0 && bytes <= 63 && !name.includes("\0") && name.isWellFormed()) continue;
+    throw new DefinitionError(`createCrud: ${JSON.stringify(name)} cannot be the name of a table or column.`, {
+      hint: "Use 1 to 63 bytes of UTF-8 without NUL, both for the column and for its property.",
+    });
+  }
+}
+
+const idKinds = new Set(["integer", "bigint", "uuid", "text"]);
+
+function findId(table: string, columns: ColumnDescription[]): ColumnDescription {
+  const id = columns.find((column) => column.property === "id");
+  if (!id) {
+    throw new DefinitionError(`createCrud: table "${table}" must have an id column.`, {
+      hint: 'Add one, such as id: serial("id").primaryKey() or id: uuid("id").primaryKey().defaultRandom().',
+    });
+  }
+  if (!idKinds.has(id.kind) || id.isArray) {
+    throw new DefinitionError(`createCrud: the id of table "${table}" has the type ${id.type}.`, {
+      hint: "Make it serial, bigserial, integer, bigint, uuid or text.",
+    });
+  }
+  if (!id.unique) {
+    throw new DefinitionError(`createCrud: the id of table "${table}" is no primary key.`, {
+      hint: "Add .primaryKey() to it: get, update and remove find a row by its id alone.",
+    });
+  }
+  return id;
+}
+
+/** Callers cannot choose ids, so something has to. A UUID does where a text or UUID has no default. */
+function checkNewId(name: string, id: ColumnDescription, table: PgTable): void {
+  if (id.defaultSql !== null || id.generate || getTableColumns(table).id?.generated) return;
+  if (!["uuid", "text", "varchar"].includes(id.type)) {
+    throw new DefinitionError(`createCrud: the id of table "${name}" has no default, so create could make no row.`, {
+      hint: "Give it one, as serial() and .$defaultFn(…) do, or leave create out of { methods }.",
+    });
+  }
+  id.generate = () => crypto.randomUUID();
+}
+
+function visibleColumns(columns: ColumnDescription[], { columns: choice }: CrudOptions): ReadonlySet<string> {
+  const all = columns.map(({ property }) => property);
+  if (!choice) return new Set(all);
+  if ("pick" in choice) return new Set(["id", ...choice.pick]);
+  const omitted = new Set<string>(choice.omit);
+  return new Set(all.filter((property) => property === "id" || !omitted.has(property)));
+}
+
+function toProcedure(crud: CrudDefinition, operation: CrudOperation, options: CrudOptions): ProcedureDefinition {
+  const { kind, absent } = operations[operation];
+  const name = `${crud.prefix}.${operation}`;
+  const hook = crudHook(crud, operation, options);
+  return {
+    name,
+    kind,
+    anonymous: options.allowAnonymous ?? false,
+    output: undefined,
+    run: () => Promise.reject(new Error(`${name} is answered by its SQL function`)),
+    statement: {
+      function: `${crud.prefix}_${operation}`,
+      table: crud.schema === "public" ? crud.table : `${crud.schema}.${crud.table}`,
+      absent,
+      values: crudValues(crud, operation),
+      ...(hook && { before: hook }),
+    },
+    crud,
+  };
+}

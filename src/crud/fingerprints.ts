@@ -1,0 +1,45 @@
+/**
+ * Start-up check: are the generated functions in the database those of the definitions in memory? A difference means
+ * that a deploy forgot `svc codegen` or `svc migrate`, and would answer with yesterday's columns.
+ */
+import type pg from "pg";
+import type { CrudDefinition } from "./crud-definition.ts";
+import { crudFunctions } from "./crud-sql.ts";
+
+interface Stray {
+  signature: string;
+  problem: "missing" | "different";
+}
+
+/** @returns the functions that are missing or were made from another definition; empty when all is well */
+async function strayFunctions(pool: pg.Pool, resources: readonly CrudDefinition[]): Promise<Stray[]> {
+  const expected = resources.flatMap(crudFunctions);
+  const { rows } = await pool.query<{ signature: string; exists: boolean; comment: string | null }>(
+    `select signature, to_regprocedure(signature) is not null as exists,
+            obj_description(to_regprocedure(signature), 'pg_proc') as comment
+       from unnest($1::text[]) as signature`,
+    [expected.map(({ signature }) => signature)],
+  );
+  const found = new Map(rows.map((row) => [row.signature, row]));
+  return expected.flatMap(({ signature, fingerprint }): Stray[] => {
+    const row = found.get(signature);
+    if (!row?.exists) return [{ signature, problem: "missing" }];
+    return row.comment?.endsWith(`svc:${fingerprint}`) ? [] : [{ signature, problem: "different" }];
+  });
+}
+
+/** The database is not in the state that the definitions expect. */
+export class DriftError extends Error {
+  override readonly name = "DriftError";
+}
+
+/** @throws DriftError that lists the functions and the commands that bring them in line */
+export async function refuseDrift(pool: pg.Pool, resources: readonly CrudDefinition[]): Promise<void> {
+  const stray = await strayFunctions(pool, resources);
+  if (stray.length === 0) return;
+  const list = stray.map(({ signature, problem }) => `  ${signature} is ${problem}`).join("\n");
+  throw new DriftError(
+    `The database does not have the CRUD functions of these definitions:\n${list}\n` +
+      "  Run `svc codegen` and `svc migrate`. To serve anyway during a rolling deploy: --allow-drift",
+  );
+}

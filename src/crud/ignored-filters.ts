@@ -1,0 +1,58 @@
+/**
+ * While developing: a list ignores conditions that its resource does not allow, and answers with more rows than were asked
+ * for. The log says so, once for each name.
+ * Next hop: `docs/reference/filters.md` states what is ignored.
+ */
+import type { Logger } from "pino";
+import type { CrudDefinition } from "./crud-definition.ts";
+
+/** What each log has been told, by resource. */
+const noted = new WeakMap<Logger, Map<CrudDefinition, Set<string>>>();
+
+/** As `svc.filter_sql()` has it. */
+const maxPatterns = 20;
+const maxCharacters = 2_000;
+
+/** @param input of `list`, as the client sent it */
+export function noteIgnoredFilters(log: Logger, crud: CrudDefinition, input: unknown): void {
+  const told = noted.get(log) ?? new Map<CrudDefinition, Set<string>>();
+  const known = told.get(crud) ?? new Set<string>();
+  noted.set(log, told.set(crud, known));
+  const patterns = patternsIn(Object(input).filters, 0);
+  if ((patterns.length > maxPatterns || patterns.join("").length > maxCharacters) && !known.has(tooMany)) {
+    known.add(tooMany);
+    log.warn(
+      { operation: `${crud.prefix}.list`, patterns: patterns.length },
+      "all filters are ignored: like and ilike take 20 patterns together, and 2,000 characters",
+    );
+  }
+  for (const name of namesIn(Object(input).filters, 0)) {
+    if (crud.allowedFilters.includes(name) || known.has(name) || known.size >= 100) continue;
+    known.add(name);
+    log.warn(
+      { operation: `${crud.prefix}.list`, filter: name.slice(0, 64) },
+      "a filter is ignored: name it in allowedFilters of createCrud, or leave it out",
+    );
+  }
+}
+
+/** What stands for it among the names; none of them has a space in front. */
+const tooMany = " patterns";
+
+function patternsIn(filters: unknown, depth: number): string[] {
+  if (typeof filters !== "object" || filters === null || depth > 5) return [];
+  return Object.entries(filters).flatMap(([name, value]): string[] => {
+    if (["OR", "AND"].includes(name)) {
+      return Array.isArray(value) ? value.flatMap((one) => patternsIn(one, depth + 1)) : [];
+    }
+    const { op, value: pattern } = Object(value);
+    return (op === "like" || op === "ilike") && typeof pattern === "string" ? [pattern] : [];
+  });
+}
+
+function namesIn(filters: unknown, depth: number): string[] {
+  if (typeof filters !== "object" || filters === null || depth > 5) return [];
+  return Object.entries(filters).flatMap(([name, value]) =>
+    ["OR", "AND"].includes(name) && Array.isArray(value) ? value.flatMap((one) => namesIn(one, depth + 1)) : [name],
+  );
+}

@@ -1,0 +1,102 @@
+/**
+ * Columns of generated CRUD in JSON Schema: what rows have, what input and filters take.
+ * The forms are those of `src/crud/wire-kinds.ts`.
+ */
+
+import type { JsonSchema } from "../kit/json-schema.ts";
+import type { ColumnDescription } from "./columns.ts";
+import type { WireKind } from "./wire-kinds.ts";
+
+const wholeNumber = "^-?[0-9]+$";
+
+/** As rows have them. */
+const forms: Record<WireKind, JsonSchema> = {
+  integer: { type: "integer", minimum: -(2 ** 31), maximum: 2 ** 31 - 1 },
+  bigint: { type: "string", pattern: wholeNumber },
+  number: { type: "number" },
+  numeric: { type: "string", description: "A decimal number." },
+  boolean: { type: "boolean" },
+  text: { type: "string" },
+  uuid: { type: "string", format: "uuid" },
+  enum: { type: "string" },
+  timestamp: { type: "string", format: "date-time" },
+  date: { type: "string", format: "date" },
+  json: {},
+  bytes: { type: "string", contentEncoding: "base64" },
+  vector: { type: "array", items: { type: "number" }, minItems: 1 },
+};
+
+/** Where input may have another form than rows. */
+const accepted: Partial<Record<WireKind, JsonSchema>> = {
+  bigint: { type: ["string", "integer"], pattern: "^-?[0-9]{1,19}$", description: "A whole number of 64 bits." },
+  numeric: { type: ["string", "number"], pattern: "^-?[0-9]+(\\.[0-9]+)?$", description: "A decimal number." },
+};
+
+/** A column of a row. */
+export const rowSchema = (column: ColumnDescription): JsonSchema => whole(column, single(column, forms[column.kind]));
+
+/** The same in `create` and `update`. */
+export function inputSchema(column: ColumnDescription): JsonSchema {
+  return whole(column, single(column, accepted[column.kind] ?? forms[column.kind]));
+}
+
+/** The id of `get`, `update` and `remove`. */
+export const idSchema = (id: ColumnDescription): JsonSchema => single(id, accepted[id.kind] ?? forms[id.kind]);
+
+function single({ kind, type, values }: ColumnDescription, form: JsonSchema): JsonSchema {
+  const [name = "", ...numbers] = type
+    .toLowerCase()
+    .split(/[(,)]/)
+    .map((part) => part.trim());
+  const [size = Number.NaN, scale = 0] = numbers.filter(Boolean).map(Number);
+  if (kind === "enum") return { ...form, enum: [...(values ?? [])] };
+  if (kind === "integer" && name.startsWith("small")) return { ...form, minimum: -(2 ** 15), maximum: 2 ** 15 - 1 };
+  if (Number.isNaN(size)) return { ...form };
+  if (kind === "text") return { ...form, maxLength: size };
+  return kind === "numeric" ? { ...form, ...digits(size - scale, scale) } : { ...form };
+}
+
+/**
+ * What a column of limited precision surely takes: more digits behind the point are rounded, up to one too many before
+ * it.
+ */
+function digits(before: number, behind: number): JsonSchema {
+  if (before < 1) return {};
+  const fraction = behind > 0 ? `(\\.[0-9]{1,${behind}})?` : "";
+  const most = 10 ** before - 1;
+  return { pattern: `^-?[0-9]{1,${before}}${fraction}$`, minimum: -most, maximum: most };
+}
+
+function whole({ isArray, notNull }: ColumnDescription, value: JsonSchema): JsonSchema {
+  const schema = isArray ? { type: "array", items: orNull(value) } : value;
+  return notNull ? schema : orNull(schema);
+}
+
+export function orNull(schema: JsonSchema): JsonSchema {
+  if (schema.$ref) return { anyOf: [schema, { type: "null" }] };
+  if (schema.type === undefined) return schema; // anything, so null too
+  const types = [schema.type].flat();
+  return { ...schema, type: [...types, "null"], ...(Array.isArray(schema.enum) && { enum: [...schema.enum, null] }) };
+}
+
+const ordered = new Set<WireKind>(["integer", "bigint", "number", "numeric", "timestamp", "date"]);
+
+/** A condition in `filters`: a value, or `{ op, value }` (docs/reference/filters.md). */
+export function filterSchema(column: ColumnDescription): JsonSchema {
+  const { kind, isArray } = column;
+  if (kind === "bytes" || kind === "vector") return { type: "null" };
+  const value = inputSchema({ ...column, notNull: false });
+  const plain = inputSchema({ ...column, notNull: true });
+  const operator = (op: string[], of: JsonSchema) => ({
+    type: "object",
+    properties: { op: { type: "string", enum: op }, value: of },
+    required: ["op", "value"],
+  });
+  const anyOf = [value, operator(["eq", "ne"], value)];
+  if (kind !== "json" && !isArray) {
+    anyOf.push(operator(["in", "nin"], { type: "array", items: value, maxItems: 1000 }));
+    if (ordered.has(kind)) anyOf.push(operator(["gt", "gte", "lt", "lte"], plain));
+    if (kind === "text") anyOf.push(operator(["like", "ilike"], { type: "string", maxLength: 1000 }));
+  }
+  return { anyOf };
+}

@@ -1,0 +1,125 @@
+/**
+ * What generated CRUD takes and answers, from the table and the options of its `createCrud`.
+ * Next hop: `columns.ts` for single values; `src/crud/crud-input.ts` and `crud-list.ts` are what checks them.
+ */
+
+import type { JsonSchema } from "../kit/json-schema.ts";
+import type { Schemas } from "../kit/schemas.ts";
+import type { ColumnDescription } from "./columns.ts";
+import { type CrudDefinition, type CrudOperation, writableColumns } from "./crud-definition.ts";
+import { maxSearch } from "./crud-list.ts";
+import { sortableColumns } from "./crud-resource.ts";
+import { filterSchema, idSchema, inputSchema, orNull, rowSchema } from "./openapi-columns.ts";
+
+/** A call in JSON Schema. */
+export interface CallSchemas {
+  args: JsonSchema;
+  /** Whether `args` may be left out. */
+  optional: boolean;
+  result: JsonSchema;
+  summary?: string;
+}
+
+/** By operation. Rows and filters become components, named after the prefix. */
+export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<CrudOperation, CallSchemas> {
+  const shown = crud.columns.filter(({ property }) => crud.visible.has(property));
+  const row = schemas.add(`${crud.prefix}.Row`, object(shown, rowSchema, shown, { additionalProperties: false }));
+  const writable = writableColumns(crud);
+  const required = writable.filter(({ notNull, defaultSql, generate }) => notNull && defaultSql === null && !generate);
+  const id = idSchema(crud.id);
+  const byId = { type: "object", properties: { id }, required: ["id"] };
+  const changes = object(writable, inputSchema, []);
+  const since = { type: "string", format: "date-time", description: "409 when the row has changed since." };
+  const canCompare = crud.columns.some(({ property }) => property === "updatedAt");
+  const call = (args: JsonSchema, result: JsonSchema, summary: string, optional = false) => ({
+    args,
+    result,
+    summary,
+    optional,
+  });
+  const { table } = crud;
+  return {
+    list: call(
+      listArguments(crud, schemas),
+      page(crud, row),
+      `A page of ${table}, as far as the caller may see them`,
+      true,
+    ),
+    get: call(byId, orNull(row), `One of ${table}, or null`),
+    create: call(object(writable, inputSchema, required), row, `Make one of ${table}`),
+    update: call(
+      {
+        ...changes,
+        properties: { ...(changes.properties as object), id, ...(canCompare && { ifUnmodifiedSince: since }) },
+        required: ["id"],
+      },
+      row,
+      `Change one of ${table}`,
+    ),
+    remove: call(
+      byId,
+      { type: "object", properties: { id: rowSchema(crud.id) }, required: ["id"] },
+      `Remove one of ${table}`,
+    ),
+  };
+}
+
+function object(
+  columns: readonly ColumnDescription[],
+  describe: (column: ColumnDescription) => JsonSchema,
+  required: readonly ColumnDescription[],
+  more: JsonSchema = {},
+): JsonSchema {
+  const names = required.map(({ property }) => property);
+  return {
+    type: "object",
+    properties: Object.fromEntries(columns.map((column) => [column.property, describe(column)])),
+    ...(names.length > 0 && { required: names }),
+    ...more,
+  };
+}
+
+function page({ count }: CrudDefinition, row: JsonSchema): JsonSchema {
+  const total = { type: "integer", description: "All rows that the caller may see, on every page." };
+  return {
+    type: "object",
+    properties: {
+      data: { type: "array", items: row },
+      total: count === "none" ? { type: "null" } : total,
+      nextCursor: {
+        type: ["string", "null"],
+        description: "Only when a cursor was given: where the next page begins.",
+      },
+    },
+    required: ["data", "total"],
+    additionalProperties: false,
+  };
+}
+
+function listArguments(crud: CrudDefinition, schemas: Schemas): JsonSchema {
+  const { maxLimit, defaultLimit, searchFields, allowedFilters } = crud;
+  return {
+    type: "object",
+    properties: {
+      page: { type: "integer", minimum: 1, default: 1 },
+      limit: { type: "integer", minimum: 1, maximum: maxLimit, default: defaultLimit },
+      orderBy: { type: "string", enum: sortableColumns(crud).map(({ property }) => property) },
+      orderDir: { type: "string", enum: ["asc", "desc"], default: "desc" },
+      cursor: { type: ["string", "null"], description: "null for the beginning, then each answer's nextCursor." },
+      ...(searchFields.length > 0 && {
+        search: { type: "string", maxLength: maxSearch, description: `Looks in ${searchFields.join(", ")}.` },
+      }),
+      ...(allowedFilters.length > 0 && { filters: filters(crud, schemas) }),
+    },
+  };
+}
+
+function filters(crud: CrudDefinition, schemas: Schemas): JsonSchema {
+  const columns = crud.columns.filter(({ property }) => crud.allowedFilters.includes(property));
+  const conditions = object(columns, filterSchema, []);
+  const reference = schemas.add(`${crud.prefix}.Filters`, conditions);
+  const group = { type: "array", items: reference };
+  conditions.properties = { ...(conditions.properties as object), OR: group, AND: group };
+  conditions.description = "Conditions, all of which hold. What is not valid is ignored.";
+  return reference;
+}

@@ -1,0 +1,150 @@
+/**
+ * Generated CRUD in one round trip: a single statement sets the identity, changes to the request role and calls the
+ * SQL function. The transaction is the statement.
+ * Next hop: the function itself, in the application's `sql/crud/`.
+ */
+import type pg from "pg";
+import type { Context } from "../contract/context.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import { acquire } from "../postgres/acquire.ts";
+import { databaseError, isConnectionLoss, isTransient, leavesDoubt, outcomeUnknown } from "../postgres/errors.ts";
+import type { Identity } from "../postgres/identity.ts";
+import type { RequestTransaction } from "../postgres/transaction.ts";
+import { activeSpan } from "../telemetry/span.ts";
+
+/** How a generated procedure is answered. */
+export interface CrudStatement {
+  /** Name of the function in schema svc_crud. */
+  function: string;
+  /** Of the table, with its schema unless that is `public`; for hints. */
+  table: string;
+  /** What no row means: an answer (`get`) or a missing row. */
+  absent: "null" | "not-found";
+  /** Turns a call's input into the function's arguments. @throws SvcError VALIDATION_FAILED */
+  values(input: unknown): (string | number)[];
+  /** A hook: makes the input that `values` gets. With it the call needs a transaction of its own. */
+  before?(input: unknown, context: Context): Promise<unknown>;
+}
+
+/**
+ * The statement that enters and calls.
+ *
+ * `offset 0` keeps the sub-select from being flattened, and its select list is evaluated in order: identity first, then
+ * the role, after which set_config() is out of reach (sql/grants.sql); only then does the outer list call the function.
+ * The functions are plpgsql because `language sql` would be planned, policies included, before the role changes.
+ *
+ * @param traced whether a last parameter is the trace that the changes are a part of (sql/realtime/carry_trace.sql)
+ */
+export function callText(name: string, argumentCount: number, withSnapshot = false, traced = false): string {
+  const parameters = Array.from({ length: argumentCount }, (_, index) => `$${index + 3}`).join(", ");
+  // The functions that read are STABLE: they see what the statement's own snapshot shows.
+  const snapshot = withSnapshot ? ", pg_current_snapshot()::text as snapshot" : "";
+  const trace = traced ? `svc.carry_trace($${argumentCount + 3}) as t, ` : "";
+  return (
+    `select svc_crud.${name}(${parameters})::text as result${snapshot} ${entered(trace)}` +
+    (traced ? " and t is not null" : "")
+  );
+}
+
+const entered = (before = "") =>
+  `from (select ${before}set_config('svc.user_id', $1, true) as a, set_config('role', $2, true) as b offset 0) as entered ` +
+  "where a is not null and b is not null";
+
+/**
+ * Evaluates a call of a function of the platform's that is plpgsql and STABLE, as the given identity.
+ *
+ * @param call our own text; its parameters begin with $3
+ * @returns the result as text
+ */
+export async function callAs(
+  pool: pg.Pool,
+  identity: Identity,
+  call: string,
+  parameters: unknown[],
+): Promise<string | null> {
+  const { client, release } = await acquire(pool, identity.holder);
+  try {
+    const { rows } = await client.query<{ result: string | null }>({
+      name: call,
+      text: `select (${call})::text as result ${entered()}`,
+      values: [identity.userId, identity.role, ...parameters],
+    });
+    release();
+    return rows[0]?.result ?? null;
+  } catch (error) {
+    release(isConnectionLoss(error));
+    throw databaseError(error, identity);
+  }
+}
+
+const texts = new Map<string, string>();
+
+/** Attempts after a deadlock or serialization failure. The statement is its own transaction, so nothing is repeated. */
+export const maxRetries = 2;
+
+/**
+ * Calls a generated function as the given identity.
+ *
+ * @param reads   whether the function only reads; then a lost connection is worth one more try
+ * @param watched told under which snapshot the answer was read
+ * @returns the function's JSON as text, or null
+ * @throws SvcError through the SQLSTATE map; OUTCOME_UNKNOWN for a write whose connection was lost before its answer: a
+ *         statement that is its own transaction cannot say its id beforehand
+ */
+export async function callStatement(
+  pool: pg.Pool,
+  identity: Identity,
+  statement: CrudStatement,
+  values: (string | number)[],
+  reads: boolean,
+  watched?: (snapshot: string | null) => void,
+): Promise<string | null> {
+  const span = reads ? undefined : activeSpan();
+  const trace = span?.sampled ? [span.traceparent] : [];
+  const name = `${statement.function}${watched ? "+snapshot" : ""}${trace.length > 0 ? "+trace" : ""}`;
+  let text = texts.get(name);
+  if (!text) {
+    text = callText(statement.function, values.length, watched !== undefined, trace.length > 0);
+    texts.set(name, text);
+  }
+  const query = { name, text, values: [identity.userId, identity.role, ...values, ...trace] };
+
+  for (let attempt = 0; ; attempt++) {
+    const { client, release } = await acquire(pool, identity.holder);
+    try {
+      const { rows } = await client.query<{ result: string | null; snapshot?: string }>(query);
+      release();
+      watched?.(rows[0]?.snapshot ?? null);
+      return rows[0]?.result ?? null;
+    } catch (error) {
+      // PostgreSQL has rolled back, role and identity with it; only a broken connection must go.
+      const lost = isConnectionLoss(error);
+      release(lost);
+      const again = isTransient(error) || (lost && reads);
+      if (again && attempt < maxRetries) continue;
+      throw !reads && leavesDoubt(error) ? outcomeUnknown(error) : explained(databaseError(error, identity), reads);
+    }
+  }
+}
+
+/** Of a list that took too long its caller can make less. */
+function explained(error: SvcError, reads: boolean): SvcError {
+  if (error.code !== "TIMEOUT" || !reads) return error;
+  return new SvcError("TIMEOUT", undefined, { hint: slowList, cause: error.cause });
+}
+
+const slowList =
+  "Ask for fewer rows, leave out search, like and ilike, or filter by an indexed column as well. The operator can add an " +
+  'index, set count: "estimated" of createCrud, or raise limits.generatedTimeoutMs.';
+
+/** Calls a generated function inside a transaction that has its identity already. */
+export async function callWithin(
+  transaction: RequestTransaction,
+  statement: CrudStatement,
+  values: (string | number)[],
+): Promise<string | null> {
+  const parameters = values.map((_, index) => `$${index + 1}`).join(", ");
+  const text = `select svc_crud.${statement.function}(${parameters})::text as result`;
+  const { rows } = await transaction.query({ name: `${statement.function}+tx`, text }, values);
+  return rows[0]?.result ?? null;
+}

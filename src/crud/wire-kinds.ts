@@ -1,0 +1,139 @@
+/**
+ * The forms that column values take on the wire, and the check of each. One entry per form; a PostgreSQL type finds its
+ * form by name and anything unknown travels as text.
+ */
+import { isUuid } from "../kit/uuid.ts";
+
+export type WireKind =
+  | "integer"
+  | "bigint"
+  | "number"
+  | "numeric"
+  | "boolean"
+  | "text"
+  | "uuid"
+  | "enum"
+  | "timestamp"
+  | "date"
+  | "json"
+  | "bytes"
+  | "vector";
+
+interface WireForm {
+  /** Ends the sentence "… must be". */
+  expects: string;
+  /** The value as it travels to SQL inside JSON, or undefined when the input is not of this form. */
+  accept(value: unknown, values: readonly string[] | undefined): unknown;
+}
+
+const isoDate = /^\d{4,6}-\d\d-\d\d$/;
+const isoTimestamp = /^\d{4,6}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?$/;
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+const isDate = (value: unknown): value is Date => value instanceof Date && value.getUTCFullYear() > 0;
+/** JavaScript takes February 30 for a day in March; PostgreSQL has no year 0, and no zone 16 hours away. */
+function isTime(text: string): boolean {
+  const [, year = 0, month = 0, day = 0] = /^(\d+)-(\d\d)-(\d\d)/.exec(text)?.map(Number) ?? [];
+  const days = new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
+  return year > 0 && day <= days && !/:.*[+-](1[6-9]|2\d)/.test(text) && !Number.isNaN(Date.parse(text));
+}
+/** Years after 9999 without the sign that JavaScript gives them. */
+const isoOf = (date: Date) => date.toISOString().replace(/^\+0*/, "");
+// PostgreSQL text cannot hold NUL or half a surrogate pair. Caught here, the caller learns which field it was.
+const isText = (value: unknown): value is string =>
+  typeof value === "string" && !value.includes("\0") && value.isWellFormed();
+
+/** What JSON can carry. A Map or a bigint would arrive as something else, or not at all. */
+function isJsonValue(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) {
+    return value === null || isText(value) || typeof value === "boolean" || Number.isFinite(value);
+  }
+  if (Array.isArray(value)) return value.every(isJsonValue);
+  return Object.getPrototypeOf(value) === Object.prototype && Object.entries(value).flat().every(isJsonValue);
+}
+
+export const wireForms: Record<WireKind, WireForm> = {
+  integer: {
+    expects: "an integer between -2147483648 and 2147483647",
+    accept: (value) => (Number.isInteger(value) && Math.abs((value as number) + 0.5) < 2 ** 31 ? value : undefined),
+  },
+  bigint: {
+    expects: "a whole number of 64 bits, as a decimal string, a bigint or a safe integer",
+    accept(value) {
+      if (typeof value === "number" ? !Number.isSafeInteger(value) : typeof value !== "bigint") {
+        if (typeof value !== "string" || !/^-?\d{1,19}$/.test(value)) return undefined;
+      }
+      const number = BigInt(value as string);
+      return BigInt.asIntN(64, number) === number ? number.toString() : undefined;
+    },
+  },
+  number: { expects: "a finite number", accept: (value) => (Number.isFinite(value) ? value : undefined) },
+  numeric: {
+    expects: "a number, or a decimal string",
+    accept(value) {
+      if (Number.isFinite(value)) return String(value);
+      return typeof value === "string" && /^-?\d{1,1000}(\.\d{1,1000})?$/.test(value) ? value : undefined;
+    },
+  },
+  boolean: { expects: "true or false", accept: (value) => (typeof value === "boolean" ? value : undefined) },
+  text: { expects: "a string of whole characters without NUL", accept: (value) => (isText(value) ? value : undefined) },
+  uuid: {
+    expects: "a UUID",
+    accept: (value) => (isUuid(value) ? value : undefined),
+  },
+  enum: {
+    expects: "one of the allowed values",
+    accept: (value, values) => (typeof value === "string" && values?.includes(value) ? value : undefined),
+  },
+  timestamp: {
+    expects: "an ISO 8601 timestamp",
+    accept(value) {
+      if (isDate(value)) return isoOf(value);
+      if (typeof value !== "string" || !(isoTimestamp.test(value) || isoDate.test(value))) return undefined;
+      return isTime(value) ? value : undefined;
+    },
+  },
+  date: {
+    expects: "a date as YYYY-MM-DD",
+    accept(value) {
+      if (isDate(value)) return isoOf(value).split("T", 1)[0];
+      return typeof value === "string" && isoDate.test(value) && isTime(value) ? value : undefined;
+    },
+  },
+  json: {
+    expects: "a JSON value, its texts whole characters without NUL",
+    accept: (value) => (isJsonValue(value) ? value : undefined),
+  },
+  bytes: {
+    expects: "base64 text or bytes",
+    accept(value) {
+      if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
+      return typeof value === "string" && base64.test(value) ? value : undefined;
+    },
+  },
+  vector: {
+    expects: "an array of finite numbers",
+    accept: (value) => (Array.isArray(value) && value.length > 0 && value.every(Number.isFinite) ? value : undefined),
+  },
+};
+
+// biome-ignore format: a table
+const kindsByType: Record<string, WireKind> = {
+  smallint: "integer", integer: "integer", smallserial: "integer", serial: "integer",
+  bigint: "bigint", bigserial: "bigint",
+  real: "number", "double precision": "number",
+  numeric: "numeric", decimal: "numeric",
+  boolean: "boolean", uuid: "uuid",
+  timestamp: "timestamp", "timestamp with time zone": "timestamp", date: "date",
+  json: "json", jsonb: "json", bytea: "bytes",
+  vector: "vector", halfvec: "vector",
+};
+
+/**
+ * @param sqlType as declared, for example `varchar(40)`
+ * @param values  the column's enum values, if it has any
+ */
+export function wireKind(sqlType: string, values: readonly string[] | undefined): WireKind {
+  const name = sqlType.toLowerCase().replace(/\s*\([^)]*\)/, "");
+  return kindsByType[name] ?? (values && values.length > 0 ? "enum" : "text");
+}

@@ -1,0 +1,95 @@
+/**
+ * Answers that come piece by piece from an async iterable, such as the text of a language model.
+ * Next hop: `src/server/routes.ts` sends them.
+ */
+import { pipeline, Readable, Transform } from "node:stream";
+import type { Response } from "express";
+import { toSvcError } from "./errors.ts";
+import { exchangeOf } from "./exchange.ts";
+
+export type Pieces = AsyncIterable<string | Uint8Array>;
+
+export const isPieces = (body: unknown): body is Pieces =>
+  typeof body === "object" && body !== null && Symbol.asyncIterator in body;
+
+/**
+ * Begins with the first piece: what fails before it is an error with a status, not half an answer. Whichever side breaks
+ * ends the other: the client sees a cut answer, the source is left.
+ *
+ * @param head writes status and headers
+ * @param length as for `ofLength`
+ */
+export async function sendPieces(
+  pieces: Pieces,
+  response: Response,
+  head: () => void,
+  length: string | string[] | undefined,
+): Promise<void> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  const leave = () => void iterator.return?.().catch(() => {});
+  response.once("close", leave);
+  let first: IteratorResult<string | Uint8Array>;
+  try {
+    first = await iterator.next();
+  } catch (error) {
+    if (response.closed) return; // nobody is there to be told
+    throw error;
+  } finally {
+    response.off("close", leave);
+  }
+  head();
+  const all = Readable.from(startingWith(first, iterator), { objectMode: false, highWaterMark: 0 });
+  noteBreak(all, response);
+  pipeline([all, ...ofLength(length, response), response], () => {});
+}
+
+/** Half an answer is out: the log alone can say why it ends here. That the client left is nothing to report. */
+export function noteBreak(source: Readable, response: Response): void {
+  // Before the pipeline hears of it, which closes the answer: then its line is written.
+  source.once("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "ERR_STREAM_PREMATURE_CLOSE") exchangeOf(response).error = toSvcError(error);
+  });
+}
+
+/**
+ * Passes a stream on, and breaks it off where it is not as long as its route said: what is too much would be taken for the
+ * next answer on the connection.
+ *
+ * @param said the route's own `content-length`
+ * @returns the steps of a pipeline that do this: none where it said nothing
+ */
+export function ofLength(said: string | string[] | undefined, response: Response): Transform[] {
+  if (said === undefined) return [];
+  let sent = 0;
+  const wrong = (error: Error) => {
+    exchangeOf(response).error = toSvcError(error);
+    return error;
+  };
+  const measure = new Transform({
+    transform(chunk, _encoding, done) {
+      sent += chunk.length;
+      if (sent > Number(said)) done(wrong(new Error(`A route's stream is longer than its "content-length: ${said}".`)));
+      else done(null, chunk);
+    },
+    flush(done) {
+      if (sent === Number(said)) done();
+      else done(wrong(new Error(`A route's stream has ${sent} bytes, and "content-length: ${said}".`)));
+    },
+  });
+  return [measure];
+}
+
+function startingWith<T>(first: IteratorResult<T>, rest: AsyncIterator<T>): AsyncIterableIterator<T> {
+  let isFirst = true;
+  return {
+    next() {
+      if (!isFirst) return rest.next();
+      isFirst = false;
+      return Promise.resolve(first);
+    },
+    return: async (value) => (await rest.return?.(value)) ?? { done: true, value },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}

@@ -1,0 +1,152 @@
+/**
+ * `ctx.scheduler`: calls of internal procedures, later. Enqueued in the call's own transaction: a job exists when the call
+ * commits, and never when it fails.
+ * Next hop: `sql/jobs/enqueue_job.sql`; `workers/tasks/procedure.ts` runs what was enqueued.
+ */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { mistake } from "../kit/misuse-error.ts";
+import { didYouMean } from "../kit/nearest.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import type { Access, RequestTransaction } from "../postgres/transaction.ts";
+import { sendingJob } from "../telemetry/jobs.ts";
+import { checkArguments, jobArguments } from "./job-arguments.ts";
+import type { Unawaited } from "./pending-work.ts";
+
+/** The `scheduler` of a context. Jobs run as whoever scheduled them, unless the procedure declares `.runAs("system")`. */
+export interface ContextScheduler {
+  /**
+   * Runs an internal procedure after a delay.
+   *
+   * @param delayMs in milliseconds, counted from this call; at most ten years. 0 runs it as soon as the call has committed
+   * @param args plain JSON without secrets, at most 64 KiB. (Default: no input)
+   * @returns the job's id
+   * @throws SvcError VALIDATION_FAILED for arguments that cannot be kept or that its `.input()` refuses, INTERNAL for a name
+   *   that is no internal procedure's or a delay that is none, QUERY_WROTE in a query
+   */
+  runAfter(delayMs: number, name: string, args?: unknown): Promise<string>;
+  /** Runs an internal procedure at a time; one in the past means now. @param at a Date, epoch milliseconds or ISO 8601 */
+  runAt(at: Date | number | string, name: string, args?: unknown): Promise<string>;
+  /**
+   * Takes a job of the caller's out of the queue, if it has not begun.
+   *
+   * @returns false when there is no such job (any more), or it is somebody else's
+   */
+  cancel(id: string): Promise<boolean>;
+}
+
+/** Which internal procedures there are. */
+export interface InternalNames {
+  has(name: string): boolean;
+  list(): string[];
+  /** What one takes, where that can be checked before the call: no middleware stands before `.input()`. */
+  inputOf(name: string): StandardSchemaV1 | undefined;
+}
+
+/** In milliseconds: ten years of 365 days. */
+const maxDelay = 315_360_000_000;
+
+/** What the two kinds of callers use: the functions differ in who may execute them, and on whose behalf they act. */
+const statements = {
+  caller: {
+    enqueue: { name: "svc_enqueue_job", text: "select svc.enqueue_job($1, $2, $3, $4, $5) as it" },
+    cancel: { name: "svc_cancel_job", text: "select svc.cancel_job($1) as it" },
+  },
+  system: {
+    enqueue: {
+      name: "svc_enqueue_system_job",
+      text: "select svc_private.enqueue_system_job($1, $2, $3, $4, $5) as it",
+    },
+    cancel: { name: "svc_cancel_any_job", text: "select svc_private.cancel_any_job($1) as it" },
+  },
+};
+
+export interface CallSchedulerOptions {
+  transaction: RequestTransaction;
+  access: Access;
+  internals: InternalNames;
+  /** Whether the call runs as the system. */
+  system: boolean;
+  requestId: string;
+  unawaited: Unawaited;
+  /** Whether mistakes are said in the log alone. */
+  production: boolean;
+}
+
+export class CallScheduler implements ContextScheduler {
+  readonly #options: CallSchedulerOptions;
+  readonly #unawaited: Unawaited;
+
+  constructor(options: CallSchedulerOptions) {
+    this.#options = options;
+    this.#unawaited = options.unawaited;
+  }
+
+  runAfter(delayMs: number, name: string, args?: unknown): Promise<string> {
+    return this.#unawaited.keep(async () => {
+      if (typeof delayMs !== "number" || !(delayMs >= 0 && delayMs <= maxDelay)) {
+        throw this.#mistake(`runAfter: ${delayMs} is no delay. Pass milliseconds, from 0 to ${maxDelay}.`);
+      }
+      return this.#enqueue(name, args, `${delayMs} milliseconds`, null);
+    });
+  }
+
+  runAt(at: Date | number | string, name: string, args?: unknown): Promise<string> {
+    return this.#unawaited.keep(async () => {
+      const time = timeOf(at);
+      if (time) return this.#enqueue(name, args, null, time);
+      throw this.#mistake(
+        `runAt: ${at} is no time within ten years. Pass a Date, epoch milliseconds or an ISO 8601 text.`,
+      );
+    });
+  }
+
+  cancel(id: string): Promise<boolean> {
+    return this.#unawaited.keep(async () => {
+      this.#refuseInQuery();
+      if (!/^[1-9]\d{0,17}$/.test(String(id))) return false;
+      return this.#ask("cancel", [id]);
+    });
+  }
+
+  async #enqueue(name: string, args: unknown, delay: string | null, at: string | null): Promise<string> {
+    const { internals, requestId } = this.#options;
+    this.#refuseInQuery();
+    if (!internals.has(name)) {
+      throw this.#mistake(
+        `"${name}" is no internal procedure that is registered in defineApi. ${didYouMean(name, internals.list())} ` +
+          "Only procedure.internal can be scheduled.",
+      );
+    }
+    const json = jobArguments(name, args);
+    await checkArguments(name, internals.inputOf(name), json);
+    const values = [name, json, delay, at, requestId];
+    return sendingJob(name, async () => String(await this.#ask("enqueue", values)));
+  }
+
+  async #ask<T>(what: "enqueue" | "cancel", values: unknown[]): Promise<T> {
+    const { transaction, system } = this.#options;
+    const { rows } = await transaction.tryAsLogin({ ...statements[system ? "system" : "caller"][what], values });
+    return rows[0].it;
+  }
+
+  #mistake(text: string): SvcError {
+    return mistake("ctx.scheduler", text, this.#options.production);
+  }
+
+  #refuseInQuery(): void {
+    if (this.#options.access === "write") return;
+    throw new SvcError("QUERY_WROTE", undefined, {
+      hint: "A query cannot schedule anything, for it may run again. Make it a mutation.",
+    });
+  }
+}
+
+/** As JavaScript reads other texts, "5" is a day in May 2001, and null is 1970: both would run at once. */
+const isTime = (at: unknown) =>
+  at instanceof Date || typeof at === "number" || (typeof at === "string" && /^[+-]?\d{4,6}-\d\d/.test(at));
+
+/** @returns null for what is no time within ten years */
+function timeOf(at: Date | number | string): string | null {
+  const time = new Date(isTime(at) ? at : Number.NaN);
+  return time.getTime() - Date.now() <= maxDelay ? time.toISOString() : null;
+}

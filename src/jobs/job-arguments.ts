@@ -1,0 +1,155 @@
+/**
+ * What a job's arguments may be: plain JSON, small, and without secrets, for they lie in a table until the job runs, and
+ * in backups after that. The error names the place of what is wrong, never its value.
+ * Next hop: `scheduler.ts` keeps them; `workers/tasks/procedure.ts` has them checked again when the job runs.
+ */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { validate } from "../contract/middleware.ts";
+import { type Issue, SvcError } from "../kit/svc-error.ts";
+
+/** In bytes of JSON. */
+const maxArgumentBytes = 65_536;
+/** Members inside members. */
+const maxDepth = 64;
+
+/** A bare session token looks like an id, and so does many a key: there the member's name tells. */
+const secretName = /(token|secret|api_?-?key|private_?-?key|authorization|cookie|credentials?)$/i;
+/** What people choose may be short, and have spaces. */
+const passwordName = /(passw(or)?d|passphrase)$/i;
+/** What somebody asks a language model is theirs, not the queue's. */
+const promptName = /^((raw|system|user)_?)?prompts?$/i;
+/** Characters; what is shorter is no secret, or a bad one. */
+const secretLength = 12;
+
+/**
+ * What must not lie around, whatever its member is called. Anybody's text is looked through: a pattern may not begin again
+ * within what it has just read.
+ */
+const secrets: readonly { is: string; pattern: RegExp }[] = [
+  { is: "a JSON Web Token", pattern: /\beyJ(?:(?!-eyJ)[\w-]){8,}\.[\w-]{8,}\.[\w-]{8,}/ },
+  { is: "a session token", pattern: /\bauthlib\.session_token=|^[A-Za-z0-9]{32}\.[A-Za-z0-9+/%]{40,}={0,2}$/ },
+  { is: "an Authorization header", pattern: /^\s*(Bearer|Basic)\s+[\w.~+/=-]{16,}\s*$/i },
+  { is: "a URL with a grant", pattern: /[?&]grant=[\w.~%+/=-]{8,}/ },
+  // Uploads and links in mails of ours carry a token.
+  { is: "a signed URL", pattern: /[?&](X-Amz-Signature|X-Goog-Signature|sig|token)=[\w%+/=-]{16,}/i },
+  { is: "a database URL", pattern: /\b(postgres(ql)?|mysql|mariadb|mongodb(\+srv)?|rediss?|amqps?):\/\/\S+/i },
+  { is: "a URL with a password", pattern: /\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s/:@]+:[^\s/@]+@/i },
+  {
+    is: "a provider's key",
+    pattern:
+      /\b(sk|pk|rk)[-_](live|test|proj|ant|or|svcacct|admin)?[-_]?[A-Za-z0-9_-]{20,}|\bAKIA[0-9A-Z]{16}\b|\bAIza[\w-]{35}|\bgh[pousr]_[A-Za-z0-9]{30,}|\bgithub_pat_\w{30,}|\bxox[abpors]-[\w-]{10,}|\bhf_[A-Za-z0-9]{30,}|\bgsk_[A-Za-z0-9]{30,}|\bSG\.[\w-]{16,}\.[\w-]{16,}/,
+  },
+  { is: "a private key", pattern: /-----BEGIN [A-Z ]*PRIVATE KEY-----/ },
+];
+
+/**
+ * Checks a job's arguments.
+ *
+ * @param procedure whose arguments they are, for the message
+ * @returns them as JSON text, or null when there are none
+ * @throws SvcError VALIDATION_FAILED that names the path of what cannot be kept
+ */
+export function jobArguments(procedure: string, args: unknown): string | null {
+  if (args === undefined) return null;
+  const issue = findIssue(args, [], new Set());
+  if (issue) throw refused(procedure, issue);
+  const text = JSON.stringify(args);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > maxArgumentBytes) {
+    throw refused(procedure, { path: [], message: `are ${bytes} bytes of JSON, and may be ${maxArgumentBytes}` });
+  }
+  return text;
+}
+
+/**
+ * Checks kept arguments against the `.input()` of the procedure. The job carries what the caller gave, not what the schema
+ * made of it, for the worker runs the schema again.
+ *
+ * @param json of `jobArguments`
+ * @throws SvcError VALIDATION_FAILED
+ */
+export async function checkArguments(
+  procedure: string,
+  schema: StandardSchemaV1 | undefined,
+  json: string | null,
+): Promise<void> {
+  if (!schema) return;
+  const { issues } = await validate(schema, asWorkersRead(json));
+  if (!issues) return;
+  throw new SvcError("VALIDATION_FAILED", `The job "${procedure}" does not take these arguments.`, {
+    issues: issues.map(({ path, message }) => ({ path: ["args", ...path], message })),
+  });
+}
+
+/** Null means that nothing was passed. */
+const asWorkersRead = (json: string | null): unknown => JSON.parse(json ?? "null") ?? undefined;
+
+interface Found {
+  path: (string | number)[];
+  message: string;
+}
+
+function findIssue(value: unknown, path: (string | number)[], above: Set<object>): Found | null {
+  const wrong = (message: string): Found => ({ path, message });
+  if (value === null || typeof value === "boolean") return null;
+  if (typeof value === "number") return Number.isFinite(value) ? null : wrong(`is ${value}, which JSON does not have`);
+  if (typeof value === "string") return findInText(value, path);
+  if (typeof value !== "object") return wrong(`is a ${typeof value}, which JSON does not have`);
+
+  if (above.has(value)) return wrong("refers to what it is a part of");
+  if (above.size >= maxDepth) return wrong(`lies deeper than ${maxDepth} levels`);
+  if (!Array.isArray(value) && !isPlain(value)) {
+    const kind = value.constructor?.name ?? "object";
+    return wrong(
+      `is a ${kind}; pass ${kind === "Date" ? "its toISOString()" : "plain JSON, or the id of a stored row"}`,
+    );
+  }
+  above.add(value);
+  for (const [key, member] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
+    // As JSON.stringify: an absent member of an object is no member; a gap in a list would become null.
+    if (member === undefined && !Array.isArray(value)) continue;
+    const here = [...path, key];
+    const found = typeof key === "string" ? findInText(key, path) || findNamed(key, member, here) : null;
+    const issue = found || findIssue(member, here, above);
+    if (issue) return issue;
+  }
+  above.delete(value);
+  return null;
+}
+
+function findInText(text: string, path: (string | number)[]): Found | null {
+  if (text.includes("\0")) return { path, message: "holds NUL, which cannot be stored" };
+  if (text.length > maxArgumentBytes) return null; // refused for its size, once that is known
+  const secret = secrets.find(({ pattern }) => pattern.test(text));
+  return secret ? { path, message: `looks like ${secret.is}` } : null;
+}
+
+function findNamed(name: string, value: unknown, path: (string | number)[]): Found | null {
+  if (typeof value === "string" && value !== "" && passwordName.test(name))
+    return { path, message: "is named as a secret is" };
+  const isSecret =
+    typeof value === "string" && value.length >= secretLength && !/\s/.test(value) && secretName.test(name);
+  if (isSecret) return { path, message: "is named as a secret is" };
+  const isPrompt = typeof value === "string" && value.length >= secretLength && promptName.test(name);
+  return isPrompt || isConversation(value) ? { path, message: "looks like a raw prompt" } : null;
+}
+
+const isConversation = (value: unknown): boolean =>
+  Array.isArray(value) && value.some((item) => typeof item?.role === "string" && typeof item?.content === "string");
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return (prototype === Object.prototype || prototype === null) && !("toJSON" in value);
+}
+
+function refused(procedure: string, { path, message }: Found): SvcError {
+  const place = ["args", ...path].reduce<string>(
+    (text, key) => (typeof key === "number" ? `${text}[${key}]` : text === "" ? key : `${text}.${key}`),
+    "",
+  );
+  const issues: Issue[] = [{ path: ["args", ...path], message: `${place} ${message}` }];
+  return new SvcError("VALIDATION_FAILED", `The job "${procedure}" cannot be scheduled: ${place} ${message}.`, {
+    issues,
+    hint: "Arguments are kept until the job runs: at most 64 KiB of plain JSON, ids rather than contents, no secrets.",
+  });
+}

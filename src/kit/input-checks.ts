@@ -1,0 +1,24 @@
+/** What every check of an untrusted object needs: issues collected, own members only. */
+import { type Issue, SvcError } from "./svc-error.ts";
+
+export type Input = Record<string, unknown>;
+
+/** Runs a reader that collects issues. @throws SvcError VALIDATION_FAILED with all of them */
+export function check<T>(read: (issues: Issue[]) => T): T {
+  const issues: Issue[] = [];
+  const values = read(issues);
+  if (issues.length > 0) throw new SvcError("VALIDATION_FAILED", undefined, { issues });
+  return values;
+}
+
+export function toObject(input: unknown, issues: Issue[]): Input {
+  if (isPlain(input)) return input;
+  issues.push({ path: [], message: "must be an object" });
+  return {};
+}
+
+export const isPlain = (value: unknown): value is Input =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
+
+/** Inherited members, `__proto__` among them, are never input. */
+export const own = (object: Input, key: string) => (Object.hasOwn(object, key) ? object[key] : undefined);

@@ -1,0 +1,118 @@
+/**
+ * What the operations of the document have in common: errors and their codes, headers, security.
+ * Next hop: `src/openapi/document.ts` puts it into `components`.
+ */
+
+import { errorCodes } from "./error-codes.ts";
+import type { JsonSchema } from "./json-schema.ts";
+
+/** A part of the document; what exactly each one is, the specification says. */
+export type Part = Record<string, unknown>;
+
+export type Security = Record<string, string[]>[];
+
+/** A JWT, a session token or the cookie. */
+export const signedIn: Security = [{ bearer: [] }, { cookie: [] }];
+/** The same, or nobody. */
+export const anyone: Security = [{}, ...signedIn];
+export const nobody: Security = [];
+
+export const security = (anonymous: boolean): Security => (anonymous ? anyone : signedIn);
+
+/** @param cookie its name depends on whether the service is reached by https */
+export const securitySchemes = (cookie: string): Part => ({
+  bearer: { type: "http", scheme: "bearer", description: "The JWT (`token`) or the `sessionToken` of a sign-in." },
+  cookie: {
+    type: "apiKey",
+    in: "cookie",
+    name: cookie,
+    description: "The cookie of a sign-in in cookie style. What changes something needs an `Origin` that is listed.",
+  },
+});
+
+export const headers: Part = {
+  RequestId: {
+    description: "The id of this exchange, also in the log; the caller's own, where it sent a usable one.",
+    schema: { type: "string" },
+  },
+  RetryAfter: { description: "After how many seconds a retry makes sense.", schema: { type: "integer", minimum: 0 } },
+};
+
+const requestId = { "x-request-id": { $ref: "#/components/headers/RequestId" } };
+
+/** A string, with what more is said of it. */
+export const text = (more: JsonSchema = {}): JsonSchema => ({ type: "string", ...more });
+
+/** A parameter of the query; optional. */
+export const inQuery = (name: string, schema: JsonSchema, description?: string): Part => ({
+  name,
+  in: "query",
+  schema,
+  ...(description && { description }),
+});
+
+export const json = (schema: JsonSchema): Part => ({ "application/json": { schema } });
+
+/** An answer that is no error. */
+export const answers = (description: string, content?: Part, more: Part = {}): Part => ({
+  description,
+  headers: { ...requestId, ...more },
+  ...(content && { content }),
+});
+
+export const errorSchema: JsonSchema = {
+  type: "object",
+  properties: {
+    error: { type: "string", description: "One sentence for a person; it may change between versions." },
+    code: { type: "string", enum: Object.keys(errorCodes) },
+    hint: { type: "string", description: "What a person can do about it." },
+    issues: {
+      type: "array",
+      description: "Where the input is wrong, and how.",
+      items: {
+        type: "object",
+        properties: {
+          path: { type: "array", items: { type: ["string", "number"] } },
+          message: { type: "string" },
+        },
+        required: ["path", "message"],
+      },
+    },
+    requestId: { type: "string" },
+  },
+  required: ["error", "code", "requestId"],
+  additionalProperties: false,
+};
+
+const statuses = [...new Set(Object.values(errorCodes).map(({ status }) => status))].sort((a, b) => a - b);
+
+/** After which a retry is worth it, so that the answer says when. */
+const retried = new Set([429, 503]);
+
+/** `components.responses`: one for each status, with the codes that have it. */
+export const errorResponses: Part = Object.fromEntries([
+  ...statuses.map((status) => {
+    const codes = Object.entries(errorCodes).filter(([, entry]) => entry.status === status);
+    return [
+      `Error${status}`,
+      errorResponse(codes.map(([code, { message }]) => `${code}: ${message}`).join("\n\n"), status),
+    ];
+  }),
+  ["Error", errorResponse("Any other error; `code` says which.")],
+]);
+
+function errorResponse(description: string, status = 0): Part {
+  const retryAfter = { "retry-after": { $ref: "#/components/headers/RetryAfter" } };
+  const content = json({ $ref: "#/components/schemas/Error" });
+  return answers(description, content, retried.has(status) ? retryAfter : {});
+}
+
+/** The errors of an operation by status; the rest under `default`. */
+export function errors(...which: (keyof typeof errorsOfAll | number)[]): Part {
+  const list = [...which, ...Object.keys(errorsOfAll)].map(Number).sort((a, b) => a - b);
+  const entries = list.map((status) => [String(status), { $ref: `#/components/responses/Error${status}` }]);
+  return { ...Object.fromEntries(entries), default: { $ref: "#/components/responses/Error" } };
+}
+
+/** What every operation may answer. */
+const errorsOfAll = { 429: "too many requests", 500: "our fault", 503: "no connection" } as const;

@@ -1,0 +1,62 @@
+/**
+ * The document's `components.schemas`: schemas with names, and those whose references lead into themselves, which would
+ * lead nowhere from inside the document.
+ */
+import type { JsonSchema } from "./json-schema.ts";
+
+const prefix = "#/components/schemas/";
+
+export class Schemas {
+  readonly all: Record<string, JsonSchema> = {};
+
+  /** @returns a reference to it. A name that is taken gets a number */
+  add(name: string, schema: JsonSchema): JsonSchema {
+    const free = this.#free(name);
+    this.all[free] = schema;
+    return { $ref: prefix + free };
+  }
+
+  /**
+   * A schema to stand anywhere in the document.
+   *
+   * @param name what parts of it are called that refer to each other
+   */
+  inline(name: string, schema: JsonSchema): JsonSchema {
+    const names = new Map<string, string>();
+    const target = (reference: string): string => {
+      let known = names.get(reference);
+      if (known === undefined) {
+        const last = decodeURIComponent(reference).split("/").pop() ?? "";
+        known = this.#free(last === "#" ? name : `${name}.${last.replace(/[^\w.-]/g, "_")}`);
+        names.set(reference, known);
+        this.all[known] = {}; // the name is taken from now on, also by what it leads to
+        this.all[known] = walk(resolve(schema, reference)) as JsonSchema;
+      }
+      return prefix + known;
+    };
+    const walk = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(walk);
+      if (typeof value !== "object" || value === null) return value;
+      const entries = Object.entries(value).filter(([key]) => key !== "$defs");
+      return Object.fromEntries(
+        entries.map(([key, inner]) => [
+          key,
+          key === "$ref" && typeof inner === "string" && inner.startsWith("#") ? target(inner) : walk(inner),
+        ]),
+      );
+    };
+    return walk(schema) as JsonSchema;
+  }
+
+  #free(name: string): string {
+    let free = name;
+    for (let number = 2; free in this.all; number++) free = `${name}_${number}`;
+    return free;
+  }
+}
+
+/** What a reference such as "#/$defs/node" stands for; anything where it leads nowhere. */
+function resolve(root: JsonSchema, reference: string): unknown {
+  const keys = decodeURIComponent(reference).split("/").slice(1);
+  return keys.reduce<unknown>((at, key) => Object(at)[key.replaceAll("~1", "/").replaceAll("~0", "~")] ?? {}, root);
+}

@@ -1,0 +1,91 @@
+/**
+ * Changes of columns that stay: type, default, NOT NULL. Written here and not by drizzle-kit, whose `SET DATA TYPE` has
+ * no USING, and meets the old default on its way.
+ */
+
+import { qualified, quote } from "../../postgres/schema-names.ts";
+import { addIdentity, isSerial, retypeIdentity, sequenceOf, storedType } from "./schema-identities.ts";
+import type { Column, Snapshot } from "./schema-snapshot.ts";
+import type { ColumnRef } from "./schema-tables.ts";
+
+/** A column, as far as ALTER COLUMN reaches. */
+export interface ColumnState {
+  /** As SQL. */
+  type: string;
+  default: string | null;
+  notNull: boolean;
+}
+
+/** The type of an enum carries its schema. */
+export function stateOf({ type, typeSchema, default: value, notNull }: Column): ColumnState {
+  const name = typeSchema ? enumType(type, typeSchema) : storedType(type);
+  return { type: name, default: value === undefined ? null : String(value), notNull };
+}
+
+function enumType(type: string, schema: string): string {
+  const [, name = type, brackets = ""] = /^(.*?)((?:\[\d*\])*)$/.exec(type) ?? [];
+  return `${quote(schema)}.${quote(name)}${brackets}`;
+}
+
+/**
+ * The statements from one state of a column to another.
+ *
+ * @param table as SQL
+ */
+export function alterColumn(table: string, column: string, from: ColumnState, to: ColumnState): string[] {
+  const alter = `alter table ${table} alter column ${quote(column)}`;
+  const statements: string[] = [];
+  const retyped = from.type !== to.type;
+  // The old default need not convert, even where the values do.
+  const dropped = from.default !== null && (retyped || to.default === null);
+  if (dropped) statements.push(`${alter} drop default;`);
+  if (retyped) statements.push(`${retypeComment(table, column, from, to)}\n${alter} ${retype(column, to.type)};`);
+  if (to.default !== null && (retyped || from.default !== to.default)) {
+    statements.push(`${alter} set default ${to.default};`);
+  }
+  if (from.notNull && !to.notNull) statements.push(`${alter} drop not null;`);
+  if (!from.notNull && to.notNull) {
+    statements.push(`-- Fails while a row of ${table} has nothing there.\n${alter} set not null;`);
+  }
+  return statements;
+}
+
+const retype = (column: string, type: string) => `type ${type} using ${quote(column)}::${type}`;
+
+const retypeComment = (table: string, column: string, from: ColumnState, to: ColumnState) =>
+  `-- Rewrites ${table}.${quote(column)} from ${from.type} to ${to.type}: what the new type cannot hold is lost, or fails.`;
+
+/** Takes the columns that differ out of the comparison, and returns the statements from one to the other. */
+export function takeColumns(from: Snapshot, to: Snapshot): { statements: string[]; retyped: ColumnRef[] } {
+  const statements: string[] = [];
+  const retyped: ColumnRef[] = [];
+  for (const [key, table] of Object.entries(from.tables)) {
+    for (const [name, old] of Object.entries(table.columns)) {
+      const wanted = to.tables[key]?.columns[name];
+      // A generated column is made anew, which drizzle-kit can.
+      if (!wanted || old.generated !== undefined || wanted.generated !== undefined) continue;
+      statements.push(...alterTableColumn(key, old, wanted));
+      if (stateOf(old).type !== stateOf(wanted).type) retyped.push({ key, column: name });
+      table.columns[name] = { ...wanted };
+      // Another beginning or step of the same sequence is drizzle-kit's to write.
+      if (old.identity && wanted.identity) {
+        table.columns[name].identity = retypeIdentity(old.identity, old.type, wanted.type);
+      }
+    }
+  }
+  return { statements, retyped };
+}
+
+/** ALTER COLUMN for a table's column, with the sequence that numbers its rows. */
+function alterTableColumn(key: string, from: Column, to: Column): string[] {
+  const table = qualified(key);
+  const alter = `alter table ${table} alter column ${quote(from.name)}`;
+  const wasSerial = isSerial(from);
+  return [
+    ...(wasSerial ? [`${alter} drop default;`] : []),
+    ...(from.identity && !to.identity ? [`${alter} drop identity if exists;`] : []),
+    ...alterColumn(table, from.name, stateOf(from), stateOf(to)),
+    ...(wasSerial && !to.identity ? [`drop sequence ${qualified(sequenceOf(key, from))};`] : []),
+    ...(to.identity && !from.identity ? addIdentity(key, to, wasSerial) : []),
+  ];
+}

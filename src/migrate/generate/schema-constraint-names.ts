@@ -1,0 +1,50 @@
+/**
+ * Constraints and indexes that differ in nothing but the name. Drizzle derives most names from those of table and
+ * columns; after a rename the same unique constraint has another one. Renaming it spares the scan, and works where
+ * something depends on it.
+ */
+import { qualified, quote, split } from "../../postgres/schema-names.ts";
+import type { Snapshot } from "./schema-snapshot.ts";
+
+type Part = "indexes" | "foreignKeys" | "uniqueConstraints" | "checkConstraints" | "compositePrimaryKeys";
+const parts: readonly Part[] = [
+  "indexes",
+  "foreignKeys",
+  "uniqueConstraints",
+  "checkConstraints",
+  "compositePrimaryKeys",
+];
+
+/** Gives them their new names in the first snapshot. @returns the statements */
+export function followNames(before: Snapshot, after: Snapshot): string[] {
+  const statements: string[] = [];
+  for (const [key, table] of Object.entries(before.tables)) {
+    for (const part of after.tables[key] ? parts : []) {
+      const had: Record<string, Named> = table[part];
+      const wants: Record<string, Named> = after.tables[key]?.[part] ?? {};
+      const fresh = Object.values(wants).filter(({ name }) => !(name in had));
+      for (const old of Object.values(had).filter(({ name }) => !(name in wants))) {
+        const same = fresh.findIndex((item) => definition(item) === definition(old));
+        const [next] = same < 0 ? [] : fresh.splice(same, 1);
+        if (!next) continue;
+        statements.push(renaming(key, part, old.name, next.name));
+        delete had[old.name];
+        had[next.name] = next;
+      }
+    }
+  }
+  return statements;
+}
+
+interface Named {
+  name: string;
+}
+
+const definition = (item: Named): string => JSON.stringify({ ...item, name: "" });
+
+function renaming(key: string, part: Part, from: string, to: string): string {
+  const index = `${split(key).schema}.${from}`;
+  return part === "indexes"
+    ? `alter index ${qualified(index)} rename to ${quote(to)};`
+    : `alter table ${qualified(key)} rename constraint ${quote(from)} to ${quote(to)};`;
+}

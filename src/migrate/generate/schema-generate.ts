@@ -1,0 +1,114 @@
+/**
+ * `svc migrate generate`: compares the application's schema with what its migrations already say, and writes the next
+ * one. Needs no database.
+ * Next hops: `schema-snapshot.ts` describes the schema, `schema-migration.ts` writes the SQL.
+ */
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { loadAuth, loadSchemaFiles } from "../../app/load-app.ts";
+import type { EffectiveConfig } from "../../config/config.ts";
+import { DefinitionError } from "../../kit/definition-error.ts";
+import { short } from "../../postgres/schema-names.ts";
+import { readFunctions } from "./schema-functions.ts";
+import { type History, nextNumber, readHistory, snapshotFile, writeSnapshot } from "./schema-history.ts";
+import { writeMigration } from "./schema-migration.ts";
+import type { Answers } from "./schema-renames.ts";
+import { type Declared, emptySnapshot, type Snapshot, takeSnapshot } from "./schema-snapshot.ts";
+
+export interface GenerateOptions extends Answers {
+  /** Words for the file's name. (Default: what was changed) */
+  name?: string | undefined;
+  /** Writes only the snapshot: the migrations that are there already say what the schema says. */
+  baseline?: boolean;
+  /** Writes only what can neither lose anything nor fail, and nothing for migrations that were written by hand. */
+  careful?: boolean;
+}
+
+/**
+ * @returns the files that were written, relative to the application; empty when there was nothing to generate
+ * @throws DefinitionError when the schema cannot be read, a rename is unclear, or hand-written migrations have no
+ *   baseline yet
+ */
+export async function generateMigration(config: EffectiveConfig, options: GenerateOptions): Promise<string[]> {
+  const history = await readHistory(join(config.cwd, "migrations"));
+  const declared = await loadDeclared(config);
+  const after = await takeSnapshot(declared, history.snapshot?.value ?? null);
+  if (options.baseline) return writeBaseline(history, after);
+
+  if (history.last !== null && !history.snapshot) {
+    if (options.careful) return [];
+    throw new DefinitionError("The migrations were written by hand: there is no snapshot to compare the schema with.", {
+      hint: `If ${history.migrations.at(-1)} and those before it make all that the schema declares, say so once: svc migrate generate --baseline`,
+    });
+  }
+  const before = history.snapshot?.value ?? (await emptySnapshot());
+  const functions = await readFunctions(join(config.cwd, "sql"), history.folder);
+  const text = await writeMigration(before, after, options, functions);
+  if (text === null) return [];
+  if (options.careful) refuseRisks(text);
+
+  const number = nextNumber(history);
+  const file = `${number}_${fileName(options.name, before, after)}.sql`;
+  await mkdir(history.folder, { recursive: true });
+  await writeFile(join(history.folder, file), text, { flag: "wx" });
+  await writeSnapshot(history, number, after);
+  return [`migrations/${file}`, `migrations/${snapshotFile(number)}`];
+}
+
+/** @throws DefinitionError that lists what would be lost, or might fail */
+function refuseRisks(text: string): void {
+  const risks = text.split("\n").filter((line) => /^-- (Loses|Fails) /.test(line));
+  if (risks.length === 0) return;
+  throw new DefinitionError(
+    `The schema has changed, and the migration for it needs a decision:\n${risks.map((line) => line.replace("--", " ")).join("\n")}`,
+    { hint: "Write it with `svc migrate generate`, read it, and save any file to go on; or take the change back." },
+  );
+}
+
+async function writeBaseline(history: History, after: Snapshot): Promise<string[]> {
+  const { last, snapshot } = history;
+  if (last === null) throw new DefinitionError("There are no migrations, so there is nothing to start from.");
+  if (snapshot?.number === last) {
+    throw new DefinitionError(`migrations/${snapshotFile(last)} is there already.`, {
+      hint: "A baseline is for migrations that were written by hand after the last snapshot.",
+    });
+  }
+  await writeSnapshot(history, last, after);
+  return [`migrations/${snapshotFile(last)}`];
+}
+
+/** The schema files and auth.ts, without the procedures: a table comes before what is done with it. */
+async function loadDeclared(config: EffectiveConfig): Promise<Declared> {
+  const missing = config.schema.find((file) => !existsSync(file));
+  if (missing) {
+    throw new DefinitionError(`There is no ${missing}.`, {
+      hint: "Create it, or set schema in svc.config.ts. Without it every table would seem to be gone.",
+    });
+  }
+  const files = await loadSchemaFiles(config);
+  // By file: two may export the same name.
+  const exported = files.flatMap(({ exports }, index) =>
+    Object.entries(exports).map(([name, value]) => [`${index}.${name}`, value]),
+  );
+  return { schema: Object.fromEntries(exported), auth: await loadAuth(config) };
+}
+
+function fileName(words: string | undefined, before: Snapshot, after: Snapshot): string {
+  const slug = (words ?? "")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "_")
+    .replace(/^_+|_+$/g, "");
+  if (slug) return slug.slice(0, 60);
+  const tables = new Set([...Object.keys(before.tables), ...Object.keys(after.tables)]);
+  const changed = [...tables].filter((key) => {
+    const state = ({ tables, svc }: Snapshot) => JSON.stringify([tables[key], svc.grants[key]]);
+    return state(before) !== state(after);
+  });
+  const [only = ""] = changed;
+  if (changed.length !== 1) return Object.keys(before.tables).length === 0 ? "create_tables" : "change_schema";
+  const verb = only in before.tables ? (only in after.tables ? "change" : "drop") : "create";
+  return `${verb}_${short(only)
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "_")}`;
+}

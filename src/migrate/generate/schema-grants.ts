@@ -1,0 +1,130 @@
+/**
+ * The privileges that the declared policies need, and the statements from one set of privileges to another. A policy
+ * says which rows; a grant lets PostgreSQL ask it at all. Ids, owners and creation times are never written by an update,
+ * so its column list leaves them out: generated CRUD (`src/crud/crud-sql.ts`) writes no others. An insert may name every column:
+ * Drizzle's does, with DEFAULT for those that it was not given, and PostgreSQL wants the privilege for these too. Sequences
+ * need none: identity columns take their numbers by themselves (`schema-identities.ts`).
+ */
+import type { PgTable } from "drizzle-orm/pg-core";
+import { describeColumns } from "../../crud/columns.ts";
+import { list, qualified } from "../../postgres/schema-names.ts";
+import type { Policy, Snapshot, Table, View } from "./schema-snapshot.ts";
+
+/** What one role may do with one table or view. */
+export interface Privileges {
+  select: boolean;
+  delete: boolean;
+  /** Columns, in the table's order; empty for none. */
+  insert: string[];
+  update: string[];
+}
+
+/** By table or view, then by role. */
+export type Grants = Record<string, Record<string, Privileges>>;
+
+const requestRoles = ["svc_anonymous", "svc_authenticated"];
+const none: Privileges = { select: false, delete: false, insert: [], update: [] };
+
+/** What a table's permissive policies allow, as privileges by role. */
+export function tableGrants(declared: PgTable, table: Table): Record<string, Privileges> {
+  const described = describeColumns(declared);
+  const named = (property: string) => described.filter((column) => column.property === property);
+  const writable = described.filter((column) => !column.managed);
+  const names = (columns: typeof described) => (columns.length > 0 ? columns : named("id")).map(({ name }) => name);
+  const columns = {
+    insert: described.map(({ name }) => name),
+    update: names([...writable, ...named("updatedAt")]),
+  };
+
+  const grants: Record<string, Privileges> = {};
+  for (const policy of Object.values(table.policies)) {
+    if (policy.as === "RESTRICTIVE") continue; // takes rows away
+    for (const role of rolesOf(policy)) {
+      grants[role] ??= { ...none };
+      const verb = (policy.for ?? "ALL").toLowerCase();
+      if (verb === "all" || verb === "select") grants[role].select = true;
+      if (verb === "all" || verb === "delete") grants[role].delete = true;
+      if (verb === "all" || verb === "insert") grants[role].insert = columns.insert;
+      if (verb === "all" || verb === "update") grants[role].update = columns.update;
+    }
+  }
+  return grants;
+}
+
+/** A view that asks as its caller adds no rights, so both request roles may read it. Others would show every row. */
+export function viewGrants(view: View): Record<string, Privileges> {
+  if (view.materialized || !view.with?.securityInvoker) return {};
+  return Object.fromEntries(requestRoles.map((role) => [role, { ...none, select: true }]));
+}
+
+/** A policy for everybody is one for everybody who makes requests. */
+function rolesOf({ to = ["public"] }: Policy): string[] {
+  return [...new Set(to.flatMap((role) => (role === "public" ? requestRoles : role)))];
+}
+
+/**
+ * The statements from what was granted to what should be.
+ *
+ * @param before  by today's names
+ * @param renewed views that are dropped and created again: nothing of what they had is left
+ */
+export function diffGrants(before: Snapshot, after: Snapshot, renewed: ReadonlySet<string>) {
+  const revokes: string[] = [];
+  const grants: string[] = [];
+  for (const key of new Set([...Object.keys(before.svc.grants), ...Object.keys(after.svc.grants)])) {
+    const had = renewed.has(key) ? {} : (before.svc.grants[key] ?? {});
+    const wants = after.svc.grants[key] ?? {};
+    grants.push(...statements("grant", "to", key, minus(wants, had)));
+    // What is dropped takes its privileges along.
+    const remains = Object.keys(after.tables[key]?.columns ?? {});
+    if (key in after.svc.grants) revokes.push(...statements("revoke", "from", key, minus(had, wants, remains)));
+  }
+  return { revokes, grants };
+}
+
+/** What the first has and the second lacks, of those columns that remain. */
+function minus(
+  these: Record<string, Privileges>,
+  those: Record<string, Privileges>,
+  remains?: string[],
+): Record<string, Privileges> {
+  const rest = (own: string[], other: string[] = [], left: string[] = own) =>
+    own.filter((name) => !other.includes(name) && left.includes(name));
+  return Object.fromEntries(
+    Object.entries(these).map(([role, own]) => {
+      const other = those[role];
+      return [
+        role,
+        {
+          select: own.select && !other?.select,
+          delete: own.delete && !other?.delete,
+          insert: rest(own.insert, other?.insert, remains),
+          update: rest(own.update, other?.update, remains),
+        },
+      ];
+    }),
+  );
+}
+
+/** One statement per privilege, for all the roles that share it. */
+function statements(command: string, preposition: string, key: string, access: Record<string, Privileges>): string[] {
+  const roles = new Map<string, string[]>();
+  for (const [role, privileges] of Object.entries(access)) {
+    for (const what of phrases(key, privileges)) roles.set(what, [...(roles.get(what) ?? []), role]);
+  }
+  return [...roles].map(([what, names]) => wrap(`${command} ${what} ${preposition} ${list(names)};`));
+}
+
+/** Long lists of columns go on in the next line. */
+const wrap = (statement: string) =>
+  statement.replace(/(.{1,112}[,)]) (?=.{8})/g, (part, line) => (statement.length > 120 ? `${line}\n  ` : part));
+
+function phrases(key: string, { select, delete: remove, insert, update }: Privileges): string[] {
+  const table = qualified(key);
+  const whole = [...(select ? ["select"] : []), ...(remove ? ["delete"] : [])];
+  return [
+    ...(whole.length > 0 ? [`${whole.join(", ")} on ${table}`] : []),
+    ...(insert.length > 0 ? [`insert (${list(insert)}) on ${table}`] : []),
+    ...(update.length > 0 ? [`update (${list(update)}) on ${table}`] : []),
+  ];
+}

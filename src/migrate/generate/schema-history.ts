@@ -1,0 +1,63 @@
+/**
+ * What an application's `migrations/` holds: numbered SQL files, and in `meta/` the snapshots that generated ones were
+ * written with. Next hop: `schema-generate.ts`.
+ */
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { DefinitionError } from "../../kit/definition-error.ts";
+import { readFolder } from "../migration-files.ts";
+import type { Snapshot } from "./schema-snapshot.ts";
+
+export interface History {
+  folder: string;
+  /** File names, in order. */
+  migrations: string[];
+  /** The number of the last migration, as it is written; null without any. */
+  last: string | null;
+  /** The latest snapshot; null without any. */
+  snapshot: { number: string; value: Snapshot } | null;
+}
+
+export async function readHistory(folder: string): Promise<History> {
+  const migrations = (await readFolder(folder)).map(({ path }) => path);
+  const numbers = migrations.map((path) => /^\d+/.exec(basename(path))?.[0]);
+  const stray = migrations[numbers.indexOf(undefined)];
+  if (stray) {
+    throw new DefinitionError(`migrations/${stray} has no number, so nothing can be written after it.`, {
+      hint: "Name it NNNN_words.sql.",
+    });
+  }
+  const present: string[] = await readdir(join(folder, "meta")).catch(() => []);
+  const snapshots = present.filter((file) => /^\d+_snapshot\.json$/.test(file)).sort();
+  const file = snapshots.at(-1);
+  return {
+    folder,
+    migrations,
+    last: numbers.at(-1) ?? null,
+    snapshot: file ? { number: file.split("_")[0] ?? "", value: await readSnapshot(join(folder, "meta", file)) } : null,
+  };
+}
+
+async function readSnapshot(path: string): Promise<Snapshot> {
+  try {
+    const value = JSON.parse(await readFile(path, "utf8"));
+    if (value.svc && value.tables) return value;
+    throw new Error("it was written by something else");
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : cause;
+    throw new DefinitionError(`${path} cannot be read: ${reason}`, {
+      hint: "After a merge of two branches: keep theirs, delete your SQL file, and generate it again.",
+    });
+  }
+}
+
+/** The number after the last, as wide as it, so that the files sort in their order. */
+export const nextNumber = ({ last }: History): string =>
+  String(BigInt(last ?? "0") + 1n).padStart(last?.length ?? 4, "0");
+
+export const snapshotFile = (number: string): string => `meta/${number}_snapshot.json`;
+
+export async function writeSnapshot({ folder }: History, number: string, snapshot: Snapshot): Promise<void> {
+  await mkdir(join(folder, "meta"), { recursive: true });
+  await writeFile(join(folder, snapshotFile(number)), `${JSON.stringify(snapshot, null, 2)}\n`);
+}

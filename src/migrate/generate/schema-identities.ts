@@ -1,0 +1,108 @@
+/**
+ * Columns that number their rows. Drizzle's `serial` becomes an identity column: a serial takes its number with the caller's
+ * privileges, so every request role that inserts would need USAGE on the sequence, and with it SQL inside a request could use
+ * up all numbers of an integer key in minutes. An identity column needs no privilege.
+ * Next hop: `schema-columns.ts` turns a column that exists into one.
+ */
+import { derivedName, qualified, quote, short, split } from "../../postgres/schema-names.ts";
+import type { Column, Identity, Table } from "./schema-snapshot.ts";
+
+const storedTypes: Record<string, string> = { serial: "integer", smallserial: "smallint", bigserial: "bigint" };
+const maxima: Record<string, string> = {
+  smallint: "32767",
+  integer: "2147483647",
+  bigint: "9223372036854775807",
+};
+
+/** The type that a column is stored with: a serial is an integer. */
+export const storedType = (type: string): string => storedTypes[type] ?? type;
+
+/** Snapshots that were written before svc made identity columns have them. */
+export const isSerial = ({ type }: Column): boolean => type in storedTypes;
+
+/** Makes every serial of a table an identity column, in place. */
+export function numberByIdentity(table: Table): void {
+  for (const column of Object.values(table.columns)) {
+    if (!isSerial(column)) continue;
+    column.type = storedType(column.type);
+    column.identity = {
+      type: "byDefault", // as a serial: seeds and imports bring numbers of their own
+      name: derivedName(table.name, column.name, "seq"),
+      schema: table.schema || "public",
+      increment: "1",
+      startWith: "1",
+      minValue: "1",
+      maxValue: maxima[column.type] ?? "",
+      cache: "1",
+      cycle: false,
+    };
+  }
+}
+
+/** What PostgreSQL makes of a sequence when its column gets another type: its end moves if it was the old type's. */
+export function retypeIdentity(identity: Identity, from: string, to: string): Identity {
+  const end = maxima[storedType(to)];
+  return identity.maxValue === maxima[storedType(from)] && end !== undefined
+    ? { ...identity, maxValue: end }
+    : identity;
+}
+
+/** @param key of the table */
+export function sequenceOf(key: string, column: Column): string {
+  const { schema, name } = split(key);
+  return `${schema}.${column.identity?.name ?? derivedName(name, column.name, "seq")}`;
+}
+
+/**
+ * Makes a column of a table that exists an identity column. A serial's new sequence takes up where the old one was.
+ *
+ * @param column as it will be; its type and NOT NULL are so already
+ */
+export function addIdentity(key: string, column: Column, wasSerial: boolean): string[] {
+  const table = qualified(key);
+  const alter = `alter table ${table} alter column ${quote(column.name)}`;
+  const sequence = sequenceOf(key, column);
+  const next = `select setval('${qualified(sequence).replaceAll("'", "''")}', `;
+  const add = `${alter} add generated ${column.identity?.type === "always" ? "always" : "by default"} as identity (${options(column)});`;
+  if (!wasSerial) {
+    const highest = `coalesce(max(${quote(column.name)}), 0) + 1, false) from ${table};`;
+    return [add, `-- Numbers go on after the highest of ${short(key)}.`, next + highest];
+  }
+  const { schema, name } = split(key);
+  const old = `${schema}.${derivedName(name, column.name, "serial")}`;
+  return [
+    `-- ${short(key)}.${column.name} becomes an identity column: inserts need no privilege on its sequence any more.`,
+    `alter sequence ${qualified(`${schema}.${derivedName(name, column.name, "seq")}`)} rename to ${quote(split(old).name)};`,
+    add,
+    `${next}last_value, is_called) from ${qualified(old)};`,
+    `drop sequence ${qualified(old)};`,
+  ];
+}
+
+function options({ type, identity }: Column): string {
+  const {
+    name = "",
+    startWith = "1",
+    increment = "1",
+    minValue = "1",
+    maxValue = "",
+    cache = "1",
+    cycle,
+  } = identity ?? {};
+  return [
+    `sequence name ${quote(name)}`,
+    ...(increment === "1" ? [] : [`increment by ${increment}`]),
+    ...(minValue === "1" ? [] : [`minvalue ${minValue}`]),
+    ...(maxValue === maxima[type] ? [] : [`maxvalue ${maxValue}`]),
+    ...(startWith === "1" ? [] : [`start with ${startWith}`]),
+    ...(cache === "1" ? [] : [`cache ${cache}`]),
+    ...(cycle ? ["cycle"] : []),
+  ].join(" ");
+}
+
+/** Takes out of a statement of drizzle-kit's what PostgreSQL does by itself: a sequence that counts from 1 to the type's end. */
+export const shortenIdentity = (statement: string): string =>
+  statement.replace(
+    /(integer|smallint|bigint)([^,\n]* AS IDENTITY \(sequence name (?:"(?:[^"]|"")*"\.?)+) INCREMENT BY 1 MINVALUE 1 MAXVALUE (\d+) START WITH 1 CACHE 1\)/g,
+    (whole, type: string, before: string, end: string) => (maxima[type] === end ? `${type}${before})` : whole),
+  );

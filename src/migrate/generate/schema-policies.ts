@@ -1,0 +1,59 @@
+/** Policies: the statements from those of one snapshot to those of another. */
+import { list, mentions, qualified, quote } from "../../postgres/schema-names.ts";
+import type { Policy, Snapshot, Table } from "./schema-snapshot.ts";
+import type { ColumnRef } from "./schema-tables.ts";
+
+/**
+ * A policy that differs is dropped and created: `alter policy` could not change its verb.
+ *
+ * @param before  by today's names
+ * @param retyped columns that no policy may read while they are converted
+ */
+export function diffPolicies(before: Snapshot, after: Snapshot, retyped: readonly ColumnRef[]) {
+  const secure: string[] = [];
+  const drop: string[] = [];
+  const create: string[] = [];
+  for (const [key, table] of Object.entries(after.tables)) {
+    const old: Table | undefined = before.tables[key];
+    if (!old) secure.push(`alter table ${qualified(key)} enable row level security;`);
+    const stays = (policy: Policy) => !retyped.some((column) => reads(policy, key, column, before));
+
+    const statements = (of: Table | undefined) =>
+      new Map(
+        Object.values(of?.policies ?? {}).map((policy) => [policy.name, { policy, text: createPolicy(key, policy) }]),
+      );
+    const [had, wants] = [statements(old), statements(table)];
+    for (const [name, { policy, text }] of had) {
+      if (wants.get(name)?.text === text && stays(policy)) wants.delete(name);
+      else drop.push(`drop policy ${quote(name)} on ${qualified(key)};`);
+    }
+    for (const { text } of wants.values()) create.push(text);
+  }
+  return { secure, drop, create };
+}
+
+/** Whether a policy may read a column: of its own table, or of one that it names. It may say yes too often. */
+function reads(
+  { using = "", withCheck = "" }: Policy,
+  key: string,
+  { key: where, column }: ColumnRef,
+  before: Snapshot,
+) {
+  const text = `${using} ${withCheck}`;
+  return mentions(text, column) && (where === key || mentions(text, before.tables[where]?.name ?? column));
+}
+
+function createPolicy(key: string, { name, as, for: verb = "ALL", to = ["public"], using, withCheck }: Policy): string {
+  const restrictive = as === "RESTRICTIVE" ? " as restrictive" : "";
+  const head = `create policy ${quote(name)} on ${qualified(key)}${restrictive} for ${verb.toLowerCase()} to ${roles(to)}`;
+  const clauses = [
+    ...(using === undefined ? [] : [`using (${using})`]),
+    ...(withCheck === undefined ? [] : [`with check (${withCheck})`]),
+  ];
+  return `${[head, ...clauses].join("\n  ")};`;
+}
+
+const keywords = ["public", "current_role", "current_user", "session_user"];
+
+const roles = (names: readonly string[]) =>
+  names.map((name) => (keywords.includes(name) ? name : list([name]))).join(", ");

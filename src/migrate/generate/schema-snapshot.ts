@@ -1,0 +1,207 @@
+/**
+ * What an application's schema says, as data that can be compared with what it said before: drizzle-kit's snapshot, and
+ * what drizzle-kit does not know of: generated owner indexes, grants, additional user fields, tables of better-auth's
+ * plugins. `svc migrate generate` keeps one per migration in `migrations/meta/`.
+ * Next hop: `schema-migration.ts` compares two of them.
+ */
+import { is } from "drizzle-orm";
+import { getTableConfig, PgRole, PgTable } from "drizzle-orm/pg-core";
+import type { AuthDefinition } from "../../contract/auth.ts";
+import { DefinitionError } from "../../kit/definition-error.ts";
+import { short } from "../../postgres/schema-names.ts";
+import { isCoreKey, libraryPrivileges, pluginTables } from "./schema-auth.ts";
+import { type Grants, tableGrants, viewGrants } from "./schema-grants.ts";
+import { numberByIdentity } from "./schema-identities.ts";
+import { addOwnerIndex } from "./schema-owner-index.ts";
+import { type UserFields, userFields } from "./schema-user-fields.ts";
+
+export interface Column {
+  name: string;
+  type: string;
+  /** Schema of an enum type. */
+  typeSchema?: string;
+  primaryKey: boolean;
+  notNull: boolean;
+  default?: string | number | boolean;
+  generated?: unknown;
+  identity?: Identity;
+}
+
+/** As drizzle-kit writes it: numbers are texts. */
+export interface Identity {
+  type: "always" | "byDefault";
+  name: string;
+  schema?: string;
+  increment?: string;
+  startWith?: string;
+  minValue?: string;
+  maxValue?: string;
+  cache?: string;
+  cycle?: boolean;
+}
+
+export interface Policy {
+  name: string;
+  as?: "PERMISSIVE" | "RESTRICTIVE";
+  for?: "ALL" | "SELECT" | "INSERT" | "UPDATE" | "DELETE";
+  to?: string[];
+  using?: string;
+  withCheck?: string;
+}
+
+export interface Index {
+  name: string;
+  columns: { expression: string; isExpression: boolean; asc: boolean; nulls?: string }[];
+  isUnique: boolean;
+  concurrently: boolean;
+  method: string;
+  with: object;
+  where?: string;
+}
+
+export interface ForeignKey {
+  name: string;
+  tableFrom: string;
+  tableTo: string;
+  schemaTo?: string;
+  columnsFrom: string[];
+  columnsTo: string[];
+}
+
+export interface Table {
+  name: string;
+  /** Empty for public. */
+  schema: string;
+  columns: Record<string, Column>;
+  indexes: Record<string, Index>;
+  foreignKeys: Record<string, ForeignKey>;
+  compositePrimaryKeys: Record<string, { name: string; columns: string[] }>;
+  uniqueConstraints: Record<string, { name: string; columns: string[] }>;
+  checkConstraints: Record<string, { name: string; value: string }>;
+  policies: Record<string, Policy>;
+  isRLSEnabled: boolean;
+}
+
+export interface View {
+  name: string;
+  definition?: string;
+  materialized: boolean;
+  isExisting: boolean;
+  with?: { securityInvoker?: boolean };
+}
+
+export interface Enum {
+  name: string;
+  schema: string;
+  values: string[];
+}
+
+/** Everything is keyed by `schema.name`. */
+export interface Snapshot {
+  id: string;
+  prevId: string;
+  tables: Record<string, Table>;
+  enums: Record<string, Enum>;
+  sequences: Record<string, { name: string; schema: string }>;
+  schemas: Record<string, string>;
+  views: Record<string, View>;
+  roles: object;
+  policies: Record<string, { name: string; on?: string }>;
+  /** What svc keeps beside drizzle-kit's own. */
+  svc: { grants: Grants; userFields: UserFields };
+}
+
+/** What is compared: the exports of the schema files, by any name, and the declared user fields. */
+export interface Declared {
+  schema: Record<string, unknown>;
+  auth: AuthDefinition;
+}
+
+/** Their tables are the platform's migrations. An application may import them, to point foreign keys at. */
+export const platformSchemas = ["auth", "svc", "svc_private", "svc_crud", "extensions", "graphile_worker"];
+
+/**
+ * Takes a snapshot of the declared schema.
+ *
+ * @param previous the snapshot before; its id is kept as `prevId`
+ * @throws DefinitionError for what a migration of the application cannot do
+ */
+export async function takeSnapshot({ schema, auth }: Declared, previous: Snapshot | null): Promise<Snapshot> {
+  for (const [name, value] of Object.entries(schema)) if (is(value, PgRole)) refuseOwnRole(name, value);
+  const ofPlugins = pluginTables(auth);
+  const declared = Object.values(schema).filter((value) => !isPlatform(value));
+  refuseTwins(declared.filter((value) => is(value, PgTable)));
+  const own = [...declared, ...ofPlugins];
+
+  const kit = await import("drizzle-kit/api");
+  // By index: two files may export the same name.
+  const taken = kit.generateDrizzleJson(Object.fromEntries(own.entries()), previous?.id) as unknown as Snapshot;
+  const snapshot: Snapshot = { ...taken, svc: { grants: {}, userFields: userFields(auth) } };
+  refuseLinked(snapshot);
+  for (const name of platformSchemas) delete snapshot.schemas[name];
+  for (const [key, view] of Object.entries(snapshot.views)) if (view.isExisting) delete snapshot.views[key];
+
+  for (const value of own) {
+    if (!is(value, PgTable)) continue;
+    const key = keyOf(value);
+    const table = snapshot.tables[key];
+    if (!table) continue;
+    for (const index of Object.values(table.indexes)) index.concurrently = false; // impossible in a transaction
+    numberByIdentity(table);
+    addOwnerIndex(value, table);
+    if (isCoreKey(key)) continue; // has had its privileges from the platform
+    const isPlugins = ofPlugins.includes(value);
+    snapshot.svc.grants[key] = isPlugins ? libraryPrivileges(table) : tableGrants(value, table);
+  }
+  for (const [key, view] of Object.entries(snapshot.views)) snapshot.svc.grants[key] = viewGrants(view);
+  return snapshot;
+}
+
+/** A snapshot of nothing: what a new application starts from. */
+export async function emptySnapshot(): Promise<Snapshot> {
+  return takeSnapshot({ schema: {}, auth: {} }, null);
+}
+
+function keyOf(table: PgTable): string {
+  const { schema = "public", name } = getTableConfig(table);
+  return `${schema}.${name}`;
+}
+
+const isPlatform = (value: unknown) =>
+  is(value, PgTable) && platformSchemas.includes(getTableConfig(value).schema ?? "public");
+
+function refuseOwnRole(name: string, role: PgRole): void {
+  // Drizzle keeps the mark to itself.
+  if ((role as unknown as { _existing?: boolean })._existing) return;
+  throw new DefinitionError(`The schema exports a role, ${name}, that a migration would have to create.`, {
+    hint: `Migrations run without the right to create roles. Create it as the administrator, and here: pgRole("${role.name}").existing().`,
+  });
+}
+
+/** Of two that have one name, drizzle-kit takes one. A table that two files export is one all the same. */
+function refuseTwins(tables: readonly PgTable[]): void {
+  const names = new Set<string>();
+  for (const table of new Set(tables)) {
+    const key = short(keyOf(table));
+    if (names.has(key)) {
+      throw new DefinitionError(`Two tables of the schema are named "${key}".`, {
+        hint: "Give one of them another name.",
+      });
+    }
+    names.add(key);
+    const policies = getTableConfig(table).policies.map(({ name }) => name);
+    const twin = policies.find((name, index) => policies.indexOf(name) !== index);
+    if (twin === undefined) continue;
+    throw new DefinitionError(`The table "${key}" has two policies named "${twin}".`, {
+      hint: "Give yours another name: those of ownerRls and the other helpers are taken.",
+    });
+  }
+}
+
+function refuseLinked({ policies }: Snapshot): void {
+  for (const { name, on } of Object.values(policies)) {
+    throw new DefinitionError(`The policy "${name}" is linked to ${on ?? "a table"}, which the schema does not have.`, {
+      hint: "Declare it in the table's own definition. The platform's tables have their policies in its sql/policies/.",
+    });
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * Tables, columns, constraints, indexes, enums, sequences and views: the statements from one snapshot to another.
+ * drizzle-kit writes them, in steps that never leave it a question to ask: its questions need a terminal, and without
+ * one it ends with nothing written and no error. What it gets wrong is taken out first (`schema-columns.ts`,
+ * `schema-enums.ts`, `schema-primary-keys.ts`); policies and grants are not its part.
+ */
+
+import { mentions } from "../../postgres/schema-names.ts";
+import { takeColumns } from "./schema-columns.ts";
+import { takeEnums } from "./schema-enums.ts";
+import { shortenIdentity } from "./schema-identities.ts";
+import { takePrimaryKeys } from "./schema-primary-keys.ts";
+import type { Snapshot, Table } from "./schema-snapshot.ts";
+
+/** A column, by its table's key and its name. */
+export interface ColumnRef {
+  key: string;
+  column: string;
+}
+
+export interface TableChanges {
+  /** What makes way: constraints, indexes and views that are gone or different. */
+  clear: string[];
+  change: string[];
+  /** What loses data, last, so that a reviewer can save it in between. */
+  drop: string[];
+  /** Columns that are stored differently afterwards: policies that read them have to make way. */
+  retyped: ColumnRef[];
+  /** Views that are dropped and created again. */
+  renewed: Set<string>;
+}
+
+/** @param before by today's names: renames have been applied to it */
+export async function diffTables(before: Snapshot, after: Snapshot): Promise<TableChanges> {
+  const start = bare(before);
+  const end = bare(after);
+  const keys = takePrimaryKeys(start, end);
+  const enums = takeEnums(start, end);
+  const columns = takeColumns(start, end);
+  const retyped = [...enums.retyped, ...columns.retyped];
+
+  const cleared = structuredClone(start);
+  clearDifferent(cleared, end);
+  const renewed = clearViews(cleared, end, [...retyped.map(({ key }) => key), ...losing(start, end)]);
+
+  const typed = structuredClone(cleared);
+  Object.assign(typed.enums, end.enums);
+  Object.assign(typed.sequences, end.sequences);
+
+  const grown = structuredClone(end);
+  keepGone(grown, typed);
+  const added = await statements(typed, grown);
+  const isForeignKey = (statement: string) => statement.includes(" FOREIGN KEY ");
+
+  return {
+    clear: [...(await statements(start, cleared)), ...keys.drop],
+    change: [
+      ...(await statements(cleared, typed)),
+      ...enums.statements,
+      ...columns.statements,
+      ...added.filter((statement) => !isForeignKey(statement)),
+      ...keys.add,
+      // After the keys and unique indexes that they point at.
+      ...added.filter(isForeignKey),
+    ],
+    drop: await statements(grown, end),
+    retyped,
+    renewed,
+  };
+}
+
+/** Without policies and schemas: svc writes the former, and an administrator creates the latter. */
+function bare({ svc: _, ...snapshot }: Snapshot): Snapshot {
+  const copy = { ...structuredClone(snapshot), schemas: {}, roles: {}, policies: {} } as Snapshot;
+  for (const table of Object.values(copy.tables)) Object.assign(table, { policies: {}, isRLSEnabled: false });
+  return copy;
+}
+
+type Part = "indexes" | "foreignKeys" | "uniqueConstraints" | "checkConstraints";
+const parts: readonly Part[] = ["indexes", "foreignKeys", "uniqueConstraints", "checkConstraints"];
+
+/** Takes away, of tables that stay, what hangs on columns and is gone or different. */
+function clearDifferent(snapshot: Snapshot, end: Snapshot): void {
+  for (const [key, table] of Object.entries(snapshot.tables)) {
+    const wanted = end.tables[key];
+    for (const part of wanted ? parts : []) {
+      for (const name of Object.keys(table[part])) {
+        if (JSON.stringify(table[part][name]) !== JSON.stringify(wanted?.[part][name])) delete table[part][name];
+      }
+    }
+  }
+}
+
+/** Takes views away that are gone or different, or read a table whose columns go or are stored differently. */
+function clearViews(snapshot: Snapshot, end: Snapshot, moving: readonly string[]): Set<string> {
+  const names = moving.map((key) => snapshot.tables[key]?.name).filter((name) => name !== undefined);
+  const cleared = new Set<string>();
+  for (const [key, { definition = "" }] of Object.entries(snapshot.views)) {
+    const isReader = names.some((name) => mentions(definition, name));
+    if (!isReader && end.views[key]?.definition === definition) continue;
+    delete snapshot.views[key];
+    cleared.add(key);
+  }
+  return cleared;
+}
+
+/** Tables that lose columns, or are lost. */
+const losing = (start: Snapshot, end: Snapshot): string[] =>
+  Object.entries(start.tables).flatMap(([key, { columns }]) =>
+    Object.keys(columns).every((name) => name in (end.tables[key]?.columns ?? {})) ? [] : [key],
+  );
+
+/** Puts back what the end no longer has, so that all of it is dropped in a step of its own. */
+function keepGone(snapshot: Snapshot, from: Snapshot): void {
+  snapshot.enums = { ...from.enums, ...snapshot.enums };
+  snapshot.sequences = { ...from.sequences, ...snapshot.sequences };
+  for (const [key, table] of Object.entries(from.tables)) {
+    const there: Table | undefined = snapshot.tables[key];
+    if (there) there.columns = { ...table.columns, ...there.columns };
+    else snapshot.tables[key] = table;
+  }
+}
+
+/** drizzle-kit's part. Nothing goes and comes in one step, so it takes nothing for a rename, and never asks. */
+async function statements(from: Snapshot, to: Snapshot): Promise<string[]> {
+  const kit = await import("drizzle-kit/api");
+  type KitSnapshot = Parameters<typeof kit.generateMigration>[0];
+  const written = await kit.generateMigration(from as unknown as KitSnapshot, to as unknown as KitSnapshot);
+  return written.map((statement) => shortenIdentity(statement.replaceAll("\t", "  ").trim()));
+}

@@ -1,0 +1,71 @@
+/**
+ * Additional user fields: what defineAuth() declares, as columns of `auth."user"`. The platform's migrations own the
+ * table, the application's own these columns. They are nullable: the library fills in the default at sign-up, and
+ * people who were there before may have none.
+ */
+import { columnOf } from "../../auth/user-fields.ts";
+import type { AdditionalField, AuthDefinition } from "../../contract/auth.ts";
+import { DefinitionError } from "../../kit/definition-error.ts";
+import { literal, quote } from "../../postgres/schema-names.ts";
+import { alterColumn } from "./schema-columns.ts";
+import type { Snapshot } from "./schema-snapshot.ts";
+
+export interface UserField {
+  type: "text" | "boolean" | "integer" | "timestamptz";
+  /** As SQL; null for none. */
+  default: string | null;
+}
+
+/** By column. */
+export type UserFields = Record<string, UserField>;
+
+export const userTable = 'auth."user"';
+
+export function userFields(auth: AuthDefinition): UserFields {
+  const fields = Object.entries(auth.user?.additionalFields ?? {});
+  return Object.fromEntries(
+    fields.map(([name, field]) => [
+      columnOf(name),
+      { type: field.type === "timestamp" ? "timestamptz" : field.type, default: defaultSql(field) },
+    ]),
+  );
+}
+
+function defaultSql({ type, default: value }: AdditionalField): string | null {
+  if (value === undefined) return null;
+  if (type === "timestamp" && value === "now") return "now()";
+  if (value instanceof Date) return literal(value.toISOString());
+  return typeof value === "string" ? literal(value) : String(value);
+}
+
+/**
+ * The statements from one set of columns to another.
+ *
+ * @throws DefinitionError when PostgreSQL has no conversion from a field's old type to its new one
+ */
+export function diffUserFields(before: Snapshot, after: Snapshot): { change: string[]; drop: string[] } {
+  const had = before.svc.userFields;
+  const wants = after.svc.userFields;
+  const change = Object.entries(wants).flatMap(([column, field]) => {
+    const old = had[column];
+    if (old && !converts(old, field)) throw unlike(column, old, field);
+    if (old) return alterColumn(userTable, column, { ...old, notNull: false }, { ...field, notNull: false });
+    const byDefault = field.default === null ? "" : ` default ${field.default}`;
+    return [`alter table ${userTable} add column ${quote(column)} ${field.type}${byDefault};`];
+  });
+  const gone = Object.keys(had).filter((column) => !(column in wants));
+  const drop = gone.map(
+    (column) => `-- Loses what every user has in ${column}.\nalter table ${userTable} drop column ${quote(column)};`,
+  );
+  return { change, drop };
+}
+
+/** Everything has a text, and numbers and truth values have each other. A moment is neither. */
+function converts({ type: from }: UserField, { type: to }: UserField): boolean {
+  return from === to || [from, to].includes("text") || ![from, to].includes("timestamptz");
+}
+
+const unlike = (column: string, { type: from }: UserField, { type: to }: UserField) =>
+  new DefinitionError(`The user field in auth.user.${column} was ${from}, and PostgreSQL cannot make ${to} of it.`, {
+    hint: "Give the new field another name. What people have in the old one is then kept until you drop it.",
+  });

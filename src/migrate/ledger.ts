@@ -1,0 +1,130 @@
+/**
+ * What `svc migrate` has written down in a database, compared with the files at hand: what the database lacks, and what it has
+ * from newer files than these, as an old process meets it that is started again in the middle of a release.
+ * Next hop: `migrate.ts`, which writes it; `src/cli/pending.ts`, which decides whether a process starts.
+ */
+import { createHash } from "node:crypto";
+import pg from "pg";
+import { queueRevision, wantedQueueRevision } from "../jobs/queue.ts";
+import { type MigrationFile, readFolder } from "./migration-files.ts";
+
+export type Scope = "platform" | "application";
+
+export interface Folders {
+  /** Folder that holds the platform's `migrations/` and `sql/`. */
+  platform: string;
+  /** The application's root; its `migrations/` and `sql/` may be absent. */
+  application?: string;
+}
+
+export interface Ledger {
+  /** Checksums by `scope/name`. */
+  migrations: Map<string, string>;
+  /** Checksum of the text that was applied last, by `scope/path`. */
+  sql: Map<string, string>;
+  /** Checksums of what was applied before, by `scope/path`. */
+  earlier: Map<string, readonly string[]>;
+  /** What a file of policies/ had set up when it was applied, by `scope/path` (sql/migrate/access_state.sql). */
+  states: Map<string, string>;
+  /** When each was applied last, by `scope/migrations/name` and `scope/sql/path`. */
+  appliedAt: Map<string, Date>;
+}
+
+export interface Comparison {
+  /** Files that the database has not seen yet. */
+  pending: string[];
+  /** What it has and these files do not: migrations, and files of sql/ whose text was replaced since. */
+  newer: string[];
+}
+
+export const checksum = (text: string) => createHash("sha256").update(text).digest("hex");
+
+export function scopes({ platform, application }: Folders): { scope: Scope; folder: string }[] {
+  const own = { scope: "platform" as const, folder: platform };
+  return application ? [own, { scope: "application", folder: application }] : [own];
+}
+
+export async function readLedger(client: pg.Client): Promise<Ledger> {
+  const { rows } = await client.query("select to_regclass('svc_private.applied_sql') is not null as exists");
+  if (!rows[0].exists) {
+    return { migrations: new Map(), sql: new Map(), earlier: new Map(), states: new Map(), appliedAt: new Map() };
+  }
+  const migrations = await client.query(
+    `select scope || '/' || name as key, scope || '/migrations/' || name as path, checksum, applied_at
+       from svc_private.applied_migrations`,
+  );
+  // Not by its name: the migration that adds the column may be among those that are to come.
+  const sql = await client.query(
+    `select scope || '/' || path as key, scope || '/sql/' || path as path, checksum, applied_at,
+            coalesce(to_jsonb(a) -> 'earlier', '[]') as earlier, to_jsonb(a) ->> 'state' as state
+       from svc_private.applied_sql a`,
+  );
+  return {
+    migrations: new Map(migrations.rows.map((row) => [row.key, row.checksum])),
+    sql: new Map(sql.rows.map((row) => [row.key, row.checksum])),
+    earlier: new Map(sql.rows.map((row) => [row.key, row.earlier])),
+    states: new Map(sql.rows.filter((row) => row.state !== null).map((row) => [row.key, row.state])),
+    appliedAt: new Map([...migrations.rows, ...sql.rows].map((row) => [row.path, row.applied_at])),
+  };
+}
+
+/** The migrations at hand, as the ledger names them. */
+export async function migrationNames(folders: Folders): Promise<Set<string>> {
+  const names = new Set<string>();
+  for (const { scope, folder } of scopes(folders)) {
+    for (const { path } of await readFolder(`${folder}/migrations`)) names.add(`${scope}/${path}`);
+  }
+  return names;
+}
+
+export const unknownMigrations = ({ migrations }: Ledger, names: ReadonlySet<string>): string[] =>
+  [...migrations.keys()].filter((name) => !names.has(name)).map((name) => name.replace("/", "/migrations/"));
+
+/** @param options.adminUrl any login that reads the ledger will do: the administrator's, or the system's */
+export async function compareFiles({ adminUrl, ...folders }: Folders & { adminUrl: string }): Promise<Comparison> {
+  const client = new pg.Client({ connectionString: adminUrl, application_name: "svc migrate status" });
+  await client.connect();
+  try {
+    const ledger = await readLedger(client);
+    const pending: string[] = [];
+    const newer = unknownMigrations(ledger, await migrationNames(folders));
+    if ((await queueRevision(client)) < wantedQueueRevision) pending.push("platform/queue");
+    for (const { scope, folder } of scopes(folders)) {
+      for (const { path } of await readFolder(`${folder}/migrations`)) {
+        if (!ledger.migrations.has(`${scope}/${path}`)) pending.push(`${scope}/migrations/${path}`);
+      }
+      for (const { path, text } of await readFolder(`${folder}/sql`)) {
+        const key = `${scope}/${path}`;
+        const sum = checksum(text);
+        if (ledger.sql.get(key) === sum) continue;
+        (ledger.earlier.get(key)?.includes(sum) ? newer : pending).push(`${scope}/sql/${path}`);
+      }
+    }
+    return { pending, newer };
+  } finally {
+    await client.end();
+  }
+}
+
+/** Names of the application's and the platform's files that this database does not have yet. */
+export const pendingMigrations = async (options: Folders & { adminUrl: string }): Promise<string[]> =>
+  (await compareFiles(options)).pending;
+
+/**
+ * Notes what is applied now, and keeps the checksums that it replaces. A text that was there before takes back what came after
+ * it. A file that is gone has no text: when it comes back as it was it is applied again, for what it had set up may be gone as well.
+ */
+export async function noteApplied(client: pg.Client, scope: Scope, files: readonly MigrationFile[]): Promise<void> {
+  await client.query(
+    `update svc_private.applied_sql a
+        set earlier = case when b.place is not null then a.earlier[:b.place - 1]
+                           when a.checksum = '' then a.earlier
+                           else array_append(a.earlier, a.checksum) end,
+            checksum = coalesce(b.checksum, '')
+       from (select old.path, f.checksum, array_position(old.earlier, f.checksum) as place
+               from svc_private.applied_sql old left join unnest($2::text[], $3::text[]) as f (path, checksum) using (path)
+              where old.scope = $1) b
+      where a.scope = $1 and a.path = b.path and a.checksum is distinct from coalesce(b.checksum, '')`,
+    [scope, files.map(({ path }) => path), files.map(({ text }) => checksum(text))],
+  );
+}

@@ -1,0 +1,57 @@
+/**
+ * Which files a database has and which it lacks, for `svc migrate status`. Changes nothing.
+ * Next hop: `ledger.ts` reads what `migrate.ts` has recorded.
+ */
+import pg from "pg";
+import { queueRevision, wantedQueueRevision } from "../jobs/queue.ts";
+import { checksum, type Folders, type Ledger, readLedger, scopes } from "./ledger.ts";
+import { type MigrationFile, readFolder } from "./migration-files.ts";
+
+export interface FileStatus {
+  /** `scope/migrations/…` or `scope/sql/…`, as `svc migrate` reports it; `platform/queue` where its schema is an old one. */
+  path: string;
+  /**
+   * `pending`: `svc migrate` would apply it. `edited`: a migration whose text is no longer what was applied, which
+   * `svc migrate` refuses. `missing`: a migration that was applied, and whose file is gone.
+   */
+  state: "applied" | "pending" | "edited" | "missing";
+  /** When it was applied last; null when it never was. */
+  appliedAt: Date | null;
+}
+
+/** The files of both scopes, in the order in which `svc migrate` lists them: platform first. */
+export async function migrationStatus({ adminUrl, ...folders }: Folders & { adminUrl: string }): Promise<FileStatus[]> {
+  const client = new pg.Client({ connectionString: adminUrl, application_name: "svc migrate status" });
+  await client.connect();
+  try {
+    const ledger = await readLedger(client);
+    const files: FileStatus[] = [];
+    if ((await queueRevision(client)) < wantedQueueRevision) {
+      files.push({ path: "platform/queue", state: "pending", appliedAt: null });
+    }
+    for (const { scope, folder } of scopes(folders)) {
+      const statusOf = (kind: "migrations" | "sql", { path, text }: MigrationFile): FileStatus => {
+        const whole = `${scope}/${kind}/${path}`;
+        const recorded = ledger[kind].get(`${scope}/${path}`);
+        // A changed file of sql/ is applied again, a migration never is.
+        const changed = kind === "sql" ? "pending" : "edited";
+        const state = recorded === undefined ? "pending" : recorded === checksum(text) ? "applied" : changed;
+        return { path: whole, state, appliedAt: ledger.appliedAt.get(whole) ?? null };
+      };
+      const migrations = await readFolder(`${folder}/migrations`);
+      files.push(...migrations.map((file) => statusOf("migrations", file)), ...gone(scope, migrations, ledger));
+      files.push(...(await readFolder(`${folder}/sql`)).map((file) => statusOf("sql", file)));
+    }
+    return files;
+  } finally {
+    await client.end();
+  }
+}
+
+function gone(scope: string, files: MigrationFile[], { migrations, appliedAt }: Ledger): FileStatus[] {
+  const present = new Set(files.map(({ path }) => `${scope}/${path}`));
+  return [...migrations.keys()]
+    .filter((name) => name.startsWith(`${scope}/`) && !present.has(name))
+    .map((name) => name.replace("/", "/migrations/"))
+    .map((path) => ({ path, state: "missing", appliedAt: appliedAt.get(path) ?? null }));
+}

@@ -1,0 +1,66 @@
+/** A database that is made to look at and is gone afterwards, whatever happens in between. */
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import { DefinitionError } from "../kit/definition-error.ts";
+
+/**
+ * Makes an empty database on the same server, and drops it when `work` ends or the process is told to stop.
+ *
+ * @param adminUrl an administrator's address
+ * @param given    an empty database to use instead; `work` leaves nothing in it
+ * @throws DefinitionError when the administrator may not create databases, or the given one is not empty
+ */
+export async function withScratchDatabase<T>(
+  adminUrl: string,
+  given: string | null,
+  work: (url: string) => Promise<T>,
+): Promise<T> {
+  if (given !== null) {
+    await refuseUsed(given);
+    return work(given);
+  }
+  const admin = new pg.Client({ connectionString: adminUrl, application_name: "svc scratch database" });
+  await admin.connect();
+  const name = `svc_scratch_${process.pid}_${randomBytes(4).toString("hex")}`;
+  const drop = () => admin.query(`drop database if exists ${name} with (force)`);
+  const stop = (signal: NodeJS.Signals) => void drop().finally(() => process.kill(process.pid, signal));
+  try {
+    // template0: what a host put into template1 is none of the files' doing.
+    await admin.query(`create database ${name} template template0`).catch(explainRefusal);
+    for (const signal of signals) process.once(signal, stop);
+    const url = new URL(adminUrl);
+    url.pathname = `/${name}`;
+    return await work(url.href);
+  } finally {
+    for (const signal of signals) process.off(signal, stop);
+    await drop();
+    await admin.end();
+  }
+}
+
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** What is in it already would be taken for what the files describe. @throws DefinitionError when there is something */
+export async function refuseUsed(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, application_name: "svc scratch database" });
+  await client.connect();
+  try {
+    const { rows } = await client.query(
+      `select nspname from pg_namespace where nspname !~ '^pg_' and nspname not in ('information_schema', 'public')
+       union all select relname from pg_class where relnamespace = to_regnamespace('public') limit 1`,
+    );
+    if (rows.length === 0) return;
+    throw new DefinitionError("The database that DATABASE_SCRATCH_URL names is not empty.", {
+      hint: "Make one for this alone: create database svc_scratch template template0.",
+    });
+  } finally {
+    await client.end();
+  }
+}
+
+function explainRefusal(error: unknown): never {
+  if ((error as pg.DatabaseError).code !== "42501") throw error;
+  throw new DefinitionError("The administrator of this database may not create another one to compare with.", {
+    hint: "Name an empty database on the same server in DATABASE_SCRATCH_URL; nothing is left in it.",
+  });
+}

@@ -1,0 +1,52 @@
+/** What metrics tell of the standbys that this process asks. Next hop: `src/postgres/replicas.ts`. */
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { Replicas } from "./replicas.ts";
+
+/** @param replicas undefined without DATABASE_REPLICA_URLS: then nothing is told */
+export function addStandbyMetrics(registry: Registry, replicas: Replicas | undefined): void {
+  const registers = [registry];
+  const standbys = replicas?.standbys ?? [];
+  new Gauge({
+    name: "svc_standby_up",
+    help: "1 while a standby answers, 0 while it does not; numbered as in DATABASE_REPLICA_URLS.",
+    labelNames: ["standby"],
+    registers,
+    collect() {
+      for (const { number, lost } of standbys) this.set({ standby: number }, lost ? 0 : 1);
+    },
+  });
+  new Gauge({
+    name: "svc_standby_lag_seconds",
+    help: "How long ago the primary was where a standby is known to be; some tenths of a second when it keeps up.",
+    labelNames: ["standby"],
+    registers,
+    collect() {
+      for (const { number, levelAt } of standbys) {
+        // Not before it is known.
+        if (Number.isFinite(levelAt)) this.set({ standby: number }, (performance.now() - levelAt) / 1000);
+      }
+    },
+  });
+  new Counter({
+    name: "svc_standby_reads_total",
+    help: "Queries sent to a standby: answered by it, or failed there and answered by the primary.",
+    labelNames: ["standby", "outcome"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { number, reads } of standbys) {
+        this.inc({ standby: number, outcome: "answered" }, reads.answered);
+        this.inc({ standby: number, outcome: "failed" }, reads.failed);
+      }
+    },
+  });
+  new Counter({
+    name: "svc_standby_reads_behind_total",
+    help: "Queries that the primary answered because no standby had what the caller has seen, or all were too old.",
+    registers,
+    collect() {
+      this.reset();
+      this.inc(replicas?.behind ?? 0);
+    },
+  });
+}

@@ -1,0 +1,224 @@
+/**
+ * `ctx.grounding`: whether claims stand in the documents of a scope, and where. No language model is asked, unless it is
+ * to write an answer.
+ * Next hop: `sql/rag/find_evidence.sql` finds sentences, `src/rag/answer.ts` judges them; `written-answer.ts`.
+ */
+
+import { type Reading, readingAside, readingOn } from "../postgres/own-transaction.ts";
+import type { RequestTransaction } from "../postgres/transaction.ts";
+import { type Language, languageOf } from "../search/languages.ts";
+import { partsOf, type RagScope, refusal, resolveScope } from "../search/scope.ts";
+import { type ClaimInput, type GroundedClaim, groundClaim } from "./answer.ts";
+import { findEvidence } from "./evidence.ts";
+import { amountOf, bestOfChunks, sourceIdsOf } from "./passages.ts";
+import { requireLength, unitVector } from "./vectors.ts";
+import {
+  citedPassages,
+  mostPassages,
+  streamAnswer,
+  type WriteOptions,
+  type Writing,
+  type WrittenAnswer,
+  type WrittenSentence,
+  writeAnswer,
+  writeOptionsOf,
+} from "./written-answer.ts";
+
+export interface GroundingInput {
+  /** What was asked, 1 to 2,000 characters. */
+  question: string;
+  scope: RagScope;
+  /** The statements that an answer would make, 1 to 20; with `write` also none. */
+  claims: ClaimInput[];
+  /** How it answers; `qa` is the one there is. */
+  mode: "qa";
+  /** Only these documents of the scope, at most 100. (Default: all) */
+  sourceIds?: string[];
+  /** How the words of the claims are stemmed: as those of the documents were. (Default: `english`) */
+  language?: Language;
+  /** How much is looked at for each claim, and how much is cited. */
+  budget?: GroundingBudget;
+  /**
+   * From which cosine similarity on a passage counts as one that speaks of the same, 0 to 1; for claims with a vector. It
+   * depends on the model. (Default: 0.8)
+   */
+  minSimilarity?: number;
+  /**
+   * Has a language model write an answer from the passages that the claims cite, or where they cite none, from those that
+   * share most with the question. Costs credits as `ai.chat` does. (Default: no model is asked)
+   */
+  write?: WriteOptions;
+}
+
+export interface GroundingBudget {
+  /** Chunks that are read, 1 to 50. (Default: 20) */
+  chunks?: number;
+  /** Sentences that are judged, 1 to 50. (Default: 12) */
+  sentences?: number;
+  /** Sections that are cited, 1 to 10. (Default: 3) */
+  citations?: number;
+}
+
+export interface GroundedAnswer {
+  /** Whether every claim is supported, and with `write`, whether something of the written answer remained. */
+  grounded: boolean;
+  claims: GroundedClaim[];
+  /** The supported claims as one text; absent when there are none. */
+  answer?: string;
+  /** What the model wrote, as far as it stood the check; absent without `write`. */
+  written?: WrittenAnswer;
+  meta: {
+    question: string;
+    mode: "qa";
+    /** Sentences that were judged. */
+    sentences: number;
+    /** How many claims have which status. */
+    supported: number;
+    partiallySupported: number;
+    insufficientEvidence: number;
+  };
+}
+
+/** The `grounding` of a context. */
+export interface ContextGrounding {
+  /**
+   * Looks each claim up in the documents that the caller may read.
+   *
+   * @throws SvcError BAD_REQUEST, UNAUTHORIZED for a scope that needs a session, FORBIDDEN for another owner; with `write`
+   *   what `ai.chat` throws
+   */
+  answer(input: GroundingInput): Promise<GroundedAnswer>;
+  /**
+   * Has a model write an answer as the `write` of `answer` does, and gives each sentence as soon as it is there and has
+   * stood the check. May be read when the handler has returned, as the body of a route. None where nothing is known.
+   *
+   * @throws SvcError as `answer`; what `ai.stream` throws with the first sentence that is asked for
+   */
+  stream(input: GroundingStreamInput): Promise<AsyncIterableIterator<WrittenSentence>>;
+}
+
+/** As of `answer`. Claims only choose passages: without them the question does. */
+export type GroundingStreamInput = Omit<GroundingInput, "claims"> & { claims?: ClaimInput[] };
+
+/**
+ * @param userId the caller, null when nobody is signed in
+ * @param aside a transaction of its own for the same caller, to read in
+ */
+export function contextGrounding(
+  transaction: RequestTransaction,
+  userId: string | null,
+  aside: () => RequestTransaction,
+): ContextGrounding {
+  /** Reads what the claims rest on, and with `write` the passages for a model. */
+  async function look(input: GroundingInput, write: WriteOptions | undefined, read: Read) {
+    const { question, claims, mode } = partsOf(input);
+    const scope = resolveScope(input.scope, userId);
+    if (mode !== "qa") throw refusal("mode", "qa");
+    refuseText("question", question, 2_000);
+    const fewest = write ? 0 : 1;
+    if (!Array.isArray(claims) || claims.length < fewest || claims.length > 20)
+      throw refusal("claims", `${fewest} to 20 claims`);
+    for (const [index, claim] of claims.entries()) refuseClaim(`claims.${index}`, claim);
+    const { chunks, sentences, citations } = budgetOf(input.budget);
+    const { minSimilarity = 0.8 } = input;
+    if (!(typeof minSimilarity === "number" && minSimilarity >= 0 && minSimilarity <= 1)) {
+      throw refusal("minSimilarity", "a number from 0 to 1");
+    }
+    const vectors = claims.map(({ vector }, index) =>
+      vector === undefined ? undefined : unitVector(`claims.${index}.vector`, vector),
+    );
+    const place = { language: languageOf(input.language), scope, sourceIds: sourceIdsOf(input.sourceIds) };
+    const choices = { citations, minSimilarity };
+
+    const seen = await read(async (reader) => {
+      await requireLength(reader, scope, vectors);
+      const texts = claims.map(({ claimText }) => claimText);
+      const rows = await findEvidence(reader, { ...place, claims: texts, chunks, sentences, vectors });
+      const found = Map.groupBy(rows, ({ claim }) => claim);
+      const judged = claims.map((claim, index) => groundClaim(claim, found.get(index + 1) ?? [], choices));
+      const cited = write ? citedPassages(judged, rows) : [];
+      if (!write || cited.length > 0) return { judged, rows, passages: cited };
+      const asked = await findEvidence(reader, { ...place, claims: [question], ...amountOf(mostPassages) });
+      return { judged, rows, passages: bestOfChunks(asked).slice(0, mostPassages) };
+    });
+    /** @param check by which to read when the model has written */
+    const writing = (options: WriteOptions, check: Read): Writing => ({
+      question,
+      passages: seen.passages,
+      options,
+      choices,
+      async evidenceFor(claims, sourceIds) {
+        const most = { chunks: 50, sentences: 50 }; // the passages that were cited are to be among them
+        const rows = await check((reader) => findEvidence(reader, { ...place, sourceIds, claims, ...most }));
+        const found = Map.groupBy(rows, ({ claim }) => claim);
+        return claims.map((_, index) => found.get(index + 1) ?? []);
+      },
+    });
+    return { ...seen, writing };
+  }
+
+  return {
+    async answer(input) {
+      const write = writeOptionsOf(partsOf(input).write);
+      // A model takes its time: where the call has no transaction yet, none is open while it writes.
+      const read: Read = write ? readingAside(transaction, aside) : (work) => work(transaction);
+      const { judged, rows, writing } = await look(input, write, read);
+      const answer = answerOf(input.question, judged, rows.length);
+      if (!write) return answer;
+      const written = await writeAnswer(writing(write, read));
+      return { ...answer, grounded: answer.grounded && written.text !== null, written };
+    },
+
+    async stream(input) {
+      const write = writeOptionsOf(partsOf(input).write) ?? {};
+      const { writing } = await look({ ...input, claims: input.claims ?? [] }, write, readingAside(transaction, aside));
+      return streamAnswer(writing(write, readingOn(transaction, aside)));
+    },
+  };
+}
+
+type Read = <T>(work: Reading<T>) => Promise<T>;
+
+function budgetOf(budget: GroundingBudget = {}): Required<GroundingBudget> {
+  const { chunks = 20, sentences = 12, citations = 3 } = budget ?? {};
+  for (const [name, value, most] of [
+    ["chunks", chunks, 50],
+    ["sentences", sentences, 50],
+    ["citations", citations, 10],
+  ] as const) {
+    const isFine = Number.isInteger(value) && value >= 1 && value <= most;
+    if (!isFine) throw refusal(`budget.${name}`, `a number from 1 to ${most}`);
+  }
+  return { chunks, sentences, citations };
+}
+
+function answerOf(question: string, claims: GroundedClaim[], sentences: number): GroundedAnswer {
+  const having = (status: GroundedClaim["status"]) => claims.filter((claim) => claim.status === status);
+  const supported = having("supported");
+  return {
+    grounded: supported.length === claims.length,
+    claims,
+    ...(supported.length > 0 && { answer: supported.map(({ claimText }) => claimText).join(" ") }),
+    meta: {
+      question,
+      mode: "qa",
+      sentences,
+      supported: supported.length,
+      partiallySupported: having("partially_supported").length,
+      insufficientEvidence: having("insufficient_evidence").length,
+    },
+  };
+}
+
+function refuseClaim(path: string, claim: unknown): void {
+  const { claimText, requiredTerms = [] } = (claim ?? {}) as Partial<Record<keyof ClaimInput, unknown>>;
+  refuseText(`${path}.claimText`, claimText, 2_000);
+  const isTerms = Array.isArray(requiredTerms) && requiredTerms.length <= 20;
+  if (!isTerms) throw refusal(`${path}.requiredTerms`, "at most 20 words or phrases");
+  for (const term of requiredTerms) refuseText(`${path}.requiredTerms`, term, 200);
+}
+
+function refuseText(path: string, value: unknown, longest: number): void {
+  if (typeof value === "string" && value.trim() !== "" && value.length <= longest) return;
+  throw refusal(path, `a text of 1 to ${longest} characters`);
+}

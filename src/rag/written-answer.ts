@@ -1,0 +1,199 @@
+/**
+ * The `write` of `ctx.grounding.answer`: a language model writes an answer from passages, and every sentence of it is
+ * looked up in those that it names, as claims are. What does not stand there is left out.
+ * Next hop: `src/rag/written-prompt.ts`, `src/ai/create-ai.ts` for the call and its credits.
+ */
+import { type ChatOptions, createAi } from "../ai/create-ai.ts";
+import type { Usage } from "../ai/credits.ts";
+import { refusal } from "../search/scope.ts";
+import { type FoundEvidence, type GroundedClaim, type GroundingChoices, groundClaim } from "./answer.ts";
+import { type CitedSentence, citedSentences, endedSentences, writingPrompt } from "./written-prompt.ts";
+
+/** How the model is asked, as by `ai.chat`. */
+export type WriteOptions = Pick<ChatOptions, "model" | "maxTokens" | "temperature" | "signal">;
+
+export interface WrittenSentence extends Pick<GroundedClaim, "status" | "confidence" | "citations" | "conflicts"> {
+  /** Without the numbers by which it cited. */
+  text: string;
+}
+
+export interface OmittedSentence extends WrittenSentence {
+  /**
+   * `no_citation`: it named none of the passages that the model was given. `not_supported`: those that it named do not say
+   * so. `not_checked`: forty sentences stood before it.
+   */
+  reason: "no_citation" | "not_supported" | "not_checked";
+}
+
+export interface WrittenAnswer {
+  /** The sentences that the passages support; null when there are none. */
+  text: string | null;
+  /**
+   * Why there is no text. `no_passages`: nothing was found, and no model was asked. `not_known`: it found no answer in the
+   * passages. `not_supported`: no sentence of its answer stood the check.
+   */
+  reason?: "no_passages" | "not_known" | "not_supported";
+  /** Those of the text, in its order. All are `supported`. */
+  sentences: WrittenSentence[];
+  /** What else the model wrote. Not for readers: nothing says that it is true. */
+  omitted: OmittedSentence[];
+  /** Null where none was asked, as `usage`. */
+  model: string | null;
+  usage: Usage | null;
+  creditsCharged: number;
+}
+
+/** How many chunks the model is given: some 12,000 characters. */
+export const mostPassages = 12;
+/** Each is looked up in SQL; the model is told to write ten. */
+const mostSentences = 40;
+
+export interface Writing {
+  question: string;
+  passages: FoundEvidence[];
+  options: WriteOptions;
+  choices: GroundingChoices;
+  /** What the documents say to each sentence, in the order of the sentences. */
+  evidenceFor(sentences: string[], sourceIds: string[]): Promise<FoundEvidence[][]>;
+}
+
+/** @throws SvcError as `ai.chat` */
+export async function writeAnswer({
+  question,
+  passages,
+  options,
+  choices,
+  evidenceFor,
+}: Writing): Promise<WrittenAnswer> {
+  if (passages.length === 0) {
+    const nothing = { text: null, sentences: [], omitted: [], model: null, usage: null, creditsCharged: 0 };
+    return { ...nothing, reason: "no_passages" };
+  }
+  const {
+    text: reply,
+    model,
+    usage,
+    creditsCharged,
+  } = await createAi().chat({
+    ...options,
+    ...writingPrompt(question, passages),
+  });
+  const judged = await judge(citedSentences(reply), 0, { passages, choices, evidenceFor });
+
+  const sentences = judged.filter(({ reason }) => reason === undefined);
+  const billing = { model, usage, creditsCharged };
+  return {
+    ...(sentences.length > 0
+      ? { text: sentences.map(({ text }) => text).join(" ") }
+      : { text: null, reason: judged.length === 0 ? ("not_known" as const) : ("not_supported" as const) }),
+    sentences,
+    omitted: judged.filter((one): one is OmittedSentence => one.reason !== undefined),
+    ...billing,
+  };
+}
+
+type Judged = WrittenSentence & { reason?: OmittedSentence["reason"] };
+
+/** @param before how many sentences stood before these */
+async function judge(
+  written: CitedSentence[],
+  before: number,
+  { passages, choices, evidenceFor }: Pick<Writing, "passages" | "choices" | "evidenceFor">,
+): Promise<Judged[]> {
+  const citing = written.map(({ text, cited }) => ({
+    text,
+    cited: cited.flatMap((number) => passages[number - 1] ?? []),
+  }));
+  const room = Math.max(0, mostSentences - before);
+  const checked = citing.slice(0, room).filter(({ cited }) => cited.length > 0);
+  const sourceIds = [...new Set(checked.flatMap(({ cited }) => cited.map(({ sourceId }) => sourceId)))];
+  const texts = checked.map(({ text }) => text);
+  const found = texts.length === 0 ? [] : await evidenceFor(texts, sourceIds);
+  return citing.map((sentence, index) => {
+    const ids = new Set(sentence.cited.map(({ chunkId }) => chunkId));
+    const evidence = (found[checked.indexOf(sentence)] ?? []).filter(({ chunkId }) => ids.has(chunkId));
+    const { claimText: text, ...rest } = groundClaim({ claimText: sentence.text }, evidence, choices);
+    if (index >= room) return { text, ...rest, reason: "not_checked" };
+    if (sentence.cited.length === 0) return { text, ...rest, reason: "no_citation" };
+    return rest.status === "supported" ? { text, ...rest } : { text, ...rest, reason: "not_supported" };
+  });
+}
+
+/**
+ * The same sentence by sentence: each is checked when the model has ended it, and given out if it stands.
+ *
+ * @returns none where there are no passages, and no model is asked
+ */
+export function streamAnswer(writing: Writing): AsyncIterableIterator<WrittenSentence> {
+  const { question, passages, options } = writing;
+  // Now, and not when the first sentence is asked for: it belongs to this call.
+  const pieces = passages.length === 0 ? null : createAi().stream({ ...options, ...writingPrompt(question, passages) });
+  const sentences = standing(pieces, writing);
+  // As in src/ai/stream.ts: a generator that waits hears of its end only with the next piece.
+  const leave = async () => {
+    // It is its own iterator. What becomes of it, the sentence that is waited for tells.
+    await pieces?.[Symbol.asyncIterator]()
+      .return?.()
+      .catch(() => {});
+  };
+  return {
+    next: () => sentences.next(),
+    async return() {
+      await leave();
+      return sentences.return(undefined);
+    },
+    async throw(error) {
+      await leave();
+      return sentences.throw(error);
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+async function* standing(
+  pieces: AsyncIterable<string> | null,
+  writing: Writing,
+): AsyncGenerator<WrittenSentence, undefined> {
+  let reply = "";
+  let told = 0;
+  const news = async (all: CitedSentence[]) => {
+    const fresh = all.slice(told);
+    const judged = fresh.length === 0 ? [] : await judge(fresh, told, writing);
+    told += fresh.length;
+    return judged.filter(({ reason }) => reason === undefined);
+  };
+  for await (const piece of pieces ?? []) {
+    reply += piece;
+    yield* await news(endedSentences(reply));
+  }
+  yield* await news(citedSentences(reply));
+}
+
+/** Whether and how an answer is to be written. @throws SvcError BAD_REQUEST */
+export function writeOptionsOf(write: unknown): WriteOptions | undefined {
+  if (write === undefined) return;
+  if (typeof write !== "object" || write === null)
+    throw refusal("write", "an object, with options of ai.chat or without");
+  const { model, maxTokens, temperature, signal } = write as WriteOptions;
+  const isName = model === undefined || (typeof model === "string" && model !== "");
+  if (!isName) throw refusal("write.model", "the name of a model");
+  // Named one by one: what else a client sent along is no option.
+  return {
+    ...(model !== undefined && { model }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(signal !== undefined && { signal }),
+  };
+}
+
+/** The chunks that claims cite, the best of each claim first. */
+export function citedPassages(claims: GroundedClaim[], found: FoundEvidence[]): FoundEvidence[] {
+  const chunks = new Map(found.map((one) => [one.chunkId, one]));
+  const ids = claims
+    .flatMap(({ citations }) => citations.flatMap(({ chunkIds }) => chunkIds).map((id, place) => ({ id, place })))
+    .sort((a, b) => a.place - b.place);
+  const passages = [...new Set(ids.map(({ id }) => id))].flatMap((id) => chunks.get(id) ?? []);
+  return passages.slice(0, mostPassages);
+}

@@ -1,0 +1,134 @@
+/**
+ * `ctx.realtime`: tells subscribers, as a part of the call's transaction. What is said is sent just before COMMIT, so a
+ * handler need not wait for it, and is lost with everything else when the call fails.
+ * Next hop: `sql/realtime/emit_message.sql`.
+ */
+
+import { mistake } from "../kit/misuse-error.ts";
+import { didYouMean } from "../kit/nearest.ts";
+import { toParts } from "../kit/rich-values.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import type { Access, RequestTransaction } from "../postgres/transaction.ts";
+
+/**
+ * The `realtime` of a context. Keys are `tasks.openCount`, or with arguments `tasks.get::{"id":7}`; whatever else a key
+ * names is an INTERNAL error.
+ */
+export interface ContextRealtime {
+  /** Subscribers ask again, each under their own identity. @throws SvcError QUERY_WROTE in a query */
+  invalidate(queryKey: string, args?: object): void;
+  /**
+   * Runs a query that anyone may call and sends everybody its result; of another query subscribers ask again, as do those
+   * who watch it with other arguments when none are given.
+   *
+   * @throws SvcError QUERY_WROTE in a query
+   */
+  refresh(queryKey: string, args?: object): void;
+  /**
+   * Sends data to the subscribers of a query that anyone may call, or to those of a scoped list, each of whom got a grant
+   * for these arguments. At most 64 KiB.
+   *
+   * @throws SvcError QUERY_WROTE in a query, INTERNAL for another query that needs a session: its subscribers differ in
+   *   what they may see
+   */
+  emit(queryKey: string, data: unknown): void;
+}
+
+/** Whether anyone may call the query of that name. */
+export type IsPublic = (name: string) => boolean;
+
+/** What `ctx.realtime` knows of queries, by name. */
+interface Queries {
+  isPublicQuery: IsPublic;
+  takesData: IsPublic;
+  queryNames: readonly string[];
+  /** Whether mistakes are said in the log alone. */
+  production: boolean;
+}
+
+/** Collects what a call has to say. */
+export class CallRealtime implements ContextRealtime {
+  readonly #access: Access;
+  readonly #queries: Queries;
+  readonly #messages: string[] = [];
+
+  constructor(access: Access, queries: Queries) {
+    this.#access = access;
+    this.#queries = queries;
+  }
+
+  invalidate(queryKey: string, args?: object): void {
+    this.#say({ invalidate: this.#keyOf("invalidate", queryKey, args) });
+  }
+
+  refresh(queryKey: string, args?: object): void {
+    const key = this.#keyOf("refresh", queryKey, args);
+    this.#say(this.#queries.isPublicQuery(nameOf(key)) ? { refresh: key } : { invalidate: key });
+  }
+
+  emit(queryKey: string, data: unknown): void {
+    const key = this.#keyOf("emit", queryKey);
+    if (!this.#queries.takesData(nameOf(key))) {
+      throw this.#mistake(
+        "emit",
+        `"${key}" is no query that anyone may call. Its subscribers would all see the data: ` +
+          "use invalidate, and each asks for what they may see.",
+      );
+    }
+    const { json, meta } = toParts("What is emitted", data, "Store it, and emit its id.");
+    // What JSON lacks goes as an answer would: a Date is one for whoever watches, too.
+    this.#say(meta.length > 0 ? { emit: key, result: { json, meta } } : { emit: key, data: json });
+  }
+
+  /** Sends what was said, unless everything has been undone. Called once, just before COMMIT. */
+  async flush(transaction: RequestTransaction): Promise<void> {
+    if (transaction.isOver) return;
+    for (const message of this.#messages.splice(0)) {
+      await transaction.asLogin({ name: "svc_emit_message", text: "select svc.emit_message($1)" }, [message]);
+    }
+  }
+
+  /** Nobody can watch what is no query: a mistyped name would be lost in silence. */
+  #keyOf(call: string, queryKey: string, args?: object): string {
+    const key = keyOf(String(queryKey), args);
+    const { queryNames } = this.#queries;
+    if (queryNames.includes(nameOf(key))) return key;
+    const advice = didYouMean(nameOf(key), queryNames);
+    throw this.#mistake(call, `"${nameOf(key)}" is no query that is registered in defineApi. ${advice}`);
+  }
+
+  #mistake(call: string, text: string): SvcError {
+    return mistake(`ctx.realtime.${call}`, text, this.#queries.production);
+  }
+
+  #say(message: object): void {
+    if (this.#access === "read") {
+      throw new SvcError("QUERY_WROTE", undefined, {
+        hint: "A query cannot tell subscribers anything, for it may run again. Make it a mutation.",
+      });
+    }
+    this.#messages.push(JSON.stringify(message));
+  }
+}
+
+const nameOf = (key: string) => key.split("::", 1)[0] ?? key;
+
+/**
+ * As clients make it (client/sdk/src/key.ts): members sorted, what JSON lacks encoded, nothing where there are no arguments.
+ */
+export function keyOf(queryKey: string, args: unknown): string {
+  const { json, meta } = toParts("A query's arguments", args, "Store it, and pass its id.");
+  if (args === undefined || isEmpty(json)) return queryKey;
+  return `${queryKey}::${JSON.stringify(meta.length > 0 ? { json, meta: inOrder(meta) } : json, sortMembers)}`;
+}
+
+const isEmpty = (json: unknown) => typeof json === "object" && json !== null && Object.keys(json).length === 0;
+
+/** What is inside first, since it is restored first; else by text. */
+const inOrder = (meta: readonly (readonly unknown[])[]) =>
+  meta.toSorted((a, b) => b.length - a.length || (String(a) < String(b) ? -1 : 1));
+
+function sortMembers(_key: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

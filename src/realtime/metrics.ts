@@ -1,0 +1,55 @@
+/** What metrics tell of realtime in this process. Next hop: `src/realtime/create-realtime.ts`. */
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { RealtimeState } from "./create-realtime.ts";
+
+export function addRealtimeMetrics(registry: Registry, realtime: () => RealtimeState): void {
+  const registers = [registry];
+  new Gauge({
+    name: "svc_realtime_connections",
+    help: "Open sockets.",
+    registers,
+    collect() {
+      this.set(realtime().connections);
+    },
+  });
+  new Gauge({
+    name: "svc_realtime_subscriptions",
+    help: "Queries that are watched, over all sockets.",
+    registers,
+    collect() {
+      this.set(realtime().subscriptions);
+    },
+  });
+  new Gauge({
+    name: "svc_realtime_flow",
+    help: "1 for how changes arrive: live, degraded (clients poll), or idle (nobody has connected yet).",
+    labelNames: ["flow"],
+    registers,
+    collect() {
+      const { flow } = realtime();
+      for (const one of ["live", "degraded", "idle"]) this.set({ flow: one }, one === flow ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: "svc_realtime_lag_seconds",
+    help: "How long after its commit the last transaction was told, by the clocks of server and process.",
+    registers,
+    collect() {
+      this.set(realtime().lag / 1000);
+    },
+  });
+  for (const [name, help, count] of [
+    ["svc_realtime_deliveries_total", "Frames with events, sent to sockets.", () => realtime().deliveries],
+    ["svc_realtime_dropped_total", "Sockets closed because they did not read.", () => realtime().dropped],
+  ] as const) {
+    new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        this.reset();
+        this.inc(count());
+      },
+    });
+  }
+}

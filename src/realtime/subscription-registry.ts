@@ -1,0 +1,232 @@
+/**
+ * Who has to hear what: the subscriptions of this process, by topic.
+ * Next hop: `socket.ts` holds the connections.
+ */
+import { getHeapStatistics } from "node:v8";
+import { textFrame } from "./outbox.ts";
+import type { Watched } from "./subscription-topics.ts";
+import type { EventSink, TransactionEvents } from "./transaction-events.ts";
+
+/** A connection, as the hub sees it. */
+export interface Subscriber {
+  /** Sends a frame, as `textFrame` makes them. */
+  send(frame: Buffer): void;
+}
+
+/** What clients are told about the flow of events. */
+export type Flow = "live" | "degraded";
+
+/** Runs a query that anyone may call, as nobody. @returns its result encoded as a body, or null when it fails */
+export type Rerun = (key: string) => Promise<string | null>;
+
+/** In bytes, measured: what a subscription takes beside its key, which stands in topics too. */
+const perSubscription = 1_500;
+/** Of the room, for one address. */
+const share = 1 / 8;
+const weightOf = ({ key }: Watched) => perSubscription + 2 * key.length;
+
+export class Hub implements Omit<EventSink, "end"> {
+  readonly #rerun: Rerun;
+  readonly #room: number;
+  #weight = 0;
+  /** Who listens to a topic, and for which of their queries. */
+  readonly #topics = new Map<string, Map<Subscriber, Set<Watched>>>();
+  readonly #subscribers = new Map<Subscriber, Map<string, Watched>>();
+  readonly #addresses = new Map<Subscriber, string>();
+  /** What the subscriptions of an address take. */
+  readonly #weights = new Map<string, number>();
+  #flow: Flow = "degraded";
+  /** Frames with events that were sent so far. */
+  deliveries = 0;
+
+  /** @param room what all subscriptions may take, in bytes. (Default: a quarter of the heap) */
+  constructor(rerun: Rerun, room = getHeapStatistics().heap_size_limit / 4) {
+    this.#rerun = rerun;
+    this.#room = room;
+  }
+
+  /** Whether this process can take another subscription, whoever has those that there are. */
+  get hasRoom(): boolean {
+    return this.#weight < this.#room;
+  }
+
+  /** The same for one subscriber: their address may not take it all from the others. */
+  hasRoomFor(subscriber: Subscriber): boolean {
+    const address = this.#addresses.get(subscriber);
+    const theirs = address === undefined ? 0 : (this.#weights.get(address) ?? 0);
+    return this.hasRoom && theirs < this.#room * share;
+  }
+
+  get flow(): Flow {
+    return this.#flow;
+  }
+
+  get connections(): number {
+    return this.#subscribers.size;
+  }
+
+  /** @param address whose subscriptions are limited together. (Default: nobody's) */
+  join(subscriber: Subscriber, address: string | null = null): void {
+    this.#subscribers.set(subscriber, new Map());
+    if (address !== null) this.#addresses.set(subscriber, address);
+  }
+
+  leave(subscriber: Subscriber): void {
+    for (const watched of this.#subscribers.get(subscriber)?.values() ?? []) this.#forget(subscriber, watched);
+    this.#subscribers.delete(subscriber);
+    this.#addresses.delete(subscriber);
+  }
+
+  subscriptionsOf(subscriber: Subscriber): number {
+    return this.#subscribers.get(subscriber)?.size ?? 0;
+  }
+
+  /** Of the keys that it watches, together. */
+  charactersOf(subscriber: Subscriber): number {
+    let characters = 0;
+    for (const key of this.#subscribers.get(subscriber)?.keys() ?? []) characters += key.length;
+    return characters;
+  }
+
+  get subscriptions(): number {
+    let count = 0;
+    for (const own of this.#subscribers.values()) count += own.size;
+    return count;
+  }
+
+  /** From its return on, no event that commits is missed while the flow is live. */
+  subscribe(subscriber: Subscriber, watched: Watched): void {
+    const own = this.#subscribers.get(subscriber);
+    if (!own) return;
+    const before = own.get(watched.key);
+    if (before) this.#forget(subscriber, before); // a grant may say something else than the one before
+    own.set(watched.key, watched);
+    this.#weigh(subscriber, weightOf(watched));
+    for (const topic of watched.topics) {
+      const listeners = this.#topics.get(topic) ?? new Map<Subscriber, Set<Watched>>();
+      this.#topics.set(topic, listeners);
+      listeners.set(subscriber, (listeners.get(subscriber) ?? new Set()).add(watched));
+    }
+  }
+
+  /** @param key of the query, or the subscription key of a grant, which may be that of several */
+  unsubscribe(subscriber: Subscriber, key: string): void {
+    const own = this.#subscribers.get(subscriber);
+    const watched = own?.get(key);
+    const granted = watched ? [] : [...(own?.values() ?? [])].filter(({ subscriptionKey }) => subscriptionKey === key);
+    for (const one of watched ? [watched] : granted) {
+      own?.delete(one.key);
+      this.#forget(subscriber, one);
+    }
+  }
+
+  #weigh(subscriber: Subscriber, more: number): void {
+    this.#weight += more;
+    const address = this.#addresses.get(subscriber);
+    if (address === undefined) return;
+    const theirs = (this.#weights.get(address) ?? 0) + more;
+    if (theirs > 0) this.#weights.set(address, theirs);
+    else this.#weights.delete(address);
+  }
+
+  #forget(subscriber: Subscriber, watched: Watched): void {
+    this.#weigh(subscriber, -weightOf(watched));
+    for (const topic of watched.topics) {
+      const listeners = this.#topics.get(topic);
+      const theirs = listeners?.get(subscriber);
+      theirs?.delete(watched);
+      if (theirs?.size === 0) listeners?.delete(subscriber);
+      if (listeners?.size === 0) this.#topics.delete(topic);
+    }
+  }
+
+  /** One frame for everybody who hears of the same keys. */
+  deliver({ xid, topics, data, refresh }: TransactionEvents): void {
+    const heard = new Map<Subscriber, Set<Watched>>();
+    for (const topic of topics) {
+      for (const [subscriber, theirs] of this.#topics.get(topic) ?? []) {
+        const others = heard.get(subscriber);
+        heard.set(subscriber, others ? new Set([...others, ...theirs]) : theirs);
+      }
+    }
+    // A result is of one set of arguments: whoever watches the query with others asks again.
+    for (const query of refresh) {
+      for (const [subscriber, theirs] of this.#topics.get(`key:${query}`) ?? []) {
+        const others = [...theirs].filter(({ key }) => key !== query);
+        if (others.length > 0) heard.set(subscriber, new Set([...(heard.get(subscriber) ?? []), ...others]));
+      }
+    }
+    const made: Frames = new Map();
+    for (const [subscriber, theirs] of heard) {
+      for (const frame of invalidations(theirs, xid, made)) this.#send(subscriber, frame);
+    }
+    for (const [query, value] of data) {
+      this.#tell(query, JSON.stringify({ type: "query:updated", query, ...value, xid }));
+    }
+    for (const query of refresh) void this.#refresh(query, xid);
+  }
+
+  /** Once for everybody who listens here, if anybody does. */
+  async #refresh(query: string, xid: string): Promise<void> {
+    if (!this.#topics.has(`key:${query}`)) return;
+    const body = await this.#rerun(query).catch(() => null);
+    if (body === null) this.#tell(query, JSON.stringify({ type: "invalidate", queries: [query], xid }));
+    else this.#tell(query, `{"type":"query:updated","query":${JSON.stringify(query)},"result":${body},"xid":"${xid}"}`);
+  }
+
+  #tell(query: string, frame: string): void {
+    const bytes = textFrame(frame);
+    for (const [subscriber, theirs] of this.#topics.get(`key:${query}`) ?? []) {
+      // A query that is watched with arguments hears what is said of its name, but this is of the one without.
+      for (const { key } of theirs) if (key === query) this.#send(subscriber, bytes);
+    }
+  }
+
+  #send(subscriber: Subscriber, frame: Buffer): void {
+    this.deliveries++;
+    subscriber.send(frame);
+  }
+
+  /** Whatever happened since changes were last seen is unknown: everybody asks again. */
+  live(): void {
+    this.#flow = "live";
+    this.#broadcast({ type: "status", flow: "live" });
+    this.#broadcast({ type: "resync" });
+  }
+
+  lost(): void {
+    this.#flow = "degraded";
+    this.#broadcast({ type: "status", flow: "degraded" });
+  }
+
+  #broadcast(frame: object): void {
+    const bytes = textFrame(JSON.stringify(frame));
+    for (const subscriber of this.#subscribers.keys()) subscriber.send(bytes);
+  }
+}
+
+/** Frames of one event by what they are about: made and encoded once, however many get them. */
+type Frames = Map<string, Buffer>;
+
+/** One frame for all that is watched by key, one for every grant's. */
+function invalidations(theirs: Set<Watched>, xid: string, made: Frames): Buffer[] {
+  const queries: string[] = [];
+  const granted = new Set<string>();
+  for (const { key, subscriptionKey } of theirs) {
+    if (subscriptionKey === undefined) queries.push(key);
+    else granted.add(subscriptionKey);
+  }
+  const frames = [...granted].map((subscriptionKey) => {
+    const query = subscriptionKey.split(/#|::/, 1)[0];
+    return once(made, `#${subscriptionKey}`, () => ({ type: "query:invalidate", query, subscriptionKey, xid }));
+  });
+  if (queries.length === 0) return frames;
+  const name = queries.length === 1 ? (queries[0] ?? "") : queries.sort().join("\n");
+  return [...frames, once(made, name, () => ({ type: "invalidate", queries, xid }))];
+}
+
+function once(made: Frames, name: string, frame: () => object): Buffer {
+  const known = made.get(name) ?? textFrame(JSON.stringify(frame()));
+  made.set(name, known);
+  return known;
+}

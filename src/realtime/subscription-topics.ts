@@ -1,0 +1,178 @@
+/**
+ * Which changes concern which queries. A query that is watched hears topics, and a change is told under topics; who hears
+ * what is decided here alone.
+ *
+ *   all:tasks              everything about a resource, when single changes are too many to name
+ *   list:tasks             its lists, where everybody may hear of every row
+ *   list:tasks:<user>      the lists of one user, where rows have owners
+ *   get:tasks:<id>[:<user>]  one row, likewise
+ *   bucket:<b>[:<user>]    the lists of a scope, likewise
+ *   runs:<user>, run:<id>:<user>  runs of workflows, for workflows.list and workflows.get
+ *   key:<name>[::<args>]   what ctx.realtime names
+ *
+ * The log knows nothing of policies, so an event is only a hint: who hears one asks again, under their own identity.
+ * Next hop: `transaction-events.ts` makes topics of changes, `subscription-registry.ts` finds who listens.
+ */
+
+import type { ProcedureDefinition } from "../contract/procedure.ts";
+import type { CrudDefinition } from "../crud/crud-definition.ts";
+import { listArguments } from "../crud/crud-list.ts";
+import type { ScopedRealtime } from "../crud/crud-realtime.ts";
+import { wireForms } from "../crud/wire-kinds.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import { bucketOf, bucketTopic } from "./buckets.ts";
+import { keyOf } from "./context.ts";
+
+/** A subscription as a client asks for it. */
+export interface Watched {
+  /** `tasks.list`, or with arguments `tasks.get::{"id":7}`. */
+  key: string;
+  topics: string[];
+  /** Set when it is watched with a grant: what events call it. */
+  subscriptionKey?: string;
+}
+
+/** What a grant may be given for. */
+export interface Grantable extends Required<Watched> {
+  policy: "authorized" | "public";
+  anonymous: boolean;
+  /** Where lists have buckets: who is asked whether the caller may watch. */
+  scoped: ScopedRealtime | null;
+}
+
+export class WatchRules {
+  readonly #queries: ReadonlyMap<string, ProcedureDefinition>;
+  readonly #resources: ReadonlyMap<string, CrudDefinition>;
+
+  constructor(procedures: ReadonlyMap<string, ProcedureDefinition>, resources: readonly CrudDefinition[]) {
+    this.#queries = new Map([...procedures].filter(([, { kind }]) => kind === "query"));
+    this.#resources = new Map(resources.map((crud) => [crud.prefix, crud]));
+  }
+
+  /**
+   * What a caller hears who watches a query.
+   *
+   * @param userId null for an anonymous caller
+   * @throws SvcError NOT_FOUND, UNAUTHORIZED, BAD_REQUEST
+   */
+  watch(key: unknown, userId: string | null): Watched {
+    if (typeof key !== "string" || key.length > maxKey) {
+      throw new SvcError("BAD_REQUEST", `query must be a key of at most ${maxKey} characters.`, {
+        hint: 'Send "tasks.list", or with arguments "tasks.get::{\\"id\\":7}".',
+      });
+    }
+    const { name, args } = split(key);
+    this.#find(name, userId);
+    argumentsIn(args); // what is no JSON is the key of nothing that could be told
+    if (this.#scopedList(name)) {
+      throw new SvcError("GRANT_REQUIRED", undefined, {
+        hint: "Ask POST /api/realtime/query/authorize for a token, and send it with subscribeQuery.",
+      });
+    }
+    return { key, topics: [...ofKey(name, args), ...this.#ofRows(name, args, userId)] };
+  }
+
+  /**
+   * What a caller would hear with a grant, if they may have one.
+   *
+   * @param args    as sent, which is what the query's key is made of
+   * @param decoded as a handler would get them
+   * @throws SvcError NOT_FOUND, UNAUTHORIZED, BAD_REQUEST, VALIDATION_FAILED
+   */
+  grantable(query: unknown, args: unknown, decoded: unknown, userId: string | null): Grantable {
+    const name = typeof query === "string" ? query : "";
+    const { anonymous } = this.#find(name, userId);
+    const key = keyOf(name, Object(args) as object);
+    if (key.length > maxKey) throw new SvcError("BAD_REQUEST", `A query's key has at most ${maxKey} characters.`);
+    const crud = this.#scopedList(name);
+    const scoped = crud?.realtime?.scoped ?? null;
+    if (!crud || !scoped) {
+      const policy = anonymous ? "public" : "authorized";
+      return { key, subscriptionKey: key, topics: this.watch(key, userId).topics, policy, anonymous, scoped };
+    }
+    listArguments(crud, decoded); // what the list would refuse
+    const bucket = this.#bucket(crud, scoped, decoded);
+    const topics = [...ofKey(name, split(key).args), `all:${crud.prefix}`, bucketTopic(bucket, crud, userId)];
+    return { key, subscriptionKey: `${name}#${bucket}`, topics, policy: scoped.policy, anonymous, scoped };
+  }
+
+  #bucket(crud: CrudDefinition, scoped: ScopedRealtime, decoded: unknown): string {
+    const scope = scoped.scope((decoded ?? {}) as never);
+    try {
+      return bucketOf(scoped, scope, `scope of "${crud.prefix}"`);
+    } catch (cause) {
+      // As a rule the arguments lack what decides the scope.
+      const { message } = cause as Error;
+      throw new SvcError("BAD_REQUEST", "With these arguments the list has no scope.", { hint: message, cause });
+    }
+  }
+
+  #find(name: string, userId: string | null): ProcedureDefinition {
+    const query = this.#queries.get(name);
+    if (!query) throw new SvcError("NOT_FOUND", "There is no query of that name.");
+    if (!query.anonymous && userId === null) throw new SvcError("UNAUTHORIZED");
+    return query;
+  }
+
+  /** The resource whose list this is, if its lists have buckets. */
+  #scopedList(name: string): CrudDefinition | undefined {
+    const crud = name.endsWith(".list") ? this.#resources.get(name.slice(0, -".list".length)) : undefined;
+    return crud?.realtime?.scoped ? crud : undefined;
+  }
+
+  #ofRows(name: string, args: string | null, userId: string | null): string[] {
+    if (name.startsWith("workflows.") && userId !== null) return ofRuns(name, args, userId);
+    const dot = name.lastIndexOf(".");
+    const crud = this.#resources.get(name.slice(0, dot));
+    if (!crud?.realtime) return [];
+    const operation = name.slice(dot + 1);
+    const owner = crud.owner ? `:${userId ?? ""}` : "";
+    const all = `all:${crud.prefix}`;
+    if (operation === "list") return crud.realtime.list ? [all, `list:${crud.prefix}${owner}`] : [];
+    if (operation !== "get") return [];
+    const id = idOf(crud, args);
+    return id === null ? [all] : [all, `get:${crud.prefix}:${id}${owner}`];
+  }
+}
+
+/** In characters. */
+const maxKey = 4096;
+
+/** A key's two parts. */
+export function split(key: string): { name: string; args: string | null } {
+  const at = key.indexOf("::");
+  return at < 0 ? { name: key, args: null } : { name: key.slice(0, at), args: key.slice(at + 2) };
+}
+
+const ofKey = (name: string, args: string | null): string[] =>
+  args === null ? [`key:${name}`] : [`key:${name}`, `key:${name}::${args}`];
+
+/** Runs are told to their user alone, whoever else knows an id. */
+function ofRuns(name: string, args: string | null, userId: string): string[] {
+  if (name === "workflows.list") return [`runs:${userId}`];
+  const { id } = argumentsIn(args);
+  return name === "workflows.get" && typeof id === "string" ? [`run:${id.toLowerCase()}:${userId}`] : [];
+}
+
+/** Of a key, plain or encoded. */
+function argumentsIn(args: string | null): { id?: unknown } {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(args ?? "null");
+  } catch {
+    throw new SvcError("BAD_REQUEST", "What follows :: in the query's key is not JSON.");
+  }
+  const plain = Object(parsed) as { json?: unknown };
+  return Object(plain.json ?? plain);
+}
+
+/**
+ * The id among the arguments of a get, plain or encoded, as the log writes it: a bigint without leading zeros, a UUID in
+ * lower case. Null where the get itself would refuse it.
+ */
+function idOf({ id: column }: CrudDefinition, args: string | null): string | null {
+  const { id } = argumentsIn(args);
+  const accepted = id === null ? undefined : wireForms[column.kind].accept(id, column.values);
+  if (accepted === undefined) return null;
+  return column.kind === "uuid" ? String(accepted).toLowerCase() : String(accepted);
+}

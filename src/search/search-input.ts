@@ -1,0 +1,154 @@
+/**
+ * What searches take, looked at: each mistake is a 400 that names the part and what it takes.
+ * Next hop: `search.ts`.
+ */
+import { is } from "drizzle-orm";
+import { PgTable } from "drizzle-orm/pg-core";
+import { byNearness } from "../kit/nearest.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import { type ResolvedScope, refusal } from "./scope.ts";
+import { onlyCorpus, type SearchTable } from "./searchable.ts";
+
+/** Rows of which a column equals a value, is one of some, or lies in a range; `null` asks for missing values. */
+export type SearchFilter =
+  | string
+  | number
+  | boolean
+  | null
+  | { eq: unknown }
+  | { in: unknown[] }
+  | { range: { gt?: unknown; gte?: unknown; lt?: unknown; lte?: unknown } };
+
+/** @throws SvcError BAD_REQUEST for a table that is unknown or not searchable */
+export function searchTable(known: ReadonlyMap<string, SearchTable>, table: unknown): SearchTable {
+  const tables = [...known.entries()];
+  const found = is(table, PgTable)
+    ? tables.find(([, one]) => one.table === table)
+    : (tables.find(([name]) => name === table) ?? tables.find(([, one]) => one.name === `"public"."${table}"`));
+  if (found) return found[1];
+  const names = tables.map(([name]) => name);
+  const [nearest] = typeof table === "string" ? byNearness(table, names) : names;
+  throw new SvcError("BAD_REQUEST", '"table" must be a searchable table.', {
+    hint: nearest ? `There is "${nearest}".` : "Declare one with searchable() in its definition.",
+    issues: [{ path: ["table"], message: "must be a searchable table" }],
+  });
+}
+
+/** What a table has no column for has one value. Another one would find nothing, for ever: a mistake. */
+export function checkScope(table: SearchTable, scope: ResolvedScope): ResolvedScope {
+  if (!table.corpus && scope.corpus !== onlyCorpus)
+    throw refusal("scope.corpus", `"${onlyCorpus}": the table has no other`);
+  if (table.always && scope.visibility !== table.always) {
+    throw refusal("scope.visibility", `"${table.always}": all rows of the table are that`);
+  }
+  if (!table.owner && scope.owner !== null)
+    throw refusal("scope.ownerUserId", "left away: rows of the table have no owner");
+  return scope;
+}
+
+/** 2,000 characters: more is a document, not a query. */
+export function checkQuery(query: unknown): string {
+  if (typeof query === "string" && query.trim() !== "" && query.length <= 2_000 && !query.includes("\0")) return query;
+  throw refusal("query", "a text of 1 to 2000 characters, without NUL");
+}
+
+/** Names in the database of the fields that are searched; all that are declared when none are named. */
+export function checkFields(table: SearchTable, fields: unknown): string[] {
+  if (fields === undefined) return table.fields;
+  const expected = `some of ${table.fields.join(", ")}`;
+  if (!Array.isArray(fields) || fields.length === 0) throw refusal("fields", expected);
+  return fields.map((field) => {
+    const name = columnOf(table, field)?.name;
+    if (name === undefined || !table.fields.includes(name)) throw refusal("fields", expected);
+    return name;
+  });
+}
+
+export function checkNumber(path: string, value: unknown, fallback: number, least: number, most: number): number {
+  if (value === undefined) return fallback;
+  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return value as number;
+  throw refusal(path, `a whole number from ${least} to ${most}`);
+}
+
+/** A mistyped name, such as `filter`, must not find what it was to leave out. */
+export function checkNames(path: string, given: unknown, known: readonly string[]): void {
+  if (given === undefined) return;
+  if (typeof given !== "object" || given === null || Array.isArray(given)) throw refusal(path, "an object");
+  const stranger = Object.entries(given).find(([name, value]) => value !== undefined && !known.includes(name))?.[0];
+  if (stranger === undefined) return;
+  const [nearest] = byNearness(stranger, known);
+  throw new SvcError("BAD_REQUEST", `"${path}" has no "${stranger}". Did you mean "${nearest}"?`, {
+    hint: `Known: ${known.join(", ")}.`,
+    issues: [{ path: [path, stranger], message: "is not known" }],
+  });
+}
+
+/** Off unless given. */
+export function checkSwitch(path: string, value: unknown): boolean {
+  if (value === undefined) return false;
+  if (typeof value === "boolean") return value;
+  throw refusal(path, "true or false");
+}
+
+/** The name of the vector column that is compared, and the vector as pgvector reads it. */
+export function checkVector(
+  table: SearchTable,
+  vector: unknown,
+  vectorField: unknown,
+): { field: string; text: string } {
+  const names = [...table.vectors.keys()];
+  const field = vectorField === undefined && names.length === 1 ? names[0] : columnOf(table, vectorField)?.name;
+  const dimensions = field === undefined ? undefined : table.vectors.get(field);
+  if (field === undefined || dimensions === undefined) {
+    throw refusal(
+      "vectorField",
+      names.length > 0 ? `one of ${names.join(", ")}` : "a vector column, and the table has none",
+    );
+  }
+  const expected = `${dimensions ?? "some"} finite numbers, not all of them zero`;
+  const isVector =
+    Array.isArray(vector) &&
+    vector.length > 0 &&
+    vector.length === (dimensions ?? vector.length) &&
+    vector.length <= 16_000 &&
+    vector.every((one) => typeof one === "number" && Number.isFinite(Math.fround(one))) &&
+    vector.some((one) => Math.fround(one) !== 0);
+  if (!isVector) throw refusal("vector", expected);
+  return { field, text: `[${vector.map((one) => Math.fround(one)).join(",")}]` };
+}
+
+/** As `svc.search_condition()` takes them. */
+export function checkFilters(table: SearchTable, filters: unknown): object[] {
+  if (filters === undefined) return [];
+  if (typeof filters !== "object" || filters === null || Array.isArray(filters)) throw refusal("filters", "an object");
+  const entries = Object.entries(filters);
+  if (entries.length > 50) throw refusal("filters", "at most 50 columns");
+  return entries.flatMap(([name, filter]) => {
+    const path = `filters.${name}`;
+    const column = columnOf(table, name);
+    if (!column) throw refusal(path, "a filter on a column of the table");
+    const { name: columnName, castType: type, kind, isArray: array, values = null } = column;
+    const described = { name: columnName, type, kind, array, values };
+    return operations(path, filter).map(([op, value]) => ({ column: described, op, value }));
+  });
+}
+
+function operations(path: string, filter: unknown): [string, unknown][] {
+  if (filter instanceof Date) return [["eq", filter]];
+  if (typeof filter !== "object" || filter === null) return [["eq", filter]];
+  const [kind, ...more] = Object.keys(filter);
+  const operand = (filter as Record<string, unknown>)[kind ?? ""];
+  if (more.length === 0 && operand !== undefined) {
+    if (kind === "eq") return [["eq", operand]];
+    if (kind === "in" && Array.isArray(operand) && operand.length <= 1_000) return [["in", operand]];
+    if (kind === "range" && typeof operand === "object" && operand !== null) {
+      const bounds = Object.entries(operand).filter(([, value]) => value !== undefined);
+      if (bounds.length > 0 && bounds.every(([op]) => ["gt", "gte", "lt", "lte"].includes(op))) return bounds;
+    }
+  }
+  throw refusal(path, "a value, { eq }, { in: […] } or { range: { gt, gte, lt, lte } }");
+}
+
+/** Columns go by their property, or by their name in the database. */
+const columnOf = (table: SearchTable, name: unknown) =>
+  table.columns.find(({ property }) => property === name) ?? table.columns.find((column) => column.name === name);

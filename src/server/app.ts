@@ -1,0 +1,173 @@
+/**
+ * The HTTP surface: what surrounds every exchange, calls by name and stored files, then Express with everything else as one
+ * ordered list. Each entry is one file of this folder, or a neighbour's router.
+ * Next hop: `procedures.ts` for calls by name, `../storage/route.ts` for files, `routes.ts` for the application's own paths.
+ */
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import express, { type Router } from "express";
+import type { Logger } from "pino";
+import type { Api } from "../app/api.ts";
+import { isGraphqlPath } from "../graphql/endpoint.ts";
+import { type CheckHost, requireOneHost } from "../http/allowed-hosts.ts";
+import { answerMethods, everyMethod, routedMethods } from "../http/allowed-methods.ts";
+import { refuseEncodedBody } from "../http/body.ts";
+import type { BodyBudget } from "../http/body-budget.ts";
+import { createCors } from "../http/cors.ts";
+import { notFound, renderError, sendError } from "../http/errors.ts";
+import { standingHeaders } from "../http/exchange.ts";
+import { observer, setCommonHeaders } from "../http/observe.ts";
+import type { OriginPolicy } from "../http/origin-policy.ts";
+import type { RequestLimits } from "../http/request-limits.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import { isFilePath } from "../storage/route.ts";
+import { isUploadPath } from "../storage/upload-route.ts";
+import type { MetricsAccess } from "../telemetry/metrics-access.ts";
+import type { Tracing } from "../telemetry/span.ts";
+import { healthEndpoints, type Readiness } from "./health.ts";
+import type { Metrics } from "./metrics.ts";
+import { type OpenApiEndpoints, openApiEndpoints } from "./openapi.ts";
+import { type Endpoint, type ProcedureTransport, procedureEndpoint } from "./procedures.ts";
+import { applicationRoutes } from "./routes.ts";
+import { staticFiles } from "./static-files.ts";
+
+export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
+  api: Api;
+  authRoutes: Router;
+  realtimeRoutes: Router[];
+  files: Endpoint;
+  uploads: Endpoint;
+  /** null where GraphQL is off. */
+  graphql: Endpoint | null;
+  origins: OriginPolicy;
+  checkHost: CheckHost;
+  requests: RequestLimits;
+  bodies: BodyBudget;
+  log: Logger;
+  metrics: Metrics;
+  metricsAccess: MetricsAccess;
+  /** undefined while it is off. */
+  tracing: Tracing | undefined;
+  readiness: Readiness;
+  /** null: the API is not described. */
+  openapi: OpenApiEndpoints | null;
+  /** Folder of static files, or null. */
+  webDir: string | null;
+  /** In place of, or beside, the headers that static files carry; "" takes one away. */
+  webHeaders: Readonly<Record<string, string>>;
+  /** Whether to keep quiet about origins that are not listed. */
+  production: boolean;
+  trustProxy: boolean | number;
+}
+
+/** What answers every request of the service. */
+export function createApp(options: AppOptions): RequestListener {
+  const { procedures } = options.api["~svc"];
+  const transport = { ...options, procedures };
+  const observe = observer(options.log, options.metrics, standingHeaders(options.origins), options.tracing);
+  const query = procedureEndpoint(transport, "query");
+  const mutation = procedureEndpoint(transport, "mutation");
+  const calls = new Map<string, Endpoint>([
+    ["/api/query", query],
+    ["/api/mutation", mutation],
+  ]);
+  // The same by a path of its own for each, as /openapi.json lists them.
+  for (const { kind, name } of procedures.values()) {
+    if (kind === "query") calls.set(`/api/query/${name}`, (request, response) => query(request, response, name));
+    else if (kind === "mutation")
+      calls.set(`/api/mutation/${name}`, (request, response) => mutation(request, response, name));
+  }
+  const cors = createCors(options.origins, options.production ? undefined : options.log);
+  const app = expressApp(options);
+
+  // Calls by name and stored files are nearly all of the traffic. Known paths need no router, and Express would cost as
+  // much as reading, checking and answering such a call (docs/adr/0004-calls-before-express.md).
+  return (request, response) => {
+    const { span } = observe(request, response);
+    if (span) span.within(() => handle(request, response));
+    else handle(request, response);
+  };
+
+  function handle(request: IncomingMessage, response: ServerResponse): void {
+    try {
+      requireOneHost(request);
+      options.checkHost(request);
+      if (cors(request, response)) return;
+      if (!probes.has(pathOf(request.url ?? ""))) options.requests.countAddress(request);
+      refuseEncodedBody(request);
+    } catch (error) {
+      sendError(response, error);
+      return;
+    }
+    // What is no URL at all no router can take apart; Express would answer with a page of its own.
+    const { url = "" } = request;
+    if (!url.startsWith("/") && url !== "*" && !URL.canParse(url)) {
+      sendError(response, new SvcError("BAD_REQUEST"));
+      return;
+    }
+    const account = options.bodies.begin(request, response);
+    const endpoint = endpointOf(request);
+    if (!endpoint) answerOtherwise(request, response);
+    else account.work = endpoint(request, response).catch((error) => sendError(response, error));
+  }
+
+  /** Paths of Express, and requests with a method that their path does not answer. */
+  function answerOtherwise(request: IncomingMessage, response: ServerResponse): void {
+    const { method, url = "" } = request;
+    const path = pathOf(url);
+    const isCall = calls.has(path);
+    let methods: readonly string[] = [];
+    if (isCall) methods = ["POST"];
+    else if (isFilePath(path)) methods = ["GET", "HEAD"];
+    else if (method === "OPTIONS") methods = url === "*" ? everyMethod : [...routedMethods(app.router, path)];
+    if (methods.length === 0) return void app(request, response);
+    try {
+      answerMethods(response, method, methods, isCall ? "Procedures are called with POST." : undefined);
+    } catch (error) {
+      sendError(response, error);
+    }
+  }
+
+  function endpointOf({ method, url = "" }: IncomingMessage): Endpoint | undefined {
+    const path = pathOf(url);
+    const call = method === "POST" ? calls.get(path) : undefined;
+    if (call) return call;
+    if (isUploadPath(path)) return options.uploads;
+    if (options.graphql && isGraphqlPath(path)) return options.graphql;
+    return (method === "GET" || method === "HEAD") && isFilePath(path) ? options.files : undefined;
+  }
+}
+
+/** Whoever looks whether we are well is never told to come later. */
+const probes = new Set(["/healthz", "/readyz", "/metrics"]);
+
+function pathOf(url: string): string {
+  const query = url.indexOf("?");
+  return query < 0 ? url : url.slice(0, query);
+}
+
+function expressApp(options: AppOptions) {
+  const { api, webDir, webHeaders } = options;
+  const app = express();
+  app.disable("x-powered-by");
+  app.disable("etag");
+  app.set("trust proxy", options.trustProxy);
+  app.set("case sensitive routing", true);
+  app.set("strict routing", true);
+  app.set("query parser", false); // routes read the query themselves
+
+  app.use(setCommonHeaders);
+  app.use("/api/auth", options.authRoutes);
+  app.use(...options.realtimeRoutes);
+  app.use(healthEndpoints(options.readiness, options.metrics, options.metricsAccess));
+  app.use(openApiEndpoints(options.openapi));
+  app.use(applicationRoutes(api["~svc"].routes, options));
+  if (webDir) app.use(staticFiles(webDir, webHeaders));
+  app.use((request, response, next) => {
+    const methods = routedMethods(app.router, request.path);
+    if (methods.size > 0) answerMethods(response, request.method, methods);
+    else next();
+  });
+  app.use(notFound);
+  app.use(renderError);
+  return app;
+}

@@ -1,0 +1,69 @@
+/**
+ * `POST /api/realtime/query/authorize`: whether the caller may watch a query, answered by a grant for the socket. Lists
+ * with scopes are watched in no other way.
+ * Next hop: `src/realtime/subscription-topics.ts` says what is heard, the resource's `authorize` who may.
+ */
+import { Router } from "express";
+import type { Caller } from "../call/create-context.ts";
+import { invoke, type Runtime } from "../call/invoke.ts";
+import { parseJson, readBody } from "../http/body.ts";
+import { exchangeOf, sendJson } from "../http/exchange.ts";
+import type { RequestLimits } from "../http/request-limits.ts";
+import { decodeCall } from "../http/wire.ts";
+import type { Authenticate } from "../kit/session.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import { type Grants, grantLifetime } from "../realtime/grants.ts";
+import type { Grantable, WatchRules } from "../realtime/subscription-topics.ts";
+
+export interface GrantEndpointOptions {
+  authenticate: Authenticate;
+  grants: Grants;
+  rules: WatchRules;
+  runtime: Runtime;
+  requests: Pick<RequestLimits, "holderOf">;
+}
+
+const path = "/api/realtime/query/authorize";
+
+/** In bytes: a grant has to fit a frame of the socket, and it holds the arguments. */
+const maxBody = 8 * 1024;
+
+export function grantEndpoint({ authenticate, grants, rules, runtime, requests }: GrantEndpointOptions): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.post(path, async (request, response) => {
+    const exchange = exchangeOf(response);
+    exchange.operation = path;
+    const session = await authenticate(request.headers);
+    const { query, args } = Object(parseJson(await readBody(request, maxBody))) as {
+      query?: unknown;
+      args?: unknown;
+    };
+    const user = session?.user.id ?? null;
+    const decoded = decodeCall({ name: typeof query === "string" ? query : "", args }).args;
+    const grantable = rules.grantable(query, args, decoded, user);
+    const holder = requests.holderOf(request, session);
+    await requireAuthorized(runtime, grantable, decoded, { session, requestId: exchange.requestId, holder });
+
+    const { policy, topics, key, subscriptionKey } = grantable;
+    const expiresAt = Date.now() + grantLifetime;
+    const token = grants.sign({ query: key, subscriptionKey, topics, user, expiresAt });
+    const answer = { token, subscriptionKey, policy, expiresAt: new Date(expiresAt).toISOString() };
+    sendJson(response, 200, JSON.stringify(answer));
+  });
+  return router;
+}
+
+/** @throws SvcError FORBIDDEN, or what `authorize` throws to say why */
+async function requireAuthorized(runtime: Runtime, grantable: Grantable, input: unknown, caller: Caller) {
+  const { scoped } = grantable;
+  if (scoped?.policy !== "authorized") return;
+  const run = ({ context }: { context: unknown }) =>
+    Promise.resolve(scoped.authorize?.({ ctx: context as never, args: (input ?? {}) as never }));
+  const call = { caller, input, access: "read" as const, anonymous: grantable.anonymous, run };
+  const allowed = await invoke(runtime, { ...call, encode: (result) => result === true }).catch((error) => {
+    if (!(error instanceof SvcError) || error.code !== "INTERNAL") throw error;
+    runtime.log.info({ err: error.cause, operation: grantable.key, requestId: caller.requestId }, "authorize refused");
+    return false;
+  });
+  if (!allowed) throw new SvcError("FORBIDDEN", "You may not watch this.");
+}

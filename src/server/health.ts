@@ -1,0 +1,80 @@
+/** `/healthz`: the process runs. `/readyz`: it can serve. `/metrics`: how it is doing. */
+import { type RequestHandler, Router } from "express";
+import type pg from "pg";
+import { exchangeOf, sendJson } from "../http/exchange.ts";
+import type { RealtimeState } from "../realtime/create-realtime.ts";
+import { type MetricsAccess, refuseReader } from "../telemetry/metrics-access.ts";
+import type { Metrics } from "./metrics.ts";
+
+export interface Readiness {
+  pool: pg.Pool;
+  /** How changes arrive. Only told: while they do not, clients poll, and everything else works. */
+  realtime(): Pick<RealtimeState, "flow" | "lag">;
+  /** Whether a stop has begun; balancers then send new requests elsewhere. */
+  stopping(): boolean;
+}
+
+export function healthEndpoints(readiness: Readiness, metrics: Metrics, access: MetricsAccess): Router {
+  const router = Router();
+  const isReachable = createPing(readiness.pool);
+  const named = (operation: string, handler: RequestHandler): RequestHandler => {
+    return (request, response, next) => {
+      exchangeOf(response).operation = operation;
+      return handler(request, response, next);
+    };
+  };
+  router.get(
+    "/healthz",
+    named("/healthz", (_request, response) => sendJson(response, 200, '{"status":"ok"}')),
+  );
+  router.get(
+    "/readyz",
+    named("/readyz", async (_request, response) => {
+      const database = await isReachable();
+      const ready = database && !readiness.stopping();
+      const stopping = readiness.stopping();
+      const { flow, lag } = readiness.realtime();
+      const checks = { database: database ? "ok" : "unreachable", stopping, realtime: flow, realtimeLagMs: lag };
+      sendJson(response, ready ? 200 : 503, JSON.stringify({ status: ready ? "ready" : "not ready", checks }));
+    }),
+  );
+  router.get(
+    "/metrics",
+    named("/metrics", async (request, response) => {
+      refuseReader(access, request);
+      response.setHeader("content-type", metrics.registry.contentType);
+      response.end(await metrics.registry.metrics());
+    }),
+  );
+  return router;
+}
+
+/**
+ * Asks the database once for all who want to know at the same time: nobody is told to come later here, and whoever asks
+ * without end would take the requests' connections.
+ */
+export function createPing(pool: pg.Pool): () => Promise<boolean> {
+  let asking: Promise<boolean> | undefined;
+  return () => {
+    asking ??= ping(pool).finally(() => {
+      asking = undefined;
+    });
+    return asking;
+  };
+}
+
+async function ping(pool: pg.Pool): Promise<boolean> {
+  try {
+    const client = await pool.connect();
+    try {
+      await client.query({ name: "svc_ping", text: "select 1" });
+      client.release();
+      return true;
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * Prometheus metrics of this process, served at `/metrics`. Their labels have few values: names of operations, pools and
+ * states, never an id, a path or a user. docs/reference/metrics.md lists them; a test compares.
+ * Next hop: `metrics-database.ts`, `src/realtime/metrics.ts`, `src/postgres/metrics.ts`; `src/telemetry/metrics-access.ts` for who may read them.
+ */
+import type pg from "pg";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { addStandbyMetrics } from "../postgres/metrics.ts";
+import type { Replicas } from "../postgres/replicas.ts";
+import type { RealtimeState } from "../realtime/create-realtime.ts";
+import { addRealtimeMetrics } from "../realtime/metrics.ts";
+import type { JobMetrics } from "../telemetry/job-metrics.ts";
+import { addDatabaseMetrics } from "./metrics-database.ts";
+
+export interface Metrics {
+  registry: Registry;
+  /** An exchange has begun. */
+  begin(): void;
+  /** Records one that is over. @param seconds its whole duration @param code of the error that it was answered with */
+  observe(operation: string, method: string, status: number, seconds: number, code?: string): void;
+}
+
+/**
+ * @param pools    by name; their connections are counted when somebody asks
+ * @param realtime likewise. (Default: no such metrics)
+ * @param jobs     of a worker in this process. (Default: none)
+ * @param replicas the standbys that queries are sent to. (Default: none)
+ */
+export function createMetrics(
+  pools: Record<string, pg.Pool>,
+  realtime?: () => RealtimeState,
+  jobs?: JobMetrics,
+  replicas?: Replicas,
+): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+
+  const duration = new Histogram({
+    name: "svc_http_request_duration_seconds",
+    help: "Time from the request's first byte to the end of the answer.",
+    labelNames: ["operation", "method", "status"],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  const errors = new Counter({
+    name: "svc_http_errors_total",
+    help: "Answers with an error of ours, by its code.",
+    labelNames: ["code"],
+    registers,
+  });
+  let inFlight = 0;
+  new Gauge({
+    name: "svc_http_requests_in_flight",
+    help: "Requests that have begun and not ended.",
+    registers,
+    collect() {
+      this.set(inFlight);
+    },
+  });
+  addPools(registry, pools);
+  if (pools.system) addDatabaseMetrics(registry, pools.system);
+  if (realtime) addRealtimeMetrics(registry, realtime);
+  addStandbyMetrics(registry, replicas);
+  jobs?.addTo(registry);
+  return {
+    registry,
+    begin() {
+      inFlight++;
+    },
+    observe(operation, method, status, seconds, code) {
+      inFlight--;
+      duration.labels(operation, method, String(status)).observe(seconds);
+      if (code !== undefined) errors.labels(code).inc();
+    },
+  };
+}
+
+/** Also for a worker, which has pools and no requests. */
+function addPools(registry: Registry, pools: Record<string, pg.Pool>): void {
+  const registers = [registry];
+  new Gauge({
+    name: "svc_pool_connections",
+    help: "Database connections by pool and state; waiting are calls without one.",
+    labelNames: ["pool", "state"],
+    registers,
+    collect() {
+      for (const [pool, { totalCount, idleCount, waitingCount }] of Object.entries(pools)) {
+        this.set({ pool, state: "total" }, totalCount);
+        this.set({ pool, state: "idle" }, idleCount);
+        this.set({ pool, state: "waiting" }, waitingCount);
+      }
+    },
+  });
+  const size = new Gauge({
+    name: "svc_pool_size",
+    help: "The most connections that a pool may have.",
+    labelNames: ["pool"],
+    registers,
+  });
+  for (const [pool, { options }] of Object.entries(pools)) size.set({ pool }, options.max);
+}

@@ -1,0 +1,187 @@
+/**
+ * `POST /api/query` and `POST /api/mutation`: from a body to a definition and back.
+ * Next hop: `src/call/invoke.ts`.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Caller } from "../call/create-context.ts";
+import { checkOutput, invoke, invokeStatement, type Runtime } from "../call/invoke.ts";
+import type { ProcedureDefinition, ProcedureKind } from "../contract/procedure.ts";
+import type { CrudStatement } from "../crud/statement.ts";
+import { type BodyLimits, isJson, mediaType, parseJson, readBody } from "../http/body.ts";
+import { exchangeOf, sendJson } from "../http/exchange.ts";
+import { readForm } from "../http/form.ts";
+import type { RequestLimits } from "../http/request-limits.ts";
+import {
+  decodeCall,
+  decodeForm,
+  encodeJsonText,
+  encodeResult,
+  type ProcedureCall,
+  wireLimits,
+  withSnapshot,
+} from "../http/wire.ts";
+import { byNearness } from "../kit/nearest.ts";
+import type { Authenticate } from "../kit/session.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import type { Replicas } from "../postgres/replicas.ts";
+import { positionOf, readSomewhere } from "./replica-reads.ts";
+
+export interface ProcedureTransport {
+  procedures: ReadonlyMap<string, ProcedureDefinition>;
+  authenticate: Authenticate;
+  runtime: Runtime;
+  requests: Pick<RequestLimits, "holderOf">;
+  limits: BodyLimits;
+  /** Standbys for queries. (Default: none) */
+  replicas?: Replicas | undefined;
+}
+
+/** Answers one request. Rejects with whatever went wrong, for `src/http/errors.ts` to send. */
+export type Endpoint = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+/**
+ * Handles one of the two paths, and those below it.
+ *
+ * @param kind  the kind of procedure that this path may reach
+ * @param named the procedure, where the path says it (docs/adr/0010-a-path-for-each-procedure.md). (Default: the body does)
+ */
+export function procedureEndpoint(
+  transport: ProcedureTransport,
+  kind: "query" | "mutation",
+): (request: IncomingMessage, response: ServerResponse, named?: string) => Promise<void> {
+  return async (request, response, named) => {
+    const exchange = exchangeOf(response);
+    const found = transport.authenticate(request.headers, kind === "query" ? "read" : "write");
+    const session = found instanceof Promise ? await found : found;
+    if (session) exchange.userId = session.user.id;
+    const admit = (name: string) => {
+      const procedure = find(transport, name, kind);
+      exchange.operation = procedure.name;
+      if (!session && !procedure.anonymous) throw new SvcError("UNAUTHORIZED");
+      return procedure;
+    };
+    // Nobody makes the service hold more than 16 KiB for a call that will not be run.
+    if (named !== undefined) admit(named);
+    const admitLarge = session || named !== undefined ? undefined : (start: Buffer) => void admit(nameIn(start));
+    const { name, args, watch } = await readCall(request, transport.limits, kind, named, admitLarge);
+    const procedure = admit(name);
+    const holder = transport.requests.holderOf(request, session);
+    const caller: Caller = { session, requestId: exchange.requestId, holder };
+    const { runtime, replicas } = transport;
+    if (!watch && replicas) {
+      const said = request.headers["svc-position"];
+      const call = (where: Runtime) => answer(where, procedure, args, caller);
+      const { body, position } =
+        kind === "query"
+          ? await readSomewhere(replicas, runtime, {
+              said: String(said ?? ""),
+              user: session?.user.id ?? "",
+              generated: isGenerated(procedure),
+              run: call,
+            })
+          : { body: await call(runtime), position: await positionOf(replicas) };
+      return sendJson(response, 200, body, position === undefined ? {} : { "svc-position": position });
+    }
+    if (!watch || kind !== "query") return sendJson(response, 200, await answer(runtime, procedure, args, caller));
+
+    // Watched, and so compared with events of the primary: read there too.
+
+    let snapshot: string | null = null;
+    const body = await answer(runtime, procedure, args, caller, (seen) => {
+      snapshot = seen;
+    });
+    sendJson(response, 200, withSnapshot(body, snapshot));
+  };
+}
+
+/** Runs a call and encodes its result. @param watched told under which snapshot it was read */
+export async function answer(
+  runtime: Runtime,
+  procedure: ProcedureDefinition,
+  input: unknown,
+  caller: Caller,
+  watched?: (snapshot: string | null) => void,
+): Promise<string> {
+  if (isGenerated(procedure)) return encodeJsonText(await invokeStatement(runtime, procedure, input, caller, watched));
+  return invoke(runtime, {
+    ...(watched && { watched }),
+    caller,
+    input,
+    access: procedure.kind === "query" ? "read" : "write",
+    anonymous: procedure.anonymous,
+    run: procedure.run,
+    encode: async (result) => encodeResult(await checkOutput(procedure.output, result)),
+  });
+}
+
+const isGenerated = (procedure: ProcedureDefinition): procedure is ProcedureDefinition & { statement: CrudStatement } =>
+  procedure.statement !== undefined;
+
+async function readCall(
+  request: IncomingMessage,
+  { jsonBytes, multipartBytes }: BodyLimits,
+  kind: ProcedureKind,
+  named: string | undefined,
+  onLarge: ((start: Buffer) => void) | undefined,
+): Promise<ProcedureCall> {
+  const type = mediaType(request);
+  if (isJson(type)) return decodeCall(parseJson(await readBody(request, jsonBytes, onLarge)), named);
+  if (type === "multipart/form-data" && kind === "mutation") {
+    const { parts: maxParts, files: maxFiles } = wireLimits;
+    const limits = { jsonBytes, multipartBytes, maxParts, maxFiles, onLarge };
+    return decodeForm(await readForm(request, limits), named);
+  }
+  throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, {
+    hint: kind === "mutation" ? "Send application/json, or multipart/form-data with files." : "Send application/json.",
+  });
+}
+
+/** The name at the beginning of a call, as clients write it: in JSON, and in the part `data` of a form. */
+const leadingName = /^\uFEFF?\s*\{\s*(?:"json"\s*:\s*\{\s*)?"name"\s*:\s*("(?:[^"\\]|\\[\s\S]){0,800}")/;
+
+/**
+ * Which procedure a call without a session is about, from the first 16 KiB of it. The decision is made again when all of
+ * the call is there.
+ *
+ * @throws SvcError PAYLOAD_TOO_LARGE where it does not say so
+ */
+function nameIn(start: Buffer): string {
+  const [, name] = leadingName.exec(start.toString("utf8")) ?? [];
+  try {
+    if (name !== undefined) return JSON.parse(name);
+  } catch {
+    // An escape that JSON does not know: there is no such name.
+  }
+  throw new SvcError("PAYLOAD_TOO_LARGE", "The beginning of this call does not say which procedure is meant.", {
+    hint:
+      'Without a session, calls above 16 KiB say the name first: {"name": …, "args": …}, in a form in its first part, ' +
+      "`data`. Or call the procedure by its own path, such as /api/mutation/tasks.create.",
+  });
+}
+
+/**
+ * Unknown, internal and wrong kind get one answer: which internal procedures exist is nobody's business. While developing,
+ * the hint says what was probably meant.
+ */
+function find({ procedures, runtime }: ProcedureTransport, name: string, kind: ProcedureKind) {
+  const procedure = procedures.get(name);
+  if (procedure?.kind === kind) return procedure;
+  throw new SvcError("NOT_FOUND", `There is no ${kind} of that name.`, {
+    hint:
+      (!runtime.production && probable([...procedures.values()], name, kind)) ||
+      "Check the name, and that queries go to /api/query and mutations to /api/mutation.",
+  });
+}
+
+/** Internal ones are not called from outside, so they are not meant. */
+function probable(procedures: ProcedureDefinition[], name: string, kind: ProcedureKind): string | undefined {
+  const open = procedures.filter((procedure) => procedure.kind !== "internal");
+  const same = open.find((procedure) => procedure.name === name);
+  if (same) return `${name} is a ${same.kind}: send it to /api/${same.kind}.`;
+  if (name.length > 128) return undefined;
+  const [nearest] = byNearness(
+    name,
+    open.filter((procedure) => procedure.kind === kind).map((procedure) => procedure.name),
+  );
+  return nearest && `Did you mean ${nearest}? What clients may call is named under procedures in defineApi().`;
+}

@@ -1,0 +1,128 @@
+/**
+ * The application's own routes (`httpRoutes` of defineApi), mounted on Express.
+ * Next hop: `src/call/invoke.ts`.
+ */
+import { validateHeaderName, validateHeaderValue } from "node:http";
+import { pipeline, Readable } from "node:stream";
+import { type Request, type RequestHandler, type Response, Router } from "express";
+import { checkOutput, invoke } from "../call/invoke.ts";
+import { complete, type RouteDefinition, type RouteResult } from "../contract/http-route.ts";
+import { isJson, mediaType } from "../http/body.ts";
+import { accountOf } from "../http/body-budget.ts";
+import { exchangeOf } from "../http/exchange.ts";
+import { type SvcRequest, toSvcRequest } from "../http/request.ts";
+import { isPieces, noteBreak, ofLength, type Pieces, sendPieces } from "../http/stream-body.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import type { ProcedureTransport } from "./procedures.ts";
+
+export type RouteTransport = Pick<ProcedureTransport, "authenticate" | "runtime" | "requests" | "limits">;
+
+/** A router that answers all of the application's routes. */
+export function applicationRoutes(routes: readonly RouteDefinition[], transport: RouteTransport): Router {
+  // Strict paths: /api/a and /api/a/ are two, and letters count.
+  const router = Router({ caseSensitive: true, strict: true });
+  for (const route of routes) router[route.verb](route.path, routeEndpoint(route, transport));
+  return router;
+}
+
+interface Answer extends Required<Pick<RouteResult, "status" | "headers">> {
+  body: string | Uint8Array | ReadableStream | Pieces | undefined;
+}
+
+function routeEndpoint(
+  route: RouteDefinition,
+  { authenticate, runtime, requests, limits }: RouteTransport,
+): RequestHandler {
+  const readsQuery = route.verb === "get" || route.verb === "delete";
+  return (httpRequest, response) => {
+    const work = respond(httpRequest, response);
+    accountOf(httpRequest).work = work;
+    return work;
+  };
+
+  async function respond(httpRequest: Request, response: Response): Promise<void> {
+    const exchange = exchangeOf(response);
+    exchange.operation = route.path;
+
+    const access = route.verb === "get" ? "read" : "write";
+    const session = await authenticate(httpRequest.headers, access);
+    if (session) exchange.userId = session.user.id;
+    if (!session && !route.anonymous) throw new SvcError("UNAUTHORIZED");
+    const request = toSvcRequest(httpRequest, limits);
+    const answer = await invoke<Answer>(runtime, {
+      caller: { session, requestId: exchange.requestId, holder: requests.holderOf(httpRequest, session) },
+      access,
+      anonymous: route.anonymous,
+      input: readsQuery ? request.query : await jsonInput(request, mediaType(httpRequest)),
+      request,
+      run: route.run,
+      encode: (result) => encode(route, result, httpRequest.method === "HEAD"),
+      undo: ({ status }) => status >= 400,
+    });
+    await send(response, answer);
+  }
+}
+
+/** The parsed body; undefined when it is empty or not JSON, which leaves it to the raw readers. */
+async function jsonInput(request: SvcRequest, type: string): Promise<unknown> {
+  if (!isJson(type)) return undefined;
+  const hasBody = request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"]) > 0;
+  return hasBody ? request.json() : undefined;
+}
+
+/** Brings a handler's result into its final form. @throws SvcError OUTPUT_INVALID, INTERNAL */
+async function encode(route: RouteDefinition, result: unknown, isHead: boolean): Promise<Answer> {
+  const { status, headers, body } = complete(result);
+  if (!Number.isInteger(status) || status < 200 || status > 599) {
+    throw new SvcError("INTERNAL", undefined, { cause: new Error(`A route returned the status ${status}.`) });
+  }
+  const checked = status >= 400 ? body : await checkOutput(route.output, body);
+  const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  // Node refuses these too, but only once the call has been committed.
+  for (const [name, value] of Object.entries(lower)) {
+    validateHeaderName(name);
+    for (const one of [value].flat()) validateHeaderValue(name, one);
+  }
+  if (checked === undefined || checked === null) {
+    // Without a body it says how long that of a GET would be, or of an answer that the client has already.
+    if (!isHead && status !== 304) checkLength(0);
+    return { status, headers: lower, body: undefined };
+  }
+  if (typeof checked === "string") return withType("text/plain; charset=utf-8", checked);
+  if (checked instanceof Uint8Array || checked instanceof ReadableStream) {
+    return withType("application/octet-stream", checked);
+  }
+  if (isPieces(checked)) return withType("text/plain; charset=utf-8", checked);
+  return withType("application/json; charset=utf-8", JSON.stringify(checked));
+
+  function withType(type: string, body: Answer["body"]): Answer {
+    if (typeof body === "string" || body instanceof Uint8Array) checkLength(Buffer.byteLength(body));
+    return { status, headers: { "content-type": type, ...lower }, body };
+  }
+
+  /** A client would get half a body, or wait for the rest. */
+  function checkLength(bytes: number): void {
+    const said = lower["content-length"];
+    if (said === undefined || String(said) === String(bytes)) return;
+    throw new SvcError("INTERNAL", undefined, {
+      cause: new Error(`A route said "content-length: ${said}" of ${bytes} bytes. Leave it out: it is set by itself.`),
+    });
+  }
+}
+
+async function send(response: Response, { status, headers, body }: Answer): Promise<void> {
+  const head = () => void response.writeHead(status, { "cache-control": "no-store", ...headers });
+  const isHead = response.req.method === "HEAD";
+  const length = headers["content-length"];
+  if (isPieces(body) && !(body instanceof ReadableStream) && !isHead) return sendPieces(body, response, head, length);
+  head();
+  if (isHead) {
+    if (body instanceof ReadableStream) body.cancel().catch(() => {});
+    response.end();
+  } else if (body instanceof ReadableStream) {
+    // Whichever side breaks ends the other: the client sees a cut answer, the source is cancelled.
+    const stream = Readable.fromWeb(body as import("node:stream/web").ReadableStream);
+    noteBreak(stream, response);
+    pipeline([stream, ...ofLength(length, response), response], () => {});
+  } else response.end(body as string | Uint8Array | undefined);
+}

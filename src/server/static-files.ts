@@ -1,0 +1,96 @@
+/** The application's own pages (`webDir` of the configuration), for a frontend on the service's own origin. */
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import express, { type ErrorRequestHandler, Router } from "express";
+import { answerMethods } from "../http/allowed-methods.ts";
+import { exchangeOf } from "../http/exchange.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import { compressedFiles } from "./compressed-files.ts";
+
+/**
+ * Scripts and styles from this origin only; nobody may frame the page; no other page keeps a handle on its window, but
+ * the windows it opens itself may answer it. Images may be shown elsewhere: in mails, for example.
+ */
+const defaults: Readonly<Record<string, string>> = {
+  "content-security-policy":
+    "default-src 'self'; img-src 'self' data: blob:; connect-src 'self' ws: wss:; object-src 'none'; " +
+    "frame-ancestors 'none'; base-uri 'self'; form-action 'self'",
+  "cross-origin-opener-policy": "same-origin-allow-popups",
+};
+
+/** Folders that bundlers write files with a hash in their names to. */
+const bundled = /\/(?:assets|static|_astro|immutable)\//;
+
+/**
+ * A hash of the content at the end of a name: `index-BKp3vQzA.js`, `chunk-X2FJ4MQ7.js`, `app.8f3e21c0.css`. Of eight
+ * characters it has two kinds, since a word has eight letters too.
+ */
+const hash =
+  /[-.](?:(?=[\w-]{0,7}[a-z])(?=[\w-]{0,7}[A-Z])[\w-]{8}|(?=[A-Z]{0,7}\d)(?=\d{0,7}[A-Z])[A-Z\d]{8}|(?=[a-f]{0,63}\d)(?=\d{0,63}[a-f])[a-f\d]{8,64})(?:\.\w{1,12}){1,2}$/;
+
+/**
+ * A file whose name changes with its content is kept for a year; of the others the client asks each time.
+ *
+ * @param path within the folder, with a slash in front
+ */
+const cacheControl = (path: string): string =>
+  bundled.test(path) && hash.test(path) ? "public, max-age=31536000, immutable" : "public, max-age=0";
+
+/**
+ * @param folder  absolute; files and folders whose names start with a dot are not served
+ * @param changes headers in place of the defaults, or beside them; "" takes one away
+ */
+export function staticFiles(folder: string, changes: Readonly<Record<string, string>>): Router {
+  const lower = Object.entries(changes).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const headers = Object.entries({ ...defaults, ...Object.fromEntries(lower) });
+  const router = Router();
+  router.use((_request, response, next) => {
+    exchangeOf(response).operation = "static";
+    for (const [name, value] of headers) {
+      if (value === "") response.removeHeader(name);
+      else response.setHeader(name, value);
+    }
+    next();
+  });
+  router.use(compressedFiles(folder, cacheControl));
+  router.use(
+    express.static(folder, {
+      dotfiles: "ignore",
+      etag: true,
+      index: "index.html",
+      redirect: false,
+      cacheControl: false,
+      setHeaders: (response, path) => {
+        if (response.hasHeader("cache-control")) return; // webHeaders
+        response.setHeader("cache-control", cacheControl(path.slice(folder.length)));
+      },
+    }),
+  );
+  router.use(async ({ method, path }, response, next) => {
+    if (method !== "GET" && method !== "HEAD" && (await isServed(folder, path))) {
+      answerMethods(response, method, ["GET", "HEAD"]);
+    } else next();
+  });
+  router.use(refuse);
+  return router;
+}
+
+/** What express.static throws for conditions and ranges that do not hold. */
+const refuse: ErrorRequestHandler = (thrown, _request, response, next) => {
+  const { status, headers } = Object(thrown) as { status?: number; headers?: Record<string, string> };
+  if (status === 412) return next(new SvcError("PRECONDITION_FAILED", undefined, { cause: thrown }));
+  if (status !== 416) return next(thrown);
+  response.writeHead(416, { ...exchangeOf(response).headers, ...headers }).end();
+};
+
+/** Whether a GET of the path would get a file. */
+async function isServed(folder: string, path: string): Promise<boolean> {
+  try {
+    const segments = decodeURIComponent(path).split("/");
+    if (segments.some((segment) => segment.startsWith("."))) return false;
+    const file = join(folder, ...segments, segments.at(-1) === "" ? "index.html" : "");
+    return (await stat(file)).isFile();
+  } catch {
+    return false; // there is none, or the path cannot be decoded
+  }
+}

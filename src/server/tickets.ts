@@ -1,0 +1,34 @@
+/**
+ * `POST /api/realtime/ticket`: a browser cannot send a header with a WebSocket, so it brings a ticket, which works once
+ * and not for long, instead of a credential that would stand in addresses and logs.
+ * Next hop: `src/auth/mail/one-time-tokens.ts`.
+ */
+import { Router } from "express";
+import type { Auth } from "../auth/create-auth.ts";
+import type { OneTimeValues } from "../auth/mail/one-time-tokens.ts";
+import { exchangeOf, sendJson } from "../http/exchange.ts";
+import type { Authenticate, Session } from "../kit/session.ts";
+import { SvcError } from "../kit/svc-error.ts";
+
+/** In seconds. */
+const lifetime = 30;
+
+export function ticketEndpoint(once: OneTimeValues, authenticate: Authenticate): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.post("/api/realtime/ticket", async (request, response) => {
+    exchangeOf(response).operation = "/api/realtime/ticket";
+    const session = await authenticate(request.headers);
+    if (!session) throw new SvcError("UNAUTHORIZED");
+    sendJson(response, 200, JSON.stringify({ ticket: await once.add("realtime-ticket", session, lifetime) }));
+  });
+  return router;
+}
+
+/** The session of a ticket, once, unless it has ended since. */
+export async function redeemTicket(
+  { once, hasSession }: Pick<Auth, "once" | "hasSession">,
+  ticket: string,
+): Promise<Session | null> {
+  const session = await once.take<Session>("realtime-ticket", ticket);
+  return session && (await hasSession(session.id)) ? session : null;
+}

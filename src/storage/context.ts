@@ -1,0 +1,301 @@
+/**
+ * `ctx.storage`: files of the caller. Bytes are written first and the row with the call's transaction: what rolls back
+ * leaves bytes that nobody can reach and that are removed; what commits has all of its bytes. Deleting goes the other way
+ * round.
+ * Next hop: `src/storage/storage.ts`; who may do what: `sql/policies/svc.storage_objects.sql`.
+ */
+import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
+import { readFormFile } from "../http/form-files.ts";
+import { isPlain } from "../kit/input-checks.ts";
+import { byNearness } from "../kit/nearest.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import { isUuid } from "../kit/uuid.ts";
+import { kindOf } from "../kit/v.ts";
+import type { Access, RequestTransaction } from "../postgres/transaction.ts";
+import { cleanName, cleanType } from "./names.ts";
+import type { Disposition, Reader } from "./read-grants.ts";
+import { release, reserve } from "./reserve.ts";
+import {
+  type FoundObject,
+  mayRemoveBytes,
+  objectKey,
+  putBytes,
+  removeBytes,
+  type Storage,
+  type StorageObject,
+} from "./storage.ts";
+import { reserveUpload, type UploadUrl, type UploadUrlOptions } from "./upload-url.ts";
+
+export interface StoreOptions {
+  /** What it is called. (Default: the file's own name, else "file") */
+  name?: string;
+  /** (Default: "private") */
+  visibility?: StorageObject["visibility"];
+}
+
+export interface ContextStorage {
+  /**
+   * Stores a file as the caller's.
+   *
+   * @param nameOrOptions its name, or `{ name?, visibility? }`
+   * @returns the storage id, a UUID
+   * @throws SvcError QUERY_WROTE in a query; STORAGE_QUOTA_EXCEEDED
+   */
+  store(file: Blob, nameOrOptions?: string | StoreOptions): Promise<string>;
+  /** Stores bytes as the caller's, private. @returns the storage id */
+  storeBuffer(buffer: Uint8Array | ArrayBuffer, name: string, mediaType: string): Promise<string>;
+  /**
+   * A URL under which a private object can be read for a while by whoever has it, as long as the caller may see it.
+   * Further parameters are appended with `&`.
+   *
+   * @param options `ttlSeconds` from 1 to 604800, a week (Default: 300); `disposition` says whether a browser shows or
+   *   saves it (Default: "inline")
+   * @throws SvcError NOT_FOUND for what does not exist or that no policy shows to the caller; that it is public is not
+   *   enough
+   */
+  createReadGrant(
+    id: string,
+    options?: { ttlSeconds?: number; disposition?: Disposition },
+  ): Promise<{ url: string; expiresAt: string }>;
+  /**
+   * A URL that takes one file, from whoever has it, as the caller's; for clients that do not sign in here. It may be used
+   * once, and again only when what was sent broke off.
+   *
+   * @throws SvcError BAD_REQUEST for a value out of range; QUERY_WROTE in a query; STORAGE_QUOTA_EXCEEDED
+   */
+  createUploadUrl(options?: UploadUrlOptions): Promise<UploadUrl>;
+  /** `/api/storage/<id>`, which answers as long as the object is public. */
+  getPublicUrl(id: string): string;
+  /** @throws SvcError NOT_FOUND for what does not exist or is not the caller's */
+  setVisibility(id: string, visibility: StorageObject["visibility"]): Promise<void>;
+  /** @throws SvcError NOT_FOUND for what does not exist or is not the caller's to see */
+  getMeta(id: string): Promise<StorageObject>;
+  /**
+   * As `getMeta`, of the caller's own objects alone: for an id that a client sends in order to share the file with others.
+   * The system owns every object. @throws SvcError NOT_FOUND also for what others have made public or have shown
+   */
+  requireOwned(id: string): Promise<StorageObject>;
+  /** The bytes. @throws SvcError NOT_FOUND for what does not exist or is not the caller's to see */
+  read(id: string): Promise<Readable>;
+  /** Deletes the object and everything made of it. @throws SvcError NOT_FOUND as `setVisibility` */
+  delete(id: string): Promise<void>;
+}
+
+/** In seconds: a week. */
+const longestGrant = 604_800;
+
+/** The policies show the caller's own, or to the system all; what is public is found by its id alone. */
+const find = {
+  name: "svc_storage_find",
+  text:
+    'select id, coalesce(bytes_id, id) as "bytesId", name, size::float8 as size, type, visibility, sha256 ' +
+    "from svc.storage_objects where id = $1 " +
+    "union all select id, bytes_id, name, size, type, visibility, sha256 from svc.find_public_object($1) limit 1",
+};
+
+const findOwned = {
+  name: "svc_storage_find_owned",
+  text:
+    "select id, name, size::float8 as size, type, visibility from svc.storage_objects " +
+    "where id = $1 and (svc.owns_object(id) or $2)",
+};
+
+export class CallStorage implements ContextStorage {
+  readonly #storage: Storage;
+  readonly #transaction: RequestTransaction;
+  readonly #access: Access;
+  /** Ids of bytes that were written. */
+  readonly #stored: string[] = [];
+  readonly #reserved: string[] = [];
+  /** Reservations of files that failed: the handler may have caught that, and the call succeed without them. */
+  readonly #unused: string[] = [];
+  /** Ids of bytes whose rows were deleted. */
+  readonly #deleted: string[] = [];
+
+  constructor(storage: Storage, transaction: RequestTransaction, access: Access) {
+    this.#storage = storage;
+    this.#transaction = transaction;
+    this.#access = access;
+  }
+
+  async store(file: Blob, nameOrOptions: string | StoreOptions = {}): Promise<string> {
+    if (!(file instanceof Blob)) throw wrong("store takes a File or a Blob; for bytes there is storeBuffer.");
+    const options = typeof nameOrOptions === "string" ? { name: nameOrOptions } : nameOrOptions;
+    requireKnown("store", options, ["name", "visibility"]);
+    const name = options.name ?? (file instanceof File ? file.name : "file");
+    const onDisk = readFormFile(file);
+    const bytes = onDisk ?? file.stream();
+    return this.#store(bytes, file.size, name, file.type, options.visibility, onDisk !== undefined);
+  }
+
+  async storeBuffer(buffer: Uint8Array | ArrayBuffer, name: string, mediaType: string): Promise<string> {
+    const bytes = buffer instanceof ArrayBuffer ? new Uint8Array(buffer) : buffer;
+    if (!(bytes instanceof Uint8Array)) throw wrong("storeBuffer takes a Buffer, a Uint8Array or an ArrayBuffer.");
+    return this.#store(Readable.from([bytes]), bytes.byteLength, name, mediaType);
+  }
+
+  async createReadGrant(id: string, options: { ttlSeconds?: number; disposition?: Disposition } = {}) {
+    requireKnown("createReadGrant", options, ["ttlSeconds", "disposition"]);
+    const { ttlSeconds = 300, disposition = "inline" } = options;
+    if (!Number.isFinite(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > longestGrant) {
+      throw wrong(`createReadGrant: ttlSeconds must be a number of seconds from 1 to ${longestGrant}.`);
+    }
+    if (disposition !== "inline" && disposition !== "attachment") {
+      throw wrong('createReadGrant: disposition must be "inline" or "attachment".');
+    }
+    // The policies show a caller their own objects, and the system all.
+    const text = "select id from svc.storage_objects where id = $1";
+    const { rows } = isUuid(id) ? await this.#transaction.query({ name: "svc_storage_own", text }, [id]) : { rows: [] };
+    if (!rows[0]) throw unknown();
+    const expires = Math.ceil(Date.now() / 1000 + ttlSeconds);
+    const grant = this.#storage.grants.sign(rows[0].id, { issuer: this.#reader, disposition, expires });
+    const url = `${this.getPublicUrl(rows[0].id)}?grant=${grant}`;
+    return { url, expiresAt: new Date(expires * 1000).toISOString() };
+  }
+
+  async createUploadUrl(options: UploadUrlOptions = {}): Promise<UploadUrl> {
+    this.#requireWrite();
+    requireKnown("createUploadUrl", options, ["name", "type", "maxBytes", "ttlSeconds", "visibility"]);
+    if (options.visibility !== undefined) requireVisibility(options.visibility);
+    return reserveUpload(this.#transaction, this.#storage, options, (id) => this.#reserved.push(id));
+  }
+
+  getPublicUrl(id: string): string {
+    return `/api/storage/${encodeURIComponent(id)}`;
+  }
+
+  async setVisibility(id: string, visibility: StorageObject["visibility"]): Promise<void> {
+    requireVisibility(visibility);
+    await this.#change(id, "update svc.storage_objects set visibility = $2 where id = $1 returning id", [visibility]);
+  }
+
+  async getMeta(id: string): Promise<StorageObject> {
+    const { sha256: _sha256, bytesId: _bytesId, ...meta } = await this.find(id);
+    return meta;
+  }
+
+  async requireOwned(id: string): Promise<StorageObject> {
+    const values = [id, this.#reader === "system"];
+    const { rows } = isUuid(id) ? await this.#transaction.query(findOwned, values) : { rows: [] };
+    if (!rows[0]) throw unknown();
+    return rows[0];
+  }
+
+  /** What is known of the caller's own objects and of public ones. @throws SvcError NOT_FOUND for all others */
+  async find(id: string): Promise<FoundObject> {
+    const { rows } = isUuid(id) ? await this.#transaction.query(find, [id]) : { rows: [] };
+    if (!rows[0]) throw unknown();
+    return rows[0];
+  }
+
+  async read(id: string): Promise<Readable> {
+    const { bytesId } = await this.find(id);
+    const bytes = await this.#storage.driver.read(objectKey(bytesId));
+    if (!bytes) throw unknown();
+    return bytes;
+  }
+
+  async delete(id: string): Promise<void> {
+    const text = "delete from svc.storage_objects where id = $1 returning coalesce(bytes_id, id) as bytes_id";
+    this.#deleted.push((await this.#change(id, text)).bytes_id);
+  }
+
+  /** After COMMIT: the bytes of what was deleted go. What fails here, or a backup still wants, the sweep does later. */
+  async committed(): Promise<void> {
+    await this.#release(this.#unused.splice(0));
+    if (this.#deleted.length === 0) return;
+    const may = await mayRemoveBytes(this.#storage).catch(() => false);
+    if (may) await this.#remove(this.#deleted);
+  }
+
+  /** After ROLLBACK: the bytes of what was not stored after all go, and the room that was reserved for it is free. */
+  async rolledBack(): Promise<void> {
+    await this.#remove(this.#stored);
+    await this.#release(this.#reserved.splice(0));
+  }
+
+  /** For whom the policies are asked. */
+  get #reader(): Reader {
+    const { role, userId } = this.#transaction.identity;
+    if (role === "svc_system") return "system";
+    return role === "svc_anonymous" ? "anonymous" : `user ${userId}`;
+  }
+
+  async #store(
+    bytes: AsyncIterable<Uint8Array>,
+    most: number,
+    name: string,
+    type: string,
+    visibility: StorageObject["visibility"] = "private",
+    reused = false,
+  ): Promise<string> {
+    this.#requireWrite();
+    requireVisibility(visibility);
+    const file = { name: cleanName(String(name)), type: cleanType(String(type)), visibility, size: most };
+    const id = await reserve(this.#storage, this.#transaction, file);
+    this.#reserved.push(id);
+    const bytesId = randomUUID();
+    this.#stored.push(bytesId);
+    try {
+      const { size, sha256 } = await putBytes(this.#storage.driver, objectKey(bytesId), bytes, { reused });
+      const text = "select svc.store_object($1, $2, $3, $4)";
+      await this.#transaction.asLogin({ name: "svc_store_object", text }, [id, bytesId, size, sha256]);
+    } catch (error) {
+      this.#unused.push(id);
+      throw error;
+    }
+    return id;
+  }
+
+  /** @returns what the statement returns of the row */
+  async #change(id: string, text: string, values: unknown[] = []) {
+    this.#requireWrite();
+    const { rows } = isUuid(id) ? await this.#transaction.query({ text }, [id, ...values]) : { rows: [] };
+    if (!rows[0]) throw unknown();
+    return rows[0];
+  }
+
+  /** What fails here expires. */
+  async #release(ids: string[]): Promise<void> {
+    await release(this.#storage, ids).catch((err) => {
+      this.#storage.log.warn(
+        { err },
+        "room that was reserved for files could not be given back; it expires in an hour",
+      );
+    });
+  }
+
+  #requireWrite(): void {
+    if (this.#access !== "read") return;
+    throw new SvcError("QUERY_WROTE", undefined, { hint: "A query cannot change stored files. Make it a mutation." });
+  }
+
+  async #remove(ids: string[]): Promise<void> {
+    for (const id of ids.splice(0)) {
+      await removeBytes(this.#storage, id).catch((err) => {
+        this.#storage.log.warn({ err, storageId: id }, "bytes could not be removed; the sweep will");
+      });
+    }
+  }
+}
+
+function requireVisibility(visibility: unknown): void {
+  if (visibility !== "private" && visibility !== "public") throw wrong('visibility must be "private" or "public".');
+}
+
+const unknown = () => new SvcError("NOT_FOUND", "This file does not exist, or you may not see it.");
+
+/** A slip in an option's name would leave a link open for longer than was meant. @throws SvcError BAD_REQUEST */
+function requireKnown(call: string, options: unknown, known: readonly string[]): void {
+  if (!isPlain(options))
+    throw wrong(`${call}: its options are ${kindOf(options)}. Pass an object of ${known.join(", ")}.`);
+  const unknown = Object.keys(options).find((option) => !known.includes(option));
+  if (unknown === undefined) return;
+  const [nearest] = byNearness(unknown, known);
+  const list = known.join(", ");
+  throw wrong(`${call}: there is no option "${unknown}". Did you mean "${nearest}"? The options are ${list}.`);
+}
+
+/** The handler's mistake or its caller's, whose values these often are. */
+const wrong = (message: string) => new SvcError("BAD_REQUEST", message);

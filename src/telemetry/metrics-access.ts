@@ -1,0 +1,37 @@
+/**
+ * Who may read `/metrics`: they tell how much is going on and what operations there are, and cost a look at the database.
+ * With METRICS_TOKEN whoever shows it. Without: outside production anybody, in production this machine alone, asking
+ * directly: what a proxy passed on came from elsewhere.
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { SvcError } from "../kit/svc-error.ts";
+
+export interface MetricsAccess {
+  token: string | null;
+  /** Whether anybody may read where there is no token. */
+  open: boolean;
+}
+
+/** @throws SvcError UNAUTHORIZED */
+export function refuseReader({ token, open }: MetricsAccess, request: IncomingMessage): void {
+  if (token === null ? open || isLocal(request) : shows(request, token)) return;
+  throw new SvcError("UNAUTHORIZED", "Metrics are not for everybody.", {
+    hint: "Set METRICS_TOKEN for the service, and send it as a bearer token.",
+  });
+}
+
+function shows({ headers }: IncomingMessage, token: string): boolean {
+  const [, shown = ""] = /^Bearer (.+)$/i.exec(headers.authorization ?? "") ?? [];
+  return timingSafeEqual(hash(shown), hash(token));
+}
+
+/** Of one length, whatever was sent. */
+const hash = (text: string) => createHash("sha256").update(text).digest();
+
+const passedOn = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"];
+
+function isLocal({ socket, headers }: IncomingMessage): boolean {
+  const address = socket.remoteAddress ?? "";
+  return /^(::ffff:)?127\.|^::1$/.test(address) && !passedOn.some((name) => name in headers);
+}

@@ -1,0 +1,46 @@
+/**
+ * Takes secrets out of what the application logs, by the names they stand under, at any depth, and where the name says
+ * nothing by their shape (`mask.ts`).
+ */
+
+import { describeError } from "./describe-error.ts";
+import { mask } from "./mask.ts";
+import { AsItIs } from "./unredacted.ts";
+
+export const censor = "[redacted]";
+
+/** Part of a name, in any case: newPassword, set-cookie, X-Api-Key. */
+const secretName = /passw|passphrase|secret|token|authorization|cookie|credential|jwt|api[-_]?key|private[-_]?key/i;
+
+/** Levels, and values in one entry, that are looked at; what lies beyond is not logged. */
+const maxDepth = 8;
+const maxValues = 2000;
+
+/** @returns a copy without secrets, fit for JSON */
+export function redact(value: unknown): unknown {
+  let left = maxValues;
+  try {
+    return copy(value, 0);
+  } catch {
+    return { unloggable: "a getter or toJSON threw" }; // a log line is no reason to fail
+  }
+
+  function copy(value: unknown, depth: number): unknown {
+    if (typeof value === "string") return mask(value);
+    if (typeof value !== "object" || value === null) return value;
+    if (value instanceof Date) return value;
+    if (value instanceof AsItIs) return value.text;
+    if (value instanceof Error) return describeError(value);
+    if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+    if (depth >= maxDepth || --left < 0) return "[too much]";
+    if (Array.isArray(value)) return value.map((item) => copy(item, depth + 1));
+    if ("toJSON" in value && typeof value.toJSON === "function") return copy(value.toJSON(), depth + 1);
+    const entries = Object.entries(value);
+    return Object.fromEntries(entries.map(([key, item]) => [key, conceal(key, item) ? censor : copy(item, depth + 1)]));
+  }
+}
+
+/** How many tokens were used, or whether there is a cookie, is no secret. */
+function conceal(key: string, value: unknown): boolean {
+  return typeof value !== "number" && typeof value !== "boolean" && value != null && secretName.test(key);
+}

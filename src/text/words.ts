@@ -1,0 +1,25 @@
+/**
+ * The words and numbers of a sentence, in lower case, for the comparisons that stemming would blur.
+ * Next hop: `src/rag/conflicts.ts`.
+ */
+
+const unspaced = String.raw`[\p{sc=Hangul}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]`;
+
+/** Scripts that hang units and particles on numbers and words, or write without spaces. */
+export const isUnspaced = (word: string) => new RegExp(`^${unspaced}`, "u").test(word);
+
+const word = new RegExp(
+  String.raw`\d+(?:[.,:]\d+)*(?=${unspaced}|(?![\p{L}\p{N}-]))|[\p{L}\p{N}]+(?:['-][\p{L}\p{N}]+)*|%`,
+  "gu",
+);
+
+/** Words keep their apostrophes and hyphens, numbers lose the separators of thousands; `%` is a word. */
+export const wordsOf = (text: string): string[] =>
+  text
+    .toLowerCase()
+    .replaceAll("’", "'")
+    .replaceAll(/(?<=\d),(?=\d{3}(?!\d))/g, "")
+    .replaceAll(/per ?cent\b/g, "%")
+    .match(word) ?? [];
+
+export const isNumber = (word: string | undefined) => word !== undefined && /^\d+(?:[.,:]\d+)*$/.test(word);

@@ -1,0 +1,94 @@
+/**
+ * Takes texts apart beside everything else, in threads that are ended when a text takes too long: parsers of Markdown have
+ * inputs for which a few kilobytes take minutes, and this process has others to answer.
+ * Next hop: `worker-thread-entry.ts`.
+ */
+import { once } from "node:events";
+import { setTimeout as wait } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import { Gate } from "../kit/concurrency-limiter.ts";
+import { unreadable } from "./refusals.ts";
+import type { Tasks } from "./worker-thread-entry.ts";
+
+/** In milliseconds, as long as a conversion may take; five megabytes of ordinary Markdown take four seconds. */
+const longest = 30_000;
+
+/** In mebibytes, of a thread's heap. */
+const memory = 768;
+
+const gate = new Gate(2, 100);
+const script = new URL(
+  import.meta.url.endsWith(".ts") ? "worker-thread-entry.ts" : "worker-thread-entry.js",
+  import.meta.url,
+);
+
+/** Threads that wait for the next text, and the clocks of their patience. They keep no process from ending. */
+const idle = new Map<Worker, NodeJS.Timeout>();
+
+/** In milliseconds: nothing is kept ready for those who bring no more texts. */
+const longestIdle = 60_000;
+
+interface Answer {
+  result?: unknown;
+  refusal?: string;
+}
+
+/**
+ * @param timeMs (Default: 30000)
+ * @throws SvcError DOCUMENT_UNREADABLE for a text that takes too long, too much memory or is nested too deeply; UNAVAILABLE
+ *   when too many wait
+ */
+export function aside<Task extends keyof Tasks>(
+  task: Task,
+  args: Parameters<Tasks[Task]>,
+  timeMs = longest,
+): Promise<ReturnType<Tasks[Task]>> {
+  return gate.run(async () => {
+    const { result, refusal } = await answerOf(take(), { task, args }, timeMs);
+    if (refusal !== undefined) throw unreadable(refusal);
+    return result as ReturnType<Tasks[Task]>;
+  });
+}
+
+function take(): Worker {
+  const [waiting] = idle.keys();
+  if (waiting) {
+    clearTimeout(idle.get(waiting));
+    idle.delete(waiting);
+    waiting.ref();
+    return waiting;
+  }
+  // Nothing that the platform was configured with is within reach of a text.
+  const thread = new Worker(script, { env: {}, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: memory } });
+  // One that fails while it is being ended has nobody left to tell, and must not end this process.
+  return thread.on("error", () => {});
+}
+
+function keep(thread: Worker): void {
+  thread.unref();
+  const clock = setTimeout(() => {
+    idle.delete(thread);
+    void thread.terminate();
+  }, longestIdle);
+  idle.set(thread, clock.unref());
+}
+
+/** A thread that answered is kept, any other one ended. */
+async function answerOf(thread: Worker, message: object, timeMs: number): Promise<Answer> {
+  const over = new AbortController();
+  const { signal } = over;
+  try {
+    const answers: Promise<Answer[]> = once(thread, "message", { signal });
+    const late = wait(timeMs, [], { signal });
+    thread.postMessage(message);
+    const [answer] = await Promise.race([answers, late]);
+    if (answer) keep(thread);
+    else void thread.terminate();
+    return answer ?? { refusal: "It takes too long to read." };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_WORKER_OUT_OF_MEMORY") throw error;
+    return { refusal: "It takes too much memory." };
+  } finally {
+    over.abort();
+  }
+}

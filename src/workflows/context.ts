@@ -1,0 +1,215 @@
+/**
+ * `ctx.workflows`: starts, looks at and steers runs, in the call's own transaction and as its caller. Runs of others answer
+ * as if they did not exist.
+ * Next hop: `sql/workflows/start_workflow.sql` and the functions beside it.
+ */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { validate } from "../contract/middleware.ts";
+import type { Workflow, WorkflowDefinition, Workflows } from "../contract/workflow.ts";
+import type { Unawaited } from "../jobs/pending-work.ts";
+import { mistake } from "../kit/misuse-error.ts";
+import { didYouMean } from "../kit/nearest.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import { isUuid } from "../kit/uuid.ts";
+import type { Access, RequestTransaction } from "../postgres/transaction.ts";
+import { sendingJob } from "../telemetry/jobs.ts";
+import { encodeValue } from "./encoding.ts";
+import { readRun, readTimeline, type StoredRun, type WorkflowRun, type WorkflowTimeline } from "./records.ts";
+import { type WorkflowStatus, workflowStatuses } from "./status.ts";
+
+export interface StartOptions {
+  /** The same key of the same user and workflow gives the run that there is, at most 200 characters. */
+  idempotencyKey?: string;
+}
+
+export interface ListOptions {
+  status?: WorkflowStatus;
+  /** Of workflows of this name alone. */
+  name?: string;
+  /** 1 to 100. (Default: 20) */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+}
+
+/** The `workflows` of a context. */
+export interface ContextWorkflows {
+  /**
+   * Starts a run when the call commits; it acts as the caller.
+   *
+   * @param workflow the workflow or its name
+   * @throws SvcError VALIDATION_FAILED for wrong arguments, INTERNAL for an unknown name, QUERY_WROTE in a query
+   */
+  start<Args>(workflow: Workflow<Args> | string, args?: Args, options?: StartOptions): Promise<{ id: string }>;
+  /** A run with its steps and events. @throws SvcError NOT_FOUND */
+  get(id: string): Promise<WorkflowTimeline>;
+  /** Runs, newest first. @throws SvcError BAD_REQUEST for a status or cursor that is none */
+  list(options?: ListOptions): Promise<{ items: WorkflowRun[]; nextCursor: string | null }>;
+  /** Sends an event; kept until a wait takes it. @throws SvcError NOT_FOUND, CONFLICT when the run has ended */
+  signal(id: string, event: string, payload?: unknown): Promise<void>;
+  /** Ends a run. @throws SvcError NOT_FOUND, CONFLICT when it has ended */
+  cancel(id: string): Promise<void>;
+  /**
+   * Takes a failed or cancelled run up again.
+   *
+   * @param options.fromStep name or position of a step: it and what was recorded after it is done anew
+   * @throws SvcError NOT_FOUND, CONFLICT when it has not failed, BAD_REQUEST for a step that it has not
+   */
+  retry(id: string, options?: { fromStep?: string }): Promise<void>;
+}
+
+export interface CallWorkflowsOptions {
+  transaction: RequestTransaction;
+  access: Access;
+  workflows: Workflows;
+  /** Whether the call runs as the system, and so past the ownership of runs. */
+  system: boolean;
+  unawaited: Unawaited;
+  /** Whether mistakes are said in the log alone. */
+  production: boolean;
+}
+
+export class CallWorkflows implements ContextWorkflows {
+  readonly #options: CallWorkflowsOptions;
+  readonly #unawaited: Unawaited;
+
+  constructor(options: CallWorkflowsOptions) {
+    this.#options = options;
+    this.#unawaited = options.unawaited;
+  }
+
+  start<Args>(workflow: Workflow<Args> | string, args?: Args, options: StartOptions = {}): Promise<{ id: string }> {
+    return this.#unawaited.keep(async () => {
+      this.#refuseInQuery();
+      const name = typeof workflow === "string" ? workflow : workflow["~svc"].workflow.name;
+      const definition = this.#find(name);
+      const { idempotencyKey = null } = options;
+      if (idempotencyKey !== null && (typeof idempotencyKey !== "string" || !/^.{1,200}$/s.test(idempotencyKey))) {
+        throw this.#mistake("idempotencyKey is a text of 1 to 200 characters.");
+      }
+      const start = this.#options.system ? "svc_private.start_system_workflow" : "svc.start_workflow";
+      const values = [
+        name,
+        definition.version,
+        await argumentsOf(definition.args, args),
+        idempotencyKey,
+        definition.maxDuration === null ? null : `${definition.maxDuration} milliseconds`,
+        definition.concurrency,
+      ];
+      const id = await sendingJob(name, () => this.#ask(start, values));
+      return { id };
+    });
+  }
+
+  async get(id: string): Promise<WorkflowTimeline> {
+    const text = "select svc.get_workflow($1) as it";
+    const { rows } = isUuid(id)
+      ? await this.#options.transaction.query({ name: "svc_get_workflow", text }, [id])
+      : { rows: [{ it: null }] };
+    if (rows[0].it === null) throw unknown();
+    return readTimeline(rows[0].it);
+  }
+
+  async list({ status, name, limit = 20, cursor }: ListOptions = {}) {
+    // One that there is not would find nothing, for ever.
+    if (status !== undefined && !workflowStatuses.includes(status)) {
+      throw wrong("status", `one of ${workflowStatuses.join(", ")}`);
+    }
+    if (cursor !== undefined && !isUuid(String(cursor).split("|")[1] ?? "")) {
+      throw wrong("cursor", "the nextCursor of a page");
+    }
+    const most = Math.min(Math.max(Math.trunc(Number(limit)) || 1, 1), 100);
+    const { rows } = await this.#options.transaction.query(
+      { name: "svc_list_workflows", text: "select svc.list_workflows($1, $2, $3, $4) as it" },
+      [status ?? null, name ?? null, most, cursor ?? null],
+    );
+    const { items, nextCursor } = rows[0].it as { items: StoredRun[]; nextCursor: string | null };
+    return { items: items.map(readRun), nextCursor };
+  }
+
+  signal(id: string, event: string, payload?: unknown): Promise<void> {
+    if (typeof event !== "string" || !/^.{1,200}$/s.test(event)) {
+      return Promise.reject(new SvcError("BAD_REQUEST", "An event needs a name of 1 to 200 characters."));
+    }
+    return this.#steer("signal", id, () => [event, encoded("The payload", payload ?? null)]);
+  }
+
+  cancel(id: string): Promise<void> {
+    return this.#steer("cancel", id, () => []);
+  }
+
+  retry(id: string, { fromStep }: { fromStep?: string } = {}): Promise<void> {
+    return this.#steer("retry", id, () => [fromStep ?? null]);
+  }
+
+  #steer(what: "signal" | "cancel" | "retry", id: string, values: () => unknown[]): Promise<void> {
+    const name = this.#options.system ? `svc_private.${what}_any_workflow` : `svc.${what}_workflow`;
+    return this.#unawaited.keep(
+      async () => {
+        this.#refuseInQuery();
+        return isUuid(id) ? this.#ask(name, [id, ...values()]) : "unknown";
+      },
+      // A refusal concerns the handler alone: it does not fail the call as a broken statement does.
+      (answer) => {
+        const error = refusals[answer];
+        if (error) throw error();
+      },
+    );
+  }
+
+  async #ask(name: string, values: unknown[]): Promise<string> {
+    const places = values.map((_, index) => `$${index + 1}`).join(", ");
+    const statement = { name: name.replace(".", "_"), text: `select ${name}(${places}) as it` };
+    const { rows } = await this.#options.transaction.tryAsLogin(statement, values);
+    return rows[0].it;
+  }
+
+  #find(name: string): WorkflowDefinition {
+    const { workflows } = this.#options;
+    const [newest] = workflows.get(name) ?? [];
+    if (newest) return newest;
+    const advice = didYouMean(name, [...workflows.keys()]);
+    throw this.#mistake(`"${name}" is no workflow that is registered in defineApi. ${advice}`);
+  }
+
+  #mistake(text: string): SvcError {
+    return mistake("ctx.workflows", text, this.#options.production);
+  }
+
+  #refuseInQuery(): void {
+    if (this.#options.access === "write") return;
+    throw new SvcError("QUERY_WROTE", undefined, {
+      hint: "A query cannot start or steer workflows, for it may run again. Make it a mutation.",
+    });
+  }
+}
+
+/** What handlers get is what validation made of it; the encoding keeps dates and the like. */
+async function argumentsOf(schema: StandardSchemaV1, args: unknown): Promise<string> {
+  const checked = await validate(schema, args ?? {});
+  if (checked.issues) throw new SvcError("VALIDATION_FAILED", undefined, { issues: checked.issues });
+  return encoded("The arguments of a workflow", checked.value);
+}
+
+function encoded(what: string, value: unknown): string {
+  try {
+    return encodeValue(what, value);
+  } catch (error) {
+    throw new SvcError("BAD_REQUEST", (error as Error).message);
+  }
+}
+
+function wrong(path: string, expected: string): SvcError {
+  const message = `must be ${expected}`;
+  return new SvcError("BAD_REQUEST", `"${path}" ${message}.`, { issues: [{ path: [path], message }] });
+}
+
+const unknown = () => new SvcError("NOT_FOUND", "There is no such run, or it is not yours.");
+
+/** By the answers of sql/workflows/ that are not "accepted". */
+const refusals: Record<string, () => SvcError> = {
+  unknown,
+  ended: () => new SvcError("CONFLICT", "This run has ended."),
+  active: () => new SvcError("CONFLICT", "Only a run that failed or was cancelled can be retried."),
+  no_step: () => new SvcError("BAD_REQUEST", "This run has no step of that name."),
+};
