@@ -1,11 +1,13 @@
 /** What svc's own packages, such as @svc/testing, need of it. For nobody else: it changes without a word. */
 export { type DueJobs, type Failure, openDueJobs } from "../workers/run-due.ts";
-export { type LoadedApp, loadApp } from "./app/load-app.ts";
+export { loadApp } from "./app/load-app.ts";
 export { platformRoot } from "./cli/platform.ts";
-export { type Cluster, type DatabaseUrls, openCluster } from "./cluster/open-cluster.ts";
+export { openCluster } from "./cluster/open-cluster.ts";
+export type { Cluster, DatabaseUrls } from "./cluster/types.ts";
 export type { EffectiveConfig } from "./config/config.ts";
 export { loadConfig } from "./config/load-config.ts";
 export type { AuthDefinition, AuthMail } from "./contract/auth.ts";
+export type { LoadedApp } from "./contract/loaded-app.ts";
 export type { Seed } from "./contract/seed.ts";
 export { byNearness } from "./kit/nearest.ts";
 export { migrate } from "./migrate/migrate.ts";

@@ -5,9 +5,9 @@
  */
 import { type JobHelpers, Logger as QueueLogger, runTaskListOnce, type TaskList } from "graphile-worker";
 import type { Logger } from "pino";
-import type { LoadedApp } from "../src/app/load-app.ts";
 import { sessionsOfUsers } from "../src/auth/sessions/find-user.ts";
 import type { EffectiveConfig } from "../src/config/config.ts";
+import type { LoadedApp } from "../src/contract/loaded-app.ts";
 import { createPools, type PoolUrls } from "../src/postgres/pools.ts";
 import { createRuntime } from "../src/service/runtime.ts";
 import { startCrontab } from "./crontab.ts";

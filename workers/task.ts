@@ -4,9 +4,9 @@
  */
 import type { Logger } from "pino";
 import type { z } from "zod";
-import type { LoadedApp } from "../src/app/load-app.ts";
 import type { SessionOfUser } from "../src/auth/sessions/find-user.ts";
 import type { Runtime } from "../src/call/invoke.ts";
+import type { LoadedApp } from "../src/contract/loaded-app.ts";
 import type { RequestTransaction } from "../src/postgres/transaction.ts";
 
 /** What all jobs of a worker share. */

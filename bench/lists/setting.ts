@@ -6,8 +6,9 @@ import { execFileSync } from "node:child_process";
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { type Cluster, openCluster } from "../../src/cluster/open-cluster.ts";
+import { openCluster } from "../../src/cluster/open-cluster.ts";
 import { clusterDirectory } from "../../src/cluster/places.ts";
+import type { Cluster } from "../../src/cluster/types.ts";
 import { type Contestant, contestant } from "../process.ts";
 
 const app = join(import.meta.dirname, "../app");

@@ -6,8 +6,9 @@ import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type pg from "pg";
-import { type Cluster, openCluster, provision } from "../../src/cluster/open-cluster.ts";
+import { openCluster, provision } from "../../src/cluster/open-cluster.ts";
 import { readPostmaster } from "../../src/cluster/postmaster.ts";
+import type { Cluster } from "../../src/cluster/types.ts";
 import { canMakeStandby, connected, startStandby } from "./standby.ts";
 import { until } from "./until.ts";
 

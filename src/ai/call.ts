@@ -4,8 +4,8 @@
  * Next hop: `create-ai.ts`.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { ContextStorage } from "../contract/storage.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import type { ContextStorage } from "../storage/context.ts";
 import type { StoredFile } from "../storage/read-file.ts";
 import type { AiServices } from "./services.ts";
 

@@ -5,32 +5,14 @@
  * with files.
  */
 
+import type { CallOptions, ChatOptions, ContentPart, Message, Usage } from "../contract/ai.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { StoredFile } from "../storage/read-file.ts";
 import { type AiCall, currentAiCall } from "./call.ts";
-import type { Usage } from "./credits.ts";
 import { paid, signalFor, tokensOf, tokensOfMessages, totalled } from "./paid.ts";
-import { type ContentPart, type Message, type Provider, providerFailed } from "./provider.ts";
+import { type Provider, providerFailed } from "./provider.ts";
 import { type Speech, speech } from "./speech.ts";
 import { streamed } from "./stream.ts";
-
-export interface CallOptions {
-  /** (Default: that of svc.config.ts) */
-  model?: string;
-  /** Ends the call. */
-  signal?: AbortSignal;
-}
-
-export interface ChatOptions extends CallOptions {
-  /** What the model is told about its role. */
-  system?: string;
-  /** The conversation so far; the last message is the user's. Content is text, or parts of text and images. */
-  messages: { role: "user" | "assistant"; content: string | ContentPart[] }[];
-  /** The most that it may answer, in tokens, up to a million. (Default: 1024) */
-  maxTokens?: number;
-  /** 0 to 2. (Default: the provider's) */
-  temperature?: number;
-}
 
 /** Of `maxTokens`. */
 const mostTokens = 1_000_000;

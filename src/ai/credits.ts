@@ -5,15 +5,9 @@
  */
 import type pg from "pg";
 import type { EffectiveConfig } from "../config/config.ts";
+import type { Usage } from "../contract/ai.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { sqlState } from "../postgres/errors.ts";
-
-/** Tokens, as providers count them. */
-export interface Usage {
-  inputTokens: number;
-  outputTokens: number;
-  totalTokens: number;
-}
 
 export interface Reservation {
   /** Charges what was used, and at most what was reserved. @returns the credits */

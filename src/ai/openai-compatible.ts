@@ -7,9 +7,10 @@ import type { OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
 import type { ModelMessage } from "ai";
 import { z } from "zod";
 import type { EffectiveConfig } from "../config/config.ts";
+import type { Message } from "../contract/ai.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { patientFetch } from "./patient-fetch.ts";
-import { type ChatRequest, type Message, type Provider, providerFailed, type TokenCount } from "./provider.ts";
+import { type ChatRequest, type Provider, providerFailed, type TokenCount } from "./provider.ts";
 
 // Loaded with the first call: most processes never make one.
 const library = () => {

@@ -1,7 +1,9 @@
 /** A call that costs something, from its reservation to its settlement. Next hop: `credits.ts`. */
+
+import type { Message, Usage } from "../contract/ai.ts";
 import type { AiCall } from "./call.ts";
-import type { CreditRequest, Reservation, Usage } from "./credits.ts";
-import type { Message, TokenCount } from "./provider.ts";
+import type { CreditRequest, Reservation } from "./credits.ts";
+import type { TokenCount } from "./provider.ts";
 
 /** Reserves, works, and gives back what was reserved when the work fails. */
 export async function paid<T>(

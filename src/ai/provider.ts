@@ -2,18 +2,13 @@
  * What a provider of AI can do. One that lacks something leaves it out.
  * Next hop: `openai-compatible.ts`, `local.ts`.
  */
+
+import type { Message } from "../contract/ai.ts";
 import { SvcError } from "../kit/svc-error.ts";
 
 export interface TokenCount {
   inputTokens: number;
   outputTokens: number;
-}
-
-export type ContentPart = { type: "text"; text: string } | { type: "image"; image: Uint8Array; mediaType: string };
-
-export interface Message {
-  role: "user" | "assistant";
-  content: string | ContentPart[];
 }
 
 export interface ChatRequest {

@@ -3,9 +3,9 @@
  * Next hop: `workers/tasks/transcribe.ts`, `sql/ai/start_transcription.sql`.
  */
 
+import type { StorageObject } from "../contract/storage.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
-import type { StorageObject } from "../storage/storage.ts";
 import { type AiCall, currentAiCall } from "./call.ts";
 import { paid, signalFor, tokensOf } from "./paid.ts";
 

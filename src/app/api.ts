@@ -3,43 +3,15 @@
  * database; what it returns is all that the server, the workers and the code generator read.
  */
 
-import { type Cron, type CronDefinition, collectCrons } from "../contract/cron.ts";
+import type { Api, ApiBags, ProcedureBag } from "../contract/api.ts";
+import { type CronDefinition, collectCrons } from "../contract/cron.ts";
+import type { CrudDefinition } from "../contract/crud.ts";
 import { type HttpRoute, HttpRouteBuilder, type RouteDefinition } from "../contract/http-route.ts";
 import { type Procedure, ProcedureBuilder, type ProcedureDefinition } from "../contract/procedure.ts";
-import { collectWorkflows, type Workflow, type Workflows } from "../contract/workflow.ts";
-import type { CrudDefinition } from "../crud/crud-definition.ts";
+import { collectWorkflows } from "../contract/workflow.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { ingestWorkflow } from "../rag/ingest-workflow.ts";
 import { type WorkflowProcedures, workflowProcedures } from "../workflows/procedures.ts";
-
-/** Procedures by key, one level of nesting allowed. The keys only register; the procedures' names are the API. */
-export type ProcedureBag = Record<string, Procedure | Record<string, Procedure>>;
-
-export interface ApiBags<P extends ProcedureBag> {
-  procedures?: P;
-  httpRoutes?: Record<string, HttpRoute>;
-  crons?: Record<string, Cron>;
-  /** Beside the built-in `rag.ingest`. What clients may do with runs: src/workflows/procedures.ts. */
-  // biome-ignore lint/suspicious/noExplicitAny: of any arguments and result
-  workflows?: Record<string, Workflow<any, any>>;
-  /** @deprecated Register what `createCrud` returns under `procedures`. */
-  crud?: ProcedureBag;
-}
-
-/** What an application offers, checked. `types` exists for the type system alone. */
-export interface Api<P extends ProcedureBag = ProcedureBag> {
-  readonly "~svc": {
-    readonly procedures: ReadonlyMap<string, ProcedureDefinition>;
-    readonly routes: readonly RouteDefinition[];
-    readonly crud: readonly CrudDefinition[];
-    readonly crons: readonly CronDefinition[];
-    /** Where in the `procedures` bag each procedure stands, by its name: for the generated `api.ts`. */
-    readonly paths: ReadonlyMap<string, readonly string[]>;
-    readonly workflows: Workflows;
-    readonly types?: P;
-    readonly workflowTypes?: WorkflowProcedures;
-  };
-}
 
 /** First path segments that belong to the platform; `/api/` alone is the application's. */
 // biome-ignore format: one line per kind
@@ -55,7 +27,7 @@ const reserved = [
  * @example
  * export default defineApi({ procedures: { tasks: tasksCrud, openCount }, httpRoutes: { hello } });
  */
-export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P> {
+export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P, WorkflowProcedures> {
   for (const bag of Object.keys(bags)) {
     if (!["procedures", "httpRoutes", "crons", "workflows", "crud"].includes(bag)) {
       throw new DefinitionError(`defineApi does not know "${bag}".`, {

@@ -7,18 +7,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { EffectiveConfig } from "../config/config.ts";
+import type { Api } from "../contract/api.ts";
 import { type AuthDefinition, defineAuth } from "../contract/auth.ts";
+import type { LoadedApp } from "../contract/loaded-app.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { type Api, withCrons } from "./api.ts";
+import { withCrons } from "./api.ts";
 import { refuseForkedAuth, type SchemaFile } from "./auth-schema-owner.ts";
-
-/** An application, as loaded. */
-export interface LoadedApp {
-  api: Api;
-  auth: AuthDefinition;
-  /** Everything that the schema files export. */
-  schema: Record<string, unknown>;
-}
 
 /** @throws DefinitionError when a file is missing, does not export what it should, or the audit refuses a handler */
 export async function loadApp(config: EffectiveConfig): Promise<LoadedApp> {

@@ -9,7 +9,7 @@
  * What cannot be followed is reported, not passed over. Next hop: `report.ts` makes one message of the findings.
  */
 import { join, relative } from "node:path";
-import type { LoadedApp } from "../app/load-app.ts";
+import type { LoadedApp } from "../contract/loaded-app.ts";
 import { allowAbove } from "./allow.ts";
 import { anonymousHandlers, type Handler } from "./builders.ts";
 import { ContextFlow } from "./context-flow.ts";

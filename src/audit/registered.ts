@@ -4,7 +4,7 @@
  */
 import { is } from "drizzle-orm";
 import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
-import type { LoadedApp } from "../app/load-app.ts";
+import type { LoadedApp } from "../contract/loaded-app.ts";
 import type { TableName } from "./tables.ts";
 
 export interface Registered {

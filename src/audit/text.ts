@@ -2,14 +2,18 @@
  * Reads texts: literals, templates and sums of them.
  * Next hop: `resolve.ts` says where their parts come from.
  */
-import type { Arguments } from "./origin.ts";
+import type { Arguments, Origin } from "./origin.ts";
 import { literalText, type Node } from "./parse.ts";
-import type { Resolver } from "./resolve.ts";
 import type { SourceFile } from "./scopes.ts";
+
+/** Says where a value comes from; `resolve.ts` has it. */
+interface Origins {
+  origins(node: Node, file: SourceFile, path: [], given: Arguments): Origin[];
+}
 
 /** A text as far as it can be read; null for the parts that cannot. */
 export function readText(
-  resolver: Resolver,
+  resolver: Origins,
   node: Node,
   file: SourceFile,
   given: Arguments,

@@ -6,10 +6,10 @@ import { z } from "zod";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { sqlState } from "../postgres/errors.ts";
-import type { Library } from "./library.ts";
+import type { Library } from "./library-types.ts";
 import type { Attempts } from "./passwords/attempts.ts";
-import { checked, passwordRules } from "./passwords/credentials.ts";
 import { type Passwords, refused } from "./passwords/passwords.ts";
+import { checked, passwordRules } from "./passwords/rules.ts";
 
 export interface AccountsOptions {
   library: Library;

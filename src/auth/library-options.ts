@@ -6,8 +6,8 @@
 import type { BetterAuthOptions } from "better-auth";
 import type { AuthDefinition } from "../contract/auth.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { secondFactorRules } from "./passwords/second-factor.ts";
 import { checkPluginTables, inSnakeCase, pluginsInSnakeCase } from "./plugins/plugin-names.ts";
+import { secondFactorRules } from "./second-factor-rules.ts";
 import { type AdditionalFields, libraryFields } from "./user-fields.ts";
 
 /** Where the library works, and with what: nothing that a hook may change. */

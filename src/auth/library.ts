@@ -12,6 +12,7 @@ import type { AuthDefinition } from "../contract/auth.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import { versionOf } from "../kit/secret-version.ts";
 import { libraryOptions, type Surroundings } from "./library-options.ts";
+import type { Library } from "./library-types.ts";
 import type { AdditionalFields } from "./user-fields.ts";
 
 export { addressHeader } from "./library-options.ts";
@@ -25,17 +26,6 @@ export interface LibraryOptions {
   /** Those declared fields that have a column. */
   fields: AdditionalFields;
   log: Logger;
-}
-
-type Instance = ReturnType<typeof betterAuth<BetterAuthOptions>>;
-
-export interface Library {
-  api: Instance["api"];
-  context: Awaited<Instance["$context"]>;
-  /** Its HTTP router, of which `src/auth/routes/plugins.ts` lets through what plugins bring along. Throws what is no answer. */
-  handle: (request: Request) => Promise<Response>;
-  /** What the internal adapter writes meanwhile is written together or not at all; its after-hooks run when it is. */
-  transaction<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
 /** Builds the library's instance. Opens nothing of its own: connections come from the given pool. */

@@ -3,7 +3,7 @@
  * Next hop: better-auth's internal adapter, through `library.ts`.
  */
 import { type AuthEndpointContext, runWithEndpointContext } from "@better-auth/core/context";
-import type { Library } from "./library.ts";
+import type { Library } from "./library-types.ts";
 import type { SessionTokens } from "./sessions/session-token.ts";
 
 /** A user to be made. */

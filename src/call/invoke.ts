@@ -4,16 +4,16 @@
  * Next hop: `src/crud/statement.ts` for generated CRUD, `src/postgres/transaction.ts` for everything else.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { EffectiveConfig } from "../config/config.ts";
 import type { Context } from "../contract/context.ts";
+import type { CrudStatement } from "../contract/crud.ts";
 import { type Call, validate } from "../contract/middleware.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
+import type { SvcRequest } from "../contract/request.ts";
 import { HookMistake } from "../crud/crud-hooks.ts";
 import { noteIgnoredFilters } from "../crud/ignored-filters.ts";
 import { nameMisfits } from "../crud/locate-invalid-columns.ts";
-import { type CrudStatement, callStatement, callWithin } from "../crud/statement.ts";
-import type { SpareChild } from "../documents/prewarmed-process.ts";
-import type { SvcRequest } from "../http/request.ts";
+import { callStatement, callWithin } from "../crud/statement.ts";
+import type { ConversionRuntime } from "../documents/convert-stored.ts";
 import { mistake } from "../kit/misuse-error.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
@@ -24,7 +24,7 @@ import { CallContext, type Caller, type ContextServices, transactionFor } from "
 
 /** What a process needs in order to run calls. */
 export interface Runtime extends ContextServices {
-  documents: EffectiveConfig["documents"] & { children: SpareChild };
+  documents: ConversionRuntime["documents"];
 }
 
 /** A call that a transport has prepared. */

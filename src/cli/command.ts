@@ -1,7 +1,8 @@
 /** What all commands share: the folder to work in, plain progress lines, and errors that can be acted on. */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type Cluster, type OpenOptions, openCluster } from "../cluster/open-cluster.ts";
+import { type OpenOptions, openCluster } from "../cluster/open-cluster.ts";
+import type { Cluster } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import { ConfigError, loadConfig } from "../config/load-config.ts";
 import { explain } from "./explain.ts";

@@ -4,7 +4,7 @@
  * Next hop: docs/how-to/scale.md.
  */
 import pg from "pg";
-import type { DatabaseUrls } from "../cluster/open-cluster.ts";
+import type { DatabaseUrls } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 
 interface Finding {

@@ -4,9 +4,10 @@
  */
 import { defineCommand } from "citty";
 import type pg from "pg";
-import { type LoadedApp, loadApp } from "../app/load-app.ts";
+import { loadApp } from "../app/load-app.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import { describeConfig } from "../config/describe-config.ts";
+import type { LoadedApp } from "../contract/loaded-app.ts";
 import { refuseDrift } from "../crud/fingerprints.ts";
 import { pendingMigrations } from "../migrate/ledger.ts";
 import { refuseUsed } from "../migrate/scratch.ts";

@@ -8,46 +8,9 @@ import { findEmbedded } from "./embedded.ts";
 import { ClusterError } from "./error.ts";
 import { findInstalled } from "./installed.ts";
 import { withLock } from "./lock.ts";
-import type { ServerUser } from "./places.ts";
+import type { Programs, ResolveOptions, Tree } from "./types.ts";
 import { provideVector } from "./vector.ts";
 import { oldestMajor } from "./versions.ts";
-
-/** What SVC_POSTGRES may say. */
-export type Choice = "auto" | "installed" | "embedded";
-
-/** One set of server programs that ran when asked for its version. */
-export interface Programs {
-  origin: "installed" | "embedded";
-  binDir: string;
-  /** As the server says it: 15.18 */
-  serverVersion: string;
-  major: number;
-  /** Why these and no others; one sentence. */
-  reason: string;
-}
-
-/** Programs with everything that a cluster needs around them. */
-export interface Tree extends Programs {
-  /** pgvector's version, or null with `vectorNote` saying why and how to get it. */
-  vector: string | null;
-  vectorNote: string | null;
-  /** Settings that make the server see a pgvector outside its own directories. */
-  settings: Record<string, string>;
-  /** Paths without which this find no longer holds. */
-  requires: string[];
-}
-
-export interface ResolveOptions {
-  /** Where finds are kept, from `treeDirectory`. */
-  directory: string;
-  user: ServerUser | null;
-  choice: Choice;
-  /** The only major version wanted, because a cluster of it exists. */
-  major: number | null;
-  /** Look for pgvector again where an earlier find went without it. */
-  retryVector: boolean;
-  report: (line: string) => void;
-}
 
 /** What is written down about a find, and how to notice that it no longer holds (an upgrade, a removal). */
 interface Remembered {

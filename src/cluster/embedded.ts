@@ -17,9 +17,9 @@ import {
 } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
-import type { Programs, ResolveOptions } from "./binaries.ts";
 import { askVersion } from "./installed.ts";
 import { run } from "./run.ts";
+import type { Programs, ResolveOptions } from "./types.ts";
 
 /** @param refused gets a sentence if the package is there and cannot be used */
 export async function findEmbedded(options: ResolveOptions, refused: string[]): Promise<Programs | null> {

@@ -1,7 +1,7 @@
 /** A server of the user's own, named by DATABASE_URL: checked before use, and never replaced by another one silently. */
 import { Client } from "pg";
 import { ClusterError } from "./error.ts";
-import type { Cluster, DatabaseUrls } from "./open-cluster.ts";
+import type { Cluster, DatabaseUrls } from "./types.ts";
 import { isAtLeast, oldestMajor, oldestVector } from "./versions.ts";
 
 /** What the checks look at, all asked in one query per connection. */

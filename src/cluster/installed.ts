@@ -1,9 +1,9 @@
 /** Finds PostgreSQL servers that the machine already has: Debian, PGDG, Homebrew, Postgres.app, or on the PATH. */
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
-import type { Programs } from "./binaries.ts";
 import type { ServerUser } from "./places.ts";
 import { run, serverEnvironment } from "./run.ts";
+import type { Programs } from "./types.ts";
 import { oldestMajor } from "./versions.ts";
 
 /** Directories whose sub-directories are one version each; `bin` is below them. */

@@ -4,53 +4,14 @@
  * programs for the latter, `cluster/server.ts` runs them. docs/how-to/database.md tells the same to users.
  */
 import { mkdirSync } from "node:fs";
-import { type Choice, resolveTree, type Tree } from "./binaries.ts";
+import { resolveTree } from "./binaries.ts";
 import { ClusterError } from "./error.ts";
 import { type Logins, openExternal } from "./external.ts";
 import { serverUser, treeDirectory } from "./places.ts";
 import { openPrivate } from "./private.ts";
+import type { Choice, Cluster, Tree } from "./types.ts";
 
 export { ClusterError } from "./error.ts";
-
-/** One connection string per pool: each login reaches only what its pool needs. */
-export interface DatabaseUrls {
-  /** Statements of requests, under row-level security. */
-  request: string;
-  /** Jobs and `unsafeDb`: looks past row-level security. */
-  system: string;
-  /** The workers' listener and lock: the system's login, never through a pooler of transactions. */
-  queue: string;
-  /** better-auth, and only its schema. */
-  auth: string;
-  /** Migrations. */
-  admin: string;
-  /** The stream of changes that realtime reads. */
-  replication: string;
-}
-
-export interface Cluster {
-  urls: DatabaseUrls;
-  /** For example 15.18. */
-  serverVersion: string;
-  origin: "external" | "cached" | "installed" | "embedded";
-  /** Which server was taken, and why; one sentence. */
-  reason: string;
-  /** The pgvector version that `create extension vector` would give, or null. */
-  vector: string | null;
-  /** Where psql, pg_dump and their like may be; null for a server elsewhere. */
-  binDir: string | null;
-  /** Where data, log and passwords of a private cluster lie; null for a server elsewhere. */
-  directory: string | null;
-  /** Whether `stop` stops the server: true for the process that started it or took it over. */
-  owned: boolean;
-  /**
-   * Resolves when a private server has died and could not be started again: then this process has no database any more.
-   * Of a server elsewhere it never does: that may come back at any time.
-   */
-  failed: Promise<Error>;
-  /** Lets go; the owner's call shuts the server down and waits for it. Calling it twice does no harm. */
-  stop(): Promise<void>;
-}
 
 export interface ProvisionOptions {
   /** The application's state directory, `.svc`. */

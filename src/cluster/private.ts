@@ -6,15 +6,15 @@ import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Choice, resolveTree, type Tree } from "./binaries.ts";
+import { resolveTree } from "./binaries.ts";
 import { ClusterError } from "./error.ts";
 import { type Holder, isAlive, myself, withLock } from "./lock.ts";
 import { type Access, ensureLogins, loginUrl, newAccess, readAccess, writeAccess } from "./logins.ts";
-import type { Cluster } from "./open-cluster.ts";
 import { clusterDirectory, serverUser } from "./places.ts";
 import type { Postmaster } from "./postmaster.ts";
 import * as server from "./server.ts";
 import { supervise } from "./supervise.ts";
+import type { Choice, Cluster, Tree } from "./types.ts";
 
 export interface PrivateOptions {
   /** The application's state directory. */

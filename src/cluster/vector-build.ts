@@ -5,9 +5,9 @@
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fetchHeaders, fetchVectorSource, type Obstacle } from "./apt.ts";
-import type { Programs } from "./binaries.ts";
 import { controlVersion } from "./installed.ts";
 import { run } from "./run.ts";
+import type { Programs } from "./types.ts";
 import { isAtLeast, oldestVector } from "./versions.ts";
 
 /** A directory with vector.so, vector.control and the SQL scripts. */

@@ -6,9 +6,9 @@
 import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Obstacle } from "./apt.ts";
-import type { Programs, ResolveOptions, Tree } from "./binaries.ts";
 import { controlVersion, extensionDirectories, installedVector } from "./installed.ts";
 import { run, serverEnvironment } from "./run.ts";
+import type { Programs, ResolveOptions, Tree } from "./types.ts";
 import { buildVector } from "./vector-build.ts";
 import { isAtLeast, oldestVector } from "./versions.ts";
 

@@ -4,8 +4,8 @@
  * Next hop: `client/sdk/src/operation.ts` is what the file is written in.
  */
 import { relative, sep } from "node:path";
-import type { Api } from "../app/api.ts";
-import type { CrudDefinition } from "../crud/crud-definition.ts";
+import type { Api } from "../contract/api.ts";
+import type { CrudDefinition } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 
 /** Names in the file, by segment; a leaf is its expression. */

@@ -4,8 +4,8 @@
  */
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import type { LoadedApp } from "../app/load-app.ts";
 import type { EffectiveConfig } from "../config/config.ts";
+import type { LoadedApp } from "../contract/loaded-app.ts";
 import { crudFile } from "../crud/crud-sql.ts";
 import { realtimeFile } from "../crud/realtime-sql.ts";
 import { searchFile } from "../search/search-sql.ts";

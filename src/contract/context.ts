@@ -2,38 +2,16 @@
  * What a handler receives. One object per call; its members appear lazily, so an unused database costs nothing.
  * Next hop: `src/call/create-context.ts` builds it.
  */
-import type { NodePgQueryResultHKT } from "drizzle-orm/node-postgres";
-import type { PgDatabase } from "drizzle-orm/pg-core";
 import type { Logger } from "pino";
-import type { ContextScheduler } from "../jobs/context.ts";
 import type { Session } from "../kit/session.ts";
-import type { ContextRag } from "../rag/context.ts";
-import type { ContextGrounding } from "../rag/grounding.ts";
-import type { ContextRealtime } from "../realtime/context.ts";
-import type { ContextSearch } from "../search/context.ts";
-import type { ContextStorage } from "../storage/context.ts";
-import type { ContextWorkflows } from "../workflows/context.ts";
-
-/** A map of Drizzle tables and relations, as `typeof schema`. */
-export type Schema = Record<string, unknown>;
-
-type Drizzle<S extends Schema> = PgDatabase<NodePgQueryResultHKT, S>;
-
-/**
- * Drizzle over the call's one transaction, under the caller's role and identity.
- * The transaction opens with the first statement: read only for queries and GET routes, commits when the handler
- * returns, rolls back when it throws.
- */
-export interface RequestDatabase<S extends Schema = Schema>
-  extends Omit<Drizzle<S>, "execute" | "transaction" | "refreshMaterializedView"> {
-  /** A savepoint inside the call's transaction: what `run` wrote is undone when it throws. */
-  transaction<T>(run: (db: RequestDatabase<S>) => Promise<T>): Promise<T>;
-  /** Always throws: raw SQL is not part of the request plane. Use the query builder, a SQL function, or `unsafeDb`. */
-  execute(query: never): never;
-}
-
-/** Drizzle as the system role, past row-level security, each statement on its own unless `transaction` is used. */
-export type SystemDatabase<S extends Schema = Schema> = Drizzle<S>;
+import type { RequestDatabase, Schema, SystemDatabase } from "./database.ts";
+import type { ContextGrounding } from "./grounding.ts";
+import type { ContextRag } from "./rag.ts";
+import type { ContextRealtime } from "./realtime.ts";
+import type { ContextScheduler } from "./scheduler.ts";
+import type { ContextSearch } from "./search.ts";
+import type { ContextStorage } from "./storage.ts";
+import type { ContextWorkflows } from "./workflow-runs.ts";
 
 export interface ContextAuth {
   /** The caller's session. @throws SvcError UNAUTHORIZED when nobody is signed in */

@@ -5,6 +5,7 @@
 import { DefinitionError } from "../kit/definition-error.ts";
 import type { Procedure, ProcedureDefinition, ProcedureTypes } from "./procedure.ts";
 import {
+  type ClockTime,
   cronSchedule,
   dailySchedule,
   type Interval,
@@ -26,15 +27,6 @@ export interface Cron {
 }
 
 type Internal = ProcedureTypes & { kind: "internal" };
-
-export interface ClockTime {
-  /** 0 to 23. */
-  hour: number;
-  /** 0 to 59. (Default: 0) */
-  minute?: number;
-  /** An IANA name, such as "Europe/Berlin". (Default: "UTC") */
-  timezone?: string;
-}
 
 /** A cron with a name and, once it is chosen, a schedule. Each call returns a new builder. */
 export class CronBuilder {

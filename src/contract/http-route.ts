@@ -3,12 +3,13 @@
  * Next hop: `src/server/routes.ts` mounts them, `src/call/invoke.ts` runs them.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { SvcRequest } from "../http/request.ts";
 import { requireFunction, requireSchema } from "../kit/builder-checks.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { compose, type Layer } from "./compose.ts";
-import type { Context, Schema } from "./context.ts";
+import type { Context } from "./context.ts";
+import type { Schema } from "./database.ts";
 import { type BuilderState, type Call, inputLayer, type Middleware, middlewareLayer } from "./middleware.ts";
+import type { SvcRequest } from "./request.ts";
 
 export type Verb = "get" | "post" | "put" | "delete" | "patch";
 

@@ -6,11 +6,11 @@
  * Next hop: `compose.ts`.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { isJson } from "../http/body.ts";
-import type { SvcRequest } from "../http/request.ts";
+import { isJson } from "../kit/media-type.ts";
 import { type Issue, SvcError } from "../kit/svc-error.ts";
 import type { Layer } from "./compose.ts";
 import type { Context } from "./context.ts";
+import type { SvcRequest } from "./request.ts";
 
 /** What a middleware is called with. `Adds` is what it adds to the context of everything inside it. */
 export interface MiddlewareCall<Adds extends object = object> {

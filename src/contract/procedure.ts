@@ -3,12 +3,12 @@
  * Next hop: `src/call/invoke.ts` runs a definition, `src/server/procedures.ts` reaches it from outside.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { CrudDefinition } from "../crud/crud-definition.ts";
-import type { CrudStatement } from "../crud/statement.ts";
 import { requireFunction, requireSchema } from "../kit/builder-checks.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { compose, type Layer } from "./compose.ts";
-import type { Context, Schema } from "./context.ts";
+import type { Context } from "./context.ts";
+import type { CrudDefinition, CrudStatement } from "./crud.ts";
+import type { Schema } from "./database.ts";
 import { type BuilderState, type Call, inputLayer, type Middleware, middlewareLayer } from "./middleware.ts";
 
 /** Queries read, mutations write, internal procedures are reached by the scheduler, crons and workflows alone. */

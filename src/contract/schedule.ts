@@ -4,7 +4,6 @@
  */
 import { Cron as Croner } from "croner";
 import { DefinitionError } from "../kit/definition-error.ts";
-import type { ClockTime } from "./cron.ts";
 
 export interface Interval {
   hours?: number;
@@ -103,4 +102,13 @@ function isTimezone(name: string): boolean {
   } catch {
     return false;
   }
+}
+
+export interface ClockTime {
+  /** 0 to 23. */
+  hour: number;
+  /** 0 to 59. (Default: 0) */
+  minute?: number;
+  /** An IANA name, such as "Europe/Berlin". (Default: "UTC") */
+  timezone?: string;
 }

@@ -1,5 +1,6 @@
 /** `defineSeed`: rows for a database that has none, for development and for trying things out. `svc db seed` runs it. */
-import type { Context, Schema } from "./context.ts";
+import type { Context } from "./context.ts";
+import type { Schema } from "./database.ts";
 
 /** A user whom a seed wants to exist. */
 export interface SeedUser {

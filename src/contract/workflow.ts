@@ -4,13 +4,12 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Logger } from "pino";
-import type { ConvertStoredInput } from "../documents/convert-stored.ts";
-import type { ConvertedDocument } from "../documents/types.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { type Duration, milliseconds } from "../kit/duration.ts";
 import { type SchemaOf, toSchema } from "../kit/v.ts";
-import type { RagDocuments } from "../rag/context.ts";
-import type { RequestDatabase, Schema } from "./context.ts";
+import type { RequestDatabase, Schema } from "./database.ts";
+import type { ConvertedDocument, ConvertStoredInput } from "./documents.ts";
+import type { RagDocuments } from "./rag.ts";
 
 /** A map of validators, or one schema. */
 export type WorkflowArgs = StandardSchemaV1 | Readonly<Record<string, StandardSchemaV1>>;

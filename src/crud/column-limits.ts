@@ -4,12 +4,7 @@
  * Next hop: `columns.ts` keeps it with the column, `crud-input.ts` checks values with it.
  */
 
-/** A check of values that have the form of the column's kind already. */
-export interface ColumnLimit {
-  /** Ends the sentence "… must be". */
-  expects: string;
-  holds(value: unknown): boolean;
-}
+import type { ColumnLimit } from "../contract/crud.ts";
 
 /** @param sqlType of a column, or of an array's items, as declared: `varchar(40)` */
 export function columnLimit(sqlType: string): ColumnLimit | undefined {

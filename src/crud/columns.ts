@@ -6,45 +6,9 @@
  */
 import { getTableColumns, is, SQL } from "drizzle-orm";
 import { type AnyPgColumn, PgArray, type PgColumn, PgDialect, PgEnumColumn, type PgTable } from "drizzle-orm/pg-core";
-import { type ColumnLimit, columnLimit } from "./column-limits.ts";
-import { type WireKind, wireKind } from "./wire-kinds.ts";
-
-export interface ColumnDescription {
-  /** Property of the table object, the name on the wire. */
-  property: string;
-  /** Name in the database. */
-  name: string;
-  /** PostgreSQL type as declared, for example `numeric(10,2)`. */
-  type: string;
-  /** The same as values are cast to it: schema-qualified where it is not PostgreSQL's own, without length or scale. */
-  castType: string;
-  kind: WireKind;
-  isArray: boolean;
-  notNull: boolean;
-  /** SQL that stands for a missing value, or null when there is none. */
-  defaultSql: string | null;
-  /** Whether a missing value is the next number of a serial or identity column, for which SQL has no expression. */
-  numbered: boolean;
-  /** What the type allows of values that have the right form. */
-  limit: ColumnLimit | undefined;
-  /** Allowed values of an enum column. */
-  values: readonly string[] | undefined;
-  /** Set by the database or by svc, never from input. */
-  managed: boolean;
-  /** Whether no two rows share a value: a primary key or a unique column by itself. */
-  unique: boolean;
-  /** Drizzle's `$defaultFn`: makes the value of a new row in this process. */
-  generate: (() => unknown) | undefined;
-  /** A checked value as the application's code knows it: a Date, a bigint. */
-  toApplication(value: unknown): unknown;
-  /** What the driver gives, as `ctx.db` would give it to the application's code. */
-  fromDriver(value: unknown): unknown;
-  /** What a client has to make of the wire's value, or of each in an array, to have what Drizzle would give it. */
-  conversion: Conversion | null;
-}
-
-/** The conversions that the SDK knows (client/sdk/src/rows.ts). */
-export type Conversion = "date" | "bigint" | "number" | "bytes";
+import type { ColumnDescription, Conversion, WireKind } from "../contract/crud.ts";
+import { columnLimit } from "./column-limits.ts";
+import { wireKind } from "./wire-kinds.ts";
 
 /** Kinds whose values the application's code has as something other than JSON. */
 const converted = new Set<WireKind>(["timestamp", "date", "bigint", "numeric"]);

@@ -4,13 +4,13 @@
  * Next hop: `crud-input.ts` for the checks, `src/call/invoke.ts` runs the step.
  */
 
+import type { CrudDefinition, CrudOperation, CrudStatement } from "../contract/crud.ts";
 import { check, type Input, isPlain, toObject } from "../kit/input-checks.ts";
 import type { Issue } from "../kit/svc-error.ts";
 import { kindOf } from "../kit/v.ts";
-import { type CrudDefinition, type CrudOperation, writableColumns } from "./crud-definition.ts";
+import { writableColumns } from "./crud-definition.ts";
 import { idOf, rowOf } from "./crud-input.ts";
-import type { CrudOptions } from "./crud-options.ts";
-import type { CrudStatement } from "./statement.ts";
+import type { CrudOptions } from "./crud-types.ts";
 
 /** A hook returned what cannot be stored: an author's mistake, for the log. */
 export class HookMistake extends Error {

@@ -5,10 +5,10 @@
  * arguments of lists.
  */
 
+import type { ColumnDescription, CrudDefinition, CrudOperation } from "../contract/crud.ts";
 import { check, type Input, own, toObject } from "../kit/input-checks.ts";
 import type { Issue } from "../kit/svc-error.ts";
-import type { ColumnDescription } from "./columns.ts";
-import { type CrudDefinition, type CrudOperation, writableColumns } from "./crud-definition.ts";
+import { writableColumns } from "./crud-definition.ts";
 import { listArguments } from "./crud-list.ts";
 import { wireForms } from "./wire-kinds.ts";
 

@@ -4,8 +4,8 @@
  * Next hop: `crud-filters.ts`, then `sql/crud/find_rows.sql`.
  */
 
+import type { CrudDefinition } from "../contract/crud.ts";
 import { check, type Input, own, toObject } from "../kit/input-checks.ts";
-import type { CrudDefinition } from "./crud-definition.ts";
 import { toFilterJson } from "./crud-filters.ts";
 
 /** Characters of `search`: it is looked for in the text of every row, as a pattern of a filter is. */

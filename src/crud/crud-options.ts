@@ -2,62 +2,9 @@
  * The options of `createCrud`: their types, and the check that finds every mistake when the definition is loaded.
  * Next hop: `crud.ts` builds procedures from them, `src/crud/crud-sql.ts` SQL.
  */
-import type { PgTable } from "drizzle-orm/pg-core";
-import type { Context } from "../contract/context.ts";
+import { type ColumnDescription, crudOperations } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import type { ColumnDescription } from "./columns.ts";
-import { type CrudOperation, crudOperations } from "./crud-definition.ts";
-import type { RealtimeOption } from "./crud-realtime.ts";
-import type { CrudCreate, CrudId, CrudRow } from "./crud-types.ts";
-
-/** What a hook gets beside the data. */
-export interface CrudHookCall {
-  context: Context;
-}
-
-type Property<T extends PgTable> = keyof CrudRow<T> & string;
-
-export interface CrudOptions<T extends PgTable = PgTable> {
-  /** Skips authentication; what the caller then may see and do is up to the table's policies. (Default: false) */
-  allowAnonymous?: boolean;
-  /** First part of the five names. (Default: the table's name) */
-  prefix?: string;
-  /** Columns in which `search` looks, ignoring case. (Default: none, and `search` is ignored) */
-  searchFields?: readonly Property<T>[];
-  /** Columns that `filters` may name. (Default: none, and `filters` is ignored) */
-  allowedFilters?: readonly Property<T>[];
-  /** Rows per page when the caller does not say. (Default: 20) */
-  defaultLimit?: number;
-  /** The most rows per page that a caller gets. (Default: 100) */
-  maxLimit?: number;
-  /** Marks rows as deleted in a timestamp or boolean column instead of removing them. (Default: off) */
-  softDelete?: { field: Property<T> };
-  /** How `total` is made: counted, taken from the planner's statistics, or left null. (Default: "exact") */
-  count?: "exact" | "estimated" | "none";
-  /** The columns that callers see and write; `id` is always among them. (Default: all) */
-  columns?: { pick: readonly Property<T>[] } | { omit: readonly Property<T>[] };
-  /** Which of the five operations exist. (Default: all) */
-  methods?: readonly CrudOperation[];
-  /** Whether GraphQL shows the table as this resource does. (Default: true for the first resource of a table) */
-  graphql?: boolean;
-  /**
-   * What subscribers are told: lists and single rows, single rows alone (`{ listRealtime: false }`), nothing (`false`),
-   * or single rows and the lists of a row's scope (`{ policy, resourceIdentity, scope, scopeFromRow, authorize }`).
-   * (Default: lists and single rows)
-   */
-  realtime?: RealtimeOption<T>;
-  /** Run inside the call's transaction, on input that has been checked; what they return is checked again. */
-  hooks?: {
-    beforeCreate?(data: CrudCreate<T>, call: CrudHookCall): CrudCreate<T> | Promise<CrudCreate<T>>;
-    /** `id` is the row's. Whether there is such a row that the caller may change is found out after the hook. */
-    beforeUpdate?(
-      data: Partial<CrudCreate<T>>,
-      call: CrudHookCall & { id: CrudId<T> },
-    ): Partial<CrudCreate<T>> | Promise<Partial<CrudCreate<T>>>;
-    /** By throwing it keeps the row; what it returns is waited for and left aside. Likewise before the row is looked for. */
-    beforeRemove?(id: CrudId<T>, call: CrudHookCall): unknown;
-  };
-}
+import type { CrudOptions } from "./crud-types.ts";
 
 const known = new Set<string>([
   "allowAnonymous",

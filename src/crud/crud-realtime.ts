@@ -3,46 +3,10 @@
  * Next hop: `src/realtime/buckets.ts` puts lists and rows into buckets with it.
  */
 import type { PgTable } from "drizzle-orm/pg-core";
-import type { Logger } from "pino";
-import type { Context } from "../contract/context.ts";
+import type { RealtimeDefinition } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import type { CrudListArguments, CrudRow } from "./crud-types.ts";
+import type { RealtimeOption, ScopedRealtime } from "./crud-types.ts";
 import { wireForms } from "./wire-kinds.ts";
-
-/** What rows and lists are told apart by: a plain object that JSON can hold. */
-export type RealtimeScope = Readonly<Record<string, unknown>>;
-
-/** Lists in buckets: who watches a list hears of the rows of its scope alone. */
-export interface ScopedRealtime<T extends PgTable = PgTable> {
-  /** Whether `authorize` decides who may watch a scope, or anyone may who may call the list. */
-  policy: "authorized" | "public";
-  /** What the buckets are of. Resources with the same identity and policy share theirs. */
-  resourceIdentity: string;
-  /** The scope of a list. Called with what a client sends: every member may be missing or something else. */
-  scope(args: CrudListArguments<T>): RealtimeScope;
-  /**
-   * The scope of a row, as it was and as it is. It is read from the log, whoever changed it: there is no request, and
-   * nothing to wait for.
-   */
-  scopeFromRow(call: { row: CrudRow<T>; ctx: RowContext }): RealtimeScope;
-  /** Whether the caller may watch the list. Required where the policy is "authorized", unused otherwise. */
-  authorize?(call: { ctx: Context; args: CrudListArguments<T> }): boolean | Promise<boolean>;
-}
-
-/** What `scopeFromRow` gets beside the row. */
-export interface RowContext {
-  log: Logger;
-}
-
-/** What subscribers of a resource hear of. */
-export interface RealtimeDefinition {
-  /** Whether lists are told. */
-  list: boolean;
-  /** Set where lists have buckets. */
-  scoped: ScopedRealtime | null;
-}
-
-export type RealtimeOption<T extends PgTable> = false | { listRealtime?: boolean } | ScopedRealtime<T>;
 
 const scopedKeys = new Set(["policy", "resourceIdentity", "scope", "scopeFromRow", "authorize"]);
 

@@ -3,9 +3,8 @@
  * filter, search and sort by.
  */
 
+import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { quote } from "../postgres/schema-names.ts";
-import type { ColumnDescription } from "./columns.ts";
-import type { CrudDefinition } from "./crud-definition.ts";
 import { isVisible, item, qualified } from "./crud-text.ts";
 
 /** Types that travel as text and have no order. */

@@ -4,8 +4,8 @@
  * Next hop: the written file; `svc migrate` applies it, `src/crud/fingerprints.ts` compares it at start-up.
  */
 import { createHash } from "node:crypto";
+import type { CrudDefinition, CrudOperation } from "../contract/crud.ts";
 import { literal, quote } from "../postgres/schema-names.ts";
-import type { CrudDefinition, CrudOperation } from "./crud-definition.ts";
 import { resourceJson } from "./crud-resource.ts";
 import { byId, findColumn, isVisible, item, qualified, selectList, toWire } from "./crud-text.ts";
 import { insertion, populate, refuseModified, removal, unmodified, updates } from "./crud-writes.ts";

@@ -1,8 +1,7 @@
 /** Pieces of SQL text that the generated functions share: the table's name, and a row as the wire has it. */
 
+import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { quote } from "../postgres/schema-names.ts";
-import type { ColumnDescription } from "./columns.ts";
-import type { CrudDefinition } from "./crud-definition.ts";
 
 export const findColumn = (crud: CrudDefinition, property: string) =>
   crud.columns.find((column) => column.property === property);

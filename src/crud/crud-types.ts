@@ -3,10 +3,10 @@
  * `$inferInsert`: through drizzle's InferInsertModel, TypeScript 5.9 loses the columns with defaults.
  */
 import type { PgTable } from "drizzle-orm/pg-core";
+import type { Context } from "../contract/context.ts";
+import type { CrudOperation, RealtimeScope, RowContext } from "../contract/crud.ts";
 import type { Procedure, ProcedureKind } from "../contract/procedure.ts";
-import type { CrudOperation } from "./crud-definition.ts";
 import type { ConditionsOf, FiltersOf } from "./crud-filters.ts";
-import type { CrudOptions } from "./crud-options.ts";
 
 /** Columns that callers cannot write. */
 type Managed = "id" | "userId" | "createdAt" | "updatedAt";
@@ -105,3 +105,71 @@ export type CrudProcedures<T extends PgTable, O extends CrudOptions<T> = object>
 /** One of the five, in the four words that tell it apart. */
 interface Crud<Name extends string, Kind extends ProcedureKind, Input, Output>
   extends Procedure<{ name: Name; kind: Kind; input: Input; output: Output }> {}
+
+/** Lists in buckets: who watches a list hears of the rows of its scope alone. */
+export interface ScopedRealtime<T extends PgTable = PgTable> {
+  /** Whether `authorize` decides who may watch a scope, or anyone may who may call the list. */
+  policy: "authorized" | "public";
+  /** What the buckets are of. Resources with the same identity and policy share theirs. */
+  resourceIdentity: string;
+  /** The scope of a list. Called with what a client sends: every member may be missing or something else. */
+  scope(args: CrudListArguments<T>): RealtimeScope;
+  /**
+   * The scope of a row, as it was and as it is. It is read from the log, whoever changed it: there is no request, and
+   * nothing to wait for.
+   */
+  scopeFromRow(call: { row: CrudRow<T>; ctx: RowContext }): RealtimeScope;
+  /** Whether the caller may watch the list. Required where the policy is "authorized", unused otherwise. */
+  authorize?(call: { ctx: Context; args: CrudListArguments<T> }): boolean | Promise<boolean>;
+}
+
+export type RealtimeOption<T extends PgTable> = false | { listRealtime?: boolean } | ScopedRealtime<T>;
+
+/** What a hook gets beside the data. */
+export interface CrudHookCall {
+  context: Context;
+}
+
+export type Property<T extends PgTable> = keyof CrudRow<T> & string;
+
+export interface CrudOptions<T extends PgTable = PgTable> {
+  /** Skips authentication; what the caller then may see and do is up to the table's policies. (Default: false) */
+  allowAnonymous?: boolean;
+  /** First part of the five names. (Default: the table's name) */
+  prefix?: string;
+  /** Columns in which `search` looks, ignoring case. (Default: none, and `search` is ignored) */
+  searchFields?: readonly Property<T>[];
+  /** Columns that `filters` may name. (Default: none, and `filters` is ignored) */
+  allowedFilters?: readonly Property<T>[];
+  /** Rows per page when the caller does not say. (Default: 20) */
+  defaultLimit?: number;
+  /** The most rows per page that a caller gets. (Default: 100) */
+  maxLimit?: number;
+  /** Marks rows as deleted in a timestamp or boolean column instead of removing them. (Default: off) */
+  softDelete?: { field: Property<T> };
+  /** How `total` is made: counted, taken from the planner's statistics, or left null. (Default: "exact") */
+  count?: "exact" | "estimated" | "none";
+  /** The columns that callers see and write; `id` is always among them. (Default: all) */
+  columns?: { pick: readonly Property<T>[] } | { omit: readonly Property<T>[] };
+  /** Which of the five operations exist. (Default: all) */
+  methods?: readonly CrudOperation[];
+  /** Whether GraphQL shows the table as this resource does. (Default: true for the first resource of a table) */
+  graphql?: boolean;
+  /**
+   * What subscribers are told: lists and single rows, single rows alone (`{ listRealtime: false }`), nothing (`false`),
+   * or single rows and the lists of a row's scope (`{ policy, resourceIdentity, scope, scopeFromRow, authorize }`).
+   * (Default: lists and single rows)
+   */
+  realtime?: RealtimeOption<T>;
+  /** Run inside the call's transaction, on input that has been checked; what they return is checked again. */
+  hooks?: {
+    beforeCreate?(data: CrudCreate<T>, call: CrudHookCall): CrudCreate<T> | Promise<CrudCreate<T>>;
+    /** `id` is the row's. Whether there is such a row that the caller may change is found out after the hook. */
+    beforeUpdate?(
+      data: Partial<CrudCreate<T>>,
+      call: CrudHookCall & { id: CrudId<T> },
+    ): Partial<CrudCreate<T>> | Promise<Partial<CrudCreate<T>>>;
+    /** By throwing it keeps the row; what it returns is waited for and left aside. Likewise before the row is looked for. */
+    beforeRemove?(id: CrudId<T>, call: CrudHookCall): unknown;
+  };
+}

@@ -3,10 +3,10 @@
  * JSON into columns. `crud-sql.ts` puts the pieces into functions.
  */
 
+import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { list, literal, quote } from "../postgres/schema-names.ts";
-import type { ColumnDescription } from "./columns.ts";
-import { type CrudDefinition, writableColumns } from "./crud-definition.ts";
+import { writableColumns } from "./crud-definition.ts";
 import { byId, findColumn, isVisible, qualified } from "./crud-text.ts";
 
 /** Optimistic concurrency, for tables that know when a row changed. Clients keep milliseconds, PostgreSQL more. */

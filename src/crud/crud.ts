@@ -5,18 +5,23 @@
  */
 import { getTableColumns, getTableName } from "drizzle-orm";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
-import type { Schema } from "../contract/context.ts";
+import {
+  type ColumnDescription,
+  type CrudDefinition,
+  type CrudOperation,
+  type CrudStatement,
+  crudOperations,
+} from "../contract/crud.ts";
+import type { Schema } from "../contract/database.ts";
 import type { ProcedureBuilders, ProcedureDefinition } from "../contract/procedure.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { type ColumnDescription, describeColumns } from "./columns.ts";
-import { type CrudDefinition, type CrudOperation, crudOperations } from "./crud-definition.ts";
+import { describeColumns } from "./columns.ts";
 import { crudHook } from "./crud-hooks.ts";
 import { crudValues } from "./crud-input.ts";
-import { type CrudOptions, checkCrudOptions } from "./crud-options.ts";
+import { checkCrudOptions } from "./crud-options.ts";
 import { describeRealtime } from "./crud-realtime.ts";
-import type { CrudProcedures } from "./crud-types.ts";
+import type { CrudOptions, CrudProcedures } from "./crud-types.ts";
 import { ownerColumn } from "./rls.ts";
-import type { CrudStatement } from "./statement.ts";
 
 const operations: Record<CrudOperation, Pick<CrudStatement, "absent"> & { kind: "query" | "mutation" }> = {
   list: { kind: "query", absent: "null" },

@@ -3,7 +3,7 @@
  * that a deploy forgot `svc codegen` or `svc migrate`, and would answer with yesterday's columns.
  */
 import type pg from "pg";
-import type { CrudDefinition } from "./crud-definition.ts";
+import type { CrudDefinition } from "../contract/crud.ts";
 import { crudFunctions } from "./crud-sql.ts";
 
 interface Stray {

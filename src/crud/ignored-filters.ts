@@ -4,7 +4,7 @@
  * Next hop: `docs/reference/filters.md` states what is ignored.
  */
 import type { Logger } from "pino";
-import type { CrudDefinition } from "./crud-definition.ts";
+import type { CrudDefinition } from "../contract/crud.ts";
 
 /** What each log has been told, by resource. */
 const noted = new WeakMap<Logger, Map<CrudDefinition, Set<string>>>();

@@ -3,9 +3,8 @@
  * The forms are those of `src/crud/wire-kinds.ts`.
  */
 
+import type { ColumnDescription, WireKind } from "../contract/crud.ts";
 import type { JsonSchema } from "../kit/json-schema.ts";
-import type { ColumnDescription } from "./columns.ts";
-import type { WireKind } from "./wire-kinds.ts";
 
 const wholeNumber = "^-?[0-9]+$";
 

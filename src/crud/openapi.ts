@@ -3,10 +3,10 @@
  * Next hop: `columns.ts` for single values; `src/crud/crud-input.ts` and `crud-list.ts` are what checks them.
  */
 
+import type { ColumnDescription, CrudDefinition, CrudOperation } from "../contract/crud.ts";
 import type { JsonSchema } from "../kit/json-schema.ts";
 import type { Schemas } from "../kit/schemas.ts";
-import type { ColumnDescription } from "./columns.ts";
-import { type CrudDefinition, type CrudOperation, writableColumns } from "./crud-definition.ts";
+import { writableColumns } from "./crud-definition.ts";
 import { maxSearch } from "./crud-list.ts";
 import { sortableColumns } from "./crud-resource.ts";
 import { filterSchema, idSchema, inputSchema, orNull, rowSchema } from "./openapi-columns.ts";

@@ -4,8 +4,8 @@
  * Next hop: `sql/realtime/publish_tables.sql`.
  */
 
+import type { CrudDefinition } from "../contract/crud.ts";
 import { literal } from "../postgres/schema-names.ts";
-import type { CrudDefinition } from "./crud-definition.ts";
 
 interface PublishedTable {
   table: string;

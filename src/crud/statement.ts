@@ -4,27 +4,13 @@
  * Next hop: the function itself, in the application's `sql/crud/`.
  */
 import type pg from "pg";
-import type { Context } from "../contract/context.ts";
+import type { CrudStatement } from "../contract/crud.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { acquire } from "../postgres/acquire.ts";
 import { databaseError, isConnectionLoss, isTransient, leavesDoubt, outcomeUnknown } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { activeSpan } from "../telemetry/span.ts";
-
-/** How a generated procedure is answered. */
-export interface CrudStatement {
-  /** Name of the function in schema svc_crud. */
-  function: string;
-  /** Of the table, with its schema unless that is `public`; for hints. */
-  table: string;
-  /** What no row means: an answer (`get`) or a missing row. */
-  absent: "null" | "not-found";
-  /** Turns a call's input into the function's arguments. @throws SvcError VALIDATION_FAILED */
-  values(input: unknown): (string | number)[];
-  /** A hook: makes the input that `values` gets. With it the call needs a transaction of its own. */
-  before?(input: unknown, context: Context): Promise<unknown>;
-}
 
 /**
  * The statement that enters and calls.

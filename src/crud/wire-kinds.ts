@@ -2,22 +2,9 @@
  * The forms that column values take on the wire, and the check of each. One entry per form; a PostgreSQL type finds its
  * form by name and anything unknown travels as text.
  */
-import { isUuid } from "../kit/uuid.ts";
 
-export type WireKind =
-  | "integer"
-  | "bigint"
-  | "number"
-  | "numeric"
-  | "boolean"
-  | "text"
-  | "uuid"
-  | "enum"
-  | "timestamp"
-  | "date"
-  | "json"
-  | "bytes"
-  | "vector";
+import type { WireKind } from "../contract/crud.ts";
+import { isUuid } from "../kit/uuid.ts";
 
 interface WireForm {
   /** Ends the sentence "… must be". */

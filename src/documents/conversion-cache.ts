@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { extname } from "node:path";
 import type pg from "pg";
-import type { ConvertedDocument, ConvertOptions } from "./types.ts";
+import type { ConvertedDocument, ConvertOptions } from "../contract/documents.ts";
 
 /** What the checkpoint of a conversion holds. */
 export interface KeptConversion {

@@ -6,11 +6,16 @@
  */
 import { buffer } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Runtime } from "../call/invoke.ts";
+import type pg from "pg";
+import type { AiServices } from "../ai/services.ts";
+import type { EffectiveConfig } from "../config/config.ts";
+import { type ConvertOptions, type ConvertStoredInput, providers } from "../contract/documents.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Identity } from "../postgres/identity.ts";
+import type { Fallback, TransactionLimits } from "../postgres/transaction.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
 import { CallStorage } from "../storage/context.ts";
+import type { Storage } from "../storage/storage.ts";
 import {
   type Claim,
   claimConversion,
@@ -20,14 +25,19 @@ import {
   keepConversion,
 } from "./conversion-cache.ts";
 import { type Credits, convertDocument } from "./convert.ts";
-import { type ConvertOptions, providers } from "./types.ts";
+import type { SpareChild } from "./prewarmed-process.ts";
 
-export interface ConvertStoredInput extends ConvertOptions {
-  /** A file that the run's user may read. */
-  storageId: string;
-  /** Where the text is meant to go. Taken for the contract; the conversion is the same for every corpus. (Default: none) */
-  corpus?: string;
-  visibility?: string;
+/** What a conversion needs of the process. */
+export interface ConversionRuntime {
+  /** Of callers; that of the system is the other one. */
+  requestPool: pg.Pool;
+  systemPool: pg.Pool;
+  limits: TransactionLimits;
+  /** Where a read begins again when a standby fails it. */
+  fallback?: Fallback;
+  storage: Storage;
+  ai: AiServices;
+  documents: EffectiveConfig["documents"] & { children: SpareChild };
 }
 
 const known: readonly string[] = ["auto", ...providers];
@@ -37,7 +47,7 @@ const known: readonly string[] = ["auto", ...providers];
  * @throws SvcError BAD_REQUEST, NOT_FOUND for what the user may not read, and what `convertDocument` throws
  */
 export async function convertStored(
-  runtime: Runtime,
+  runtime: ConversionRuntime,
   identity: Identity,
   input: ConvertStoredInput,
   signal: AbortSignal,
@@ -85,7 +95,7 @@ interface Unconverted {
 
 /** What is kept of the file, or its bytes with leave to convert them. */
 async function look(
-  runtime: Runtime,
+  runtime: ConversionRuntime,
   identity: Identity,
   input: ConvertStoredInput,
 ): Promise<{ conversionId: string } | Unconverted> {
@@ -113,7 +123,7 @@ async function look(
 }
 
 /** The credits of the run's user, as conversions want them. */
-function creditsOf({ ai, documents }: Runtime, userId: string | null, cap = documents.defaultCap): Credits {
+function creditsOf({ ai, documents }: ConversionRuntime, userId: string | null, cap = documents.defaultCap): Credits {
   return {
     async reserve(amount) {
       const request = { userId, operation: "document.convert", model: "hosted", estimate: { credits: amount }, cap };

@@ -3,6 +3,15 @@
  * does well, and says which were asked. Hosted ones are paid for: credits are reserved before they are called.
  * Next hop: `routing.ts` decides who is asked, `sandbox.ts`, `ocr.ts` and `hosted.ts` do it.
  */
+
+import type {
+  ConvertedDocument,
+  ConvertOptions,
+  DocumentKind,
+  DocumentPage,
+  DocumentProvider,
+  ProviderStep,
+} from "../contract/documents.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { unsupported } from "../text/refusals.ts";
 import type { Task } from "./engines/run.ts";
@@ -11,15 +20,7 @@ import { hasOcr, recognise } from "./ocr.ts";
 import { type HostedProvider, isHosted, type Refusal, type RouteInput, route } from "./routing.ts";
 import { type Child, EngineFailure, runSandboxed, type SandboxLimits } from "./sandbox.ts";
 import { sniff } from "./sniff.ts";
-import type {
-  ConvertedDocument,
-  ConvertOptions,
-  DocumentKind,
-  DocumentPage,
-  DocumentProvider,
-  EngineResult,
-  ProviderStep,
-} from "./types.ts";
+import type { EngineResult } from "./types.ts";
 
 /** Holds back what a paid call may cost, so that concurrent calls cannot spend the same credits. */
 export interface Credits {

@@ -3,8 +3,8 @@
  * the platform's; none of them is in an error.
  */
 import { setTimeout as wait } from "node:timers/promises";
+import type { DocumentKind } from "../contract/documents.ts";
 import { EngineFailure } from "./sandbox.ts";
-import type { DocumentKind } from "./types.ts";
 
 export interface HostedEndpoint {
   /** Such as https://ai.example.com/v1. */

@@ -3,7 +3,7 @@
  * conversion's options and what is at hand go in, steps come out.
  * Next hop: `convert.ts` takes the steps.
  */
-import type { ConvertMode, DocumentKind, DocumentProvider } from "./types.ts";
+import type { ConvertMode, DocumentKind, DocumentProvider } from "../contract/documents.ts";
 
 /** Providers that an endpoint of the platform's configuration answers for, in the order of the fallback. */
 const hostedProviders = ["custom_vlm", "hosted_ai_a", "hosted_ai_b"] as const satisfies DocumentProvider[];

@@ -1,5 +1,5 @@
 /** The headings of a Markdown text, and the text without Markdown's signs. */
-import type { DocumentSection } from "./types.ts";
+import type { DocumentSection } from "../contract/documents.ts";
 
 const fence = /^ {0,3}(```|~~~)/;
 

@@ -7,14 +7,15 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "pino";
 import type { Caller } from "../call/create-context.ts";
 import { answerMethods } from "../http/allowed-methods.ts";
-import { type BodyLimits, isJson, mediaType, parseJson, readBody } from "../http/body.ts";
+import { type BodyLimits, mediaType, parseJson, readBody } from "../http/body.ts";
+import type { Endpoint } from "../http/endpoint.ts";
 import { errorHeaders, toSvcError } from "../http/errors.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
 import type { RequestLimits } from "../http/request-limits.ts";
 import { check, own, toObject } from "../kit/input-checks.ts";
+import { isJson } from "../kit/media-type.ts";
 import type { Authenticate } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import type { Endpoint } from "../server/procedures.ts";
 import type { Engine, EngineOptions, GraphqlRequest } from "./engine.ts";
 
 const path = "/api/graphql";

@@ -3,9 +3,10 @@
  * leaves out. Where a table has several, the first that is registered and can be read counts, unless `graphql: false`.
  * Next hop: `tables-plugin.ts` and `writes-plugin.ts` make a schema of it.
  */
-import type { Api } from "../app/api.ts";
-import type { ColumnDescription } from "../crud/columns.ts";
-import { type CrudDefinition, type CrudOperation, writableColumns } from "../crud/crud-definition.ts";
+
+import type { Api } from "../contract/api.ts";
+import type { ColumnDescription, CrudDefinition, CrudOperation } from "../contract/crud.ts";
+import { writableColumns } from "../crud/crud-definition.ts";
 
 export interface ExposedTable {
   crud: CrudDefinition;

@@ -20,9 +20,6 @@ export function mediaType(request: IncomingMessage): string {
   return (request.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
-/** JSON by its own type, by a `+json` suffix, or by default where no type is given. */
-export const isJson = (type: string) => type === "" || type === "application/json" || type.endsWith("+json");
-
 /** Requests whose client waits for "100 Continue" before it sends the body. */
 const waiting = new WeakMap<IncomingMessage, ServerResponse>();
 

@@ -4,6 +4,7 @@
  * Next hop: `sql/jobs/enqueue_job.sql`; `workers/tasks/procedure.ts` runs what was enqueued.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { ContextScheduler } from "../contract/scheduler.ts";
 import { mistake } from "../kit/misuse-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -11,28 +12,6 @@ import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import { sendingJob } from "../telemetry/jobs.ts";
 import { checkArguments, jobArguments } from "./job-arguments.ts";
 import type { Unawaited } from "./pending-work.ts";
-
-/** The `scheduler` of a context. Jobs run as whoever scheduled them, unless the procedure declares `.runAs("system")`. */
-export interface ContextScheduler {
-  /**
-   * Runs an internal procedure after a delay.
-   *
-   * @param delayMs in milliseconds, counted from this call; at most ten years. 0 runs it as soon as the call has committed
-   * @param args plain JSON without secrets, at most 64 KiB. (Default: no input)
-   * @returns the job's id
-   * @throws SvcError VALIDATION_FAILED for arguments that cannot be kept or that its `.input()` refuses, INTERNAL for a name
-   *   that is no internal procedure's or a delay that is none, QUERY_WROTE in a query
-   */
-  runAfter(delayMs: number, name: string, args?: unknown): Promise<string>;
-  /** Runs an internal procedure at a time; one in the past means now. @param at a Date, epoch milliseconds or ISO 8601 */
-  runAt(at: Date | number | string, name: string, args?: unknown): Promise<string>;
-  /**
-   * Takes a job of the caller's out of the queue, if it has not begun.
-   *
-   * @returns false when there is no such job (any more), or it is somebody else's
-   */
-  cancel(id: string): Promise<boolean>;
-}
 
 /** Which internal procedures there are. */
 export interface InternalNames {

@@ -6,9 +6,9 @@
  */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import type { LoadedApp } from "../app/load-app.ts";
 import { authPaths, userSchema } from "../auth/openapi.ts";
 import type { EffectiveConfig } from "../config/config.ts";
+import type { LoadedApp } from "../contract/loaded-app.ts";
 import { errorResponses, errorSchema, headers, type Part, securitySchemes } from "../kit/parts.ts";
 import { Schemas } from "../kit/schemas.ts";
 import { builtInPaths } from "./builtin.ts";

@@ -6,7 +6,7 @@ import { createTableRelationsHelpers, extractTablesRelationalConfig } from "driz
 import { drizzle, NodePgSession, NodePgTransaction } from "drizzle-orm/node-postgres";
 import { PgDialect } from "drizzle-orm/pg-core";
 import type pg from "pg";
-import type { RequestDatabase, Schema, SystemDatabase } from "../contract/context.ts";
+import type { RequestDatabase, Schema, SystemDatabase } from "../contract/database.ts";
 import { mistake } from "../kit/misuse-error.ts";
 import type { RequestTransaction } from "./transaction.ts";
 

@@ -2,21 +2,10 @@
  * From evidence to an answer: what is claimed, what supports it, and where that stands.
  * Next hop: `judge.ts`.
  */
-import type { Conflict } from "./conflicts.ts";
+
+import type { Citation, ClaimInput, GroundedClaim } from "../contract/grounding.ts";
 import { confidenceOf, type Evidence, judgeSentence } from "./judge.ts";
 import { holdsSpecifics } from "./specifics.ts";
-
-export interface ClaimInput {
-  /** One statement, 1 to 2,000 characters. */
-  claimText: string;
-  /** Words or phrases that must stand in the evidence, in any case. At most 20. (Default: none) */
-  requiredTerms?: string[];
-  /**
-   * Of the claim, by the model that made those of the documents: passages that say the same in other words are looked at
-   * too. (Default: none)
-   */
-  vector?: number[];
-}
 
 /** A row of svc.find_evidence(), with its places. */
 export interface FoundEvidence extends Evidence {
@@ -28,38 +17,6 @@ export interface FoundEvidence extends Evidence {
   pageStart: number;
   /** Of its chunk's vector to the claim's; null where there are none. */
   similarity: number | null;
-}
-
-export interface Citation {
-  sourceId: string;
-  sourceTitle: string;
-  sectionId: string;
-  /** Headings from the top down. */
-  sectionPath: string[];
-  /** The chunks of this section that the claim rests on, best first. */
-  chunkIds: string[];
-  /** Page of the first of them, from 1. */
-  pageStart: number;
-  /** The sentence that supports best. */
-  snippet: string;
-  /** Share of the claim's words in it, the rare ones counting more; 0 to 1. */
-  coverage: number;
-  /** 0 to 1. */
-  confidence: number;
-  /** Of the chunk's vector to the claim's, from -1 to 1; absent where there are none. */
-  similarity?: number;
-}
-
-export type ClaimStatus = "supported" | "partially_supported" | "insufficient_evidence";
-
-export interface GroundedClaim {
-  claimText: string;
-  status: ClaimStatus;
-  /** How far the best evidence supports it, 0 to 1. An order of claims by their support, not a probability. */
-  confidence: number;
-  citations: Citation[];
-  /** What spoke against the evidence that resembles it most, when that did not count. */
-  conflicts: Conflict[];
 }
 
 /** From which support of a sentence on a claim is supported, and partially so. */

@@ -4,11 +4,10 @@
  * Next hop: `numbers.ts` and `opposites.ts`.
  */
 
+import type { Conflict } from "../contract/grounding.ts";
 import { wordsOf } from "../text/words.ts";
 import { numbersDiffer, unitsDiffer } from "./numbers.ts";
 import { opposites } from "./opposites.ts";
-
-export type Conflict = "negation" | "number" | "unit" | "opposite";
 
 /** @returns one entry for each kind of conflict; none says nothing about agreement */
 export function conflictsBetween(claim: string, sentence: string): Conflict[] {

@@ -3,10 +3,11 @@
  * Next hop: `src/rag/context.ts`.
  */
 
+import type { IngestInput, Language } from "../contract/rag.ts";
+import type { RagScope } from "../contract/search.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import { type Language, languageOf } from "../search/languages.ts";
-import { type RagScope, type ResolvedScope, refusal, resolveScope } from "../search/scope.ts";
-import type { IngestInput } from "./context.ts";
+import { languageOf } from "../search/languages.ts";
+import { type ResolvedScope, refusal, resolveScope } from "../search/scope.ts";
 
 /** In bytes. */
 const largest = 5 * 1024 * 1024;

@@ -4,11 +4,20 @@
  * Next hop: `sql/rag/find_evidence.sql` finds sentences, `src/rag/answer.ts` judges them; `written-answer.ts`.
  */
 
+import type {
+  ClaimInput,
+  ContextGrounding,
+  GroundedAnswer,
+  GroundedClaim,
+  GroundingBudget,
+  GroundingInput,
+  WriteOptions,
+} from "../contract/grounding.ts";
 import { type Reading, readingAside, readingOn } from "../postgres/own-transaction.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import { type Language, languageOf } from "../search/languages.ts";
-import { partsOf, type RagScope, refusal, resolveScope } from "../search/scope.ts";
-import { type ClaimInput, type GroundedClaim, groundClaim } from "./answer.ts";
+import { languageOf } from "../search/languages.ts";
+import { partsOf, refusal, resolveScope } from "../search/scope.ts";
+import { groundClaim } from "./answer.ts";
 import { findEvidence } from "./evidence.ts";
 import { amountOf, bestOfChunks, sourceIdsOf } from "./passages.ts";
 import { requireLength, unitVector } from "./vectors.ts";
@@ -16,89 +25,10 @@ import {
   citedPassages,
   mostPassages,
   streamAnswer,
-  type WriteOptions,
   type Writing,
-  type WrittenAnswer,
-  type WrittenSentence,
   writeAnswer,
   writeOptionsOf,
 } from "./written-answer.ts";
-
-export interface GroundingInput {
-  /** What was asked, 1 to 2,000 characters. */
-  question: string;
-  scope: RagScope;
-  /** The statements that an answer would make, 1 to 20; with `write` also none. */
-  claims: ClaimInput[];
-  /** How it answers; `qa` is the one there is. */
-  mode: "qa";
-  /** Only these documents of the scope, at most 100. (Default: all) */
-  sourceIds?: string[];
-  /** How the words of the claims are stemmed: as those of the documents were. (Default: `english`) */
-  language?: Language;
-  /** How much is looked at for each claim, and how much is cited. */
-  budget?: GroundingBudget;
-  /**
-   * From which cosine similarity on a passage counts as one that speaks of the same, 0 to 1; for claims with a vector. It
-   * depends on the model. (Default: 0.8)
-   */
-  minSimilarity?: number;
-  /**
-   * Has a language model write an answer from the passages that the claims cite, or where they cite none, from those that
-   * share most with the question. Costs credits as `ai.chat` does. (Default: no model is asked)
-   */
-  write?: WriteOptions;
-}
-
-export interface GroundingBudget {
-  /** Chunks that are read, 1 to 50. (Default: 20) */
-  chunks?: number;
-  /** Sentences that are judged, 1 to 50. (Default: 12) */
-  sentences?: number;
-  /** Sections that are cited, 1 to 10. (Default: 3) */
-  citations?: number;
-}
-
-export interface GroundedAnswer {
-  /** Whether every claim is supported, and with `write`, whether something of the written answer remained. */
-  grounded: boolean;
-  claims: GroundedClaim[];
-  /** The supported claims as one text; absent when there are none. */
-  answer?: string;
-  /** What the model wrote, as far as it stood the check; absent without `write`. */
-  written?: WrittenAnswer;
-  meta: {
-    question: string;
-    mode: "qa";
-    /** Sentences that were judged. */
-    sentences: number;
-    /** How many claims have which status. */
-    supported: number;
-    partiallySupported: number;
-    insufficientEvidence: number;
-  };
-}
-
-/** The `grounding` of a context. */
-export interface ContextGrounding {
-  /**
-   * Looks each claim up in the documents that the caller may read.
-   *
-   * @throws SvcError BAD_REQUEST, UNAUTHORIZED for a scope that needs a session, FORBIDDEN for another owner; with `write`
-   *   what `ai.chat` throws
-   */
-  answer(input: GroundingInput): Promise<GroundedAnswer>;
-  /**
-   * Has a model write an answer as the `write` of `answer` does, and gives each sentence as soon as it is there and has
-   * stood the check. May be read when the handler has returned, as the body of a route. None where nothing is known.
-   *
-   * @throws SvcError as `answer`; what `ai.stream` throws with the first sentence that is asked for
-   */
-  stream(input: GroundingStreamInput): Promise<AsyncIterableIterator<WrittenSentence>>;
-}
-
-/** As of `answer`. Claims only choose passages: without them the question does. */
-export type GroundingStreamInput = Omit<GroundingInput, "claims"> & { claims?: ClaimInput[] };
 
 /**
  * @param userId the caller, null when nobody is signed in

@@ -4,10 +4,10 @@
  * Next hop: `src/documents/convert-stored.ts` for the first step, `src/rag/context.ts` for the second.
  */
 
+import type { ConvertStoredInput } from "../contract/documents.ts";
+import type { IngestInput, IngestResult } from "../contract/rag.ts";
 import { workflow } from "../contract/workflow.ts";
-import type { ConvertStoredInput } from "../documents/convert-stored.ts";
 import { v } from "../kit/v.ts";
-import type { IngestInput, IngestResult } from "./context.ts";
 
 /** What `ctx.rag.ingestFile` has checked. */
 export interface IngestFileArgs {

@@ -3,7 +3,9 @@
  * and what speaks against it is looked for here.
  * Next hop: `conflicts.ts`; `answer.ts` makes a status of it.
  */
-import { type Conflict, confirmsDirection, conflictsBetween } from "./conflicts.ts";
+
+import type { Conflict } from "../contract/grounding.ts";
+import { confirmsDirection, conflictsBetween } from "./conflicts.ts";
 
 /** A row of svc.find_evidence(). */
 export interface Evidence {

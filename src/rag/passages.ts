@@ -2,39 +2,14 @@
  * `ctx.rag.search`: the passages that share most with a question, by the same weights that claims are judged with.
  * Next hop: `sql/rag/find_evidence.sql`.
  */
+
+import type { Passage, PassagesInput } from "../contract/rag.ts";
 import { isUuid } from "../kit/uuid.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import { type Language, languageOf } from "../search/languages.ts";
-import { partsOf, type RagScope, refusal, resolveScope } from "../search/scope.ts";
+import { languageOf } from "../search/languages.ts";
+import { partsOf, refusal, resolveScope } from "../search/scope.ts";
 import type { FoundEvidence } from "./answer.ts";
 import { findEvidence } from "./evidence.ts";
-
-export interface PassagesInput {
-  /** Words, a question or a statement, 1 to 2,000 characters. */
-  query: string;
-  scope: RagScope;
-  /** Only these documents of the scope, at most 100. (Default: all) */
-  sourceIds?: string[];
-  /** How its words are stemmed: as those of the documents were. (Default: `english`) */
-  language?: Language;
-  /** 1 to 20. (Default: 10) */
-  limit?: number;
-}
-
-/** A chunk, and the sentence of it that shares most with the query. */
-export interface Passage {
-  sourceId: string;
-  sourceTitle: string;
-  sectionId: string;
-  /** Headings from the top down. */
-  sectionPath: string[];
-  chunkId: string;
-  /** From 1. */
-  pageStart: number;
-  snippet: string;
-  /** Share of the query's words in it, the rare ones counting more, seven tenths by the sentence; 0 to 1. */
-  score: number;
-}
 
 /** @throws SvcError BAD_REQUEST, UNAUTHORIZED for a scope that needs a session, FORBIDDEN for another owner */
 export async function findPassages(

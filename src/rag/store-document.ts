@@ -3,9 +3,9 @@
  * Next hop: `sql/rag/ingest_source.sql`, `sql/rag/add_chunks.sql`.
  */
 
+import type { IngestResult } from "../contract/rag.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import type { Section } from "../text/cut-document.ts";
-import type { IngestResult } from "./context.ts";
 
 /** Chunks in one statement: a large document in one would take longer than a statement may. */
 const batch = 250;

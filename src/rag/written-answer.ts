@@ -3,45 +3,17 @@
  * looked up in those that it names, as claims are. What does not stand there is left out.
  * Next hop: `src/rag/written-prompt.ts`, `src/ai/create-ai.ts` for the call and its credits.
  */
-import { type ChatOptions, createAi } from "../ai/create-ai.ts";
-import type { Usage } from "../ai/credits.ts";
+import { createAi } from "../ai/create-ai.ts";
+import type {
+  GroundedClaim,
+  OmittedSentence,
+  WriteOptions,
+  WrittenAnswer,
+  WrittenSentence,
+} from "../contract/grounding.ts";
 import { refusal } from "../search/scope.ts";
-import { type FoundEvidence, type GroundedClaim, type GroundingChoices, groundClaim } from "./answer.ts";
+import { type FoundEvidence, type GroundingChoices, groundClaim } from "./answer.ts";
 import { type CitedSentence, citedSentences, endedSentences, writingPrompt } from "./written-prompt.ts";
-
-/** How the model is asked, as by `ai.chat`. */
-export type WriteOptions = Pick<ChatOptions, "model" | "maxTokens" | "temperature" | "signal">;
-
-export interface WrittenSentence extends Pick<GroundedClaim, "status" | "confidence" | "citations" | "conflicts"> {
-  /** Without the numbers by which it cited. */
-  text: string;
-}
-
-export interface OmittedSentence extends WrittenSentence {
-  /**
-   * `no_citation`: it named none of the passages that the model was given. `not_supported`: those that it named do not say
-   * so. `not_checked`: forty sentences stood before it.
-   */
-  reason: "no_citation" | "not_supported" | "not_checked";
-}
-
-export interface WrittenAnswer {
-  /** The sentences that the passages support; null when there are none. */
-  text: string | null;
-  /**
-   * Why there is no text. `no_passages`: nothing was found, and no model was asked. `not_known`: it found no answer in the
-   * passages. `not_supported`: no sentence of its answer stood the check.
-   */
-  reason?: "no_passages" | "not_known" | "not_supported";
-  /** Those of the text, in its order. All are `supported`. */
-  sentences: WrittenSentence[];
-  /** What else the model wrote. Not for readers: nothing says that it is true. */
-  omitted: OmittedSentence[];
-  /** Null where none was asked, as `usage`. */
-  model: string | null;
-  usage: Usage | null;
-  creditsCharged: number;
-}
 
 /** How many chunks the model is given: some 12,000 characters. */
 export const mostPassages = 12;

@@ -6,8 +6,9 @@
 import { createHash } from "node:crypto";
 import type { Pgoutput } from "pg-logical-replication";
 import type { Logger } from "pino";
-import type { CrudDefinition } from "../crud/crud-definition.ts";
-import { type ScopedRealtime, scopeText } from "../crud/crud-realtime.ts";
+import type { CrudDefinition } from "../contract/crud.ts";
+import { scopeText } from "../crud/crud-realtime.ts";
+import type { ScopedRealtime } from "../crud/crud-types.ts";
 
 /** A bucket's name. It tells nothing of the scope, and is the same in every process. */
 export function bucketOf({ policy, resourceIdentity }: ScopedRealtime, scope: unknown, source: string): string {

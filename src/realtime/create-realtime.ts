@@ -3,15 +3,12 @@
  * Next hop: `replication.ts` → `transaction-events.ts` → `subscription-registry.ts` → `socket.ts`.
  */
 import type { IncomingMessage } from "node:http";
-import type { Router } from "express";
 import type { Logger } from "pino";
-import type { Api } from "../app/api.ts";
-import type { Runtime } from "../call/invoke.ts";
+import type { Api } from "../contract/api.ts";
 import type { CheckHost } from "../http/allowed-hosts.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import type { RequestLimits } from "../http/request-limits.ts";
 import type { Authenticate, Session } from "../kit/session.ts";
-import { grantEndpoint } from "../server/grant-endpoint.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { Grants } from "./grants.ts";
 import { ChangeReader } from "./replication.ts";
@@ -35,7 +32,6 @@ export interface RealtimeOptions {
   addresses: SocketAddresses;
   redeem(ticket: string): Promise<Session | null>;
   rerun: Rerun;
-  runtime: Runtime;
   /** Sign grants: newest first. */
   secrets: readonly string[];
   log: Logger;
@@ -58,15 +54,16 @@ export interface RealtimeState {
 export interface Realtime {
   upgrade: SocketEndpoint["upgrade"];
   revoke: SocketEndpoint["revoke"];
-  /** `POST /api/realtime/query/authorize`. */
-  router: Router;
+  /** For `POST /api/realtime/query/authorize` (src/server/grant-endpoint.ts). */
+  grants: Grants;
+  rules: WatchRules;
   /** Whether events arrive, how many listen to how much, and what they were sent so far. */
   state(): RealtimeState;
   close(): Promise<void>;
 }
 
 export function createRealtime(options: RealtimeOptions): Realtime {
-  const { api, url, rerun, runtime, requests, secrets, log, tracing, ...rest } = options;
+  const { api, url, rerun, secrets, log, tracing, ...rest } = options;
   const { procedures, crud } = api["~svc"];
   const hub = new Hub(rerun);
   const sink: EventSink = {
@@ -94,7 +91,8 @@ export function createRealtime(options: RealtimeOptions): Realtime {
   return {
     upgrade: endpoint.upgrade,
     revoke: (whose) => endpoint.revoke(whose),
-    router: grantEndpoint({ authenticate: rest.authenticate, grants, rules, runtime, requests }),
+    grants,
+    rules,
     state: () => ({
       flow: isReading ? hub.flow : "idle",
       connections: hub.connections,

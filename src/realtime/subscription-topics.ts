@@ -14,10 +14,10 @@
  * Next hop: `transaction-events.ts` makes topics of changes, `subscription-registry.ts` finds who listens.
  */
 
+import type { CrudDefinition } from "../contract/crud.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
-import type { CrudDefinition } from "../crud/crud-definition.ts";
 import { listArguments } from "../crud/crud-list.ts";
-import type { ScopedRealtime } from "../crud/crud-realtime.ts";
+import type { ScopedRealtime } from "../crud/crud-types.ts";
 import { wireForms } from "../crud/wire-kinds.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { bucketOf, bucketTopic } from "./buckets.ts";

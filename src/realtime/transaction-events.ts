@@ -4,7 +4,7 @@
  */
 import type { Pgoutput } from "pg-logical-replication";
 import type { Logger } from "pino";
-import type { CrudDefinition } from "../crud/crud-definition.ts";
+import type { CrudDefinition } from "../contract/crud.ts";
 import { bucketsOf } from "./buckets.ts";
 import type { ChangeListener } from "./replication.ts";
 

@@ -2,11 +2,18 @@
  * `ctx.search`, `ctx.vectorSearch`, `ctx.hybridSearch`: the caller's rows that match best, with their scores.
  * Next hop: `sql/search/search_keyword.sql`, `search_vector.sql`, `search_hybrid.sql`; the rows come by `ctx.db`.
  */
-import { getTableColumns, type InferSelectModel, sql } from "drizzle-orm";
-import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
-import type { RequestDatabase } from "../contract/context.ts";
+import { getTableColumns, sql } from "drizzle-orm";
+import type { PgColumn } from "drizzle-orm/pg-core";
+import type { RequestDatabase } from "../contract/database.ts";
+import type {
+  ContextSearch,
+  HybridSearchOptions,
+  SearchItem,
+  SearchResult,
+  SearchSnippet,
+} from "../contract/search.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import { type RagScope, refusal, resolveScope } from "./scope.ts";
+import { refusal, resolveScope } from "./scope.ts";
 import {
   checkFields,
   checkFilters,
@@ -16,97 +23,10 @@ import {
   checkScope,
   checkSwitch,
   checkVector,
-  type SearchFilter,
   searchTable,
 } from "./search-input.ts";
 import type { SearchTable } from "./searchable.ts";
-import { type SearchSnippet, snippetsOf } from "./snippets.ts";
-
-interface Page {
-  /** The collection and who may read it. `private` means the caller's own rows. */
-  scope: RagScope;
-  /** Items at most, 1 to 100. (Default: 10) */
-  limit?: number;
-  /** Items to leave out at the start, 0 to 10,000. (Default: 0) */
-  offset?: number;
-  /** Only rows whose columns are so. */
-  filters?: Record<string, SearchFilter>;
-}
-
-export interface SearchOptions extends Page {
-  /** Columns to look into, by property or name. (Default: all that the table declares) */
-  fields?: string[];
-  /** The query's last word also finds words that begin with it, as while somebody types. (Default: false) */
-  prefix?: boolean;
-  /** Items carry the passage with the most words of the query. (Default: false) */
-  snippets?: boolean;
-}
-
-export interface VectorSearchOptions extends Page {
-  /** As many finite numbers as the column has dimensions. */
-  vector: number[];
-  /** The column that is compared. (Default: the table's only vector column) */
-  vectorField?: string;
-}
-
-export interface HybridSearchOptions extends SearchOptions, VectorSearchOptions {
-  tuning?: {
-    /** Best keyword matches that are fused, 1 to 1,000. (Default: 100) */
-    keywordCandidateLimit?: number;
-    /** Nearest vectors that are fused, 1 to 1,000. (Default: 100) */
-    vectorCandidateLimit?: number;
-    fusion?: {
-      /**
-       * `convex` keeps distances, and a leg that is sure of few candidates counts more; `rrf` adds weight / (k + rank).
-       * (Default: convex)
-       */
-      mode?: "rrf" | "convex";
-      /** Of rrf, 1 to 1,000. (Default: 60) */
-      k?: number;
-      /** 0 to 1,000 each, not both 0. (Default: 1 and 1) */
-      weights?: { keyword?: number; vector?: number };
-    };
-  };
-}
-
-export interface SearchItem<Row> {
-  /** The primary key. */
-  id: unknown;
-  /** The row as `ctx.db` gives it, without its vectors. */
-  row: Row;
-  /** What the items are ordered by. */
-  score: number;
-  /** `keyword`: BM25. `vector`: cosine similarity, -1 to 1. `fused`: the score. */
-  scores: { keyword?: number; vector?: number; fused: number };
-  matchedBy: ("keyword" | "vector")[];
-  /** With `snippets`. */
-  snippet?: SearchSnippet;
-}
-
-export interface SearchResult<Row = Record<string, unknown>> {
-  items: SearchItem<Row>[];
-  meta: { mode: "keyword" | "vector" | "hybrid"; corpus: string; visibility: string; limit: number; offset: number };
-}
-
-type RowOf<T> = T extends PgTable ? Partial<InferSelectModel<T>> : Record<string, unknown>;
-
-/** The search members of a context. `table` is a Drizzle table or the name of its export. */
-export interface ContextSearch {
-  /**
-   * By keyword, ranked by BM25.
-   *
-   * @throws SvcError BAD_REQUEST; UNAUTHORIZED and FORBIDDEN for a scope that is not the caller's
-   */
-  search<T extends PgTable | string>(table: T, query: string, options: SearchOptions): Promise<SearchResult<RowOf<T>>>;
-  /** By cosine distance to a vector. @throws SvcError as `search` */
-  vectorSearch<T extends PgTable | string>(table: T, options: VectorSearchOptions): Promise<SearchResult<RowOf<T>>>;
-  /** By both. @throws SvcError as `search` */
-  hybridSearch<T extends PgTable | string>(
-    table: T,
-    query: string,
-    options: HybridSearchOptions,
-  ): Promise<SearchResult<RowOf<T>>>;
-}
+import { snippetsOf } from "./snippets.ts";
 
 interface Found {
   id: string;

@@ -3,17 +3,9 @@
  * attempt, with a sentence that says so.
  * Next hop: `src/rag/context.ts`, `src/rag/grounding.ts`.
  */
-import { SvcError } from "../kit/svc-error.ts";
 
-/** What a search or an ingestion names. */
-export interface RagScope {
-  /** The collection. */
-  corpus: string;
-  /** `private`: the caller's own. `shared`: any signed-in user reads it. `public`: anyone does. */
-  visibility: "private" | "shared" | "public";
-  /** The caller's own id, and no other. (Default: the caller for `private`, everybody's documents otherwise) */
-  ownerUserId?: string;
-}
+import type { RagScope } from "../contract/search.ts";
+import { SvcError } from "../kit/svc-error.ts";
 
 /** A scope that has been looked at; `owner` null means documents of all owners. */
 export interface ResolvedScope {

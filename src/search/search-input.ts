@@ -9,16 +9,6 @@ import { SvcError } from "../kit/svc-error.ts";
 import { type ResolvedScope, refusal } from "./scope.ts";
 import { onlyCorpus, type SearchTable } from "./searchable.ts";
 
-/** Rows of which a column equals a value, is one of some, or lies in a range; `null` asks for missing values. */
-export type SearchFilter =
-  | string
-  | number
-  | boolean
-  | null
-  | { eq: unknown }
-  | { in: unknown[] }
-  | { range: { gt?: unknown; gte?: unknown; lt?: unknown; lte?: unknown } };
-
 /** @throws SvcError BAD_REQUEST for a table that is unknown or not searchable */
 export function searchTable(known: ReadonlyMap<string, SearchTable>, table: unknown): SearchTable {
   const tables = [...known.entries()];

@@ -14,10 +14,11 @@ import {
   pgPolicy,
   pgRole,
 } from "drizzle-orm/pg-core";
-import { type ColumnDescription, describeColumns } from "../crud/columns.ts";
+import type { ColumnDescription } from "../contract/crud.ts";
+import type { RagScope } from "../contract/search.ts";
+import { describeColumns } from "../crud/columns.ts";
 import { isCaller, readsOwn } from "../crud/rls.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import type { RagScope } from "./scope.ts";
 
 export interface SearchableOptions {
   /** Columns with text that keyword search looks into, 1 to 16. */

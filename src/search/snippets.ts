@@ -2,17 +2,9 @@
  * The passages that show why rows were found: text in parts, without markup, read under the caller's policies.
  * Next hop: `sql/search/search_snippets.sql`.
  */
-import type { RequestTransaction } from "../postgres/transaction.ts";
 
-export interface SearchSnippet {
-  /** The column with the most words of the query, by its name in the database. */
-  field: string;
-  /**
-   * About 40 words. Parts that match are whole words, or pairs of characters. Put the parts into a page as text, and
-   * nothing needs escaping.
-   */
-  parts: { text: string; match: boolean }[];
-}
+import type { SearchSnippet } from "../contract/search.ts";
+import type { RequestTransaction } from "../postgres/transaction.ts";
 
 const statement = "select id, field, parts from svc.search_snippets($1, $2, $3, $4, $5)";
 

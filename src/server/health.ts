@@ -3,8 +3,8 @@ import { type RequestHandler, Router } from "express";
 import type pg from "pg";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
 import type { RealtimeState } from "../realtime/create-realtime.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import { type MetricsAccess, refuseReader } from "../telemetry/metrics-access.ts";
-import type { Metrics } from "./metrics.ts";
 
 export interface Readiness {
   pool: pg.Pool;

@@ -10,15 +10,8 @@ import type { Replicas } from "../postgres/replicas.ts";
 import type { RealtimeState } from "../realtime/create-realtime.ts";
 import { addRealtimeMetrics } from "../realtime/metrics.ts";
 import type { JobMetrics } from "../telemetry/job-metrics.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import { addDatabaseMetrics } from "./metrics-database.ts";
-
-export interface Metrics {
-  registry: Registry;
-  /** An exchange has begun. */
-  begin(): void;
-  /** Records one that is over. @param seconds its whole duration @param code of the error that it was answered with */
-  observe(operation: string, method: string, status: number, seconds: number, code?: string): void;
-}
 
 /**
  * @param pools    by name; their connections are counted when somebody asks

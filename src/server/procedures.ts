@@ -5,9 +5,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller } from "../call/create-context.ts";
 import { checkOutput, invoke, invokeStatement, type Runtime } from "../call/invoke.ts";
+import type { CrudStatement } from "../contract/crud.ts";
 import type { ProcedureDefinition, ProcedureKind } from "../contract/procedure.ts";
-import type { CrudStatement } from "../crud/statement.ts";
-import { type BodyLimits, isJson, mediaType, parseJson, readBody } from "../http/body.ts";
+import { type BodyLimits, mediaType, parseJson, readBody } from "../http/body.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
 import { readForm } from "../http/form.ts";
 import type { RequestLimits } from "../http/request-limits.ts";
@@ -20,6 +20,7 @@ import {
   wireLimits,
   withSnapshot,
 } from "../http/wire.ts";
+import { isJson } from "../kit/media-type.ts";
 import { byNearness } from "../kit/nearest.ts";
 import type { Authenticate } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -35,9 +36,6 @@ export interface ProcedureTransport {
   /** Standbys for queries. (Default: none) */
   replicas?: Replicas | undefined;
 }
-
-/** Answers one request. Rejects with whatever went wrong, for `src/http/errors.ts` to send. */
-export type Endpoint = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /**
  * Handles one of the two paths, and those below it.

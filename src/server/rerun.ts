@@ -4,8 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Runtime } from "../call/invoke.ts";
+import type { CrudDefinition } from "../contract/crud.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
-import type { CrudDefinition } from "../crud/crud-definition.ts";
 import { decodeCall } from "../http/wire.ts";
 import type { Rerun } from "../realtime/subscription-registry.ts";
 import { split } from "../realtime/subscription-topics.ts";

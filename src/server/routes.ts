@@ -7,11 +7,13 @@ import { pipeline, Readable } from "node:stream";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { checkOutput, invoke } from "../call/invoke.ts";
 import { complete, type RouteDefinition, type RouteResult } from "../contract/http-route.ts";
-import { isJson, mediaType } from "../http/body.ts";
+import type { SvcRequest } from "../contract/request.ts";
+import { mediaType } from "../http/body.ts";
 import { accountOf } from "../http/body-budget.ts";
 import { exchangeOf } from "../http/exchange.ts";
-import { type SvcRequest, toSvcRequest } from "../http/request.ts";
+import { toSvcRequest } from "../http/request.ts";
 import { isPieces, noteBreak, ofLength, type Pieces, sendPieces } from "../http/stream-body.ts";
+import { isJson } from "../kit/media-type.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { ProcedureTransport } from "./procedures.ts";
 

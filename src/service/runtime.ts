@@ -4,9 +4,9 @@
  */
 import type { Logger } from "pino";
 import { createAiServices } from "../ai/services.ts";
-import type { LoadedApp } from "../app/load-app.ts";
 import type { Runtime } from "../call/invoke.ts";
 import type { EffectiveConfig } from "../config/config.ts";
+import type { LoadedApp } from "../contract/loaded-app.ts";
 import type { ProcedureKind } from "../contract/procedure.ts";
 import { SpareChild } from "../documents/prewarmed-process.ts";
 import { requestDatabases, systemDatabase } from "../postgres/database.ts";

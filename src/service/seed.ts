@@ -4,10 +4,10 @@
  */
 import pg from "pg";
 import type { Logger } from "pino";
-import type { LoadedApp } from "../app/load-app.ts";
 import { createAuth } from "../auth/create-auth.ts";
 import { inTransaction } from "../call/invoke.ts";
 import type { EffectiveConfig } from "../config/config.ts";
+import type { LoadedApp } from "../contract/loaded-app.ts";
 import type { Seed, SeedUser } from "../contract/seed.ts";
 import { createOriginPolicy } from "../http/origin-policy.ts";
 import { DefinitionError } from "../kit/definition-error.ts";

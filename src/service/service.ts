@@ -5,10 +5,10 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "pino";
-import type { LoadedApp } from "../app/load-app.ts";
 import { createAuth } from "../auth/create-auth.ts";
 import type { TrustedUsers } from "../auth/user-admin.ts";
 import type { EffectiveConfig } from "../config/config.ts";
+import type { LoadedApp } from "../contract/loaded-app.ts";
 import { refuseDrift } from "../crud/fingerprints.ts";
 import { graphqlEndpoint } from "../graphql/endpoint.ts";
 import { createHostCheck } from "../http/allowed-hosts.ts";
@@ -23,6 +23,7 @@ import { Replicas } from "../postgres/replicas.ts";
 import { createRealtime, type Realtime } from "../realtime/create-realtime.ts";
 import { SocketAddresses } from "../realtime/socket-addresses.ts";
 import { createApp } from "../server/app.ts";
+import { grantEndpoint } from "../server/grant-endpoint.ts";
 import { createMetrics } from "../server/metrics.ts";
 import { publicRerun } from "../server/rerun.ts";
 import { redeemTicket, ticketEndpoint } from "../server/tickets.ts";
@@ -182,7 +183,6 @@ function openRealtime({ options, origins, checkHost, auth, requests, runtime, au
     addresses: new SocketAddresses({ ...config.limits, trustProxy: config.trustProxy }),
     redeem: (ticket) => redeemTicket(auth, ticket),
     rerun: publicRerun(runtime, app.api["~svc"].procedures),
-    runtime,
     secrets,
     log,
     tracing,
@@ -225,7 +225,10 @@ function openApp(
           log,
         })
       : null,
-    realtimeRoutes: [ticketEndpoint(auth.once, authenticate), realtime.router],
+    realtimeRoutes: [
+      ticketEndpoint(auth.once, authenticate),
+      grantEndpoint({ authenticate, grants: realtime.grants, rules: realtime.rules, runtime, requests }),
+    ],
     origins,
     checkHost,
     requests,

@@ -2,8 +2,9 @@
  * Whose picture is made next: callers take turns, few pictures are made at once, and of the costly ones one, so that those
  * that take a moment have a place beside it. Who has left is not waited for.
  */
+
+import type { StorageObject } from "../contract/storage.ts";
 import { Gate } from "../kit/concurrency-limiter.ts";
-import type { StorageObject } from "./storage.ts";
 import type { TransformOptions } from "./transform-options.ts";
 
 /** At once in a process; the rest of it has to go on answering. */

@@ -4,8 +4,7 @@
  * see the object any more: that is asked each time (sql/storage/find_storage_objects.sql).
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
-
-export type Disposition = "inline" | "attachment";
+import type { Disposition } from "../contract/storage.ts";
 
 /** For whom the policies are asked. */
 export type Reader = "anonymous" | "system" | `user ${string}`;

@@ -4,10 +4,12 @@
  * part of its own transaction.
  * Next hop: `sql/storage/reserve_upload.sql`.
  */
+
+import type { StorageObject } from "../contract/storage.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { ask } from "./ask.ts";
-import type { Storage, StorageObject, UploadLimits } from "./storage.ts";
+import type { Storage, UploadLimits } from "./storage.ts";
 
 /** How long a call may take from the reservation to its COMMIT. */
 const lifetime = "1 hour";

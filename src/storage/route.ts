@@ -6,16 +6,17 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EffectiveConfig } from "../config/config.ts";
+import type { StorageObject } from "../contract/storage.ts";
+import type { Endpoint } from "../http/endpoint.ts";
 import { exchangeOf } from "../http/exchange.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
-import type { Endpoint } from "../server/procedures.ts";
 import { ObjectFinder } from "./find-objects.ts";
 import type { Image } from "./image-engine.ts";
 import type { Asker } from "./image-queue.ts";
 import type { ReadGrant } from "./read-grants.ts";
 import { type FileAnswer, sendFile } from "./send-file.ts";
-import { type FoundObject, objectKey, type Storage, type StorageObject } from "./storage.ts";
+import { type FoundObject, objectKey, type Storage } from "./storage.ts";
 import { acceptsWebp, readable, readTransform, type TransformOptions, UnreadableImage } from "./transform-options.ts";
 import { createTransforms, type Transforms } from "./transforms.ts";
 

@@ -7,12 +7,12 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { create as contentDisposition } from "content-disposition";
 import type { Logger } from "pino";
+import type { Disposition } from "../contract/storage.ts";
 import { isKnown } from "../http/conditions.ts";
 import { exchangeOf } from "../http/exchange.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { requestedRange } from "./byte-ranges.ts";
 import type { ByteRange } from "./drivers/driver.ts";
-import type { Disposition } from "./read-grants.ts";
 
 /** What is sent: bytes in memory, or from where they are opened. */
 export interface FileAnswer {

@@ -7,21 +7,11 @@ import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { EffectiveConfig } from "../config/config.ts";
+import type { StorageObject } from "../contract/storage.ts";
 import { DiskDriver } from "./drivers/disk.ts";
 import type { PutOptions, StorageDriver } from "./drivers/driver.ts";
 import { S3Driver } from "./drivers/s3.ts";
 import { ReadGrants } from "./read-grants.ts";
-
-/** What is known of an object. */
-export interface StorageObject {
-  id: string;
-  name: string;
-  /** In bytes. */
-  size: number;
-  /** The media type that its uploader stated. */
-  type: string;
-  visibility: "private" | "public";
-}
 
 /** What is known of an object here, and to nobody outside. */
 export interface FoundObject extends StorageObject {

@@ -7,11 +7,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { answerMethods } from "../http/allowed-methods.ts";
 import { mediaType, sendContinue } from "../http/body.ts";
+import type { Endpoint } from "../http/endpoint.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
 import type { Authenticate } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
-import type { Endpoint } from "../server/procedures.ts";
 import { Incoming } from "./incoming.ts";
 import { cleanName, cleanType } from "./names.ts";
 import type { Storage } from "./storage.ts";

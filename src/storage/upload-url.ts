@@ -4,33 +4,13 @@
  * Next hop: `reserve.ts`, `sql/storage/open_upload_url.sql`; `upload-route.ts` takes what is sent there.
  */
 import { randomBytes } from "node:crypto";
+import type { UploadUrl, UploadUrlOptions } from "../contract/storage.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { cleanName, cleanType } from "./names.ts";
 import { reserve } from "./reserve.ts";
-import type { Storage, StorageObject } from "./storage.ts";
+import type { Storage } from "./storage.ts";
 import { sha256Of } from "./uploads.ts";
-
-export interface UploadUrlOptions {
-  /** What the file will be called. (Default: "file") */
-  name?: string;
-  /** Its media type, whatever the sender says. (Default: "application/octet-stream") */
-  type?: string;
-  /** The most that may be sent. (Default: `limits.uploadBytes`) */
-  maxBytes?: number;
-  /** From 1 to 604800, a week. (Default: 3600) */
-  ttlSeconds?: number;
-  /** (Default: "private") */
-  visibility?: StorageObject["visibility"];
-}
-
-export interface UploadUrl {
-  /** Of the file, once it has arrived. */
-  id: string;
-  /** Takes one `PUT` of the file's bytes, without further credentials. */
-  url: string;
-  expiresAt: string;
-}
 
 /** In seconds: a week. */
 const longest = 604_800;

@@ -6,12 +6,13 @@
  */
 import { createHash, randomUUID } from "node:crypto";
 import type { QueryResultRow } from "pg";
+import type { StorageObject } from "../contract/storage.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import { ask } from "./ask.ts";
 import type { Incoming } from "./incoming.ts";
 import { quotasOf, type Reserved, requireRoom } from "./reserve.ts";
-import { mayRemoveBytes, objectKey, putBytes, type Storage, type StorageObject } from "./storage.ts";
+import { mayRemoveBytes, objectKey, putBytes, type Storage } from "./storage.ts";
 
 /** How long an upload waits for its next part. */
 const lifetime = "1 day";

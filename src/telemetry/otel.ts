@@ -26,9 +26,8 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import { type Kind, type Span, type SpanAttributes, spans, type Tracing } from "./span.ts";
+import { type Kind, type Span, type SpanAttributes, spans, type Tracing, type TracingSettings } from "./span.ts";
 import { formatTraceparent, parseTraceparent } from "./traceparent.ts";
-import type { TracingSettings } from "./tracing.ts";
 
 /** In milliseconds: what the last spans may take to leave when the process stops. */
 const closesWithin = 3_000;

@@ -73,3 +73,18 @@ export function errorType(error: unknown): string {
 export function traceFields(span: Span | undefined = activeSpan()): { trace_id?: string; span_id?: string } {
   return span ? { trace_id: span.traceId, span_id: span.spanId } : {};
 }
+
+/** What `otel.ts` needs to know. */
+export interface TracingSettings {
+  serviceName: string;
+  /** Of the resource. */
+  attributes: Record<string, string>;
+  /** Where spans are posted, as OTLP in JSON. */
+  url: string;
+  headers: Record<string, string>;
+  /** In milliseconds. */
+  timeoutMs: number;
+  gzip: boolean;
+  sampler: { kind: "on" | "off" | "ratio"; ratio: number; believesParent: boolean };
+  batch: { delayMs: number; queue: number; size: number };
+}

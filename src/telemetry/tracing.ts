@@ -3,22 +3,7 @@
  * Next hop: `otel.ts`. Variables: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
  */
 import { DefinitionError } from "../kit/definition-error.ts";
-import type { Tracing } from "./span.ts";
-
-/** What `otel.ts` needs to know. */
-export interface TracingSettings {
-  serviceName: string;
-  /** Of the resource. */
-  attributes: Record<string, string>;
-  /** Where spans are posted, as OTLP in JSON. */
-  url: string;
-  headers: Record<string, string>;
-  /** In milliseconds. */
-  timeoutMs: number;
-  gzip: boolean;
-  sampler: { kind: "on" | "off" | "ratio"; ratio: number; believesParent: boolean };
-  batch: { delayMs: number; queue: number; size: number };
-}
+import type { Tracing, TracingSettings } from "./span.ts";
 
 type Variables = Readonly<Record<string, string>>;
 

@@ -6,6 +6,13 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { validate } from "../contract/middleware.ts";
 import type { Workflow, WorkflowDefinition, Workflows } from "../contract/workflow.ts";
+import {
+  type ContextWorkflows,
+  type ListOptions,
+  type StartOptions,
+  type WorkflowTimeline,
+  workflowStatuses,
+} from "../contract/workflow-runs.ts";
 import type { Unawaited } from "../jobs/pending-work.ts";
 import { mistake } from "../kit/misuse-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
@@ -14,49 +21,7 @@ import { isUuid } from "../kit/uuid.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import { sendingJob } from "../telemetry/jobs.ts";
 import { encodeValue } from "./encoding.ts";
-import { readRun, readTimeline, type StoredRun, type WorkflowRun, type WorkflowTimeline } from "./records.ts";
-import { type WorkflowStatus, workflowStatuses } from "./status.ts";
-
-export interface StartOptions {
-  /** The same key of the same user and workflow gives the run that there is, at most 200 characters. */
-  idempotencyKey?: string;
-}
-
-export interface ListOptions {
-  status?: WorkflowStatus;
-  /** Of workflows of this name alone. */
-  name?: string;
-  /** 1 to 100. (Default: 20) */
-  limit?: number;
-  /** `nextCursor` of the page before. */
-  cursor?: string;
-}
-
-/** The `workflows` of a context. */
-export interface ContextWorkflows {
-  /**
-   * Starts a run when the call commits; it acts as the caller.
-   *
-   * @param workflow the workflow or its name
-   * @throws SvcError VALIDATION_FAILED for wrong arguments, INTERNAL for an unknown name, QUERY_WROTE in a query
-   */
-  start<Args>(workflow: Workflow<Args> | string, args?: Args, options?: StartOptions): Promise<{ id: string }>;
-  /** A run with its steps and events. @throws SvcError NOT_FOUND */
-  get(id: string): Promise<WorkflowTimeline>;
-  /** Runs, newest first. @throws SvcError BAD_REQUEST for a status or cursor that is none */
-  list(options?: ListOptions): Promise<{ items: WorkflowRun[]; nextCursor: string | null }>;
-  /** Sends an event; kept until a wait takes it. @throws SvcError NOT_FOUND, CONFLICT when the run has ended */
-  signal(id: string, event: string, payload?: unknown): Promise<void>;
-  /** Ends a run. @throws SvcError NOT_FOUND, CONFLICT when it has ended */
-  cancel(id: string): Promise<void>;
-  /**
-   * Takes a failed or cancelled run up again.
-   *
-   * @param options.fromStep name or position of a step: it and what was recorded after it is done anew
-   * @throws SvcError NOT_FOUND, CONFLICT when it has not failed, BAD_REQUEST for a step that it has not
-   */
-  retry(id: string, options?: { fromStep?: string }): Promise<void>;
-}
+import { readRun, readTimeline, type StoredRun } from "./records.ts";
 
 export interface CallWorkflowsOptions {
   transaction: RequestTransaction;

@@ -4,15 +4,15 @@
  * Next hop: `replay.ts`; `sql/workflows/claim_run.sql` and the functions beside it.
  */
 import type { Logger } from "pino";
-import type { Runtime } from "../call/invoke.ts";
 import type { WorkflowDefinition, Workflows } from "../contract/workflow.ts";
+import type { RunError } from "../contract/workflow-runs.ts";
 import { type Identity, systemIdentity } from "../postgres/identity.ts";
 import { jobAttributes } from "../telemetry/jobs.ts";
 import { activeSpan, type Span } from "../telemetry/span.ts";
 import { decodeValue, encodeValue, type Stored } from "./encoding.ts";
-import { checked, detailOf, type RunError, runError } from "./failure.ts";
+import { checked, detailOf, runError } from "./failure.ts";
 import { type Ending, replay } from "./replay.ts";
-import { lostOr, RunLostError, RunPort } from "./run-port.ts";
+import { lostOr, RunLostError, RunPort, type RunRuntime } from "./run-port.ts";
 import { type NumberedStep, stepCache } from "./step-cache.ts";
 
 /** What sql/workflows/claim_run.sql gives. */
@@ -32,7 +32,7 @@ interface Claim {
 }
 
 export interface ExecuteOptions {
-  runtime: Runtime;
+  runtime: RunRuntime;
   workflows: Workflows;
   log: Logger;
   signal: AbortSignal;

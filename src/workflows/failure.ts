@@ -1,16 +1,7 @@
 /** Why runs fail, and what of it is kept: for the user a code and a sentence, for operators everything. */
-import { SvcError } from "../kit/svc-error.ts";
 
-/** What a run's user may learn of its failure. */
-export interface RunError {
-  /** A code of procedures' errors, or NON_DETERMINISTIC, UNKNOWN_VERSION. */
-  code: string;
-  message: string;
-  /** What to do about it. */
-  hint?: string;
-  /** The step that failed. */
-  step?: string;
-}
+import type { RunError } from "../contract/workflow-runs.ts";
+import { SvcError } from "../kit/svc-error.ts";
 
 /** The handler took another way than the one that was recorded. */
 export class NonDeterministicError extends Error {

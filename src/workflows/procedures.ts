@@ -4,8 +4,8 @@
  * Next hop: `src/workflows/context.ts`.
  */
 import { createSvcProcedureBuilders, type Procedure } from "../contract/procedure.ts";
+import type { WorkflowStatus } from "../contract/workflow-runs.ts";
 import { v } from "../kit/v.ts";
-import type { WorkflowStatus } from "./status.ts";
 
 const { query, mutation } = createSvcProcedureBuilders();
 const id = v.string();

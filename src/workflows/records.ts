@@ -1,63 +1,14 @@
 /** Runs as `ctx.workflows` and the `workflows.*` procedures give them, read from what SQL gives. */
+
+import type {
+  RunError,
+  WorkflowRun,
+  WorkflowStatus,
+  WorkflowStep,
+  WorkflowTimeline,
+} from "../contract/workflow-runs.ts";
 import { decodeValue, type Stored } from "./encoding.ts";
-import type { RunError } from "./failure.ts";
-import { type DerivedWorkflowStatus, deriveWorkflowStatus, type WorkflowStatus } from "./status.ts";
-
-/** One run. */
-export interface WorkflowRun {
-  id: string;
-  /** The workflow's. */
-  name: string;
-  version: number;
-  /** As stored. */
-  status: WorkflowStatus;
-  /** With what `pending` means: queued, waiting, sleeping. */
-  derivedStatus: DerivedWorkflowStatus;
-  waitMarker: string | null;
-  args: unknown;
-  /** Of a completed run. */
-  result: unknown;
-  /** Of a failed run, or of the last attempt of one that will be tried again. */
-  error: RunError | null;
-  /** Errors since the last checkpoint. */
-  attempts: number;
-  /** When a run that waits goes on at the latest; null: when an event comes. */
-  wakeAt: Date | null;
-  /** When its maxDuration ends. */
-  deadline: Date | null;
-  createdAt: Date;
-  updatedAt: Date;
-  startedAt: Date | null;
-  finishedAt: Date | null;
-}
-
-/** What happened at one position of the handler. */
-export interface WorkflowStep {
-  position: string;
-  kind: "step" | "wait" | "sleep";
-  name: string;
-  status: "completed" | "failed" | "waiting" | "timed_out";
-  result: unknown;
-  error: RunError | null;
-  /** When a wait or sleep ends by itself. */
-  dueAt: Date | null;
-  startedAt: Date;
-  finishedAt: Date | null;
-}
-
-export interface WorkflowEvent {
-  name: string;
-  payload: unknown;
-  /** Position of the wait that it ended. */
-  takenBy: string | null;
-  createdAt: Date;
-}
-
-/** One run with all that happened to it, in order. */
-export interface WorkflowTimeline extends WorkflowRun {
-  steps: WorkflowStep[];
-  events: WorkflowEvent[];
-}
+import { deriveWorkflowStatus } from "./status.ts";
 
 /** As SQL gives it: times are texts, values encoded. */
 export type StoredRun = Record<string, string | null> & {

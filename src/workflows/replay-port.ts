@@ -2,13 +2,13 @@
  * What a replay is given and asks for: what was recorded, and the world that steps and waits happen in.
  * Next hop: `run-port.ts` is that world, in the database.
  */
-import type { RequestDatabase } from "../contract/context.ts";
+
+import type { RequestDatabase } from "../contract/database.ts";
+import type { ConvertedDocument, ConvertStoredInput } from "../contract/documents.ts";
 import type { WorkflowContext } from "../contract/workflow.ts";
+import type { RunError } from "../contract/workflow-runs.ts";
 import type { KeptConversion } from "../documents/conversion-cache.ts";
-import type { ConvertStoredInput } from "../documents/convert-stored.ts";
-import type { ConvertedDocument } from "../documents/types.ts";
 import type { Stored } from "./encoding.ts";
-import type { RunError } from "./failure.ts";
 
 /** What was recorded at a position. */
 export interface RecordedStep {

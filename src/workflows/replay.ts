@@ -9,10 +9,9 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Logger } from "pino";
-import type { RequestDatabase } from "../contract/context.ts";
+import type { RequestDatabase } from "../contract/database.ts";
+import type { ConvertedDocument, ConvertStoredInput } from "../contract/documents.ts";
 import type { WorkflowContext, WorkflowDefinition, WorkflowServices } from "../contract/workflow.ts";
-import type { ConvertStoredInput } from "../documents/convert-stored.ts";
-import type { ConvertedDocument } from "../documents/types.ts";
 import { type Duration, milliseconds } from "../kit/duration.ts";
 import { decodeValue } from "./encoding.ts";
 import { checked, isFinal, NonDeterministicError, StepError, WorkflowMistake } from "./failure.ts";

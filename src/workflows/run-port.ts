@@ -4,10 +4,11 @@
  */
 
 import { type AiCall, withAiCall } from "../ai/call.ts";
-import type { Runtime } from "../call/invoke.ts";
-import type { RequestDatabase } from "../contract/context.ts";
+import type { RequestDatabase } from "../contract/database.ts";
+import type { ConvertStoredInput } from "../contract/documents.ts";
 import { type KeptConversion, readConversion } from "../documents/conversion-cache.ts";
-import { type ConvertStoredInput, convertStored } from "../documents/convert-stored.ts";
+import { type ConversionRuntime, convertStored } from "../documents/convert-stored.ts";
+import type { CreateRequestDatabase } from "../postgres/database.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { readingAside } from "../postgres/own-transaction.ts";
@@ -41,15 +42,20 @@ export const lostOr = (error: unknown) =>
 const record = { name: "svc_record_step", text: "select svc.record_step($1, $2, $3, $4, $5, $6, $7)" };
 const wait = { name: "svc_begin_wait", text: "select svc_private.begin_wait($1, $2, $3, $4, $5, $6) as answer" };
 
+/** What a run needs of the process. */
+export interface RunRuntime extends ConversionRuntime {
+  requestDatabase: CreateRequestDatabase;
+}
+
 export class RunPort implements ReplayPort {
-  readonly #runtime: Runtime;
+  readonly #runtime: RunRuntime;
   readonly #runId: string;
   readonly #fence: number;
   readonly #identity: Identity;
   readonly #signal: AbortSignal;
 
   /** @param signal aborted when the worker ends: what takes long is broken off then */
-  constructor(runtime: Runtime, runId: string, fence: number, identity: Identity, signal: AbortSignal) {
+  constructor(runtime: RunRuntime, runId: string, fence: number, identity: Identity, signal: AbortSignal) {
     this.#runtime = runtime;
     this.#runId = runId;
     this.#fence = fence;

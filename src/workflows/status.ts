@@ -1,10 +1,6 @@
 /** What a run is doing, from what is stored of it. Shared by the records of `ctx.workflows` and by applications. */
 
-/** As stored. */
-export type WorkflowStatus = (typeof workflowStatuses)[number];
-export const workflowStatuses = ["pending", "running", "completed", "failed", "cancelled"] as const;
-/** As a person would say it: a pending run is queued, waits for an event, or sleeps. */
-export type DerivedWorkflowStatus = Exclude<WorkflowStatus, "pending"> | "queued" | "waiting" | "sleeping";
+import type { DerivedWorkflowStatus, WorkflowStatus } from "../contract/workflow-runs.ts";
 
 /**
  * Tells apart what `pending` may mean.

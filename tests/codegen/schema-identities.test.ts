@@ -4,7 +4,8 @@ import { ownerRls } from "@svc/core";
 import { bigserial, integer, type PgColumnBuilderBase, pgSchema, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { describe, expect, test } from "vitest";
 import { writeMigration } from "../../src/migrate/generate/schema-migration.ts";
-import { emptySnapshot, type Snapshot, takeSnapshot } from "../../src/migrate/generate/schema-snapshot.ts";
+import { emptySnapshot, takeSnapshot } from "../../src/migrate/generate/schema-snapshot.ts";
+import type { Snapshot } from "../../src/migrate/generate/snapshot.ts";
 import { apply, emptyDatabase, evolution, expectSame, facts, migrationsOf } from "./evolution.ts";
 
 evolution();

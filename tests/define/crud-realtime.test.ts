@@ -1,7 +1,8 @@
 // If this file fails, a mistake in a scoped config shows itself as an event that somebody never gets, or should not.
 import { pgTable, serial, text } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
-import { type ScopedRealtime, scopeText } from "../../src/crud/crud-realtime.ts";
+import { scopeText } from "../../src/crud/crud-realtime.ts";
+import type { ScopedRealtime } from "../../src/crud/crud-types.ts";
 import { createCrudFactory, createSvcProcedureBuilders, DefinitionError, openRls } from "../../src/index.ts";
 import { bucketOf } from "../../src/realtime/buckets.ts";
 

@@ -2,9 +2,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import type { ConvertedDocument } from "../../src/contract/documents.ts";
 import { convertDocument } from "../../src/documents/convert.ts";
 import { type Child, startChild } from "../../src/documents/sandbox.ts";
-import type { ConvertedDocument } from "../../src/documents/types.ts";
 import { SvcError } from "../../src/kit/svc-error.ts";
 import { folder, inPairs, normalise, read, type Sample, samples, similarity } from "./corpus.ts";
 

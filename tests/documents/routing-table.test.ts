@@ -1,8 +1,8 @@
 // If this file fails, a provider is asked that should not be, in an order that nobody agreed to, or past a cap. The table is
 // the contract: provider × mode × paidFallback × cap × what is there, for a written PDF.
 import { describe, expect, test } from "vitest";
+import { type DocumentKind, type DocumentProvider, providers } from "../../src/contract/documents.ts";
 import { isHosted, route } from "../../src/documents/routing.ts";
-import { type DocumentKind, type DocumentProvider, providers } from "../../src/documents/types.ts";
 
 const price = { custom_vlm: 1, hosted_ai_a: 5, hosted_ai_b: 20 };
 const local: DocumentProvider[] = ["local_text", "parser_a", "parser_b", "ocr"];

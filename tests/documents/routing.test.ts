@@ -1,7 +1,7 @@
 // If this file fails, a document goes to a provider that its caller did not allow, or is paid for past its cap.
 import { describe, expect, test } from "vitest";
+import { type DocumentKind, type DocumentProvider, providers } from "../../src/contract/documents.ts";
 import { type RouteInput, route } from "../../src/documents/routing.ts";
-import { type DocumentKind, type DocumentProvider, providers } from "../../src/documents/types.ts";
 
 const local: DocumentProvider[] = ["local_text", "parser_a", "parser_b", "ocr"];
 const hosted: DocumentProvider[] = ["custom_vlm", "hosted_ai_a", "hosted_ai_b"];

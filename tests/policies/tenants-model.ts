@@ -1,6 +1,6 @@
 /** Who may see and change which rows, for tenants.test.ts to compare with: without SQL. */
 
-import type { CrudDefinition } from "../../src/crud/crud-definition.ts";
+import type { CrudDefinition } from "../../src/contract/crud.ts";
 import { resourceJson } from "../../src/crud/crud-resource.ts";
 import { matching } from "../crud/reference-filter.ts";
 

@@ -3,7 +3,7 @@
 import { symmetricDecrypt } from "better-auth/crypto";
 import { decodeJwt, decodeProtectedHeader, importJWK, SignJWT } from "jose";
 import { beforeAll, expect, test } from "vitest";
-import type { CrudDefinition } from "../../src/crud/crud-definition.ts";
+import type { CrudDefinition } from "../../src/contract/crud.ts";
 import { crudFile } from "../../src/crud/crud-sql.ts";
 import { createCrudFactory, defineApi } from "../../src/index.ts";
 import { crud, procedure } from "../fixture/backend/index.ts";

@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Client } from "pg";
 import { afterEach } from "vitest";
-import { type Cluster, type OpenOptions, openCluster } from "../../src/cluster/open-cluster.ts";
+import { type OpenOptions, openCluster } from "../../src/cluster/open-cluster.ts";
+import type { Cluster } from "../../src/cluster/types.ts";
 
 const clusterModule = new URL("../../src/cluster/open-cluster.ts", import.meta.url).href;
 export const fast = { fsync: "off", full_page_writes: "off" };

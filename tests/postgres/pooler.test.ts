@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { Bouncer, findBouncer } from "../../scripts/rehearse/bouncer.ts";
 import { examineWays, wayOf } from "../../src/cli/doctor-connections.ts";
-import type { DatabaseUrls } from "../../src/cluster/open-cluster.ts";
+import type { DatabaseUrls } from "../../src/cluster/types.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
 import { type Database, database } from "../support/database.ts";

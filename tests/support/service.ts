@@ -5,9 +5,10 @@
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { afterAll, beforeAll } from "vitest";
-import { type Api, defineApi } from "../../src/app/api.ts";
+import { defineApi } from "../../src/app/api.ts";
 import type { SvcConfig } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
+import type { Api } from "../../src/contract/api.ts";
 import { type Service, startService } from "../../src/service/service.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import type { Tracing } from "../../src/telemetry/span.ts";

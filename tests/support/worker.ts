@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll } from "vitest";
-import type { Api } from "../../src/app/api.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
+import type { Api } from "../../src/contract/api.ts";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { startWorker, type Worker, type WorkerOptions } from "../../workers/runner.ts";

@@ -1,6 +1,7 @@
 /** The public surface of @svc/react. What is not exported here is internal. */
 export type { OptimisticCache } from "./cache.ts";
-export { SvcProvider, type SvcProviderProps, useSvcClient } from "./provider.ts";
+export { useSvcClient } from "./client-context.ts";
+export { SvcProvider, type SvcProviderProps } from "./provider.ts";
 export { useAuth } from "./use-auth.ts";
 export { type UseMutationOptions, useMutation } from "./use-mutation.ts";
 export { skip, type UseQueryOptions, useQuery, useSuspenseQuery } from "./use-query.ts";

@@ -2,15 +2,10 @@
  * `SvcProvider`: gives the hooks their client, and a cache that belongs to whoever is signed in.
  * Next hop: `use-query.ts`, `use-mutation.ts`, `use-auth.ts`.
  */
-import type { SvcClient } from "@svc/client";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { createContext, createElement, type ReactNode, useContext, useEffect, useState } from "react";
+import { createElement, type ReactNode, useEffect, useState } from "react";
+import { type AnyClient, ClientContext } from "./client-context.ts";
 import { useAuthState } from "./use-auth.ts";
-
-// biome-ignore lint/suspicious/noExplicitAny: the hooks take references, whatever api they come from
-type AnyClient = SvcClient<any>;
-
-const ClientContext = createContext<AnyClient | null>(null);
 
 export interface SvcProviderProps {
   /** From `createSvcClient`. */
@@ -46,11 +41,4 @@ function ForgetOthers({ own }: { own: QueryClient }) {
     own.removeQueries({ predicate: ({ queryKey }) => queryKey[0] === "svc" && queryKey[1] !== user });
   }, [own, user]);
   return null;
-}
-
-/** @throws Error outside of a `SvcProvider` */
-export function useSvcClient(): AnyClient {
-  const client = useContext(ClientContext);
-  if (client) return client;
-  throw new Error("There is no SvcProvider around this component. Put one around the application, with apiClient.");
 }

@@ -1,7 +1,7 @@
 /** `useAuth`: who is signed in, and the ways to change that. */
 import type { AuthClient, AuthState } from "@svc/client";
 import { useMemo, useSyncExternalStore } from "react";
-import { useSvcClient } from "./provider.ts";
+import { useSvcClient } from "./client-context.ts";
 
 const nobody: AuthState = Object.freeze({ token: null, user: null, isAuthenticated: false });
 const never = () => () => {};

@@ -5,7 +5,7 @@
 import type { InputOf, Mutation, OutputOf, Query } from "@svc/client";
 import { type UseMutationResult, useQueryClient, useMutation as useTanStackMutation } from "@tanstack/react-query";
 import { type OptimisticCache, RecordedCache } from "./cache.ts";
-import { useSvcClient } from "./provider.ts";
+import { useSvcClient } from "./client-context.ts";
 import { resourceOf } from "./query-key.ts";
 import { useAuthState } from "./use-auth.ts";
 

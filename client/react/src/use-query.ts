@@ -12,7 +12,7 @@ import {
   useSuspenseQuery as useTanStackSuspenseQuery,
 } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { useSvcClient } from "./provider.ts";
+import { useSvcClient } from "./client-context.ts";
 import { queryKey, type SvcQueryKey } from "./query-key.ts";
 import { useAuthState } from "./use-auth.ts";
 

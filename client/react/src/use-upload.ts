@@ -3,7 +3,7 @@
  * Next hop: `client.upload`.
  */
 import { useCallback, useEffect, useRef, useState } from "react";
-import { useSvcClient } from "./provider.ts";
+import { useSvcClient } from "./client-context.ts";
 
 export interface UploadState {
   status: "idle" | "uploading" | "paused" | "done" | "failed";

@@ -19,7 +19,7 @@ import { withDeadline, withRetries } from "./patience.ts";
 import { Position } from "./position.ts";
 import { Connection, type RealtimeStatus } from "./realtime/connection.ts";
 import { WatchedQueries } from "./realtime/watched-queries.ts";
-import { baseOf, failure, request, type Transport } from "./request.ts";
+import { baseOf, failure, type RouteInit, request, type Transport } from "./request.ts";
 import { pieces } from "./stream.ts";
 import type { UploadOptions } from "./upload.ts";
 
@@ -49,9 +49,6 @@ export interface QueryOptions extends CallOptions {
   /** Tries after the first one, when no answer came or the service is busy. (Default: 2) */
   retries?: number;
 }
-
-/** As for `fetch`, with headers as an object. */
-export type RouteInit = Omit<RequestInit, "headers"> & { headers?: Record<string, string> };
 
 /** Arguments may be left out where the operation allows it. */
 type Arguments<O extends Operation, Options> =

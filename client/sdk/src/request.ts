@@ -94,3 +94,6 @@ export function toError(response: Response, text: string): SvcError {
     hint: "Check the base URL; a proxy or another server may have answered.",
   });
 }
+
+/** As for `fetch`, with headers as an object. */
+export type RouteInit = Omit<RequestInit, "headers"> & { headers?: Record<string, string> };

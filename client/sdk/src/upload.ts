@@ -3,10 +3,9 @@
  * pieces. Loaded with the first upload.
  * Next hop: `client.fetch`.
  */
-import type { RouteInit } from "./client.ts";
 import { SvcError } from "./error.ts";
 import { withRetries } from "./patience.ts";
-import { toError } from "./request.ts";
+import { type RouteInit, toError } from "./request.ts";
 
 export interface UploadOptions {
   /** What it is called. (Default: the file's own name, else "file") */

@@ -6,10 +6,10 @@ import { createHash, randomInt } from "node:crypto";
 import { z } from "zod";
 import type { OriginPolicy } from "../../http/origin-policy.ts";
 import { SvcError } from "../../kit/svc-error.ts";
-import type { Library } from "../library.ts";
+import type { Library } from "../library-types.ts";
 import type { Attempts } from "../passwords/attempts.ts";
-import { checked, email, passwordRules } from "../passwords/credentials.ts";
 import type { Passwords } from "../passwords/passwords.ts";
+import { checked, email, passwordRules } from "../passwords/rules.ts";
 import type { Mails } from "./mails.ts";
 import type { OneTimeValues } from "./one-time-tokens.ts";
 

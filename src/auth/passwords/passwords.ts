@@ -4,7 +4,7 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { SvcError } from "../../kit/svc-error.ts";
-import type { Library } from "../library.ts";
+import type { Library } from "../library-types.ts";
 import type { Attempts } from "./attempts.ts";
 import type { HashQueue } from "./hash-queue.ts";
 

@@ -6,10 +6,10 @@
  */
 import { getAuthTables } from "better-auth/db";
 import { SvcError } from "../../kit/svc-error.ts";
-import type { Library } from "../library.ts";
+import type { Library } from "../library-types.ts";
 import type { AuthParts } from "../routes/endpoint.ts";
-import type { Credential } from "../routes/plugins.ts";
 import { cookieValue } from "../sessions/session-cookie.ts";
+import type { Credential } from "./credential.ts";
 
 /** A value in the body, the query or the path, at any depth. */
 export interface Given {

@@ -9,7 +9,7 @@ import type { ErrorCode } from "../../kit/error-codes.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import { splitSession } from "../library-cookies.ts";
 import { type AuthParts, opened, setSession } from "../routes/endpoint.ts";
-import type { Credential } from "../routes/plugins.ts";
+import type { Credential } from "./credential.ts";
 
 /** Of the library's headers, those that are about its answer. The others are our business, above all CORS. */
 const passed = /^(?:content-(?:disposition|language|type)|location|www-authenticate)$/;

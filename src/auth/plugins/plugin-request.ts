@@ -8,7 +8,7 @@ import { SvcError } from "../../kit/svc-error.ts";
 import { addressHeader } from "../library.ts";
 import { withoutSession } from "../library-cookies.ts";
 import { type AuthParts, about } from "../routes/endpoint.ts";
-import type { Credential } from "../routes/plugins.ts";
+import type { Credential } from "./credential.ts";
 
 export const isReading = (method: string): boolean => method === "GET" || method === "HEAD";
 

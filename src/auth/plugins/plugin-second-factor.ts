@@ -8,7 +8,7 @@ import { exchangeOf, sendJson } from "../../http/exchange.ts";
 import { splitSession } from "../library-cookies.ts";
 import { challenge, hasSecondFactor, isTrusted, methodsOf, secondFactorRequired } from "../passwords/second-factor.ts";
 import type { AuthParts } from "../routes/endpoint.ts";
-import type { Credential } from "../routes/plugins.ts";
+import type { Credential } from "./credential.ts";
 
 /**
  * Whose sessions need no further factor: the second factor itself; a passkey, which is something that one has and unlocks;

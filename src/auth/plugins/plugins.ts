@@ -4,7 +4,7 @@
  */
 import type { BetterAuthPlugin } from "better-auth";
 import { DefinitionError } from "../../kit/definition-error.ts";
-import type { Library } from "../library.ts";
+import type { Library } from "../library-types.ts";
 
 export interface PluginEndpoint {
   /** Of the plugin. */

@@ -3,15 +3,17 @@
  * out. Each file beside this one is a family of endpoints.
  */
 import type { Request, RequestHandler, Response, Router } from "express";
-import { isJson, mediaType, parseJson, readBody } from "../../http/body.ts";
+import { mediaType, parseJson, readBody } from "../../http/body.ts";
 import { exchangeOf, sendJson } from "../../http/exchange.ts";
 import { foreignOrigin } from "../../http/origin-policy.ts";
 import { requireHandedBody } from "../../http/signed-client-address.ts";
+import { isJson } from "../../kit/media-type.ts";
 import type { Authenticate, SessionUser } from "../../kit/session.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import type { Accounts } from "../accounts.ts";
 import { addressOf } from "../caller.ts";
-import { addressHeader, type Library } from "../library.ts";
+import { addressHeader } from "../library.ts";
+import type { Library } from "../library-types.ts";
 import type { MailLinks } from "../mail/mail-links.ts";
 import type { OneTimeValues } from "../mail/one-time-tokens.ts";
 import type { Attempts } from "../passwords/attempts.ts";

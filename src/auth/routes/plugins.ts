@@ -11,25 +11,14 @@ import { foreignOrigin } from "../../http/origin-policy.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import { isConnectionLoss } from "../../postgres/errors.ts";
 import { hasCookies, splitSession } from "../library-cookies.ts";
+import type { Credential } from "../plugins/credential.ts";
 import { sendAnswer } from "../plugins/plugin-answers.ts";
 import { countingGuesses } from "../plugins/plugin-passwords.ts";
 import { innerRequest, isReading } from "../plugins/plugin-request.ts";
 import { askForSecondFactor } from "../plugins/plugin-second-factor.ts";
 import { type PluginEndpoint, pluginEndpoints } from "../plugins/plugins.ts";
 import { bearer } from "../sessions/authenticate.ts";
-import type { LiveSession } from "../sessions/session-store.ts";
 import { type AuthParts, about, readAuthBody } from "./endpoint.ts";
-
-/** A session token that came along, signed here. */
-export interface Credential {
-  style: "token" | "cookie";
-  /** null when the session has ended: the token then says nothing about who asks. */
-  live: {
-    /** Bare, without its signature. */
-    token: string;
-    session: LiveSession;
-  } | null;
-}
 
 /**
  * To be mounted last: the paths that are there are ours.

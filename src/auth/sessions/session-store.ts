@@ -5,7 +5,7 @@
 import type pg from "pg";
 import type { Session } from "../../kit/session.ts";
 import { ask } from "../ask.ts";
-import type { Library } from "../library.ts";
+import type { Library } from "../library-types.ts";
 import { type AdditionalFields, columnOf, readFields } from "../user-fields.ts";
 import type { VerifiedTokens } from "./verified-tokens.ts";
 

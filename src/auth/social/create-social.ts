@@ -5,7 +5,7 @@
 import type { Logger } from "pino";
 import type { AuthDefinition } from "../../contract/auth.ts";
 import type { OriginPolicy } from "../../http/origin-policy.ts";
-import type { Library } from "../library.ts";
+import type { Library } from "../library-types.ts";
 import type { OneTimeValues } from "../mail/one-time-tokens.ts";
 import { Flows } from "./flows.ts";
 import { Provider, type ProviderSettings } from "./provider.ts";

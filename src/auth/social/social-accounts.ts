@@ -5,7 +5,7 @@
  */
 import { getIP, isAPIError } from "better-auth/api";
 import type { Logger } from "pino";
-import type { Library } from "../library.ts";
+import type { Library } from "../library-types.ts";
 import type { Failure } from "./failure.ts";
 import type { Profile } from "./profile.ts";
 

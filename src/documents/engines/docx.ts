@@ -3,8 +3,8 @@
  * Next hop: `html.ts`.
  */
 import mammoth from "mammoth";
+import type { Converted } from "./converted.ts";
 import { htmlToMarkdown } from "./html.ts";
-import type { Converted } from "./run.ts";
 
 export async function convertDocx(bytes: Buffer): Promise<Converted> {
   const { value } = await mammoth.convertToHtml(

@@ -5,12 +5,12 @@
  * Next hop: `../quality.ts`.
  */
 import { parse } from "kordoc";
+import type { DocumentKind } from "../../contract/documents.ts";
 import { encrypted } from "../../text/refusals.ts";
 import { flattenTables } from "../html-tables.ts";
 import { judge, Recall } from "../quality.ts";
-import type { DocumentKind } from "../types.ts";
+import type { Converted } from "./converted.ts";
 import { openPdf, readPages } from "./pdf-text.ts";
-import type { Converted } from "./run.ts";
 
 /** Its warnings are in Korean; these are the codes that tell a reader something. */
 const sentences: Record<string, string> = {

@@ -3,8 +3,8 @@
  * Plainer than the first, and complete: every line of the text layer is in the result, in its order.
  */
 import { pipeTable } from "../html-tables.ts";
+import type { Converted } from "./converted.ts";
 import { openPdf, type PdfLine, readPages } from "./pdf-text.ts";
-import type { Converted } from "./run.ts";
 
 export async function convertPdf(bytes: Buffer): Promise<Converted> {
   const document = await openPdf(bytes);

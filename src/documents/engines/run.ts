@@ -3,10 +3,12 @@
  * Next hop: the engine's file; `../neutralise.ts` cleans what every one of them returns.
  */
 
+import type { DocumentKind } from "../../contract/documents.ts";
 import { neutralise } from "../../text/neutralise.ts";
 import { encrypted, unreadable } from "../../text/refusals.ts";
 import { outlined } from "../sections.ts";
-import type { DocumentKind, EngineResult } from "../types.ts";
+import type { EngineResult } from "../types.ts";
+import type { Converted } from "./converted.ts";
 import { scanPackage } from "./package.ts";
 
 export interface Task {
@@ -14,14 +16,6 @@ export interface Task {
   kind: DocumentKind;
   /** Which pages to draw as pictures, from 1. */
   range?: readonly [first: number, last: number];
-}
-
-/** What an engine returns; `poor` is null unless it says otherwise. */
-export interface Converted {
-  markdown: string;
-  pages?: string[];
-  warnings?: string[];
-  poor?: string | null;
 }
 
 type Engine = (bytes: Buffer, kind: DocumentKind) => Promise<Converted>;

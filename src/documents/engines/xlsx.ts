@@ -5,7 +5,7 @@
  * Next hop: `xlsx-cells.ts` reads the parts.
  */
 import { pipeTable } from "../html-tables.ts";
-import type { Converted } from "./run.ts";
+import type { Converted } from "./converted.ts";
 import { type Cells, openWorkbook } from "./xlsx-cells.ts";
 
 export async function convertXlsx(bytes: Buffer): Promise<Converted> {

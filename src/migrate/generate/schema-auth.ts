@@ -8,8 +8,7 @@ import * as pg from "drizzle-orm/pg-core";
 import { type AuthColumn, type AuthTable, authTables } from "../../auth/auth-tables.ts";
 import { coreTables } from "../../auth/plugins/plugin-names.ts";
 import type { AuthDefinition } from "../../contract/auth.ts";
-import type { Privileges } from "./schema-grants.ts";
-import type { Snapshot, Table } from "./schema-snapshot.ts";
+import type { Privileges, Snapshot, Table } from "./snapshot.ts";
 
 const schema = pg.pgSchema("auth");
 

@@ -5,8 +5,7 @@
 
 import { qualified, quote } from "../../postgres/schema-names.ts";
 import { addIdentity, isSerial, retypeIdentity, sequenceOf, storedType } from "./schema-identities.ts";
-import type { Column, Snapshot } from "./schema-snapshot.ts";
-import type { ColumnRef } from "./schema-tables.ts";
+import type { Column, ColumnRef, Snapshot } from "./snapshot.ts";
 
 /** A column, as far as ALTER COLUMN reaches. */
 export interface ColumnState {

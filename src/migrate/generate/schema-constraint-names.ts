@@ -4,7 +4,7 @@
  * something depends on it.
  */
 import { qualified, quote, split } from "../../postgres/schema-names.ts";
-import type { Snapshot } from "./schema-snapshot.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 type Part = "indexes" | "foreignKeys" | "uniqueConstraints" | "checkConstraints" | "compositePrimaryKeys";
 const parts: readonly Part[] = [

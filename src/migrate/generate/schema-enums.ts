@@ -6,8 +6,7 @@
 
 import { literal, qualified, quote, short } from "../../postgres/schema-names.ts";
 import { stateOf } from "./schema-columns.ts";
-import type { Column, Enum, Snapshot } from "./schema-snapshot.ts";
-import type { ColumnRef } from "./schema-tables.ts";
+import type { Column, ColumnRef, Enum, Snapshot } from "./snapshot.ts";
 
 /** Takes the types that must be made anew out of the comparison, and returns the statements that do so. */
 export function takeEnums(from: Snapshot, to: Snapshot): { statements: string[]; retyped: ColumnRef[] } {

@@ -14,7 +14,8 @@ import { readFunctions } from "./schema-functions.ts";
 import { type History, nextNumber, readHistory, snapshotFile, writeSnapshot } from "./schema-history.ts";
 import { writeMigration } from "./schema-migration.ts";
 import type { Answers } from "./schema-renames.ts";
-import { type Declared, emptySnapshot, type Snapshot, takeSnapshot } from "./schema-snapshot.ts";
+import { emptySnapshot, takeSnapshot } from "./schema-snapshot.ts";
+import type { Declared, Snapshot } from "./snapshot.ts";
 
 export interface GenerateOptions extends Answers {
   /** Words for the file's name. (Default: what was changed) */

@@ -8,19 +8,7 @@
 import type { PgTable } from "drizzle-orm/pg-core";
 import { describeColumns } from "../../crud/columns.ts";
 import { list, qualified } from "../../postgres/schema-names.ts";
-import type { Policy, Snapshot, Table, View } from "./schema-snapshot.ts";
-
-/** What one role may do with one table or view. */
-export interface Privileges {
-  select: boolean;
-  delete: boolean;
-  /** Columns, in the table's order; empty for none. */
-  insert: string[];
-  update: string[];
-}
-
-/** By table or view, then by role. */
-export type Grants = Record<string, Record<string, Privileges>>;
+import type { Policy, Privileges, Snapshot, Table, View } from "./snapshot.ts";
 
 const requestRoles = ["svc_anonymous", "svc_authenticated"];
 const none: Privileges = { select: false, delete: false, insert: [], update: [] };

@@ -6,7 +6,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { readFolder } from "../migration-files.ts";
-import type { Snapshot } from "./schema-snapshot.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 export interface History {
   folder: string;

@@ -1,5 +1,5 @@
 /** Says above a statement what it loses, or under which rows it fails. */
-import type { Snapshot } from "./schema-snapshot.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 const name = '((?:"[^"]+"\\.)?"[^"]+")';
 

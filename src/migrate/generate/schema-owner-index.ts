@@ -6,7 +6,7 @@
 import { getTableColumns } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { derivedName } from "../../postgres/schema-names.ts";
-import type { Index, Table } from "./schema-snapshot.ts";
+import type { Index, Table } from "./snapshot.ts";
 
 const plain = { isUnique: false, concurrently: false, method: "btree", with: {} };
 

@@ -1,7 +1,6 @@
 /** Policies: the statements from those of one snapshot to those of another. */
 import { list, mentions, qualified, quote } from "../../postgres/schema-names.ts";
-import type { Policy, Snapshot, Table } from "./schema-snapshot.ts";
-import type { ColumnRef } from "./schema-tables.ts";
+import type { ColumnRef, Policy, Snapshot, Table } from "./snapshot.ts";
 
 /**
  * A policy that differs is dropped and created: `alter policy` could not change its verb.

@@ -1,6 +1,6 @@
 /** Primary keys that change. drizzle-kit does not know the name of the old one, and writes a comment instead. */
 import { derivedName, list, qualified, quote } from "../../postgres/schema-names.ts";
-import type { Snapshot, Table } from "./schema-snapshot.ts";
+import type { Snapshot, Table } from "./snapshot.ts";
 
 interface PrimaryKey {
   /** Null where PostgreSQL chooses it. */

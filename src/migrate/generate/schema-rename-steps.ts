@@ -4,11 +4,11 @@
  */
 
 import { derivedName, literal, qualified, quote, split } from "../../postgres/schema-names.ts";
+import type { FoundRename, Kind } from "./rename.ts";
 import { isSerial } from "./schema-identities.ts";
 import { primaryKey } from "./schema-primary-keys.ts";
-import type { FoundRename, Kind } from "./schema-renames.ts";
-import type { Column, Snapshot, Table } from "./schema-snapshot.ts";
 import { userTable } from "./schema-user-fields.ts";
+import type { Column, Snapshot, Table } from "./snapshot.ts";
 
 /** Renames in the snapshot, in place. @returns the statements */
 export function applyRename(snapshot: Snapshot, { kind, container, from, to }: FoundRename): string[] {

@@ -5,16 +5,15 @@
  */
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { short } from "../../postgres/schema-names.ts";
+import type { FoundRename, Kind, Rename } from "./rename.ts";
 import { applyRename } from "./schema-rename-steps.ts";
-import type { Snapshot } from "./schema-snapshot.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 /** What the author has said, as written: `from:to`, and names. */
 export interface Answers {
   renames: readonly string[];
   drops: readonly string[];
 }
-
-export type Kind = "table" | "enum" | "sequence" | "column" | "value" | "user field";
 
 /** Names of one kind in one place. */
 export interface Turnover {
@@ -55,27 +54,12 @@ export function resolveRenames(previous: Snapshot, after: Snapshot, answers: Ans
   return { before, statements };
 }
 
-interface Rename {
-  text: string;
-  from: string;
-  to: string;
-}
-
 function parse(text: string): Rename {
   const [from = "", to = "", more] = text.split(":").map((name) => name.trim());
   if (from && to && more === undefined) return { text, from, to };
   throw new DefinitionError(`--rename ${text} is not a pair of names.`, {
     hint: "Write --rename old:new for a table, --rename table.old:table.new for a column.",
   });
-}
-
-/** A rename that fits: the part of the snapshot, and both names as that part has them. */
-export interface FoundRename {
-  rename: Rename;
-  kind: Kind;
-  container: string;
-  from: string;
-  to: string;
 }
 
 function find(turnovers: readonly Turnover[], rename: Rename): FoundRename | undefined {

@@ -6,26 +6,14 @@
  */
 import { is } from "drizzle-orm";
 import { getTableConfig, PgRole, PgTable } from "drizzle-orm/pg-core";
-import type { AuthDefinition } from "../../contract/auth.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { short } from "../../postgres/schema-names.ts";
 import { isCoreKey, libraryPrivileges, pluginTables } from "./schema-auth.ts";
-import { type Grants, tableGrants, viewGrants } from "./schema-grants.ts";
+import { tableGrants, viewGrants } from "./schema-grants.ts";
 import { numberByIdentity } from "./schema-identities.ts";
 import { addOwnerIndex } from "./schema-owner-index.ts";
-import { type UserFields, userFields } from "./schema-user-fields.ts";
-
-export interface Column {
-  name: string;
-  type: string;
-  /** Schema of an enum type. */
-  typeSchema?: string;
-  primaryKey: boolean;
-  notNull: boolean;
-  default?: string | number | boolean;
-  generated?: unknown;
-  identity?: Identity;
-}
+import { userFields } from "./schema-user-fields.ts";
+import type { Declared, Snapshot } from "./snapshot.ts";
 
 /** As drizzle-kit writes it: numbers are texts. */
 export interface Identity {
@@ -38,83 +26,6 @@ export interface Identity {
   maxValue?: string;
   cache?: string;
   cycle?: boolean;
-}
-
-export interface Policy {
-  name: string;
-  as?: "PERMISSIVE" | "RESTRICTIVE";
-  for?: "ALL" | "SELECT" | "INSERT" | "UPDATE" | "DELETE";
-  to?: string[];
-  using?: string;
-  withCheck?: string;
-}
-
-export interface Index {
-  name: string;
-  columns: { expression: string; isExpression: boolean; asc: boolean; nulls?: string }[];
-  isUnique: boolean;
-  concurrently: boolean;
-  method: string;
-  with: object;
-  where?: string;
-}
-
-export interface ForeignKey {
-  name: string;
-  tableFrom: string;
-  tableTo: string;
-  schemaTo?: string;
-  columnsFrom: string[];
-  columnsTo: string[];
-}
-
-export interface Table {
-  name: string;
-  /** Empty for public. */
-  schema: string;
-  columns: Record<string, Column>;
-  indexes: Record<string, Index>;
-  foreignKeys: Record<string, ForeignKey>;
-  compositePrimaryKeys: Record<string, { name: string; columns: string[] }>;
-  uniqueConstraints: Record<string, { name: string; columns: string[] }>;
-  checkConstraints: Record<string, { name: string; value: string }>;
-  policies: Record<string, Policy>;
-  isRLSEnabled: boolean;
-}
-
-export interface View {
-  name: string;
-  definition?: string;
-  materialized: boolean;
-  isExisting: boolean;
-  with?: { securityInvoker?: boolean };
-}
-
-export interface Enum {
-  name: string;
-  schema: string;
-  values: string[];
-}
-
-/** Everything is keyed by `schema.name`. */
-export interface Snapshot {
-  id: string;
-  prevId: string;
-  tables: Record<string, Table>;
-  enums: Record<string, Enum>;
-  sequences: Record<string, { name: string; schema: string }>;
-  schemas: Record<string, string>;
-  views: Record<string, View>;
-  roles: object;
-  policies: Record<string, { name: string; on?: string }>;
-  /** What svc keeps beside drizzle-kit's own. */
-  svc: { grants: Grants; userFields: UserFields };
-}
-
-/** What is compared: the exports of the schema files, by any name, and the declared user fields. */
-export interface Declared {
-  schema: Record<string, unknown>;
-  auth: AuthDefinition;
 }
 
 /** Their tables are the platform's migrations. An application may import them, to point foreign keys at. */

@@ -10,13 +10,7 @@ import { takeColumns } from "./schema-columns.ts";
 import { takeEnums } from "./schema-enums.ts";
 import { shortenIdentity } from "./schema-identities.ts";
 import { takePrimaryKeys } from "./schema-primary-keys.ts";
-import type { Snapshot, Table } from "./schema-snapshot.ts";
-
-/** A column, by its table's key and its name. */
-export interface ColumnRef {
-  key: string;
-  column: string;
-}
+import type { ColumnRef, Snapshot, Table } from "./snapshot.ts";
 
 export interface TableChanges {
   /** What makes way: constraints, indexes and views that are gone or different. */

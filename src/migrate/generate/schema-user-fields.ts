@@ -8,16 +8,7 @@ import type { AdditionalField, AuthDefinition } from "../../contract/auth.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { literal, quote } from "../../postgres/schema-names.ts";
 import { alterColumn } from "./schema-columns.ts";
-import type { Snapshot } from "./schema-snapshot.ts";
-
-export interface UserField {
-  type: "text" | "boolean" | "integer" | "timestamptz";
-  /** As SQL; null for none. */
-  default: string | null;
-}
-
-/** By column. */
-export type UserFields = Record<string, UserField>;
+import type { Snapshot, UserField, UserFields } from "./snapshot.ts";
 
 export const userTable = 'auth."user"';
 

@@ -1,0 +1,40 @@
+/** What an address, a name and a password must be. */
+
+import { z } from "zod";
+import { validate } from "../../contract/middleware.ts";
+import { SvcError } from "../../kit/svc-error.ts";
+import type { Library } from "../library-types.ts";
+
+/** Text that PostgreSQL can store and that comes back as it went: no NUL, no half of a surrogate pair. */
+export const text = (what: string) =>
+  z
+    .string(`${what} must be a text.`)
+    .refine(
+      (value) => !value.includes("\0") && value.isWellFormed(),
+      `${what} holds a character that cannot be stored.`,
+    );
+
+export const email = text("The e-mail address")
+  .transform((value) => value.trim().toLowerCase())
+  .pipe(z.email("This is not an e-mail address.").max(254, "The e-mail address is longer than 254 characters."));
+
+/** What a password may be: one that is only compared, and one that is to be kept. */
+export function passwordRules({ context }: Library) {
+  const { minPasswordLength: min, maxPasswordLength: max } = context.password.config;
+  const password = text("The password").refine(
+    (value) => value.length <= max,
+    `The password is longer than ${max} characters.`,
+  );
+  const newPassword = password.refine(
+    (value) => value.length >= min,
+    `The password is shorter than ${min} characters.`,
+  );
+  return { password, newPassword };
+}
+
+/** @throws SvcError VALIDATION_FAILED */
+export async function checked<T>(schema: z.ZodType<T>, input: unknown): Promise<T> {
+  const result = await validate(schema, input);
+  if (result.issues) throw new SvcError("VALIDATION_FAILED", undefined, { issues: result.issues });
+  return result.value as T;
+}

@@ -1,0 +1,67 @@
+/** What switching a second factor on or off changes beside it: a plugin of better-auth. */
+
+import type { BetterAuthPlugin } from "better-auth";
+import { APIError, createAuthMiddleware } from "better-auth/api";
+import type { Library } from "./library-types.ts";
+import { endSessions, forget } from "./passwords/passwords.ts";
+
+export const isSwitchedOn = (user: object | null | undefined): boolean =>
+  (user as { twoFactorEnabled?: unknown } | null | undefined)?.twoFactorEnabled === true;
+
+/**
+ * Notes that a code has opened a session. The primary key decides between two who bring it at the same moment.
+ *
+ * @returns false when it had been used before
+ */
+async function claimCode({ adapter, getPlugin }: Library["context"], userId: string, code: string): Promise<boolean> {
+  const { options } = getPlugin("two-factor") as { options?: { totpOptions?: { period?: number } } };
+  // The plugin takes the codes of the periods before and after as well.
+  const expiresAt = new Date(Date.now() + 3 * (options?.totpOptions?.period ?? 30) * 1000);
+  const id = `used-code-${userId}-${code}`;
+  const model = "verification";
+  // The same six digits come round again.
+  await adapter.deleteMany({
+    model,
+    where: [
+      { field: "id", value: id },
+      { field: "expiresAt", operator: "lt", value: new Date() },
+    ],
+  });
+  const data = { id, identifier: id, value: "", expiresAt, createdAt: new Date(), updatedAt: new Date() };
+  return adapter.create({ model, data, forceAllowId: true }).then(
+    () => true,
+    (error) => {
+      if (error?.code === uniqueViolation || error?.cause?.code === uniqueViolation) return false;
+      throw error;
+    },
+  );
+}
+
+/**
+ * What the plugin leaves out. Whoever switches the second factor on, keeps the device at hand: the user's other sessions
+ * began without it, and end, and no device is trusted from before. And an authenticator's code opens one session, however long it is shown.
+ */
+export const secondFactorRules: BetterAuthPlugin = {
+  id: "svc-second-factor",
+  hooks: {
+    after: [
+      {
+        matcher: ({ path }) => path?.startsWith("/two-factor/") === true,
+        handler: createAuthMiddleware(async ({ context, path, body }) => {
+          const { internalAdapter, newSession, session } = context;
+          if (!newSession || !isSwitchedOn(newSession.user)) return;
+          if (session?.session) {
+            await endSessions(internalAdapter, newSession.user.id, newSession.session.id);
+            await forget(context, newSession.user.id, "trust-device-"); // they were trusted with an older secret
+          } else if (path === "/two-factor/verify-totp") {
+            if (await claimCode(context as Library["context"], newSession.user.id, String(body.code))) return;
+            await internalAdapter.deleteSession(newSession.session.token);
+            throw APIError.from("UNAUTHORIZED", { code: "INVALID_CODE", message: "Invalid code" });
+          }
+        }),
+      },
+    ],
+  },
+};
+
+export const uniqueViolation = "23505";

@@ -1,0 +1,120 @@
+/** The database as the schema files declare it, which `takeSnapshot` (schema-snapshot.ts) reads and migrations compare. */
+
+import type { AuthDefinition } from "../../contract/auth.ts";
+import type { Identity } from "./schema-snapshot.ts";
+
+export interface Column {
+  name: string;
+  type: string;
+  /** Schema of an enum type. */
+  typeSchema?: string;
+  primaryKey: boolean;
+  notNull: boolean;
+  default?: string | number | boolean;
+  generated?: unknown;
+  identity?: Identity;
+}
+
+export interface Policy {
+  name: string;
+  as?: "PERMISSIVE" | "RESTRICTIVE";
+  for?: "ALL" | "SELECT" | "INSERT" | "UPDATE" | "DELETE";
+  to?: string[];
+  using?: string;
+  withCheck?: string;
+}
+
+export interface Index {
+  name: string;
+  columns: { expression: string; isExpression: boolean; asc: boolean; nulls?: string }[];
+  isUnique: boolean;
+  concurrently: boolean;
+  method: string;
+  with: object;
+  where?: string;
+}
+
+export interface ForeignKey {
+  name: string;
+  tableFrom: string;
+  tableTo: string;
+  schemaTo?: string;
+  columnsFrom: string[];
+  columnsTo: string[];
+}
+
+export interface Table {
+  name: string;
+  /** Empty for public. */
+  schema: string;
+  columns: Record<string, Column>;
+  indexes: Record<string, Index>;
+  foreignKeys: Record<string, ForeignKey>;
+  compositePrimaryKeys: Record<string, { name: string; columns: string[] }>;
+  uniqueConstraints: Record<string, { name: string; columns: string[] }>;
+  checkConstraints: Record<string, { name: string; value: string }>;
+  policies: Record<string, Policy>;
+  isRLSEnabled: boolean;
+}
+
+export interface View {
+  name: string;
+  definition?: string;
+  materialized: boolean;
+  isExisting: boolean;
+  with?: { securityInvoker?: boolean };
+}
+
+export interface Enum {
+  name: string;
+  schema: string;
+  values: string[];
+}
+
+/** Everything is keyed by `schema.name`. */
+export interface Snapshot {
+  id: string;
+  prevId: string;
+  tables: Record<string, Table>;
+  enums: Record<string, Enum>;
+  sequences: Record<string, { name: string; schema: string }>;
+  schemas: Record<string, string>;
+  views: Record<string, View>;
+  roles: object;
+  policies: Record<string, { name: string; on?: string }>;
+  /** What svc keeps beside drizzle-kit's own. */
+  svc: { grants: Grants; userFields: UserFields };
+}
+
+/** What is compared: the exports of the schema files, by any name, and the declared user fields. */
+export interface Declared {
+  schema: Record<string, unknown>;
+  auth: AuthDefinition;
+}
+
+/** What one role may do with one table or view. */
+export interface Privileges {
+  select: boolean;
+  delete: boolean;
+  /** Columns, in the table's order; empty for none. */
+  insert: string[];
+  update: string[];
+}
+
+/** By table or view, then by role. */
+export type Grants = Record<string, Record<string, Privileges>>;
+
+/** A column, by its table's key and its name. */
+export interface ColumnRef {
+  key: string;
+  column: string;
+}
+
+export interface UserField {
+  type: "text" | "boolean" | "integer" | "timestamptz";
+  /** As SQL; null for none. */
+  default: string | null;
+}
+
+/** By column. */
+export type UserFields = Record<string, UserField>;
