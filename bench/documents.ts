@@ -10,7 +10,7 @@ import { dirname, join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { convertDocument } from "../src/documents/convert.ts";
-import { SpareChild } from "../src/documents/prewarmed-process.ts";
+import { PrewarmedProcess } from "../src/documents/prewarmed-process.ts";
 import { makePdf } from "./documents/make-pdf.ts";
 import { median } from "./measure.ts";
 
@@ -28,7 +28,7 @@ export async function run(): Promise<void> {
     writeFileSync(path, makePdf(pages));
     return path;
   };
-  const children = new SpareChild();
+  const children = new PrewarmedProcess();
   const watched = watchMemory(children);
   try {
     const samples = [
@@ -102,7 +102,7 @@ function recall(plain: string[], texts: string[]): { found: number; wanted: numb
   return { found, wanted };
 }
 
-async function twoPages(path: string, children: SpareChild): Promise<void> {
+async function twoPages(path: string, children: PrewarmedProcess): Promise<void> {
   const bytes = readFileSync(path);
   const [cold, warm]: [number[], number[]] = [[], []];
   for (let round = 0; round < 9; round++) {
@@ -122,7 +122,7 @@ async function twoPages(path: string, children: SpareChild): Promise<void> {
 }
 
 /** The most memory that a process of an engine held since it was last asked for. */
-function watchMemory(children: SpareChild) {
+function watchMemory(children: PrewarmedProcess) {
   let peak = 0;
   return {
     take() {

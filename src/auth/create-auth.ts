@@ -7,7 +7,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import type { AuthDefinition } from "../contract/auth.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
-import type { HandedAddresses } from "../http/signed-client-address.ts";
+import type { SignedClientAddress } from "../http/signed-client-address.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import type { Authenticate } from "../kit/session.ts";
 import { Accounts } from "./accounts.ts";
@@ -16,7 +16,7 @@ import { asCaller } from "./caller.ts";
 import { createLibrary } from "./library.ts";
 import { MailLinks } from "./mail/mail-links.ts";
 import { Mails } from "./mail/mails.ts";
-import { OneTimeValues } from "./mail/one-time-tokens.ts";
+import { OneTimeTokens } from "./mail/one-time-tokens.ts";
 import { type AttemptLimits, Attempts } from "./passwords/attempts.ts";
 import { Credentials } from "./passwords/credentials.ts";
 import { HashQueue } from "./passwords/hash-queue.ts";
@@ -39,7 +39,7 @@ import { type EndListener, VerifiedTokens } from "./sessions/verified-tokens.ts"
 import { createSocial } from "./social/create-social.ts";
 import type { ProviderSettings } from "./social/provider.ts";
 import { Sweeper } from "./sweeper.ts";
-import { TrustedUsers } from "./user-admin.ts";
+import { UserAdmin } from "./user-admin.ts";
 import { type AdditionalFields, columnOf } from "./user-fields.ts";
 
 export interface AuthOptions {
@@ -56,7 +56,7 @@ export interface AuthOptions {
   google: ProviderSettings | null;
   limits: AttemptLimits;
   /** Bridges, which ask in the name of others. (Default: nobody's word is taken) */
-  handed?: HandedAddresses;
+  handed?: SignedClientAddress;
   /** Outside production, mails for which there is no mailer are printed to the log. */
   production: boolean;
   log: Logger;
@@ -67,13 +67,13 @@ export interface Auth {
   /** To be mounted at /api/auth. */
   router: Router;
   /** Tokens that work once, for other endpoints that need some. */
-  once: OneTimeValues;
+  once: OneTimeTokens;
   /** Whether the session with that id lasts. */
   hasSession(id: string): Promise<boolean>;
   /** Calls back when sessions have ended or users have changed, wherever that happened. */
   onEnd(listener: EndListener): void;
   /** Makes users and sessions for trusted code. */
-  users: TrustedUsers;
+  users: UserAdmin;
   /** Whether revocations are heard. Until they are, every call by JWT asks the database. */
   hearsRevocations(): boolean;
   /** Lets go of what is remembered about callers, once the mails under way are sent. */
@@ -107,7 +107,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   const means = { jwts, sessionTokens, sessions, cookie, origins };
   const authenticate = createAuthenticate(means);
   const gate = new HashQueue(pool.options.max);
-  const once = new OneTimeValues(pool);
+  const once = new OneTimeTokens(pool);
   const attempts = new Attempts({ pool, secret: secrets[0] ?? "", limits: options.limits, log });
   const passwords = new Passwords(library, attempts, gate);
   const mails = new Mails({ definition, production: options.production, log });
@@ -144,7 +144,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     once,
     hasSession: (id) => sessions.has(id),
     onEnd: (listener) => verified.onEnd(listener),
-    users: new TrustedUsers(library, sessionTokens),
+    users: new UserAdmin(library, sessionTokens),
     hearsRevocations: listening,
     async close() {
       await mails.close();

@@ -11,7 +11,7 @@ import { secondFactorRules } from "./second-factor-rules.ts";
 import { type AdditionalFields, libraryFields } from "./user-fields.ts";
 
 /** Where the library works, and with what: nothing that a hook may change. */
-export type Surroundings = Pick<
+export type FixedOptions = Pick<
   BetterAuthOptions,
   "database" | "secrets" | "baseURL" | "trustedOrigins" | "basePath" | "telemetry" | "logger"
 >;
@@ -30,10 +30,10 @@ export const addressHeader = "x-svc-client-address";
 export function libraryOptions(
   { betterAuth, emailAndPassword, emailVerification }: AuthDefinition,
   fields: AdditionalFields,
-  surroundings: Surroundings,
+  fixedOptions: FixedOptions,
 ): BetterAuthOptions {
   const defaults: BetterAuthOptions = {
-    ...surroundings,
+    ...fixedOptions,
     emailAndPassword: {
       enabled: emailAndPassword?.enabled ?? true,
       minPasswordLength: 8,
@@ -45,7 +45,7 @@ export function libraryOptions(
     user: { fields: columns.user, additionalFields: libraryFields(fields) },
     account: { fields: columns.account },
     verification: { fields: columns.verification },
-    advanced: fixedAdvanced({}, surroundings),
+    advanced: fixedAdvanced({}, fixedOptions),
     // For the endpoints of plugins, the only ones that are the library's own. It counts per process.
     rateLimit: { enabled: true },
     plugins: [],
@@ -54,7 +54,7 @@ export function libraryOptions(
   const { secondaryStorage: _, ...rest } = wanted; // sessions are looked up in SQL
   const options: BetterAuthOptions = {
     ...rest,
-    ...surroundings,
+    ...fixedOptions,
     user: {
       ...wanted.user,
       modelName: "user",
@@ -82,7 +82,7 @@ export function libraryOptions(
       additionalFields: inSnakeCase(wanted.verification?.additionalFields),
     },
     rateLimit: { ...wanted.rateLimit, modelName: "rate_limit", fields: { lastRequest: "last_request" } },
-    advanced: fixedAdvanced(wanted.advanced ?? {}, surroundings),
+    advanced: fixedAdvanced(wanted.advanced ?? {}, fixedOptions),
     // Its own spans record the messages of errors, which may quote what nobody should see. Ours are src/telemetry/.
     experimental: { ...wanted.experimental, instrumentation: { enabled: false } },
     // An error that the library has no answer for is ours to log and to answer.
@@ -96,7 +96,7 @@ export function libraryOptions(
 /** Its cookies, checks and addresses, as our own routes rely on them. */
 function fixedAdvanced(
   wanted: NonNullable<BetterAuthOptions["advanced"]>,
-  { baseURL }: Surroundings,
+  { baseURL }: FixedOptions,
 ): NonNullable<BetterAuthOptions["advanced"]> {
   const { cookies: _, defaultCookieAttributes: __, crossSubDomainCookies: ___, ...rest } = wanted;
   return {

@@ -11,7 +11,7 @@ import type { Logger } from "pino";
 import type { AuthDefinition } from "../contract/auth.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import { versionOf } from "../kit/secret-version.ts";
-import { libraryOptions, type Surroundings } from "./library-options.ts";
+import { type FixedOptions, libraryOptions } from "./library-options.ts";
 import type { Library } from "./library-types.ts";
 import type { AdditionalFields } from "./user-fields.ts";
 
@@ -31,7 +31,7 @@ export interface LibraryOptions {
 /** Builds the library's instance. Opens nothing of its own: connections come from the given pool. */
 export async function createLibrary(options: LibraryOptions): Promise<Library> {
   const library = betterAuth<BetterAuthOptions>(
-    libraryOptions(options.definition, options.fields, surroundings(options)),
+    libraryOptions(options.definition, options.fields, fixedOptions(options)),
   );
   const context = await library.$context;
   return {
@@ -43,7 +43,7 @@ export async function createLibrary(options: LibraryOptions): Promise<Library> {
 }
 
 /** What the `betterAuth` hook cannot change, and a build without a database does not need. */
-function surroundings({ pool, secrets, origins, log }: LibraryOptions): Surroundings {
+function fixedOptions({ pool, secrets, origins, log }: LibraryOptions): FixedOptions {
   return {
     // The schema is in every statement: a session's search_path neither exists on a shared login nor survives PgBouncer.
     // With `transaction`, a user without an account cannot come about.

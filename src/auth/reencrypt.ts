@@ -8,7 +8,7 @@ import { parseEnvelope, type SecretConfig, symmetricDecrypt, symmetricEncrypt } 
 import type pg from "pg";
 import { versionOf } from "../kit/secret-version.ts";
 
-export interface Sealed {
+export interface Encrypted {
   /** How many values each secret encrypts, in the order of the list. */
   bySecret: number[];
   /** Values that none of the list can open. */
@@ -19,9 +19,9 @@ export interface Sealed {
 const batch = 500;
 
 /** @param secrets newest first */
-export async function countSealed(pool: pg.Pool, secrets: readonly string[]): Promise<Sealed> {
+export async function countSealed(pool: pg.Pool, secrets: readonly string[]): Promise<Encrypted> {
   const versions = secrets.map(versionOf);
-  const sealed: Sealed = { bySecret: versions.map(() => 0), lost: 0 };
+  const sealed: Encrypted = { bySecret: versions.map(() => 0), lost: 0 };
   for await (const { version } of sealedValues(pool)) {
     const at = versions.indexOf(version);
     if (at < 0) sealed.lost++;

@@ -18,7 +18,7 @@ export interface NewUser {
   fields?: Readonly<Record<string, unknown>> | undefined;
 }
 
-export class TrustedUsers {
+export class UserAdmin {
   readonly #library: Library;
   readonly #sessionTokens: SessionTokens;
 

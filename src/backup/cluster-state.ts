@@ -3,7 +3,7 @@
  * Next hop: `sql/backup/describe_surroundings.sql` found it, `restore.ts` runs this before the dump.
  */
 import pg from "pg";
-import type { Surroundings } from "./manifest.ts";
+import type { ClusterState } from "./manifest.ts";
 
 const { escapeIdentifier: name, escapeLiteral: literal } = pg;
 
@@ -11,7 +11,7 @@ const { escapeIdentifier: name, escapeLiteral: literal } = pg;
 const lists = ["search_path", "temp_tablespaces", "local_preload_libraries", "session_preload_libraries"];
 
 /** Roles that the target lacks. They get no password: `alter role … password` is the operator's. */
-export function createRoles({ roles }: Surroundings, there: readonly string[]): string[] {
+export function createRoles({ roles }: ClusterState, there: readonly string[]): string[] {
   const missing = roles.filter((role) => !there.includes(role.name));
   const made = missing.map(
     (role) =>
@@ -23,7 +23,7 @@ export function createRoles({ roles }: Surroundings, there: readonly string[]): 
 }
 
 /** Privileges and settings of the database that is restored into. */
-export function furnishDatabase({ privileges, settings }: Surroundings, database: string): string[] {
+export function furnishDatabase({ privileges, settings }: ClusterState, database: string): string[] {
   const here = `database ${name(database)}`;
   const whom = (role: string) => (role === "public" ? "public" : name(role));
   return [

@@ -40,7 +40,7 @@ export interface Definition {
   hash: string;
 }
 
-export interface Surroundings {
+export interface ClusterState {
   roles: {
     name: string;
     login: boolean;
@@ -78,7 +78,7 @@ export interface Manifest {
   files: Checked & { count: number; bytes: number; damaged: number };
   tables: TableRows[];
   definitions: Definition[];
-  surroundings: Surroundings;
+  clusterState: ClusterState;
 }
 
 export const majorOf = (version: string): number => Number.parseInt(version, 10);

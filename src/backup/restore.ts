@@ -102,7 +102,7 @@ function refuseTarget(target: Target, manifest: Manifest, force: boolean): void 
 
 /** Roles belong to the server: what is there already stays as it is. */
 async function ensureRoles({ manifest, adminUrl, platform }: RestoreOptions, there: readonly string[]): Promise<void> {
-  const statements = createRoles(manifest.surroundings, there);
+  const statements = createRoles(manifest.clusterState, there);
   if (statements.length === 0) return;
   await withClient(adminUrl, async (client) => {
     await client.query("begin");
@@ -136,7 +136,7 @@ async function putFiles(folder: string, driver: StorageDriver): Promise<number> 
 /** psql gets the commit only when pg_restore has said everything; before that, its end is a rollback. */
 async function restoreDatabase(options: RestoreOptions, programs: Programs, target: Target): Promise<void> {
   const { folder, manifest, adminUrl } = options;
-  const { tables, definitions, surroundings } = manifest;
+  const { tables, definitions, clusterState } = manifest;
   const sameMajor = majorOf(target.serverVersion) === majorOf(manifest.database.serverVersion);
   const json = (value: unknown) => (value === null ? "null" : `${pg.escapeLiteral(JSON.stringify(value))}::jsonb`);
 
@@ -155,11 +155,11 @@ async function restoreDatabase(options: RestoreOptions, programs: Programs, targ
   try {
     await say("begin", "set local client_min_messages = warning", "set local lock_timeout = '10s'");
     if (target.tables > 0) await say(dropEverything.trim().replace(/;$/, ""));
-    await say(...furnishDatabase(surroundings, target.name));
+    await say(...furnishDatabase(clusterState, target.name));
     await pour(programs, join(folder, dumpName), input, majorOf(target.serverVersion));
     await say("reset all"); // what the dump's text set
     await say(
-      `select svc_private.require_restored(${json(tables)}, ${json(sameMajor ? definitions : null)}, ${json(surroundings.sequences)})`,
+      `select svc_private.require_restored(${json(tables)}, ${json(sameMajor ? definitions : null)}, ${json(clusterState.sequences)})`,
     );
     if (options.endSessions) await say("delete from auth.session");
     await say("commit", "analyze");

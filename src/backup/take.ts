@@ -17,6 +17,7 @@ import { copyFiles } from "./copy-files.ts";
 import { BackupError } from "./error.ts";
 import {
   type Checked,
+  type ClusterState,
   type Definition,
   dumpName,
   filesName,
@@ -24,7 +25,6 @@ import {
   type Manifest,
   majorOf,
   manifestName,
-  type Surroundings,
   storageName,
   type TableRows,
   writeManifest,
@@ -101,7 +101,7 @@ async function write(
     await reader.query("begin isolation level repeatable read read only");
     await reader.query(`set transaction snapshot ${reader.escapeLiteral(snapshot)}`);
     // Before the dump: no snapshot holds sequences, and what is restored must not be behind what is said here.
-    const surroundings = await reader.query<{ found: Surroundings }>(
+    const clusterState = await reader.query<{ found: ClusterState }>(
       "select svc_private.describe_surroundings() as found",
     );
     const parts = [
@@ -133,7 +133,7 @@ async function write(
       dump: dumped,
       files,
       ...described,
-      surroundings: (surroundings.rows[0] as { found: Surroundings }).found,
+      clusterState: (clusterState.rows[0] as { found: ClusterState }).found,
     };
   } finally {
     await reader.end().catch(() => {});

@@ -14,7 +14,7 @@ import type { ContextStorage } from "../contract/storage.ts";
 import type { Workflows } from "../contract/workflow.ts";
 import type { ContextWorkflows } from "../contract/workflow-runs.ts";
 import { CallScheduler, type InternalNames } from "../jobs/context.ts";
-import { Unawaited } from "../jobs/pending-work.ts";
+import { PendingWork } from "../jobs/pending-work.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { CreateRequestDatabase } from "../postgres/database.ts";
@@ -100,7 +100,7 @@ export class CallContext implements Context {
     scheduler?: CallScheduler;
     workflows?: CallWorkflows;
     storage?: CallStorage;
-    unawaited?: Unawaited;
+    pendingWork?: PendingWork;
     usedSystem?: boolean;
   };
 
@@ -176,7 +176,7 @@ export class CallContext implements Context {
       production: own.services.production,
       system: own.caller.system === true,
       requestId: own.caller.requestId,
-      unawaited: unawaitedOf(own),
+      pendingWork: pendingWorkOf(own),
     });
     return own.scheduler;
   }
@@ -195,7 +195,7 @@ export class CallContext implements Context {
       workflows: own.services.workflows,
       production: own.services.production,
       system: own.caller.system === true,
-      unawaited: unawaitedOf(own),
+      pendingWork: pendingWorkOf(own),
     });
     return own.workflows;
   }
@@ -239,7 +239,7 @@ export class CallContext implements Context {
 
   /** Waits for what the handler scheduled and sends what it told subscribers. Called just before COMMIT. */
   static async tell(context: CallContext): Promise<void> {
-    await context[state].unawaited?.settle();
+    await context[state].pendingWork?.settle();
     await context[state].realtime?.flush(context[state].transaction);
   }
 
@@ -255,9 +255,9 @@ export class CallContext implements Context {
 }
 
 /** Shared by the members whose calls need not be awaited. */
-const unawaitedOf = (own: CallContext[typeof state]): Unawaited => {
-  own.unawaited ??= new Unawaited();
-  return own.unawaited;
+const pendingWorkOf = (own: CallContext[typeof state]): PendingWork => {
+  own.pendingWork ??= new PendingWork();
+  return own.pendingWork;
 };
 
 function searchOf(context: CallContext): ContextSearch {

@@ -11,10 +11,10 @@ import type { ProcedureDefinition } from "../contract/procedure.ts";
 import type { SvcRequest } from "../contract/request.ts";
 import { HookMistake } from "../crud/crud-hooks.ts";
 import { noteIgnoredFilters } from "../crud/ignored-filters.ts";
-import { nameMisfits } from "../crud/locate-invalid-columns.ts";
+import { locateInvalidColumns } from "../crud/locate-invalid-columns.ts";
 import { callStatement, callWithin } from "../crud/statement.ts";
 import type { ConversionRuntime } from "../documents/convert-stored.ts";
-import { mistake } from "../kit/misuse-error.ts";
+import { misuseError } from "../kit/misuse-error.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
 import { fromDatabase, sqlState } from "../postgres/errors.ts";
@@ -181,7 +181,7 @@ export async function invokeStatement(
     ? callHooked(runtime, statement, input, caller)
     : callStatement(pool, identity, statement, statement.values(input), procedure.kind === "query", watched);
   const json = await called.catch(async (error) => {
-    const named = await nameMisfits(pool, identity, procedure, () => statement.values(input), error);
+    const named = await locateInvalidColumns(pool, identity, procedure, () => statement.values(input), error);
     throw runtime.production || statement.before ? named : whereToLook(named, caller);
   });
   if (json !== null) return json;
@@ -289,7 +289,7 @@ async function hooked(statement: CrudStatement, input: unknown, context: Context
   try {
     return await statement.before(input, context);
   } catch (error) {
-    throw error instanceof HookMistake ? mistake(error.hook, error.message, production) : error;
+    throw error instanceof HookMistake ? misuseError(error.hook, error.message, production) : error;
   }
 }
 

@@ -19,7 +19,7 @@ const isOfValues = (state: string | undefined) => state !== undefined && /^(22..
  * @param error  what it failed with
  * @returns VALIDATION_FAILED with the columns, or the error as it was when all values fit
  */
-export async function nameMisfits(
+export async function locateInvalidColumns(
   pool: pg.Pool,
   identity: Identity,
   { name, crud }: Pick<ProcedureDefinition, "name" | "crud">,

@@ -25,7 +25,7 @@ import {
   keepConversion,
 } from "./conversion-cache.ts";
 import { type Credits, convertDocument } from "./convert.ts";
-import type { SpareChild } from "./prewarmed-process.ts";
+import type { PrewarmedProcess } from "./prewarmed-process.ts";
 
 /** What a conversion needs of the process. */
 export interface ConversionRuntime {
@@ -37,7 +37,7 @@ export interface ConversionRuntime {
   fallback?: Fallback;
   storage: Storage;
   ai: AiServices;
-  documents: EffectiveConfig["documents"] & { children: SpareChild };
+  documents: EffectiveConfig["documents"] & { children: PrewarmedProcess };
 }
 
 const known: readonly string[] = ["auto", ...providers];

@@ -9,7 +9,7 @@ import { type Child, startChild } from "./sandbox.ts";
 /** In milliseconds: nothing is kept ready for those who have stopped converting. */
 const longestIdle = 60_000;
 
-export class SpareChild {
+export class PrewarmedProcess {
   #waiting: Child | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;

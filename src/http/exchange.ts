@@ -35,7 +35,7 @@ const jsonHeaders = {
 const httpsFor = 31_536_000;
 
 /** What all answers of a service carry: made once. */
-export function standingHeaders({ own, all }: Pick<OriginPolicy, "own" | "all">): Record<string, string> {
+export function defaultHeaders({ own, all }: Pick<OriginPolicy, "own" | "all">): Record<string, string> {
   return {
     "x-content-type-options": "nosniff",
     "referrer-policy": "same-origin",
@@ -46,7 +46,7 @@ export function standingHeaders({ own, all }: Pick<OriginPolicy, "own" | "all">)
   };
 }
 
-/** @param standing see `standingHeaders` */
+/** @param standing see `defaultHeaders` */
 export function startExchange(
   response: ServerResponse,
   requestId: string,

@@ -8,7 +8,7 @@ import type { IncomingMessage } from "node:http";
 import type { Authenticate, Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { networkOf } from "./client-address.ts";
-import type { HandedAddresses } from "./signed-client-address.ts";
+import type { SignedClientAddress } from "./signed-client-address.ts";
 
 export interface RequestLimitOptions {
   /** Per minute; false: no limit. */
@@ -16,7 +16,7 @@ export interface RequestLimitOptions {
   requestsPerUser: number | false;
   trustProxy: boolean | number;
   /** Bridges, which ask in the name of others. (Default: nobody's word is taken) */
-  handed?: HandedAddresses;
+  handed?: SignedClientAddress;
   /** In milliseconds since any moment. (Default: `performance.now`) */
   now?: () => number;
 }

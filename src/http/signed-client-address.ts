@@ -27,7 +27,7 @@ interface Handed {
 /** As found at a request's beginning. The body comes later. */
 const found = new WeakMap<IncomingMessage, Handed | null>();
 
-export class HandedAddresses {
+export class SignedClientAddress {
   readonly #secrets: readonly string[];
   readonly #log: Logger;
   #hasWarned = false;

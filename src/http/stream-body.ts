@@ -7,9 +7,9 @@ import type { Response } from "express";
 import { toSvcError } from "./errors.ts";
 import { exchangeOf } from "./exchange.ts";
 
-export type Pieces = AsyncIterable<string | Uint8Array>;
+export type StreamBody = AsyncIterable<string | Uint8Array>;
 
-export const isPieces = (body: unknown): body is Pieces =>
+export const isPieces = (body: unknown): body is StreamBody =>
   typeof body === "object" && body !== null && Symbol.asyncIterator in body;
 
 /**
@@ -17,10 +17,10 @@ export const isPieces = (body: unknown): body is Pieces =>
  * ends the other: the client sees a cut answer, the source is left.
  *
  * @param head writes status and headers
- * @param length as for `ofLength`
+ * @param length as for `enforceContentLength`
  */
 export async function sendPieces(
-  pieces: Pieces,
+  pieces: StreamBody,
   response: Response,
   head: () => void,
   length: string | string[] | undefined,
@@ -40,7 +40,7 @@ export async function sendPieces(
   head();
   const all = Readable.from(startingWith(first, iterator), { objectMode: false, highWaterMark: 0 });
   noteBreak(all, response);
-  pipeline([all, ...ofLength(length, response), response], () => {});
+  pipeline([all, ...enforceContentLength(length, response), response], () => {});
 }
 
 /** Half an answer is out: the log alone can say why it ends here. That the client left is nothing to report. */
@@ -58,7 +58,7 @@ export function noteBreak(source: Readable, response: Response): void {
  * @param said the route's own `content-length`
  * @returns the steps of a pipeline that do this: none where it said nothing
  */
-export function ofLength(said: string | string[] | undefined, response: Response): Transform[] {
+export function enforceContentLength(said: string | string[] | undefined, response: Response): Transform[] {
   if (said === undefined) return [];
   let sent = 0;
   const wrong = (error: Error) => {

@@ -5,13 +5,13 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { ContextScheduler } from "../contract/scheduler.ts";
-import { mistake } from "../kit/misuse-error.ts";
+import { misuseError } from "../kit/misuse-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Access, RequestTransaction } from "../postgres/transaction.ts";
 import { sendingJob } from "../telemetry/jobs.ts";
 import { checkArguments, jobArguments } from "./job-arguments.ts";
-import type { Unawaited } from "./pending-work.ts";
+import type { PendingWork } from "./pending-work.ts";
 
 /** Which internal procedures there are. */
 export interface InternalNames {
@@ -46,41 +46,41 @@ export interface CallSchedulerOptions {
   /** Whether the call runs as the system. */
   system: boolean;
   requestId: string;
-  unawaited: Unawaited;
+  pendingWork: PendingWork;
   /** Whether mistakes are said in the log alone. */
   production: boolean;
 }
 
 export class CallScheduler implements ContextScheduler {
   readonly #options: CallSchedulerOptions;
-  readonly #unawaited: Unawaited;
+  readonly #pendingWork: PendingWork;
 
   constructor(options: CallSchedulerOptions) {
     this.#options = options;
-    this.#unawaited = options.unawaited;
+    this.#pendingWork = options.pendingWork;
   }
 
   runAfter(delayMs: number, name: string, args?: unknown): Promise<string> {
-    return this.#unawaited.keep(async () => {
+    return this.#pendingWork.keep(async () => {
       if (typeof delayMs !== "number" || !(delayMs >= 0 && delayMs <= maxDelay)) {
-        throw this.#mistake(`runAfter: ${delayMs} is no delay. Pass milliseconds, from 0 to ${maxDelay}.`);
+        throw this.#misuse(`runAfter: ${delayMs} is no delay. Pass milliseconds, from 0 to ${maxDelay}.`);
       }
       return this.#enqueue(name, args, `${delayMs} milliseconds`, null);
     });
   }
 
   runAt(at: Date | number | string, name: string, args?: unknown): Promise<string> {
-    return this.#unawaited.keep(async () => {
+    return this.#pendingWork.keep(async () => {
       const time = timeOf(at);
       if (time) return this.#enqueue(name, args, null, time);
-      throw this.#mistake(
+      throw this.#misuse(
         `runAt: ${at} is no time within ten years. Pass a Date, epoch milliseconds or an ISO 8601 text.`,
       );
     });
   }
 
   cancel(id: string): Promise<boolean> {
-    return this.#unawaited.keep(async () => {
+    return this.#pendingWork.keep(async () => {
       this.#refuseInQuery();
       if (!/^[1-9]\d{0,17}$/.test(String(id))) return false;
       return this.#ask("cancel", [id]);
@@ -91,7 +91,7 @@ export class CallScheduler implements ContextScheduler {
     const { internals, requestId } = this.#options;
     this.#refuseInQuery();
     if (!internals.has(name)) {
-      throw this.#mistake(
+      throw this.#misuse(
         `"${name}" is no internal procedure that is registered in defineApi. ${didYouMean(name, internals.list())} ` +
           "Only procedure.internal can be scheduled.",
       );
@@ -108,8 +108,8 @@ export class CallScheduler implements ContextScheduler {
     return rows[0].it;
   }
 
-  #mistake(text: string): SvcError {
-    return mistake("ctx.scheduler", text, this.#options.production);
+  #misuse(text: string): SvcError {
+    return misuseError("ctx.scheduler", text, this.#options.production);
   }
 
   #refuseInQuery(): void {

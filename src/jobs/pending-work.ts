@@ -3,7 +3,7 @@
  * that could not be enqueued is not lost in silence. A failure that the handler catches is the handler's to decide about.
  * Next hop: `src/call/create-context.ts` settles it.
  */
-export class Unawaited {
+export class PendingWork {
   readonly #pending = new Set<{ running: Promise<unknown>; told: Observed<unknown> }>();
 
   /** @param read makes of the result what the handler gets; what it throws concerns the handler alone */

@@ -11,7 +11,7 @@ type Query = (...values: unknown[]) => Promise<unknown>;
  * Makes statements that are asked for while another one runs wait for it. Those with a callback or a cursor are left
  * alone.
  */
-export function sendInTurn(client: pg.ClientBase): void {
+export function serializeQueries(client: pg.ClientBase): void {
   const query = client.query.bind(client) as unknown as Query;
   let last: Promise<void> | undefined;
   const inTurn: Query = async (...values) => {

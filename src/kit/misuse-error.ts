@@ -5,7 +5,7 @@ import { SvcError } from "./svc-error.ts";
  * @param call whose it is, such as "ctx.realtime.emit"
  * @param production whether callers are strangers. To others, and to a handler that catches it, the hint says it too
  */
-export function mistake(call: string, text: string, production: boolean): SvcError {
+export function misuseError(call: string, text: string, production: boolean): SvcError {
   const reason = `${call}: ${text}`;
   return new SvcError("INTERNAL", undefined, { cause: new Error(reason), ...(!production && { hint: reason }) });
 }

@@ -7,7 +7,7 @@ import { drizzle, NodePgSession, NodePgTransaction } from "drizzle-orm/node-post
 import { PgDialect } from "drizzle-orm/pg-core";
 import type pg from "pg";
 import type { RequestDatabase, Schema, SystemDatabase } from "../contract/database.ts";
-import { mistake } from "../kit/misuse-error.ts";
+import { misuseError } from "../kit/misuse-error.ts";
 import type { RequestTransaction } from "./transaction.ts";
 
 /** Makes request databases; what all of them share is worked out once. */
@@ -23,7 +23,7 @@ export function requestDatabases(schema: Schema, production: boolean): CreateReq
   const relational = { fullSchema: schema, schema: tables, tableNamesMap };
   /** Courtesy, not the boundary: that is the login role, which may do nothing that the caller may not. */
   const refuseRawSql = (): never => {
-    throw mistake("ctx.db", rawSql, production);
+    throw misuseError("ctx.db", rawSql, production);
   };
   /** LOCK TABLE, LISTEN, NOTIFY and SET ask for privileges that requests have, or for none. None of them is part of a query. */
   const requireQuery = (text: string | undefined) => {

@@ -21,9 +21,9 @@ export function addStandbyMetrics(registry: Registry, replicas: Replicas | undef
     labelNames: ["standby"],
     registers,
     collect() {
-      for (const { number, levelAt } of standbys) {
+      for (const { number, caughtUpAt } of standbys) {
         // Not before it is known.
-        if (Number.isFinite(levelAt)) this.set({ standby: number }, (performance.now() - levelAt) / 1000);
+        if (Number.isFinite(caughtUpAt)) this.set({ standby: number }, (performance.now() - caughtUpAt) / 1000);
       }
     },
   });

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "pino";
-import { sendInTurn } from "../kit/in-turn.ts";
+import { serializeQueries } from "../kit/in-turn.ts";
 import { traceQueries } from "../telemetry/queries.ts";
 import { keepAfterRefusals } from "./refusals.ts";
 import { limitShares } from "./shares.ts";
@@ -104,7 +104,7 @@ export function createPool(
   // An idle connection that breaks (a restart, a failover) is replaced on the next use.
   pool.on("error", (error) => log.warn({ pool: name, reason: error.message }, "idle database connection lost"));
   pool.on("connect", (client) => {
-    if (name !== "request") sendInTurn(client);
+    if (name !== "request") serializeQueries(client);
     // Without a listener, an error that arrives between two statements of a transaction would end the process.
     // The first one says why; "connection terminated" only follows from it.
     client.on("error", (error) => {

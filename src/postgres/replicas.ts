@@ -25,7 +25,7 @@ export interface Standby extends OnePool {
   /** What it is known to have replayed. It never goes back, so what was true a moment ago still is. */
   replayed: bigint;
   /** When the primary was where this standby is now, by `performance.now()`; -Infinity before that is known. */
-  levelAt: number;
+  caughtUpAt: number;
   lost: boolean;
   /** Queries that were sent to it: those that it answered, and those that the primary answered then. */
   reads: { answered: number; failed: number };
@@ -56,7 +56,7 @@ export class Replicas {
       number: index + 1,
       reads: { answered: 0, failed: 0 },
       replayed: -1n,
-      levelAt: Number.NEGATIVE_INFINITY,
+      caughtUpAt: Number.NEGATIVE_INFINITY,
       lost: false,
     }));
     this.#looking = this.#look();
@@ -71,7 +71,7 @@ export class Replicas {
    */
   choose(position: bigint, key: string): Standby | null {
     const oldest = performance.now() - this.#stalest;
-    const fit = this.standbys.filter(({ replayed, levelAt }) => replayed >= position && levelAt >= oldest);
+    const fit = this.standbys.filter(({ replayed, caughtUpAt }) => replayed >= position && caughtUpAt >= oldest);
     const standby = fit[hash(key) % fit.length];
     if (!standby) this.behind++;
     return standby ?? null;
@@ -108,7 +108,7 @@ export class Replicas {
       if (position === null) throw new Error("it is no standby");
       standby.replayed = position;
       const place = this.#places.findLast((place) => place.position <= position);
-      if (place) standby.levelAt = place.at;
+      if (place) standby.caughtUpAt = place.at;
       if (standby.lost) this.#log.info("a standby answers again");
       standby.lost = false;
     } catch (error) {

@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream";
 import type pg from "pg";
 
 /** Holds back what the connection sends until the promises that are ready now have been seen to. */
-export function sendTogether(client: pg.ClientBase): void {
+export function batchWrites(client: pg.ClientBase): void {
   // The types do not know it. A pooler's or a proxy's driver may have none.
   const stream = (client as { connection?: { stream?: Duplex } }).connection?.stream;
   if (!stream) return;

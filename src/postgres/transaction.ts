@@ -11,7 +11,7 @@ import { databaseError, leavesDoubt, outcomeUnknown, sqlState } from "./errors.t
 import type { Identity } from "./identity.ts";
 import { askOutcome, type TransactionMark } from "./outcome.ts";
 import { connectionError } from "./pools.ts";
-import { sendTogether } from "./send-together.ts";
+import { batchWrites } from "./send-together.ts";
 import { begin, carryTrace, end, enter, place, roleNone, roleOf } from "./transaction-statements.ts";
 
 export type Access = "read" | "write";
@@ -133,7 +133,7 @@ export class RequestTransaction {
    */
   async asLogin(config: pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
     if (this.#identity.role === "svc_system") return this.query(config, values);
-    this.#lease?.then(({ client }) => sendTogether(client)).catch(() => {}); // the statements say so too
+    this.#lease?.then(({ client }) => batchWrites(client)).catch(() => {}); // the statements say so too
     const leaving = this.query(roleNone);
     const answer = this.query(config, values);
     const returning = this.query(roleOf(this.#identity.role));
@@ -158,7 +158,7 @@ export class RequestTransaction {
     const { role } = this.#identity;
     const asLogin = role !== "svc_system";
     if (this.#ended) return this.query(config, values); // which says why not
-    if (asLogin) this.#lease?.then(({ client }) => sendTogether(client)).catch(() => {});
+    if (asLogin) this.#lease?.then(({ client }) => batchWrites(client)).catch(() => {});
     const before = this.#returning;
     const send = (one: pg.QueryConfig, its?: unknown[]) => this.#send(one, its, true);
     const saving = send({ text: `savepoint ${savepoint}` });
@@ -266,7 +266,7 @@ export class RequestTransaction {
     let lastPlace: string | null = null;
     let reason: unknown;
     if (this.#mark) {
-      sendTogether(lease.client);
+      batchWrites(lease.client);
       lease.client.query<{ place: string }>(place).then(
         ({ rows }) => {
           lastPlace = rows[0]?.place ?? null;
@@ -305,7 +305,7 @@ export class RequestTransaction {
       if (this.#traceparent) await send({ ...carryTrace, values: [this.#traceparent] });
       return lease;
     }
-    sendTogether(lease.client);
+    batchWrites(lease.client);
     send(begin[this.#access]);
     const { statementTimeoutMs, idleInTransactionMs } = this.#limits;
     const { userId, role } = this.#identity;

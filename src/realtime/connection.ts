@@ -10,12 +10,12 @@ import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Grants } from "./grants.ts";
 import { Outbox, textFrame } from "./outbox.ts";
-import type { Hub, Subscriber } from "./subscription-registry.ts";
-import type { Watched, WatchRules } from "./subscription-topics.ts";
+import type { Subscriber, SubscriptionRegistry } from "./subscription-registry.ts";
+import type { SubscriptionTopics, Watched } from "./subscription-topics.ts";
 
 export interface ConnectionOptions {
-  hub: Hub;
-  rules: WatchRules;
+  hub: SubscriptionRegistry;
+  rules: SubscriptionTopics;
   grants: Grants;
   /** It did not read what it was sent, and is closed. */
   dropped(): void;

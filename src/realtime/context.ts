@@ -5,7 +5,7 @@
  */
 
 import type { ContextRealtime } from "../contract/realtime.ts";
-import { mistake } from "../kit/misuse-error.ts";
+import { misuseError } from "../kit/misuse-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { toParts } from "../kit/rich-values.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -46,7 +46,7 @@ export class CallRealtime implements ContextRealtime {
   emit(queryKey: string, data: unknown): void {
     const key = this.#keyOf("emit", queryKey);
     if (!this.#queries.takesData(nameOf(key))) {
-      throw this.#mistake(
+      throw this.#misuse(
         "emit",
         `"${key}" is no query that anyone may call. Its subscribers would all see the data: ` +
           "use invalidate, and each asks for what they may see.",
@@ -71,11 +71,11 @@ export class CallRealtime implements ContextRealtime {
     const { queryNames } = this.#queries;
     if (queryNames.includes(nameOf(key))) return key;
     const advice = didYouMean(nameOf(key), queryNames);
-    throw this.#mistake(call, `"${nameOf(key)}" is no query that is registered in defineApi. ${advice}`);
+    throw this.#misuse(call, `"${nameOf(key)}" is no query that is registered in defineApi. ${advice}`);
   }
 
-  #mistake(call: string, text: string): SvcError {
-    return mistake(`ctx.realtime.${call}`, text, this.#queries.production);
+  #misuse(call: string, text: string): SvcError {
+    return misuseError(`ctx.realtime.${call}`, text, this.#queries.production);
   }
 
   #say(message: object): void {

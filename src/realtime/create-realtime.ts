@@ -7,15 +7,14 @@ import type { Logger } from "pino";
 import type { Api } from "../contract/api.ts";
 import type { CheckHost } from "../http/allowed-hosts.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
-import type { RequestLimits } from "../http/request-limits.ts";
 import type { Authenticate, Session } from "../kit/session.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { Grants } from "./grants.ts";
 import { ChangeReader } from "./replication.ts";
 import { SocketEndpoint } from "./socket.ts";
 import type { SocketAddresses } from "./socket-addresses.ts";
-import { type Flow, Hub, type Rerun } from "./subscription-registry.ts";
-import { WatchRules } from "./subscription-topics.ts";
+import { type Flow, type Rerun, SubscriptionRegistry } from "./subscription-registry.ts";
+import { SubscriptionTopics } from "./subscription-topics.ts";
 import { traceDelivery } from "./trace-delivery.ts";
 import { type EventSink, transactionEvents } from "./transaction-events.ts";
 
@@ -28,7 +27,6 @@ export interface RealtimeOptions {
   checkHost: CheckHost;
   /** Refuses an address that asks too often. */
   count(request: IncomingMessage): void;
-  requests: Pick<RequestLimits, "holderOf">;
   addresses: SocketAddresses;
   redeem(ticket: string): Promise<Session | null>;
   rerun: Rerun;
@@ -56,7 +54,7 @@ export interface Realtime {
   revoke: SocketEndpoint["revoke"];
   /** For `POST /api/realtime/query/authorize` (src/server/grant-endpoint.ts). */
   grants: Grants;
-  rules: WatchRules;
+  rules: SubscriptionTopics;
   /** Whether events arrive, how many listen to how much, and what they were sent so far. */
   state(): RealtimeState;
   close(): Promise<void>;
@@ -65,7 +63,7 @@ export interface Realtime {
 export function createRealtime(options: RealtimeOptions): Realtime {
   const { api, url, rerun, secrets, log, tracing, ...rest } = options;
   const { procedures, crud } = api["~svc"];
-  const hub = new Hub(rerun);
+  const hub = new SubscriptionRegistry(rerun);
   const sink: EventSink = {
     end: (whose) => endpoint.revoke(whose),
     deliver: (events) => (tracing && events.trace ? traceDelivery(tracing, hub, events) : hub.deliver(events)),
@@ -79,7 +77,7 @@ export function createRealtime(options: RealtimeOptions): Realtime {
     events.committed(at);
   };
   const reader = new ChangeReader({ url, listener: { ...events, committed }, log });
-  const rules = new WatchRules(procedures, crud);
+  const rules = new SubscriptionTopics(procedures, crud);
   const grants = new Grants(secrets);
   let isReading = false;
   // Reading the log costs the server something: it begins when the first socket is there to hear of it.

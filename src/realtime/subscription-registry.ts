@@ -25,7 +25,7 @@ const perSubscription = 1_500;
 const share = 1 / 8;
 const weightOf = ({ key }: Watched) => perSubscription + 2 * key.length;
 
-export class Hub implements Omit<EventSink, "end"> {
+export class SubscriptionRegistry implements Omit<EventSink, "end"> {
   readonly #rerun: Rerun;
   readonly #room: number;
   #weight = 0;

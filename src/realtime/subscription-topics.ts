@@ -40,7 +40,7 @@ export interface Grantable extends Required<Watched> {
   scoped: ScopedRealtime | null;
 }
 
-export class WatchRules {
+export class SubscriptionTopics {
   readonly #queries: ReadonlyMap<string, ProcedureDefinition>;
   readonly #resources: ReadonlyMap<string, CrudDefinition>;
 

@@ -4,10 +4,10 @@
  * Next hop: `subscription-registry.ts`.
  */
 import type { Tracing } from "../telemetry/span.ts";
-import type { Hub } from "./subscription-registry.ts";
+import type { SubscriptionRegistry } from "./subscription-registry.ts";
 import type { TransactionEvents } from "./transaction-events.ts";
 
-export function traceDelivery(tracing: Tracing, hub: Hub, events: TransactionEvents): void {
+export function traceDelivery(tracing: Tracing, hub: SubscriptionRegistry, events: TransactionEvents): void {
   const attributes = {
     "messaging.system": "svc_realtime",
     "messaging.operation.type": "send",

@@ -15,7 +15,7 @@ import type { BodyBudget } from "../http/body-budget.ts";
 import { createCors } from "../http/cors.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { notFound, renderError, sendError } from "../http/errors.ts";
-import { standingHeaders } from "../http/exchange.ts";
+import { defaultHeaders } from "../http/exchange.ts";
 import { observer, setCommonHeaders } from "../http/observe.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import type { RequestLimits } from "../http/request-limits.ts";
@@ -64,7 +64,7 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
 export function createApp(options: AppOptions): RequestListener {
   const { procedures } = options.api["~svc"];
   const transport = { ...options, procedures };
-  const observe = observer(options.log, options.metrics, standingHeaders(options.origins), options.tracing);
+  const observe = observer(options.log, options.metrics, defaultHeaders(options.origins), options.tracing);
   const query = procedureEndpoint(transport, "query");
   const mutation = procedureEndpoint(transport, "mutation");
   const calls = new Map<string, Endpoint>([

@@ -13,12 +13,12 @@ import { decodeCall } from "../http/wire.ts";
 import type { Authenticate } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { type Grants, grantLifetime } from "../realtime/grants.ts";
-import type { Grantable, WatchRules } from "../realtime/subscription-topics.ts";
+import type { Grantable, SubscriptionTopics } from "../realtime/subscription-topics.ts";
 
 export interface GrantEndpointOptions {
   authenticate: Authenticate;
   grants: Grants;
-  rules: WatchRules;
+  rules: SubscriptionTopics;
   runtime: Runtime;
   requests: Pick<RequestLimits, "holderOf">;
 }

@@ -12,7 +12,7 @@ import { mediaType } from "../http/body.ts";
 import { accountOf } from "../http/body-budget.ts";
 import { exchangeOf } from "../http/exchange.ts";
 import { toSvcRequest } from "../http/request.ts";
-import { isPieces, noteBreak, ofLength, type Pieces, sendPieces } from "../http/stream-body.ts";
+import { enforceContentLength, isPieces, noteBreak, type StreamBody, sendPieces } from "../http/stream-body.ts";
 import { isJson } from "../kit/media-type.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { ProcedureTransport } from "./procedures.ts";
@@ -28,7 +28,7 @@ export function applicationRoutes(routes: readonly RouteDefinition[], transport:
 }
 
 interface Answer extends Required<Pick<RouteResult, "status" | "headers">> {
-  body: string | Uint8Array | ReadableStream | Pieces | undefined;
+  body: string | Uint8Array | ReadableStream | StreamBody | undefined;
 }
 
 function routeEndpoint(
@@ -125,6 +125,6 @@ async function send(response: Response, { status, headers, body }: Answer): Prom
     // Whichever side breaks ends the other: the client sees a cut answer, the source is cancelled.
     const stream = Readable.fromWeb(body as import("node:stream/web").ReadableStream);
     noteBreak(stream, response);
-    pipeline([stream, ...ofLength(length, response), response], () => {});
+    pipeline([stream, ...enforceContentLength(length, response), response], () => {});
   } else response.end(body as string | Uint8Array | undefined);
 }

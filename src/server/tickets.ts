@@ -5,7 +5,7 @@
  */
 import { Router } from "express";
 import type { Auth } from "../auth/create-auth.ts";
-import type { OneTimeValues } from "../auth/mail/one-time-tokens.ts";
+import type { OneTimeTokens } from "../auth/mail/one-time-tokens.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
 import type { Authenticate, Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -13,7 +13,7 @@ import { SvcError } from "../kit/svc-error.ts";
 /** In seconds. */
 const lifetime = 30;
 
-export function ticketEndpoint(once: OneTimeValues, authenticate: Authenticate): Router {
+export function ticketEndpoint(once: OneTimeTokens, authenticate: Authenticate): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.post("/api/realtime/ticket", async (request, response) => {
     exchangeOf(response).operation = "/api/realtime/ticket";

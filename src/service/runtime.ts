@@ -8,7 +8,7 @@ import type { Runtime } from "../call/invoke.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import type { ProcedureKind } from "../contract/procedure.ts";
-import { SpareChild } from "../documents/prewarmed-process.ts";
+import { PrewarmedProcess } from "../documents/prewarmed-process.ts";
 import { requestDatabases, systemDatabase } from "../postgres/database.ts";
 import type { Pools } from "../postgres/pools.ts";
 import { searchTables } from "../search/searchable.ts";
@@ -35,7 +35,7 @@ export function createRuntime(
     requestPool: pools.request,
     systemPool: pools.system,
     limits: config.limits,
-    documents: { ...config.documents, children: new SpareChild() },
+    documents: { ...config.documents, children: new PrewarmedProcess() },
     production: config.production,
     requestDatabase: requestDatabases(app.schema, config.production),
     systemDatabase: systemDatabase(pools.system, app.schema),

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { createAuth } from "../auth/create-auth.ts";
-import type { TrustedUsers } from "../auth/user-admin.ts";
+import type { UserAdmin } from "../auth/user-admin.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import { refuseDrift } from "../crud/fingerprints.ts";
@@ -16,7 +16,7 @@ import { BodyBudget } from "../http/body-budget.ts";
 import { FormFiles } from "../http/form-files.ts";
 import { createOriginPolicy } from "../http/origin-policy.ts";
 import { RequestLimits } from "../http/request-limits.ts";
-import { HandedAddresses } from "../http/signed-client-address.ts";
+import { SignedClientAddress } from "../http/signed-client-address.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import { createPools, type PoolUrls } from "../postgres/pools.ts";
 import { Replicas } from "../postgres/replicas.ts";
@@ -54,7 +54,7 @@ export interface Service {
   /** Where it listens, for example `http://localhost:4000`. */
   url: string;
   /** Makes users and sessions without a sign-up, for tests. */
-  users: TrustedUsers;
+  users: UserAdmin;
   /** Finishes what is in flight, then closes everything. Calling it again waits for the same end. */
   stop(): Promise<void>;
 }
@@ -83,7 +83,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     // The port comes first: without AUTHLIB_URL the service's own origin depends on it.
     const url = await listen(http, config.port, config.host ?? undefined);
     const origins = createOriginPolicy({ ...config, configured: config.auth.url, listening: url });
-    const handed = new HandedAddresses(config.auth.bridgeSecrets, log);
+    const handed = new SignedClientAddress(config.auth.bridgeSecrets, log);
     const checkHost = createHostCheck({ ...config, origins: origins.all });
     auth = await openAuth(options, pools, origins, handed);
     const requests = new RequestLimits({ ...config.limits, trustProxy: config.trustProxy, handed });
@@ -153,7 +153,7 @@ function openAuth(
   { app, config, urls, secrets, log }: ServiceOptions,
   pools: Parts["databases"]["pools"],
   origins: Parts["origins"],
-  handed: HandedAddresses,
+  handed: SignedClientAddress,
 ) {
   return createAuth({
     pool: pools.auth,
@@ -179,7 +179,6 @@ function openRealtime({ options, origins, checkHost, auth, requests, runtime, au
     authenticate,
     checkHost,
     count: (request) => requests.countAddress(request),
-    requests,
     addresses: new SocketAddresses({ ...config.limits, trustProxy: config.trustProxy }),
     redeem: (ticket) => redeemTicket(auth, ticket),
     rerun: publicRerun(runtime, app.api["~svc"].procedures),

@@ -5,7 +5,7 @@
 
 import { describeError } from "./describe-error.ts";
 import { mask } from "./mask.ts";
-import { AsItIs } from "./unredacted.ts";
+import { Unredacted } from "./unredacted.ts";
 
 export const censor = "[redacted]";
 
@@ -29,7 +29,7 @@ export function redact(value: unknown): unknown {
     if (typeof value === "string") return mask(value);
     if (typeof value !== "object" || value === null) return value;
     if (value instanceof Date) return value;
-    if (value instanceof AsItIs) return value.text;
+    if (value instanceof Unredacted) return value.text;
     if (value instanceof Error) return describeError(value);
     if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
     if (depth >= maxDepth || --left < 0) return "[too much]";

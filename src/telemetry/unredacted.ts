@@ -1,5 +1,5 @@
 /** A text that is logged as it is, whatever it looks like: what has a secret in it on purpose. */
-export class AsItIs {
+export class Unredacted {
   readonly text: string;
   constructor(text: string) {
     this.text = text;

@@ -13,8 +13,8 @@ import {
   type WorkflowTimeline,
   workflowStatuses,
 } from "../contract/workflow-runs.ts";
-import type { Unawaited } from "../jobs/pending-work.ts";
-import { mistake } from "../kit/misuse-error.ts";
+import type { PendingWork } from "../jobs/pending-work.ts";
+import { misuseError } from "../kit/misuse-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
@@ -29,28 +29,28 @@ export interface CallWorkflowsOptions {
   workflows: Workflows;
   /** Whether the call runs as the system, and so past the ownership of runs. */
   system: boolean;
-  unawaited: Unawaited;
+  pendingWork: PendingWork;
   /** Whether mistakes are said in the log alone. */
   production: boolean;
 }
 
 export class CallWorkflows implements ContextWorkflows {
   readonly #options: CallWorkflowsOptions;
-  readonly #unawaited: Unawaited;
+  readonly #pendingWork: PendingWork;
 
   constructor(options: CallWorkflowsOptions) {
     this.#options = options;
-    this.#unawaited = options.unawaited;
+    this.#pendingWork = options.pendingWork;
   }
 
   start<Args>(workflow: Workflow<Args> | string, args?: Args, options: StartOptions = {}): Promise<{ id: string }> {
-    return this.#unawaited.keep(async () => {
+    return this.#pendingWork.keep(async () => {
       this.#refuseInQuery();
       const name = typeof workflow === "string" ? workflow : workflow["~svc"].workflow.name;
       const definition = this.#find(name);
       const { idempotencyKey = null } = options;
       if (idempotencyKey !== null && (typeof idempotencyKey !== "string" || !/^.{1,200}$/s.test(idempotencyKey))) {
-        throw this.#mistake("idempotencyKey is a text of 1 to 200 characters.");
+        throw this.#misuse("idempotencyKey is a text of 1 to 200 characters.");
       }
       const start = this.#options.system ? "svc_private.start_system_workflow" : "svc.start_workflow";
       const values = [
@@ -109,7 +109,7 @@ export class CallWorkflows implements ContextWorkflows {
 
   #steer(what: "signal" | "cancel" | "retry", id: string, values: () => unknown[]): Promise<void> {
     const name = this.#options.system ? `svc_private.${what}_any_workflow` : `svc.${what}_workflow`;
-    return this.#unawaited.keep(
+    return this.#pendingWork.keep(
       async () => {
         this.#refuseInQuery();
         return isUuid(id) ? this.#ask(name, [id, ...values()]) : "unknown";
@@ -134,11 +134,11 @@ export class CallWorkflows implements ContextWorkflows {
     const [newest] = workflows.get(name) ?? [];
     if (newest) return newest;
     const advice = didYouMean(name, [...workflows.keys()]);
-    throw this.#mistake(`"${name}" is no workflow that is registered in defineApi. ${advice}`);
+    throw this.#misuse(`"${name}" is no workflow that is registered in defineApi. ${advice}`);
   }
 
-  #mistake(text: string): SvcError {
-    return mistake("ctx.workflows", text, this.#options.production);
+  #misuse(text: string): SvcError {
+    return misuseError("ctx.workflows", text, this.#options.production);
   }
 
   #refuseInQuery(): void {

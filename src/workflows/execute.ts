@@ -11,7 +11,7 @@ import { jobAttributes } from "../telemetry/jobs.ts";
 import { activeSpan, type Span } from "../telemetry/span.ts";
 import { decodeValue, encodeValue, type Stored } from "./encoding.ts";
 import { checked, detailOf, runError } from "./failure.ts";
-import { type Ending, replay } from "./replay.ts";
+import { type ReplayOutcome, replay } from "./replay.ts";
 import { lostOr, RunLostError, RunPort, type RunRuntime } from "./run-port.ts";
 import { type NumberedStep, stepCache } from "./step-cache.ts";
 
@@ -66,10 +66,10 @@ export async function executeRun(runId: string, options: ExecuteOptions): Promis
   const definition = versions.find(({ version }) => version === claim.version);
   try {
     const end = definition
-      ? await stretch(runId, claim, definition, { ...options, log })
+      ? await runUntilBlocked(runId, claim, definition, { ...options, log })
       : unknown(claim, versions, log);
     activeSpan()?.set({ "svc.workflow.ending": end.sql });
-    await letGo(runId, claim.fence, end, options);
+    await release(runId, claim.fence, end, options);
     if (end.sql === "end_run") cache.forget(runId);
     log.info({ ending: end.sql }, "run let go");
   } catch (error) {
@@ -90,7 +90,7 @@ interface End {
   values: unknown[];
 }
 
-async function stretch(
+async function runUntilBlocked(
   runId: string,
   claim: Claim,
   definition: WorkflowDefinition,
@@ -120,7 +120,7 @@ async function stretch(
   return endOf(ending, claim, definition, log);
 }
 
-function endOf(ending: Ending, claim: Claim, definition: WorkflowDefinition, log: Logger): End {
+function endOf(ending: ReplayOutcome, claim: Claim, definition: WorkflowDefinition, log: Logger): End {
   switch (ending.kind) {
     case "suspended":
       return { sql: "suspend_run", values: [ending.stuck] };
@@ -169,7 +169,7 @@ function unknown({ name, version, msOld }: Claim, known: readonly WorkflowDefini
   );
 }
 
-async function letGo(runId: string, fence: number, { sql, values }: End, { finishWith }: ExecuteOptions) {
+async function release(runId: string, fence: number, { sql, values }: End, { finishWith }: ExecuteOptions) {
   const places = ["$1", "$2", ...values.map((_, index) => `$${index + 3}`)].join(", ");
   const call = { name: `svc_${sql}`, text: `svc_private.${sql}(${places})`, values: [runId, fence, ...values] };
   await finishWith(call).catch((error) => {

@@ -25,7 +25,7 @@ import {
 } from "./replay-port.ts";
 
 /** How a replay ended. */
-export type Ending =
+export type ReplayOutcome =
   | { kind: "completed"; result: unknown }
   | { kind: "failed"; error: unknown }
   | { kind: "suspended"; stuck: string[] }
@@ -45,14 +45,14 @@ export interface ReplayOptions {
 }
 
 interface Place {
-  strand: { prefix: string; next: number };
+  branch: { prefix: string; next: number };
   step?: RunningStep;
 }
 
 const places = new AsyncLocalStorage<Place>();
 
 /** Runs the handler once. @throws what the port threw, when that was no step's own error */
-export const replay = (options: ReplayOptions): Promise<Ending> => new Replay(options).run();
+export const replay = (options: ReplayOptions): Promise<ReplayOutcome> => new Replay(options).run();
 
 const patienceOf = (duration: Duration) => checked(JSON.stringify(duration), () => milliseconds(duration));
 
@@ -63,7 +63,7 @@ class Replay implements WorkflowContext {
   readonly #parallels = new Set<string>();
   readonly #met = new Set<string>();
   readonly #stuck: string[] = [];
-  readonly #outcome = Promise.withResolvers<Ending>();
+  readonly #outcome = Promise.withResolvers<ReplayOutcome>();
   /** Strands that can go on. */
   #live = 1;
   /** Steps and waits that are being worked on. */
@@ -115,15 +115,15 @@ class Replay implements WorkflowContext {
     return `${this.runId}:${this.#stepHere("wf.idempotencyKey").position}`;
   }
 
-  run(): Promise<Ending> {
+  run(): Promise<ReplayOutcome> {
     const { definition, args } = this.#options;
-    const place: Place = { strand: { prefix: "", next: 0 } };
+    const place: Place = { branch: { prefix: "", next: 0 } };
     places
       .run(place, async () => definition.handler(this, args as never))
       .then(
         (value) => {
           this.#returned = { value };
-          this.#look();
+          this.#settleIfIdle();
         },
         (error) => this.#fail(error),
       );
@@ -162,11 +162,11 @@ class Replay implements WorkflowContext {
     const results = await Promise.allSettled(
       branches.map(async (branch, index) => {
         try {
-          return await places.run({ strand: { prefix: `${position}.${index}.`, next: 0 } }, async () => branch());
+          return await places.run({ branch: { prefix: `${position}.${index}.`, next: 0 } }, async () => branch());
         } finally {
           left--;
-          if (left > 0) this.#live--; // the last one hands its life to the strand that waits for all
-          this.#look();
+          if (left > 0) this.#live--; // the last one hands its life to the branch that waits for all
+          this.#settleIfIdle();
         }
       }),
     );
@@ -203,7 +203,7 @@ class Replay implements WorkflowContext {
     if (kind !== "parallel" && (typeof name !== "string" || name === "" || name.length > 200)) {
       throw new WorkflowMistake("A step or event needs a name of 1 to 200 characters.");
     }
-    const position = `${place.strand.prefix}${place.strand.next++}`;
+    const position = `${place.branch.prefix}${place.branch.next++}`;
     const before = this.#recorded.get(position);
     const differs = before
       ? before.kind !== kind || before.name !== name
@@ -239,7 +239,7 @@ class Replay implements WorkflowContext {
       return new Promise(() => {});
     } finally {
       this.#active--;
-      this.#look();
+      this.#settleIfIdle();
     }
   }
 
@@ -247,12 +247,12 @@ class Replay implements WorkflowContext {
   #block(position?: string): Promise<never> {
     if (position !== undefined) this.#stuck.push(position);
     this.#live--;
-    this.#look();
+    this.#settleIfIdle();
     return new Promise(() => {});
   }
 
   /** Looks, when what has just happened has had its consequences, whether anything can go on. */
-  #look(): void {
+  #settleIfIdle(): void {
     setImmediate(() => {
       if (this.#active > 0) return;
       if (this.#returned) return this.#end(this.#returned.value);

@@ -2,8 +2,8 @@
  * The checkpoints of runs that this worker had lately, so that the next stretch of a run reads the new ones alone.
  * Next hop: `sql/workflows/claim_run.sql`, which decides whether they still hold.
  */
-import type { Runtime } from "../call/invoke.ts";
 import type { RecordedStep } from "./replay-port.ts";
+import type { RunRuntime } from "./run-port.ts";
 
 /** A checkpoint as claim_run gives it. */
 export interface NumberedStep extends RecordedStep {
@@ -66,10 +66,10 @@ export class StepCache {
   }
 }
 
-const caches = new WeakMap<Runtime, StepCache>();
+const caches = new WeakMap<RunRuntime, StepCache>();
 
 /** The one of a worker. */
-export function stepCache(runtime: Runtime): StepCache {
+export function stepCache(runtime: RunRuntime): StepCache {
   const cache = caches.get(runtime) ?? new StepCache();
   caches.set(runtime, cache);
   return cache;

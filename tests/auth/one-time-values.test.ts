@@ -1,16 +1,16 @@
 /** Tokens that work once, against the real table. */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { OneTimeValues } from "../../src/auth/mail/one-time-tokens.ts";
+import { OneTimeTokens } from "../../src/auth/mail/one-time-tokens.ts";
 import { database } from "../support/database.ts";
 
 const db = database();
 let pool: pg.Pool;
-let once: OneTimeValues;
+let once: OneTimeTokens;
 beforeAll(() => {
   pool = new pg.Pool({ connectionString: db.url("auth"), max: 20 });
   pool.on("error", () => {}); // the database goes before the pool does
-  once = new OneTimeValues(pool);
+  once = new OneTimeTokens(pool);
 });
 afterAll(() => pool.end());
 

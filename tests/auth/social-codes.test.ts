@@ -2,7 +2,7 @@
 import { Agent, request } from "node:http";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { OneTimeValues } from "../../src/auth/mail/one-time-tokens.ts";
+import { OneTimeTokens } from "../../src/auth/mail/one-time-tokens.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { Browser, exchange, results } from "../support/browser.ts";
 import { database } from "../support/database.ts";
@@ -14,14 +14,14 @@ const claims = { sub: "p1", email: "pat@example.com", email_verified: true };
 let provider: ScriptedProvider;
 let server: AuthServer;
 let pool: pg.Pool;
-let once: OneTimeValues;
+let once: OneTimeTokens;
 beforeAll(async () => {
   provider = await startScriptedProvider();
   const frontendOrigins = [front, "https://other.test"];
   server = await startAuthServer(db, { google: provider.settings, frontendOrigins, max: 10 });
   pool = new pg.Pool({ connectionString: db.url("auth"), max: 4 });
   pool.on("error", () => {});
-  once = new OneTimeValues(pool);
+  once = new OneTimeTokens(pool);
 });
 afterAll(async () => {
   await server.close();

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
 import { createSvcAuthBridgeHandlers } from "../../client/sdk/src/server/index.ts";
 import { RequestLimits } from "../../src/http/request-limits.ts";
-import { HandedAddresses } from "../../src/http/signed-client-address.ts";
+import { SignedClientAddress } from "../../src/http/signed-client-address.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { load, refusal } from "../define/config-folder.ts";
 import { bridgedFront, password } from "../support/bridged-front.ts";
@@ -83,7 +83,7 @@ function sign({
 
 describe("an address that comes along", () => {
   const logged: string[] = [];
-  const addresses = new HandedAddresses(
+  const addresses = new SignedClientAddress(
     [secret, older],
     createLog("info", { write: (line) => void logged.push(line) }),
   );
@@ -117,7 +117,7 @@ describe("an address that comes along", () => {
   });
 
   test("counts for nothing where there is no secret, and that is said once, without what came", () => {
-    const nobody = new HandedAddresses([], createLog("info", { write: (line) => void logged.push(line) }));
+    const nobody = new SignedClientAddress([], createLog("info", { write: (line) => void logged.push(line) }));
     for (let n = 0; n < 3; n++) expect(nobody.read(handed((sign) => sign()))).toBeUndefined();
     const lines = logged.filter((line) => line.includes("SVC_BRIDGE_SECRET is not set"));
     expect(lines).toHaveLength(1);

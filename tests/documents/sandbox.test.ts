@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { convertDocument } from "../../src/documents/convert.ts";
-import { SpareChild } from "../../src/documents/prewarmed-process.ts";
+import { PrewarmedProcess } from "../../src/documents/prewarmed-process.ts";
 import { type Child, EngineFailure, runSandboxed, startChild } from "../../src/documents/sandbox.ts";
 import { root } from "../support/global-setup.ts";
 
@@ -40,7 +40,7 @@ test("a conversion that is called off ends its process, and says why", async () 
 });
 
 test("one process is kept ready for the next document, and every document has its own", async () => {
-  const spare = new SpareChild();
+  const spare = new PrewarmedProcess();
   try {
     const children = [spare.take(), spare.take(), spare.take()];
     expect(new Set(children.map(({ pid }) => pid)).size).toBe(3);
@@ -55,7 +55,7 @@ test("one process is kept ready for the next document, and every document has it
 
 test("a process that ended while it waited is not given a document, and the last one ends with its owner", async () => {
   const started: Child[] = [];
-  const spare = new SpareChild((...options) => {
+  const spare = new PrewarmedProcess((...options) => {
     const child = startChild(...options);
     started.push(child);
     return child;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type WebSocket from "ws";
 import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
 import { connectionLimits } from "../../src/realtime/connection.ts";
-import { Hub } from "../../src/realtime/subscription-registry.ts";
+import { SubscriptionRegistry } from "../../src/realtime/subscription-registry.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, TestService } from "../support/service.ts";
 import { Socket, sockets } from "../support/sockets.ts";
@@ -31,7 +31,7 @@ test("the keys of a connection have a length together, and make room for others 
 });
 
 test("a process takes subscriptions as long as there is room", () => {
-  const hub = new Hub(async () => null, 10_000);
+  const hub = new SubscriptionRegistry(async () => null, 10_000);
   const [one, other] = [{ send() {} }, { send() {} }];
   hub.join(one);
   hub.join(other);
@@ -51,7 +51,7 @@ test("a process takes subscriptions as long as there is room", () => {
 });
 
 test("an address takes an eighth of it, and leaves the rest to others", () => {
-  const hub = new Hub(async () => null, 100_000);
+  const hub = new SubscriptionRegistry(async () => null, 100_000);
   const [one, same, other, nobodys] = [{ send() {} }, { send() {} }, { send() {} }, { send() {} }];
   hub.join(one, "192.0.2.1");
   hub.join(same, "192.0.2.1");

@@ -8,10 +8,10 @@ import type { AttemptLimits } from "../../src/auth/passwords/attempts.ts";
 import type { ProviderSettings } from "../../src/auth/social/provider.ts";
 import type { AuthDefinition } from "../../src/contract/auth.ts";
 import { notFound, renderError } from "../../src/http/errors.ts";
-import { standingHeaders } from "../../src/http/exchange.ts";
+import { defaultHeaders } from "../../src/http/exchange.ts";
 import { observer } from "../../src/http/observe.ts";
 import { createOriginPolicy } from "../../src/http/origin-policy.ts";
-import { HandedAddresses } from "../../src/http/signed-client-address.ts";
+import { SignedClientAddress } from "../../src/http/signed-client-address.ts";
 import { createMetrics } from "../../src/server/metrics.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import type { Database } from "./database.ts";
@@ -124,7 +124,7 @@ export async function startAuthServer(db: Database, options: AuthServerOptions =
     origins,
     definition: options.costlyPasswords ? (options.definition ?? {}) : withQuickPasswords(options.definition ?? {}),
     google: options.google ?? null,
-    handed: new HandedAddresses(options.bridgeSecrets ?? [], log),
+    handed: new SignedClientAddress(options.bridgeSecrets ?? [], log),
     limits: { ...raisedLimits, ...options.limits },
     production: options.production ?? true,
     log,
@@ -132,7 +132,7 @@ export async function startAuthServer(db: Database, options: AuthServerOptions =
 
   const app = express();
   app.set("trust proxy", options.trustProxy ?? false);
-  const observe = observer(log, createMetrics({ auth: pool }), standingHeaders(origins));
+  const observe = observer(log, createMetrics({ auth: pool }), defaultHeaders(origins));
   app.use((request, response, next) => {
     observe(request, response);
     next();

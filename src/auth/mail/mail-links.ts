@@ -11,13 +11,13 @@ import type { Attempts } from "../passwords/attempts.ts";
 import type { Passwords } from "../passwords/passwords.ts";
 import { checked, email, passwordRules } from "../passwords/rules.ts";
 import type { Mails } from "./mails.ts";
-import type { OneTimeValues } from "./one-time-tokens.ts";
+import type { OneTimeTokens } from "./one-time-tokens.ts";
 
 export interface MailLinksOptions {
   library: Library;
   passwords: Passwords;
   attempts: Attempts;
-  once: OneTimeValues;
+  once: OneTimeTokens;
   mails: Mails;
   origins: OriginPolicy;
 }

@@ -6,7 +6,7 @@
 import type { Logger } from "pino";
 import type { AuthDefinition, AuthMail } from "../../contract/auth.ts";
 import { SvcError } from "../../kit/svc-error.ts";
-import { AsItIs } from "../../telemetry/unredacted.ts";
+import { Unredacted } from "../../telemetry/unredacted.ts";
 
 export type MailKind = "verification" | "password reset";
 
@@ -103,7 +103,7 @@ export class Mails {
   /** On one's own machine the link is the point, token and all. */
   #printer(kind: MailKind): Mailer {
     return ({ email, url }) =>
-      this.#options.log.info({ mail: kind, email, url: new AsItIs(url) }, "no mailer is set up; this is the mail");
+      this.#options.log.info({ mail: kind, email, url: new Unredacted(url) }, "no mailer is set up; this is the mail");
   }
 }
 

@@ -14,7 +14,7 @@ const shape = /^[A-Za-z0-9_-]{43}$/;
 
 const hash = (token: string): string => createHash("sha256").update(token).digest("hex");
 
-export class OneTimeValues {
+export class OneTimeTokens {
   readonly #pool: pg.Pool;
 
   constructor(pool: pg.Pool) {

@@ -15,7 +15,7 @@ import { addressOf } from "../caller.ts";
 import { addressHeader } from "../library.ts";
 import type { Library } from "../library-types.ts";
 import type { MailLinks } from "../mail/mail-links.ts";
-import type { OneTimeValues } from "../mail/one-time-tokens.ts";
+import type { OneTimeTokens } from "../mail/one-time-tokens.ts";
 import type { Attempts } from "../passwords/attempts.ts";
 import type { Credentials } from "../passwords/credentials.ts";
 import type { HashQueue } from "../passwords/hash-queue.ts";
@@ -32,7 +32,7 @@ export interface AuthParts extends AuthenticateOptions {
   gate: HashQueue;
   links: MailLinks;
   keys: KeyStore;
-  once: OneTimeValues;
+  once: OneTimeTokens;
   library: Library;
   social: SocialParts;
   authenticate: Authenticate;

@@ -6,17 +6,17 @@ import type { Logger } from "pino";
 import type { AuthDefinition } from "../../contract/auth.ts";
 import type { OriginPolicy } from "../../http/origin-policy.ts";
 import type { Library } from "../library-types.ts";
-import type { OneTimeValues } from "../mail/one-time-tokens.ts";
+import type { OneTimeTokens } from "../mail/one-time-tokens.ts";
 import { Flows } from "./flows.ts";
 import { Provider, type ProviderSettings } from "./provider.ts";
 import type { ReturnMode } from "./return-mode.ts";
-import { People } from "./social-accounts.ts";
+import { SocialAccounts } from "./social-accounts.ts";
 
 export interface SocialParts {
   /** Null without GOOGLE_CLIENT_ID. */
   google: Provider | null;
   flows: Flows;
-  people: People;
+  people: SocialAccounts;
   /** Not empty; the first serves clients without a preference. */
   modes: readonly ReturnMode[];
   log: Logger;
@@ -27,7 +27,7 @@ export interface SocialOptions {
   definition: AuthDefinition;
   origins: OriginPolicy;
   library: Library;
-  once: OneTimeValues;
+  once: OneTimeTokens;
   log: Logger;
 }
 
@@ -35,7 +35,7 @@ export function createSocial({ google, definition, origins, library, once, log }
   return {
     google: google && new Provider(google, origins.own, log),
     flows: new Flows(once, origins.own.startsWith("https:")),
-    people: new People(library, log),
+    people: new SocialAccounts(library, log),
     modes: definition.oauth?.allowedReturnModes ?? ["token"],
     log,
   };

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { SvcError } from "../../kit/svc-error.ts";
-import type { OneTimeValues } from "../mail/one-time-tokens.ts";
+import type { OneTimeTokens } from "../mail/one-time-tokens.ts";
 import { digest } from "./digest.ts";
 import { FlowCookie } from "./flow-cookie.ts";
 import type { FlowChecks } from "./provider.ts";
@@ -20,11 +20,11 @@ export interface Flow extends FlowChecks {
 const lifetime = 10 * 60;
 
 export class Flows {
-  readonly #once: OneTimeValues;
+  readonly #once: OneTimeTokens;
   readonly #cookie: FlowCookie;
 
   /** @param secure whether the service's own origin is https */
-  constructor(once: OneTimeValues, secure: boolean) {
+  constructor(once: OneTimeTokens, secure: boolean) {
     this.#once = once;
     this.#cookie = new FlowCookie(secure);
   }

@@ -16,7 +16,7 @@ const attempts = 3;
 
 export type Found = { userId: string } | { failure: Failure };
 
-export class People {
+export class SocialAccounts {
   readonly #library: Library;
   readonly #log: Logger;
 
