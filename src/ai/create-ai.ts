@@ -4,7 +4,6 @@
  * Next hop: `paid.ts` for the credits, `provider.ts` for the providers, `stream.ts`, and `speech.ts` for what has to do
  * with files.
  */
-
 import type { CallOptions, ChatOptions, ContentPart, Message, Usage } from "../contract/ai.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { StoredFile } from "../storage/read-file.ts";

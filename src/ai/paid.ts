@@ -1,5 +1,4 @@
 /** A call that costs something, from its reservation to its settlement. Next hop: `credits.ts`. */
-
 import type { Message, Usage } from "../contract/ai.ts";
 import type { AiCall } from "./call.ts";
 import type { CreditRequest, Reservation } from "./credits.ts";

@@ -2,7 +2,6 @@
  * What a provider of AI can do. One that lacks something leaves it out.
  * Next hop: `openai-compatible.ts`, `local.ts`.
  */
-
 import type { Message } from "../contract/ai.ts";
 import { SvcError } from "../kit/svc-error.ts";
 

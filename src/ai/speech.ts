@@ -2,7 +2,6 @@
  * `ai.speech`: recordings are stored objects, and transcribing them is a job: it takes longer than a request may.
  * Next hop: `workers/tasks/transcribe.ts`, `sql/ai/start_transcription.sql`.
  */
-
 import type { StorageObject } from "../contract/storage.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";

@@ -2,7 +2,6 @@
  * `defineApi`: the one place where an application says what it offers. Reports every mistake that can be seen without a
  * database; what it returns is all that the server, the workers and the code generator read.
  */
-
 import type { Api, ApiBags, ProcedureBag } from "../contract/api.ts";
 import { type CronDefinition, collectCrons } from "../contract/cron.ts";
 import type { CrudDefinition } from "../contract/crud.ts";

@@ -3,7 +3,6 @@
  * files and helper functions. A helper that takes the handler as an argument gives one handler per call of the helper.
  * Next hop: `reach.ts` follows what the anonymous ones do.
  */
-
 import { type Arguments, noArguments } from "./origin.ts";
 import { isFunction, memberName, type Node, returned, walk } from "./parse.ts";
 import type { Place } from "./report.ts";

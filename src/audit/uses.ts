@@ -3,7 +3,6 @@
  * database past the context, or hides what it does.
  * Next hop: `reach.ts` asks this for every node that a handler reaches.
  */
-
 import type { Origin } from "./origin.ts";
 import { isFunction, literalText, memberName, type Node } from "./parse.ts";
 import type { Resolver } from "./resolve.ts";

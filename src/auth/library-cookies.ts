@@ -3,7 +3,6 @@
  * it came: what goes in was read by our rules, and what comes out is set by our own code.
  * Next hop: `src/auth/routes/cookie-style.ts`, `src/auth/routes/plugins.ts`.
  */
-
 import { decodeCookie } from "./sessions/session-cookie.ts";
 
 /** Beside the session: the device that is trusted, a sign-in that is half done, what plugins remember. */

@@ -6,6 +6,7 @@
 import type { BetterAuthOptions } from "better-auth";
 import type { AuthDefinition } from "../contract/auth.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { addressHeader } from "./library-types.ts";
 import { checkPluginTables, inSnakeCase, pluginsInSnakeCase } from "./plugins/plugin-names.ts";
 import { secondFactorRules } from "./second-factor-rules.ts";
 import { type AdditionalFields, libraryFields } from "./user-fields.ts";
@@ -19,9 +20,6 @@ export type FixedOptions = Pick<
 type GenerateId = NonNullable<NonNullable<BetterAuthOptions["advanced"]>["database"]>["generateId"];
 
 const days = 24 * 60 * 60;
-
-/** Header in which the client's address is handed to the library. Made by us, so no client can set it. */
-export const addressHeader = "x-svc-client-address";
 
 /**
  * @param fields those declared fields that the library may use: at run time those that have a column

@@ -15,8 +15,6 @@ import { type FixedOptions, libraryOptions } from "./library-options.ts";
 import type { Library } from "./library-types.ts";
 import type { AdditionalFields } from "./user-fields.ts";
 
-export { addressHeader } from "./library-options.ts";
-
 export interface LibraryOptions {
   pool: pg.Pool;
   /** Newest first. */

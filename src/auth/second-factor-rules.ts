@@ -1,5 +1,4 @@
 /** What switching a second factor on or off changes beside it: a plugin of better-auth. */
-
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
 import type { Library } from "./library-types.ts";

@@ -1,5 +1,4 @@
 /** What is known of a server: its programs, where they are, and how to reach it once it runs. */
-
 import type { ServerUser } from "./places.ts";
 
 /** What SVC_POSTGRES may say. */

@@ -1,5 +1,4 @@
 /** What `defineApi` (src/app/api.ts) returns and what the server, the workers and the code generator read of it. */
-
 import type { Cron, CronDefinition } from "./cron.ts";
 import type { CrudDefinition } from "./crud.ts";
 import type { HttpRoute, RouteDefinition } from "./http-route.ts";

@@ -1,6 +1,6 @@
 /**
  * The middleware chain of procedures and routes: an onion, the first declared outermost.
- * Next hop: `layers.ts` turns middleware and schemas into layers, `src/call/invoke.ts` runs the chain.
+ * Next hop: `middleware.ts` turns middleware and schemas into layers, `src/call/invoke.ts` runs the chain.
  */
 import { SvcError } from "../kit/svc-error.ts";
 

@@ -1,5 +1,4 @@
 /** What the other folders know of one `createCrud`: its columns, its options, and how it is answered. */
-
 import type { Logger } from "pino";
 import type { Context } from "./context.ts";
 

@@ -1,5 +1,4 @@
 /** The database handles of handlers. `src/postgres/database.ts` makes them. */
-
 import type { NodePgQueryResultHKT } from "drizzle-orm/node-postgres";
 import type { PgDatabase } from "drizzle-orm/pg-core";
 

@@ -1,5 +1,4 @@
 /** `ctx.grounding` as handlers see it. `src/rag/grounding.ts` implements it. */
-
 import type { ChatOptions, Usage } from "./ai.ts";
 import type { Language } from "./rag.ts";
 import type { RagScope } from "./search.ts";

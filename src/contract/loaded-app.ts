@@ -1,5 +1,4 @@
 /** An application as `src/app/load-app.ts` loads it. */
-
 import type { Api } from "./api.ts";
 import type { AuthDefinition } from "./auth.ts";
 

@@ -1,5 +1,4 @@
 /** `ctx.rag` as handlers see it. `src/rag/context.ts` implements it. */
-
 import type { ConvertStoredInput } from "./documents.ts";
 import type { RagScope } from "./search.ts";
 

@@ -1,5 +1,4 @@
 /** `ctx.storage` as handlers see it. `src/storage/context.ts` implements it. */
-
 import type { Readable } from "node:stream";
 
 export interface StoreOptions {

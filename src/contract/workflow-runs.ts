@@ -1,5 +1,4 @@
 /** `ctx.workflows` and its records as handlers see them. `src/workflows/context.ts` implements it. */
-
 import type { Workflow } from "./workflow.ts";
 
 /** What a run's user may learn of its failure. */

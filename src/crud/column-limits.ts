@@ -3,7 +3,6 @@
  * vector. PostgreSQL would refuse the same values without saying which column it was.
  * Next hop: `columns.ts` keeps it with the column, `crud-input.ts` checks values with it.
  */
-
 import type { ColumnLimit } from "../contract/crud.ts";
 
 /** @param sqlType of a column, or of an array's items, as declared: `varchar(40)` */

@@ -3,7 +3,6 @@
  * checked as well, and what is wrong with that is no fault of the caller's.
  * Next hop: `crud-input.ts` for the checks, `src/call/invoke.ts` runs the step.
  */
-
 import type { CrudDefinition, CrudOperation, CrudStatement } from "../contract/crud.ts";
 import { check, type Input, isPlain, toObject } from "../kit/input-checks.ts";
 import type { Issue } from "../kit/svc-error.ts";

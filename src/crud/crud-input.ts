@@ -4,7 +4,6 @@
  * Next hop: `wire-kinds.ts` for the forms of values, `column-limits.ts` for their limits, `crud-list.ts` for the
  * arguments of lists.
  */
-
 import type { ColumnDescription, CrudDefinition, CrudOperation } from "../contract/crud.ts";
 import { check, type Input, own, toObject } from "../kit/input-checks.ts";
 import type { Issue } from "../kit/svc-error.ts";

@@ -3,7 +3,6 @@
  * SQL; a wrong type is refused with the path; inside `filters` nothing is refused, only ignored.
  * Next hop: `crud-filters.ts`, then `sql/crud/find_rows.sql`.
  */
-
 import type { CrudDefinition } from "../contract/crud.ts";
 import { check, type Input, own, toObject } from "../kit/input-checks.ts";
 import { toFilterJson } from "./crud-filters.ts";

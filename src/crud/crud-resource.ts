@@ -2,7 +2,6 @@
  * What a generated list function tells `svc.find_rows()` of its table, as JSON text: names, types, and what callers may
  * filter, search and sort by.
  */
-
 import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { quote } from "../postgres/schema-names.ts";
 import { isVisible, item, qualified } from "./crud-text.ts";

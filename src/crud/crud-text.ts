@@ -1,5 +1,4 @@
 /** Pieces of SQL text that the generated functions share: the table's name, and a row as the wire has it. */
-
 import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { quote } from "../postgres/schema-names.ts";
 

@@ -2,7 +2,6 @@
  * The writing half of generated CRUD: what create sets, what update changes, how remove removes, and how values get from
  * JSON into columns. `crud-sql.ts` puts the pieces into functions.
  */
-
 import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { list, literal, quote } from "../postgres/schema-names.ts";

@@ -2,7 +2,6 @@
  * Columns of generated CRUD in JSON Schema: what rows have, what input and filters take.
  * The forms are those of `src/crud/wire-kinds.ts`.
  */
-
 import type { ColumnDescription, WireKind } from "../contract/crud.ts";
 import type { JsonSchema } from "../kit/json-schema.ts";
 

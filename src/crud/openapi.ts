@@ -2,7 +2,6 @@
  * What generated CRUD takes and answers, from the table and the options of its `createCrud`.
  * Next hop: `columns.ts` for single values; `src/crud/crud-input.ts` and `crud-list.ts` are what checks them.
  */
-
 import type { ColumnDescription, CrudDefinition, CrudOperation } from "../contract/crud.ts";
 import type { JsonSchema } from "../kit/json-schema.ts";
 import type { Schemas } from "../kit/schemas.ts";

@@ -3,7 +3,6 @@
  * in the write-ahead log.
  * Next hop: `sql/realtime/publish_tables.sql`.
  */
-
 import type { CrudDefinition } from "../contract/crud.ts";
 import { literal } from "../postgres/schema-names.ts";
 

@@ -2,7 +2,6 @@
  * The forms that column values take on the wire, and the check of each. One entry per form; a PostgreSQL type finds its
  * form by name and anything unknown travels as text.
  */
-
 import type { WireKind } from "../contract/crud.ts";
 import { isUuid } from "../kit/uuid.ts";
 

@@ -4,7 +4,7 @@
  * engines before its task comes.
  * Next hop: the engine of its task; `sandbox.ts` is the other end.
  */
-import "./no-network.ts";
+import "../kit/no-network.ts";
 import { buffer } from "node:stream/consumers";
 import { SvcError } from "../kit/svc-error.ts";
 import { runEngine, type Task } from "./engines/run.ts";

@@ -3,7 +3,6 @@
  * does well, and says which were asked. Hosted ones are paid for: credits are reserved before they are called.
  * Next hop: `routing.ts` decides who is asked, `sandbox.ts`, `ocr.ts` and `hosted.ts` do it.
  */
-
 import type {
   ConvertedDocument,
   ConvertOptions,

@@ -1,7 +1,6 @@
 /**
  * Decides whether a parser kept what the file holds. Null: it did. A sentence: the next provider is asked.
  */
-
 import type { DocumentKind } from "../contract/documents.ts";
 import { readPart } from "./engines/package.ts";
 

@@ -8,9 +8,9 @@ import { readFile } from "node:fs/promises";
 import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import type { ErrorCode } from "../kit/error-codes.ts";
+import { programFiles } from "../kit/program-files.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Task } from "./engines/run.ts";
-import { programFiles } from "./program-files.ts";
 import type { EngineResult } from "./types.ts";
 
 export interface SandboxLimits {

@@ -2,7 +2,6 @@
  * Finds out what a file is: by its content, and by its name where the content does not say (text formats).
  * Next hop: `routing.ts` knows who reads it.
  */
-
 import type { ConvertOptions, DocumentKind } from "../contract/documents.ts";
 import { encrypted, unreadable, unsupported } from "../text/refusals.ts";
 import { listZip } from "./zip.ts";

@@ -2,7 +2,6 @@
  * What goes into a conversion and what comes out of it.
  * Next hop: `convert.ts` takes the one and makes the other.
  */
-
 import type { ConvertedDocument } from "../contract/documents.ts";
 
 /** What one engine makes of the bytes. */

@@ -3,7 +3,6 @@
  * needed: PostGraphile takes a second to load and to read the catalog, which a service without GraphQL never spends.
  * Next hop: `documents.ts` for what may be asked, `preset.ts` for the schema, `src/call/invoke.ts` for the transaction.
  */
-
 import { setTimeout as sleep } from "node:timers/promises";
 import { execute } from "grafast";
 import type { ExecutionResult, GraphQLError, GraphQLSchema } from "grafast/graphql";

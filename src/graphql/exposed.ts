@@ -3,7 +3,6 @@
  * leaves out. Where a table has several, the first that is registered and can be read counts, unless `graphql: false`.
  * Next hop: `tables-plugin.ts` and `writes-plugin.ts` make a schema of it.
  */
-
 import type { Api } from "../contract/api.ts";
 import type { ColumnDescription, CrudDefinition, CrudOperation } from "../contract/crud.ts";
 import { writableColumns } from "../crud/crud-definition.ts";

@@ -1,5 +1,4 @@
 /** The plugins of PostGraphile that are used, less those that write to tables, call functions or look tables up by nodes. */
-
 import { makePgService } from "@dataplan/pg/adaptors/pg";
 import { defaultPreset as buildPreset } from "graphile-build";
 import { defaultPreset as pgPreset } from "graphile-build-pg";

@@ -4,7 +4,6 @@
  * a session where one is needed, pages of the same size in the same order.
  * Next hop: `preset.ts` lists the plugins, PostGraphile writes the SQL, the policies of the tables decide about the rows.
  */
-
 import { type PgCodec, type PgResourceOptions, type PgSelectStep, TYPES } from "@dataplan/pg";
 import { type ConnectionStep, context, type FieldArgs, lambda, type Step } from "grafast";
 import type { ValueNode } from "grafast/graphql";

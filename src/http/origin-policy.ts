@@ -1,7 +1,7 @@
 /**
  * Which web origins this service deals with: one policy for CORS, for state changes by cookie, for where a browser may be
  * sent back to, and for the WebSocket upgrade. Whatever is not on the list, letter by letter, is foreign.
- * Next hop: `src/config/origin.ts` says what an origin is; `load-config.ts` has checked the configured ones.
+ * Next hop: `src/config/origin.ts` says what an origin is; `src/config/load-config.ts` has checked the configured ones.
  */
 import { SvcError } from "../kit/svc-error.ts";
 

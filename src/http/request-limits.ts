@@ -2,7 +2,7 @@
  * How many requests one address, and one user, may send within a minute. Counted in this process alone: with several of them
  * behind a balancer, so many times as much passes. It keeps one caller from taking all there is, and is no bill; attempts on
  * passwords have counts of their own, in the database (`../auth/attempts.ts`).
- * Next hop: `src/server/app.ts` counts addresses, `service.ts` users.
+ * Next hop: `src/server/app.ts` counts addresses, `src/service/service.ts` users.
  */
 import type { IncomingMessage } from "node:http";
 import type { Authenticate, Session } from "../kit/session.ts";

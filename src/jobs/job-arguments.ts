@@ -1,7 +1,7 @@
 /**
  * What a job's arguments may be: plain JSON, small, and without secrets, for they lie in a table until the job runs, and
  * in backups after that. The error names the place of what is wrong, never its value.
- * Next hop: `scheduler.ts` keeps them; `workers/tasks/procedure.ts` has them checked again when the job runs.
+ * Next hop: `context.ts` keeps them; `workers/tasks/procedure.ts` has them checked again when the job runs.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { validate } from "../contract/middleware.ts";

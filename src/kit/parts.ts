@@ -2,7 +2,6 @@
  * What the operations of the document have in common: errors and their codes, headers, security.
  * Next hop: `src/openapi/document.ts` puts it into `components`.
  */
-
 import { errorCodes } from "./error-codes.ts";
 import type { JsonSchema } from "./json-schema.ts";
 

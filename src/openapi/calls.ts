@@ -3,7 +3,6 @@
  * Internal procedures are nobody's business, and not here.
  * Next hop: `src/crud/openapi.ts` for generated ones, `src/kit/json-schema.ts` for the others.
  */
-
 import type { Api } from "../contract/api.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { type CallSchemas, crudSchemas } from "../crud/openapi.ts";

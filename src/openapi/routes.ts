@@ -2,7 +2,6 @@
  * The application's own routes in the document. What a handler returns is its own affair, status and type included, so
  * only what `.output()` promises is promised here.
  */
-
 import type { RouteDefinition } from "../contract/http-route.ts";
 import { type JsonSchema, jsonSchemaOf, takesNothing } from "../kit/json-schema.ts";
 import { answers, json, type Part, security } from "../kit/parts.ts";

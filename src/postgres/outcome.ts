@@ -6,6 +6,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { acquire, type Lease } from "./acquire.ts";
+import { leavesDoubt, outcomeUnknown } from "./errors.ts";
+import { connectionError } from "./pools.ts";
+import { batchWrites } from "./send-together.ts";
+import { place } from "./transaction-statements.ts";
 
 /** By what a transaction is found again. */
 export interface TransactionMark {
@@ -27,7 +31,7 @@ const pauses = { first: 20, longest: 500 };
 const question = { name: "svc_transaction_outcome", text: "select svc.transaction_outcome($1, $2, $3) as it" };
 
 /** @param pool of the login that ran the transaction. Never throws: where nobody can be asked, the outcome is unknown */
-export async function askOutcome(pool: pg.Pool, mark: TransactionMark): Promise<Outcome> {
+async function askOutcome(pool: pg.Pool, mark: TransactionMark): Promise<Outcome> {
   const deadline = performance.now() + asksFor;
   for (let pause = pauses.first; ; pause = Math.min(2 * pause, pauses.longest)) {
     const answer = await askOnce(pool, mark);
@@ -51,4 +55,42 @@ async function askOnce(pool: pg.Pool, { transaction, server, place }: Transactio
     lease?.release(true);
     return undefined;
   }
+}
+
+/**
+ * Commits. When the connection is lost meanwhile, the server is asked by another one what became of it.
+ *
+ * @param mark  of the transaction, if the server has told it
+ * @param leave sends COMMIT and gives the connection back
+ * @returns the command tag of COMMIT, also when it was found out afterwards
+ * @throws the server's reason; SvcError OUTCOME_UNKNOWN when nobody can say whether the writes last
+ */
+export async function commitWrites(
+  client: pg.ClientBase,
+  pool: pg.Pool,
+  mark: Omit<TransactionMark, "place"> | undefined,
+  leave: () => Promise<string>,
+): Promise<string> {
+  let lastPlace: string | null = null;
+  let reason: unknown;
+  if (mark) {
+    batchWrites(client);
+    client.query<{ place: string }>(place).then(
+      ({ rows }) => {
+        lastPlace = rows[0]?.place ?? null;
+      },
+      (error) => {
+        reason = error; // the server ended the connection here, and COMMIT only found it closed
+      },
+    );
+  }
+  try {
+    return await leave();
+  } catch (error) {
+    reason = connectionError(client) ?? reason ?? error;
+    if (!leavesDoubt(error) || !leavesDoubt(reason)) throw reason;
+  }
+  const outcome = mark ? await askOutcome(pool, { ...mark, place: lastPlace }) : "unknown";
+  if (outcome === "committed") return "COMMIT";
+  throw outcome === "unknown" ? outcomeUnknown(reason) : reason;
 }

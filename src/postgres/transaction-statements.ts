@@ -1,4 +1,5 @@
 /** The statements that begin, enter and end a request's transaction. Sent by `transaction.ts`. */
+import type pg from "pg";
 
 // Named, so that they are prepared once per connection.
 export const begin = {
@@ -27,3 +28,7 @@ export const end = {
 };
 export const roleNone = { name: "svc_role_none", text: "set local role none" };
 export const roleOf = (role: string) => ({ name: `svc_role_${role}`, text: `set local role ${role}` });
+
+/** `pg` would send text without parameters by the simple protocol. Its types do not know the option. */
+export const extended = (config: pg.QueryConfig): pg.QueryConfig =>
+  ({ ...config, queryMode: "extended" }) as pg.QueryConfig;

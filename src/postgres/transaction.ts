@@ -6,37 +6,14 @@
 import type pg from "pg";
 import { SvcError } from "../kit/svc-error.ts";
 import { activeSpan } from "../telemetry/span.ts";
+import type { Access, Fallback, TransactionLimits } from "./access.ts";
 import { acquire, type Lease } from "./acquire.ts";
-import { databaseError, leavesDoubt, outcomeUnknown, sqlState } from "./errors.ts";
+import { databaseError, sqlState } from "./errors.ts";
 import type { Identity } from "./identity.ts";
-import { askOutcome, type TransactionMark } from "./outcome.ts";
+import { commitWrites, type TransactionMark } from "./outcome.ts";
 import { connectionError } from "./pools.ts";
 import { batchWrites } from "./send-together.ts";
-import { begin, carryTrace, end, enter, place, roleNone, roleOf } from "./transaction-statements.ts";
-
-export type Access = "read" | "write";
-
-export interface TransactionLimits {
-  /** In milliseconds. */
-  statementTimeoutMs: number;
-  /** In milliseconds. */
-  idleInTransactionMs: number;
-}
-
-/**
- * Another server for a transaction that reads, such as the primary behind a standby. The transaction begins again there when
- * its first statement failed here: until then its handler has seen nothing that could contradict the answer.
- */
-export interface Fallback {
-  pool: pg.Pool;
-  /** Whether the other server may know better. */
-  helps(error: SvcError): boolean;
-  /** Called when a transaction moves there. */
-  moved(): void;
-}
-
-/** `pg` would send text without parameters by the simple protocol. Its types do not know the option. */
-const extended = (config: pg.QueryConfig): pg.QueryConfig => ({ ...config, queryMode: "extended" }) as pg.QueryConfig;
+import { begin, carryTrace, end, enter, extended, roleNone, roleOf } from "./transaction-statements.ts";
 
 /** A call's transaction. Not usable after `commit` or `rollback`. */
 export class RequestTransaction {
@@ -231,7 +208,10 @@ export class RequestTransaction {
       // A reader has its answer already: let it go while the connection finishes.
       return void this.#leave(lease, "commit").catch(() => {});
     }
-    const command = await this.#commitWrites(lease);
+    const leave = () => this.#leave(lease, "commit");
+    const command = await commitWrites(lease.client, this.#pool, this.#mark, leave).catch((error) => {
+      throw error instanceof SvcError ? error : databaseError(this.#failure ?? error, this.#identity);
+    });
     // PostgreSQL answers COMMIT with ROLLBACK, and no error, when the transaction had already failed: by a statement that
     // was under way still, because the handler had not awaited it.
     if (command === "COMMIT") return;
@@ -259,32 +239,6 @@ export class RequestTransaction {
   #note(error: unknown): void {
     this.#failure ??= error;
     this.#failures.add(Object(error));
-  }
-
-  /** @returns the command tag of COMMIT, also when it was found out afterwards */
-  async #commitWrites(lease: Lease): Promise<string> {
-    let lastPlace: string | null = null;
-    let reason: unknown;
-    if (this.#mark) {
-      batchWrites(lease.client);
-      lease.client.query<{ place: string }>(place).then(
-        ({ rows }) => {
-          lastPlace = rows[0]?.place ?? null;
-        },
-        (error) => {
-          reason = error; // the server ended the connection here, and COMMIT only found it closed
-        },
-      );
-    }
-    try {
-      return await this.#leave(lease, "commit");
-    } catch (error) {
-      reason = connectionError(lease.client) ?? reason ?? error;
-      if (!leavesDoubt(error) || !leavesDoubt(reason)) throw databaseError(this.#failure ?? reason, this.#identity);
-    }
-    const outcome = this.#mark ? await askOutcome(this.#pool, { ...this.#mark, place: lastPlace }) : "unknown";
-    if (outcome === "committed") return "COMMIT";
-    throw outcome === "unknown" ? outcomeUnknown(reason) : databaseError(reason, this.#identity);
   }
 
   async #open(): Promise<Lease> {

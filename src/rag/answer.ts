@@ -2,7 +2,6 @@
  * From evidence to an answer: what is claimed, what supports it, and where that stands.
  * Next hop: `judge.ts`.
  */
-
 import type { Citation, ClaimInput, GroundedClaim } from "../contract/grounding.ts";
 import { confidenceOf, type Evidence, judgeSentence } from "./judge.ts";
 import { holdsSpecifics } from "./specifics.ts";

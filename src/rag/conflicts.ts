@@ -3,7 +3,6 @@
  * or units, or opposite directions.
  * Next hop: `numbers.ts` and `opposites.ts`.
  */
-
 import type { Conflict } from "../contract/grounding.ts";
 import { wordsOf } from "../text/words.ts";
 import { numbersDiffer, unitsDiffer } from "./numbers.ts";

@@ -2,7 +2,6 @@
  * What `ctx.rag.ingest` is given, looked at before anything is done with it.
  * Next hop: `src/rag/context.ts`.
  */
-
 import type { IngestInput, Language } from "../contract/rag.ts";
 import type { RagScope } from "../contract/search.ts";
 import { SvcError } from "../kit/svc-error.ts";

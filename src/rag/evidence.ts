@@ -1,5 +1,4 @@
 /** Asks PostgreSQL for the sentences that cover claims best. Next hop: `sql/rag/find_evidence.sql`. */
-
 import type { Language } from "../contract/rag.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import type { ResolvedScope } from "../search/scope.ts";

@@ -3,7 +3,6 @@
  * to write an answer.
  * Next hop: `sql/rag/find_evidence.sql` finds sentences, `src/rag/answer.ts` judges them; `written-answer.ts`.
  */
-
 import type {
   ClaimInput,
   ContextGrounding,

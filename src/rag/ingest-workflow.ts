@@ -3,7 +3,6 @@
  * `ctx.rag.ingestFile` starts it.
  * Next hop: `src/documents/convert-stored.ts` for the first step, `src/rag/context.ts` for the second.
  */
-
 import type { ConvertStoredInput } from "../contract/documents.ts";
 import type { IngestInput, IngestResult } from "../contract/rag.ts";
 import { workflow } from "../contract/workflow.ts";

@@ -3,7 +3,6 @@
  * and what speaks against it is looked for here.
  * Next hop: `conflicts.ts`; `answer.ts` makes a status of it.
  */
-
 import type { Conflict } from "../contract/grounding.ts";
 import { confirmsDirection, conflictsBetween } from "./conflicts.ts";
 

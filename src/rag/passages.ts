@@ -2,7 +2,6 @@
  * `ctx.rag.search`: the passages that share most with a question, by the same weights that claims are judged with.
  * Next hop: `sql/rag/find_evidence.sql`.
  */
-
 import type { Passage, PassagesInput } from "../contract/rag.ts";
 import { isUuid } from "../kit/uuid.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";

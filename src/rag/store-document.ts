@@ -2,7 +2,6 @@
  * Writes a document with its sections, then its chunks, as a part of the call's transaction: all of it is there, or nothing.
  * Next hop: `sql/rag/ingest_source.sql`, `sql/rag/add_chunks.sql`.
  */
-
 import type { IngestResult } from "../contract/rag.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import type { Section } from "../text/cut-document.ts";

@@ -3,7 +3,6 @@
  * numbers of the passages that it names.
  * Next hop: `src/rag/written-answer.ts` asks, and checks what comes back.
  */
-
 import { sentences } from "../text/sentences.ts";
 import type { FoundEvidence } from "./answer.ts";
 

@@ -3,13 +3,13 @@
  * handler need not wait for it, and is lost with everything else when the call fails.
  * Next hop: `sql/realtime/emit_message.sql`.
  */
-
 import type { ContextRealtime } from "../contract/realtime.ts";
 import { misuseError } from "../kit/misuse-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { toParts } from "../kit/rich-values.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import type { Access, RequestTransaction } from "../postgres/transaction.ts";
+import type { Access } from "../postgres/access.ts";
+import type { RequestTransaction } from "../postgres/transaction.ts";
 
 /** Whether anyone may call the query of that name. */
 export type IsPublic = (name: string) => boolean;

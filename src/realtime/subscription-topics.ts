@@ -13,7 +13,6 @@
  * The log knows nothing of policies, so an event is only a hint: who hears one asks again, under their own identity.
  * Next hop: `transaction-events.ts` makes topics of changes, `subscription-registry.ts` finds who listens.
  */
-
 import type { CrudDefinition } from "../contract/crud.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { listArguments } from "../crud/crud-list.ts";

@@ -2,7 +2,6 @@
  * The text search configurations that every supported PostgreSQL brings, by name.
  * Source: pg_catalog.pg_ts_config of PostgreSQL 15.
  */
-
 import { type Language, languages } from "../contract/rag.ts";
 import { refusal } from "./scope.ts";
 

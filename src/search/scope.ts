@@ -3,7 +3,6 @@
  * attempt, with a sentence that says so.
  * Next hop: `src/rag/context.ts`, `src/rag/grounding.ts`.
  */
-
 import type { RagScope } from "../contract/search.ts";
 import { SvcError } from "../kit/svc-error.ts";
 

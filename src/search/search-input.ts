@@ -1,6 +1,6 @@
 /**
  * What searches take, looked at: each mistake is a 400 that names the part and what it takes.
- * Next hop: `search.ts`.
+ * Next hop: `context.ts`.
  */
 import { is } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";

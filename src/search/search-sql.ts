@@ -2,7 +2,6 @@
  * Writes the application's `sql/search.sql`: which tables are searchable, by which columns.
  * Next hop: `sql/search/install_search.sql`.
  */
-
 import { literal } from "../postgres/schema-names.ts";
 import { searchTables } from "./searchable.ts";
 

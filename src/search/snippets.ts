@@ -2,7 +2,6 @@
  * The passages that show why rows were found: text in parts, without markup, read under the caller's policies.
  * Next hop: `sql/search/search_snippets.sql`.
  */
-
 import type { SearchSnippet } from "../contract/search.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 

@@ -4,7 +4,7 @@
  * is told to.
  * Next hop: `image-engine.ts`; `image-children.ts` is the other end.
  */
-import "../documents/no-network.ts";
+import "../kit/no-network.ts";
 import { readFrames, writeFrame } from "./frames.ts";
 import { type Source, transformImage } from "./image-engine.ts";
 import { type TransformOptions, UnreadableImage } from "./transform-options.ts";

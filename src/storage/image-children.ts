@@ -8,7 +8,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import { programFiles } from "../documents/program-files.ts";
+import { programFiles } from "../kit/program-files.ts";
 import { readFrames, writeFrame } from "./frames.ts";
 import type { Answer, Order } from "./image-child.ts";
 import type { Image, Source } from "./image-engine.ts";

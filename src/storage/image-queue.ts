@@ -2,7 +2,6 @@
  * Whose picture is made next: callers take turns, few pictures are made at once, and of the costly ones one, so that those
  * that take a moment have a place beside it. Who has left is not waited for.
  */
-
 import type { StorageObject } from "../contract/storage.ts";
 import { Gate } from "../kit/concurrency-limiter.ts";
 import type { TransformOptions } from "./transform-options.ts";

@@ -4,7 +4,6 @@
  * part of its own transaction.
  * Next hop: `sql/storage/reserve_upload.sql`.
  */
-
 import type { StorageObject } from "../contract/storage.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";

@@ -1,5 +1,4 @@
 /** What records an exchange. `src/server/metrics.ts` makes it. */
-
 import type { Registry } from "prom-client";
 
 export interface Metrics {

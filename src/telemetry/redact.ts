@@ -2,7 +2,6 @@
  * Takes secrets out of what the application logs, by the names they stand under, at any depth, and where the name says
  * nothing by their shape (`mask.ts`).
  */
-
 import { describeError } from "./describe-error.ts";
 import { mask } from "./mask.ts";
 import { Unredacted } from "./unredacted.ts";

@@ -1,5 +1,4 @@
 /** Why runs fail, and what of it is kept: for the user a code and a sentence, for operators everything. */
-
 import type { RunError } from "../contract/workflow-runs.ts";
 import { SvcError } from "../kit/svc-error.ts";
 

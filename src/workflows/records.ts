@@ -1,5 +1,4 @@
 /** Runs as `ctx.workflows` and the `workflows.*` procedures give them, read from what SQL gives. */
-
 import type {
   RunError,
   WorkflowRun,

@@ -2,7 +2,6 @@
  * What a replay is given and asks for: what was recorded, and the world that steps and waits happen in.
  * Next hop: `run-port.ts` is that world, in the database.
  */
-
 import type { RequestDatabase } from "../contract/database.ts";
 import type { ConvertedDocument, ConvertStoredInput } from "../contract/documents.ts";
 import type { WorkflowContext } from "../contract/workflow.ts";

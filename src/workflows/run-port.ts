@@ -2,7 +2,6 @@
  * What a replay does to the world: runs steps in the identity of the run's user, and writes checkpoints.
  * Next hop: `sql/workflows/record_step.sql`, `sql/workflows/begin_wait.sql`.
  */
-
 import { type AiCall, withAiCall } from "../ai/call.ts";
 import type { RequestDatabase } from "../contract/database.ts";
 import type { ConvertStoredInput } from "../contract/documents.ts";

@@ -1,5 +1,4 @@
 /** What a run is doing, from what is stored of it. Shared by the records of `ctx.workflows` and by applications. */
-
 import type { DerivedWorkflowStatus, WorkflowStatus } from "../contract/workflow-runs.ts";
 
 /**

@@ -14,7 +14,7 @@ import { startImageChild } from "../../src/storage/image-children.ts";
 import { root } from "../support/global-setup.ts";
 
 const run = promisify(execFile);
-const guard = join(root, "src/documents/no-network.ts");
+const guard = join(root, "src/kit/no-network.ts");
 
 /** A file that another package of the application could have: installed, and not loaded by any engine. */
 const stranger = join(root, "node_modules", `stranger-${process.pid}`);

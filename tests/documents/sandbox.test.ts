@@ -119,7 +119,7 @@ test("no kind of socket is opened", async () => {
     const open = await run(process.execPath, ["-e", attempts]);
     expect(open.stdout.trim().split("\n")).toEqual(["opened", "opened", "opened"]);
     expect(asked).toBe(2);
-    const guard = join(root, "src/documents/no-network.ts");
+    const guard = join(root, "src/kit/no-network.ts");
     const { stdout } = await run(process.execPath, ["--import", guard, "-e", attempts]);
     expect(stdout.trim().split("\n")).toEqual(Array(3).fill("A conversion has no network."));
     expect(asked).toBe(2);

@@ -1,5 +1,4 @@
 /** The client that `SvcProvider` gives to the hooks. */
-
 import type { SvcClient } from "@svc/client";
 import { createContext, useContext } from "react";
 

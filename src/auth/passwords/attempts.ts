@@ -11,7 +11,7 @@ import { networkOf } from "../../http/client-address.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import { ask } from "../ask.ts";
 import { currentCaller } from "../caller.ts";
-import { addressHeader } from "../library.ts";
+import { addressHeader } from "../library-types.ts";
 
 const minutes = 60;
 

@@ -1,5 +1,4 @@
 /** What an address, a name and a password must be. */
-
 import { z } from "zod";
 import { validate } from "../../contract/middleware.ts";
 import { SvcError } from "../../kit/svc-error.ts";

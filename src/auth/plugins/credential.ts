@@ -1,5 +1,4 @@
 /** Which credential a call of a plugin endpoint brought. */
-
 import type { LiveSession } from "../sessions/session-store.ts";
 
 /** A session token that came along, signed here. */

@@ -5,8 +5,8 @@
  */
 import type { Request as HttpRequest } from "express";
 import { SvcError } from "../../kit/svc-error.ts";
-import { addressHeader } from "../library.ts";
 import { withoutSession } from "../library-cookies.ts";
+import { addressHeader } from "../library-types.ts";
 import { type AuthParts, about } from "../routes/endpoint.ts";
 import type { Credential } from "./credential.ts";
 

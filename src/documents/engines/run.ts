@@ -2,7 +2,6 @@
  * The engines by provider and kind, each loaded when it is asked for.
  * Next hop: the engine's file; `../neutralise.ts` cleans what every one of them returns.
  */
-
 import type { DocumentKind } from "../../contract/documents.ts";
 import { neutralise } from "../../text/neutralise.ts";
 import { encrypted, unreadable } from "../../text/refusals.ts";

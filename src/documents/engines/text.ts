@@ -2,7 +2,6 @@
  * `local_text`: text, Markdown, HTML and CSV in any known encoding.
  * Next hop: `../charset.ts`, and `html.ts` for HTML.
  */
-
 import type { DocumentKind } from "../../contract/documents.ts";
 import { decodeText } from "../charset.ts";
 import { pipeTable } from "../html-tables.ts";

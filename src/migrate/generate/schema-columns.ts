@@ -2,7 +2,6 @@
  * Changes of columns that stay: type, default, NOT NULL. Written here and not by drizzle-kit, whose `SET DATA TYPE` has
  * no USING, and meets the old default on its way.
  */
-
 import { qualified, quote } from "../../postgres/schema-names.ts";
 import { addIdentity, isSerial, retypeIdentity, sequenceOf, storedType } from "./schema-identities.ts";
 import type { Column, ColumnRef, Snapshot } from "./snapshot.ts";

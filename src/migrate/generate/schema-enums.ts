@@ -3,7 +3,6 @@
  * drizzle-kit writes. PostgreSQL can neither take a value away nor use a new one in the transaction that adds it, and
  * all migrations run in one: then the type is made anew and its columns are converted.
  */
-
 import { literal, qualified, quote, short } from "../../postgres/schema-names.ts";
 import { stateOf } from "./schema-columns.ts";
 import type { Column, ColumnRef, Enum, Snapshot } from "./snapshot.ts";

@@ -5,8 +5,7 @@
  * Next hop: `schema-columns.ts` turns a column that exists into one.
  */
 import { derivedName, qualified, quote, short, split } from "../../postgres/schema-names.ts";
-import type { Identity } from "./schema-snapshot.ts";
-import type { Column, Table } from "./snapshot.ts";
+import type { Column, Identity, Table } from "./snapshot.ts";
 
 const storedTypes: Record<string, string> = { serial: "integer", smallserial: "smallint", bigserial: "bigint" };
 const maxima: Record<string, string> = {

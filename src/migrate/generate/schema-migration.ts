@@ -5,7 +5,6 @@
  * `schema-functions.ts`, `schema-user-fields.ts`, one per kind of thing; `schema-losses.ts` writes what a reviewer must
  * not miss.
  */
-
 import { quote, short, split } from "../../postgres/schema-names.ts";
 import { alignCore } from "./schema-auth.ts";
 import { followNames } from "./schema-constraint-names.ts";

@@ -2,7 +2,6 @@
  * One rename: the statements, and the same change in the snapshot, so that what is compared afterwards differs in
  * nothing but what was really changed. Constraints and sequences whose names PostgreSQL or Drizzle derived follow.
  */
-
 import { derivedName, literal, qualified, quote, split } from "../../postgres/schema-names.ts";
 import type { FoundRename, Kind } from "./rename.ts";
 import { isSerial } from "./schema-identities.ts";

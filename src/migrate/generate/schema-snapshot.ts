@@ -15,19 +15,6 @@ import { addOwnerIndex } from "./schema-owner-index.ts";
 import { userFields } from "./schema-user-fields.ts";
 import type { Declared, Snapshot } from "./snapshot.ts";
 
-/** As drizzle-kit writes it: numbers are texts. */
-export interface Identity {
-  type: "always" | "byDefault";
-  name: string;
-  schema?: string;
-  increment?: string;
-  startWith?: string;
-  minValue?: string;
-  maxValue?: string;
-  cache?: string;
-  cycle?: boolean;
-}
-
 /** Their tables are the platform's migrations. An application may import them, to point foreign keys at. */
 export const platformSchemas = ["auth", "svc", "svc_private", "svc_crud", "extensions", "graphile_worker"];
 

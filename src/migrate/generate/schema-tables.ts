@@ -4,7 +4,6 @@
  * one it ends with nothing written and no error. What it gets wrong is taken out first (`schema-columns.ts`,
  * `schema-enums.ts`, `schema-primary-keys.ts`); policies and grants are not its part.
  */
-
 import { mentions } from "../../postgres/schema-names.ts";
 import { takeColumns } from "./schema-columns.ts";
 import { takeEnums } from "./schema-enums.ts";

@@ -1,7 +1,5 @@
 /** The database as the schema files declare it, which `takeSnapshot` (schema-snapshot.ts) reads and migrations compare. */
-
 import type { AuthDefinition } from "../../contract/auth.ts";
-import type { Identity } from "./schema-snapshot.ts";
 
 export interface Column {
   name: string;
@@ -118,3 +116,16 @@ export interface UserField {
 
 /** By column. */
 export type UserFields = Record<string, UserField>;
+
+/** As drizzle-kit writes it: numbers are texts. */
+export interface Identity {
+  type: "always" | "byDefault";
+  name: string;
+  schema?: string;
+  increment?: string;
+  startWith?: string;
+  minValue?: string;
+  maxValue?: string;
+  cache?: string;
+  cycle?: boolean;
+}

@@ -1,7 +1,7 @@
 /**
  * Which files a process may read that takes apart what strangers sent: the folders of our own code that it runs, and the
  * packages that this code needs, with theirs. Not the application, nor what else is installed beside it.
- * Next hop: `sandbox.ts` and `../storage/image-children.ts` start such processes.
+ * Next hop: `src/documents/sandbox.ts` and `src/storage/image-children.ts` start such processes.
  */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";

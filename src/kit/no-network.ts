@@ -1,6 +1,6 @@
 /**
- * Takes the network and other processes away from this one. Imported before anything else by `child.ts` and
- * `../storage/image-child.ts`; Node's permission model guards files and the start of processes, sockets only from Node 25 on,
+ * Takes the network and other processes away from this one. Imported before anything else by
+ * `src/documents/child.ts` and `src/storage/image-child.ts`; Node's permission model guards files and the start of processes, sockets only from Node 25 on,
  * and signals not at all.
  */
 import dgram from "node:dgram";

@@ -1,0 +1,65 @@
+/** What a developer is told beside an error: where to look, and which command explains it. In production nothing is told. */
+import type { CrudStatement } from "../contract/crud.ts";
+import type { ProcedureDefinition } from "../contract/procedure.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import { isUuid } from "../kit/uuid.ts";
+import { fromDatabase, sqlState } from "../postgres/errors.ts";
+import type { Caller } from "./create-context.ts";
+
+export const missingRow = (hint?: string) =>
+  new SvcError("NOT_FOUND", "This row does not exist, or you may not see it.", hint ? { hint } : {});
+
+/** Policies refuse in silence; while developing, this says where to ask why. */
+export function explanation(
+  { statement: { table }, crud }: ProcedureDefinition & { statement: CrudStatement },
+  { session }: Caller,
+  input: unknown,
+): string {
+  const id = String(Object(input).id);
+  const row = /^\w[\w-]*$/.test(id) ? id : "ID"; // nothing else goes into a command that somebody pastes
+  const command = `svc rls explain ${table}${session ? ` --as ${session.user.id}` : ""} --row ${row}`;
+  // Policies know nothing of that: the command would say that the row is seen.
+  return `To see why: ${command}${crud?.softDelete ? `. Or it was removed, as ${crud.softDelete.name} then says.` : ""}`;
+}
+
+/** By SQLSTATE. Which policy or grant it was, only the log may say; while developing, callers are told where to look. */
+const places: Record<string, string> = {
+  "42501": "The log says under this requestId which policy or grant refused it; svc policies says who may do what.",
+  "42P17":
+    "A table's policies ask that table again, which PostgreSQL refuses; svc db lint names them: recursive_policy.",
+};
+
+/** The message of a value that does not fit would quote it. */
+const placeOf = (state: string) =>
+  places[state] ??
+  (state.startsWith("22") ? "The log says under this requestId what PostgreSQL said of the value." : undefined);
+
+/** The error came from another transaction, for example from unsafeDb. */
+export const besides =
+  "A statement of another transaction failed, as of unsafeDb: callers are told nothing of it unless the handler catches it. The log has it.";
+
+export function whereToLook(error: unknown, { session }: Caller): unknown {
+  if (!(error instanceof SvcError) || error.code === "UNAUTHORIZED" || error.issues) return error;
+  const hint =
+    session && isNoUuid(error.cause, session.user.id)
+      ? textIds
+      : (brokenRule(error.cause) ?? placeOf(sqlState(error.cause) ?? ""));
+  return hint ? new SvcError(error.code, error.message, { hint, cause: error.cause }) : error;
+}
+
+/** A check, a key or a reference by its name, which the message, in whatever language, would quote with its values. */
+function brokenRule(cause: unknown): string | undefined {
+  const { code, constraint, schema, table } = fromDatabase(cause) ?? {};
+  if (!code?.startsWith("23") || !constraint) return undefined;
+  return `It is the constraint "${constraint}" of ${schema}.${table}; the log has the rest.`;
+}
+
+const textIds =
+  "A policy compares a uuid with this user's id, which is none. Make the column text; or have defineAuth's betterAuth set advanced.database.generateId to \"uuid\", for users to come.";
+
+/** PostgreSQL names the value, in whatever language it speaks. */
+function isNoUuid(cause: unknown, userId: string): boolean {
+  if (sqlState(cause) !== "22P02" || isUuid(userId)) return false;
+  const { message, cause: inner } = cause as Error;
+  return `${message} ${inner instanceof Error ? inner.message : ""}`.includes(`"${userId}"`);
+}
