@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { ownFolders } from "../../src/kit/program-files.ts";
 import { root } from "../support/global-setup.ts";
 import { circles, exists, importsOf, sourcesIn } from "./imports.ts";
 
@@ -92,4 +93,12 @@ test("no source file is longer than 300 lines", () => {
     .map((file) => [file, readFileSync(join(root, file), "utf8").split("\n").length - 1] as const)
     .filter(([file, lines]) => lines > 300 && !file.includes("/generated/"));
   expect(long).toEqual([]);
+});
+
+test("the files that a sandboxed process imports lie in the folders that it may read", () => {
+  const edges = new Map<string, string[]>();
+  for (const { from, to, isType } of imports) if (!isType) edges.set(from, [...(edges.get(from) ?? []), to]);
+  const reached = new Set(["src/documents/child.ts", "src/storage/image-child.ts"]);
+  for (const file of reached) for (const to of edges.get(file) ?? []) reached.add(to);
+  expect([...new Set([...reached].map(folderOf))].filter((folder) => !ownFolders.includes(folder))).toEqual([]);
 });
