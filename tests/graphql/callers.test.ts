@@ -182,5 +182,5 @@ test("where introspection is off, neither it nor a misspelt name tells what is t
   }
   const { errors } = await ask(null, "{ boardz { nodes { id } } }");
   expect(errors[0].message).toBe('Cannot query field "boardz" on type "Query".');
-  expect((await app.fetch("/api/graphql")).status).toBe(404);
+  expect((await app.fetch("/api/graphql")).status).toBe(405);
 });
