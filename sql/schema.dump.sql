@@ -5072,7 +5072,8 @@ AS $function$
          n.nspname in ('svc', 'svc_private', 'auth'),
          may.anonymous, may.authenticated, may.login, p.prorettype = 'pg_catalog.trigger'::regtype, p.prosecdef,
          svc_private.role_name(p.proowner), p.provolatile = 'v',
-         trim(split_part(said.text, 'Definer:', 1)), nullif(trim(split_part(said.text, 'Definer:', 2)), '')
+         regexp_replace(said.text, '\s*(Definer:|lint:allow).*', ''),
+         (regexp_match(said.text, 'Definer:\s*(.+?)\s*(lint:allow.*)?$'))[1]
     from pg_catalog.pg_proc p
     join pg_catalog.pg_namespace n on n.oid = p.pronamespace
    cross join lateral (select coalesce(pg_catalog.obj_description(p.oid, 'pg_proc'), '') as text) as said
