@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
-import { beforeAll, expect, test } from "vitest";
+import { afterEach, beforeAll, expect, test } from "vitest";
 import { addPages, api } from "../search/application.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
@@ -12,8 +12,15 @@ import { service } from "../support/service.ts";
 const db = database();
 const running = service(db, api);
 
+/** A slot of the log waits for every transaction that has written, so none may stay open. */
+const open: pg.Client[] = [];
+afterEach(async () => {
+  for (const client of open.splice(0)) await client.query("rollback");
+});
+
 async function as(user: string): Promise<pg.Client> {
   const client = await db.connect("request");
+  open.push(client);
   await client.query("begin");
   await client.query("select set_config('svc.user_id', $1, true), set_config('role', 'svc_authenticated', true)", [
     user,
@@ -122,7 +129,7 @@ const claims: Record<string, () => Promise<void>> = {
     try {
       await db.sql("update teams set secret = 'bobs-new-secret' where id = 7");
       const replicator = await db.connect("replication");
-      await expect(replicator.query("select * from teams")).rejects.toThrow("permission denied");
+      await expect(replicator.query("select * from public.teams")).rejects.toThrow("permission denied");
       const { rows } = await replicator.query(
         "select data from pg_logical_slot_peek_binary_changes($1, null, null, 'proto_version', '1', 'publication_names', 'svc')",
         [slot],
