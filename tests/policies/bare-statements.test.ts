@@ -70,6 +70,7 @@ test("what the query builder writes still runs, whatever it begins with, also by
   for (const [path, text] of [
     ["condition", "true"],
     ["column", "1"],
+    ["column", "svc.lock('room 1')"],
     ["order", "id"],
     ["count", "true"],
     ["relation", "true"],
