@@ -2,8 +2,8 @@
 -- such as the attachments of a team, and for ctx.storage.requireOwned.
 --
 -- It is not enough that a caller may see the file: if the owner makes the file private again, it would stay readable
--- through the row that names it. plpgsql, because PostgreSQL would inline an SQL function into the policy. It would
--- then report a recursion where a policy of svc.storage_objects reads the same table.
+-- through the row that names it. plpgsql, because PostgreSQL would expand a sub-select of the policy in place. It would
+-- then report a recursion where a policy of svc.storage_objects reads the application's table.
 
 create or replace function svc.owns_object(object_id uuid)
 returns boolean
