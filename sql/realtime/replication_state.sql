@@ -1,5 +1,5 @@
--- Whether realtime has room to read the log, in one row: for `svc doctor`.
--- Slots and senders belong to the whole server, so those of other databases count too.
+-- Whether the server has a free replication slot and sender for realtime, in one row, for `svc doctor`. Slots and
+-- senders belong to the whole server, so those of other databases count too.
 
 create or replace function svc_private.replication_state()
 returns table (
