@@ -9,8 +9,8 @@
 -- therefore not retried forever; in the end it is dead like any other. The first death is mostly not the job's fault,
 -- so the job is due again at once. From the second death on it waits as after as many errors, with a random variation
 -- of half. Then the jobs that ran beside it on its worker are done before it runs again, and do not die with it each
--- time (svc_private.claim_job also keeps such jobs apart). A run that has reached a checkpoint since is counted anew,
--- by claims of the run (svc_private.claim_run) instead of deaths.
+-- time (svc_private.claim_job also keeps such jobs apart). For a workflow run, claims of the run
+-- (svc_private.claim_run) count instead of deaths; a checkpoint resets them.
 --
 -- SECURITY DEFINER for the notification: workers take the jobs at once and not at their next poll.
 

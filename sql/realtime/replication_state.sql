@@ -1,5 +1,5 @@
--- Whether the server has a free replication slot and sender for realtime, in one row, for `svc doctor`. Slots and
--- senders belong to the whole server, so those of other databases count too.
+-- Whether realtime can read the log: used and available slots and senders, and the log that slots hold, in one row, for
+-- `svc doctor`. Slots and senders belong to the whole server, so those of other databases count too.
 
 create or replace function svc_private.replication_state()
 returns table (
