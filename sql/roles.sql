@@ -17,8 +17,8 @@ begin
       ('svc_anonymous',     'nologin'),  -- a request without a user
       ('svc_authenticated', 'nologin'),  -- a request with a user
       ('svc_reader_anonymous',     'nologin'),  -- owns functions that read an index for a request
-      ('svc_reader_authenticated', 'nologin'),  -- the same for a request with a user
-      ('svc_request',       'login noinherit'),  -- the pool of requests: may only SET ROLE to the two roles of a request
+      ('svc_reader_authenticated', 'nologin'),  -- the same for requests with a user
+      ('svc_request',       'login noinherit'),  -- the pool of requests: may only become svc_anonymous or svc_authenticated
       ('svc_auth',          'login'),    -- the authentication library's pool: schema auth, nothing else
       ('svc_system',        'login'),    -- unsafeDb and jobs: bypasses row-level security by its attribute
       ('svc_replicator',    'login')     -- the reader of the write-ahead log

@@ -25,7 +25,7 @@ create or replace function svc_private.select_evidence(
   stemming regconfig,
   corpus text,
   visibility text,
-  owner_id text,       -- null: documents of all owners whom the policies show
+  owner_id text,       -- null: documents of all owners that the policies show
   source_ids uuid[],   -- null: all documents of the scope
   chunk_limit integer,
   sentence_limit integer,
