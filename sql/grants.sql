@@ -1,37 +1,38 @@
--- Closes PostgreSQL's own doors that would let SQL inside a request become someone else or speak for the platform.
--- Runs last, as the administrator; only a superuser may take these functions from PUBLIC, elsewhere PostgreSQL warns
--- and these doors stay open: SECURITY.md says what that costs.
+-- Closes functions and views of PostgreSQL with which SQL inside a request could become another user or forge messages
+-- of the platform. Runs last, as the administrator. Only a superuser may revoke these privileges from PUBLIC. Elsewhere
+-- PostgreSQL only warns and they stay open: SECURITY.md says what that costs.
 
--- set_config() could rewrite svc.user_id, the identity that every policy trusts. Only the requests' login may call it,
--- and it does so before the role changes: PostgreSQL checks EXECUTE as the statement starts, so no fragment, function or
--- view that runs later as svc_authenticated can. (SET is a statement of its own and cannot be part of another one.)
+-- set_config() could rewrite svc.user_id, the identity that every policy trusts. Only the login of requests may call
+-- it, and it does so before SET ROLE. PostgreSQL checks EXECUTE when the statement starts, so no fragment, function or
+-- view that runs later as svc_authenticated can call it. (SET is a statement of its own and cannot be part of another
+-- one.)
 do $$
 begin
   revoke execute on function pg_catalog.set_config(text, text, boolean) from public;
   grant execute on function pg_catalog.set_config(text, text, boolean) to svc_request;
 
-  -- An update of this view is set_config() in disguise.
+  -- UPDATE on this view does the same as set_config().
   revoke update on pg_catalog.pg_settings from public;
 exception when insufficient_privilege then
-  null; -- a superuser has closed it already, and this administrator is none: otherwise PostgreSQL warns, and goes on
+  null; -- not a superuser, and a superuser has closed it already; otherwise PostgreSQL only warns
 end
 $$;
 
--- Messages in the write-ahead log and notifications are how processes tell each other what happened. A request must
--- not be able to forge one.
+-- Processes inform each other by messages in the write-ahead log and by notifications. A request must not be able to
+-- forge them.
 --
--- What outlasts a transaction is the next caller's on the same connection, or everybody's. A lock of the session would
--- stay and stop whoever waits for it, and setseed() make random() foretell. Large objects know no row-level security: all
--- users are the same role to them, and what one keeps there all read and fill.
+-- State that outlasts a transaction affects the next caller on the same connection, or everybody. A session lock would
+-- stay and block others. setseed() would make random() predictable. Large objects have no row-level security: all users
+-- are the same role to them, so every user could read and write all of them.
 --
--- Advisory locks of a transaction are closed as well: the platform's own keys are written in sql/README.md, and a request
--- that took one would stop uploads, credits, workers and migrations. Applications have svc.lock(), whose keys are apart.
--- The library of sign-in takes two of them by functions of ours (auth/add_key.sql, auth/sweep.sql).
+-- Advisory locks of a transaction are closed as well. The platform's own keys are listed in sql/README.md, and a
+-- request that took one would block uploads, credits, workers and migrations. Applications use svc.lock(), which has
+-- separate keys. The authentication library takes two of them by functions of ours (auth/add_key.sql, auth/sweep.sql).
 --
--- lastval() answers with the number that the previous caller on the connection got. An identity column needs none of
+-- lastval() returns the number that the previous caller on the connection got. An identity column needs none of
 -- currval(), lastval() and setval().
 --
--- Argument lists differ between server versions, hence the loop.
+-- A loop, because argument lists differ between server versions.
 do $$
 declare
   door record;
@@ -45,7 +46,8 @@ begin
         ('{pg_advisory_xact_lock,pg_advisory_xact_lock_shared,pg_try_advisory_xact_lock,pg_try_advisory_xact_lock_shared}',
           'svc_owner, svc_system, svc_auth'),
         ('{currval,lastval,setval}', 'svc_owner, svc_system'),
-        -- What other sessions do and hold: the views below read these, and a caller could read them without the views.
+        -- The activity and locks of other sessions: the views below read these, and a caller could call them without
+        -- the views.
         ('{pg_lock_status,pg_stat_get_activity,pg_blocking_pids,pg_safe_snapshot_blocking_pids}',
           'svc_owner, svc_system, pg_monitor'),
         ('{lo_creat,lo_create,lo_from_bytea,lo_get,lo_open,lo_put,lo_unlink}', 'svc_owner, svc_system')
@@ -56,14 +58,15 @@ begin
       execute format('revoke execute on function %s from public', door.signature);
       execute format('grant execute on function %s to %s', door.signature, door.callers);
     exception when insufficient_privilege then
-      null; -- a superuser has closed it already, and this administrator is none
+      null; -- not a superuser, and a superuser has closed it already
     end;
   end loop;
 end
 $$;
 
--- Which locks are held, by keys that tell whose upload or document it is; who is connected from where, and since when. The
--- statements of others were hidden already. Monitoring reads on: pg_monitor is the role for it.
+-- These views show which locks are held, by keys that identify an upload's owner or a document. They also show who is
+-- connected, from where and since when. PostgreSQL already hides other users' statements. Monitoring can still read
+-- them: pg_monitor is the role for it.
 do $$
 begin
   revoke select on pg_catalog.pg_locks, pg_catalog.pg_stat_activity from public;
@@ -73,9 +76,9 @@ exception when insufficient_privilege then
 end
 $$;
 
--- The statements of everybody, with the constants that no parameter replaced (ALTER ROLE … PASSWORD is one of them), and how
--- often each ran. The extension gives its views to PUBLIC wherever it is installed, also after this file ran: svc db lint
--- tells (statements_readable).
+-- These views show everybody's statements, with constants that no parameter replaced (for example in ALTER ROLE …
+-- PASSWORD), and how often each ran. The extension grants its views to PUBLIC wherever it is installed, also after this
+-- file ran; then svc db lint reports it (statements_readable).
 do $$
 declare
   part record;
@@ -91,7 +94,7 @@ begin
      where e.extname in ('pg_stat_statements', 'pg_stat_kcache', 'pg_stat_monitor')
   loop
     execute format('revoke %s on %s from public', part.privilege, part.name);
-    -- Not what resets them: PostgreSQL gives that to nobody, and it has no privilege that PUBLIC could lose.
+    -- The functions that reset them are left out: PostgreSQL grants them to nobody, so PUBLIC has no privilege to lose.
     continue when part.name ~ 'reset';
     execute format('grant %s on %s to svc_owner, svc_system, pg_monitor', part.privilege, part.name);
   end loop;
@@ -100,10 +103,10 @@ exception when insufficient_privilege then
 end
 $$;
 
--- Which migrations were applied is the migrator's to write. The system reads it when a process starts.
+-- Only the migrator writes which migrations were applied. The system reads it when a process starts.
 revoke insert, update, delete on svc_private.applied_migrations, svc_private.applied_sql from svc_system;
 
--- A temporary table is a table without policies, and a temporary function one without an owner we trust.
+-- A temporary table has no policies, and a temporary function has no trusted owner.
 do $$
 begin
   execute format('revoke temporary on database %I from public', current_database());

@@ -1,10 +1,11 @@
--- Who may connect, and as whom a request runs. Runs as the administrator, who must be able to create roles.
+-- The roles: who may connect, and which role a request runs as. Runs as the administrator, who must be able to create
+-- roles.
 --
--- Privileges hang on three NOLOGIN roles: svc_owner owns everything, svc_anonymous and svc_authenticated carry what a
--- request may do. Each login has one purpose and cannot reach further: a request's login that was a member of a
--- bypassing role would let any SQL inside a request escalate, however careful the TypeScript above it is.
+-- Privileges are granted to NOLOGIN roles: svc_owner owns everything, svc_anonymous and svc_authenticated have the
+-- privileges of requests. Each login has one purpose and no wider privileges. If the login of requests were a member of
+-- a role that bypasses RLS, any SQL inside a request could switch to that role, however careful the TypeScript is.
 --
--- Passwords are not set here: the embedded cluster generates them, an operator sets them for a managed host.
+-- This file sets no passwords: the embedded cluster generates them, and on a managed host an operator sets them.
 
 do $$
 declare
@@ -15,11 +16,11 @@ begin
       ('svc_owner',         'nologin'),  -- owns schemas, tables and functions; nobody connects as it
       ('svc_anonymous',     'nologin'),  -- a request without a user
       ('svc_authenticated', 'nologin'),  -- a request with a user
-      ('svc_reader_anonymous',     'nologin'),  -- functions that read an index for a request, and see its rows only
-      ('svc_reader_authenticated', 'nologin'),  -- the same for a request with a user
-      ('svc_request',       'login noinherit'),  -- the requests' pool: nothing of its own but the two roles above
+      ('svc_reader_anonymous',     'nologin'),  -- owns functions that read an index for a request
+      ('svc_reader_authenticated', 'nologin'),  -- the same for requests with a user
+      ('svc_request',       'login noinherit'),  -- the pool of requests: may only become svc_anonymous or svc_authenticated
       ('svc_auth',          'login'),    -- the authentication library's pool: schema auth, nothing else
-      ('svc_system',        'login'),    -- unsafeDb and jobs: looks past row-level security, by a declared attribute
+      ('svc_system',        'login'),    -- unsafeDb and jobs: bypasses row-level security by its attribute
       ('svc_replicator',    'login')     -- the reader of the write-ahead log
     ) as w (name, attributes)
   loop
@@ -30,8 +31,8 @@ begin
 end
 $$;
 
--- Restated each time, so that an attribute someone added by hand does not survive. Some managed hosts reserve
--- BYPASSRLS and REPLICATION: there svc_system gets explicit policies instead (svc_private.secure_tables), and realtime
+-- Set again in every run, so that an attribute that someone added by hand is removed. Some managed hosts reserve
+-- BYPASSRLS and REPLICATION. There svc_system gets explicit policies instead (svc_private.secure_tables), and realtime
 -- needs the host's own replication login.
 do $$
 begin
@@ -49,8 +50,9 @@ begin
 end
 $$;
 
--- From PostgreSQL 16 on, each membership says for itself whether privileges come along without SET ROLE. An administrator who is
--- no superuser needs the option SET to make svc_owner the owner of what it creates; having made the roles, it may give it.
+-- Since PostgreSQL 16, each membership states whether privileges are inherited without SET ROLE. An administrator who
+-- is not a superuser needs the option SET to create objects that svc_owner owns. The administrator created the roles
+-- and may therefore grant that option.
 do $$
 declare
   options constant text := case when current_setting('server_version_num')::integer >= 160000
@@ -60,11 +62,13 @@ begin
 end
 $$;
 
--- A definer function that svc_owner owns sees every row, so it would have to repeat what the policies say. A function that a
--- reader owns (svc_private.run_as_reader) has the policies and privileges of the request's role, and beside them EXECUTE on
--- internal functions that find candidates. svc_owner is a member, because only a member may give a function to a role.
+-- A SECURITY DEFINER function that svc_owner owns sees every row, so it would have to repeat the policies. A function
+-- that a reader owns (svc_private.run_as_reader) runs under the policies and privileges of the request's role. Readers
+-- also have EXECUTE on internal functions that find candidates. svc_owner is a member of the readers, because only a
+-- member may give a function to a role.
 --
--- All three inherit: a function runs with what its owner inherits, and svc_owner replaces functions of a reader as their owner.
+-- All three memberships inherit: a function runs with the privileges that its owner inherits, and svc_owner needs the
+-- owner's rights to replace a reader's functions.
 do $$
 declare
   options constant text := case when current_setting('server_version_num')::integer >= 160000
@@ -76,7 +80,8 @@ begin
 end
 $$;
 
--- What other sessions do, and which statements cost the most: for the views of sql/ops/, which the system alone may read.
+-- For the views of sql/ops/, which only the system may read: the activity of other sessions, and the statements that
+-- cost the most.
 do $$
 begin
   grant pg_read_all_stats to svc_system;
@@ -85,8 +90,9 @@ exception when insufficient_privilege then
 end
 $$;
 
--- The administrator creates objects as their owner. A superuser may do so anyway. The roles belong to the server: where two
--- databases of it are svc's, one administrator has to migrate both, for the other one may not alter roles it did not create.
+-- The administrator creates objects that svc_owner owns. A superuser needs no grant for that. Roles belong to the
+-- server: where two of its databases run svc, the same administrator has to migrate both, because another administrator
+-- may not alter roles that it did not create.
 do $$
 begin
   if not (select rolsuper from pg_catalog.pg_roles where rolname = current_user) then
@@ -96,21 +102,22 @@ begin
 end
 $$;
 
--- One time zone everywhere: timestamps in answers are UTC whatever the host is set to.
+-- One time zone everywhere: timestamps in answers are UTC, independent of the host's setting.
 alter role svc_request set timezone = 'UTC';
 alter role svc_auth set timezone = 'UTC';
 alter role svc_system set timezone = 'UTC';
 alter role svc_auth set search_path = 'auth';
 
--- PostgreSQL compiles (JIT) what its planner takes for expensive. Statements here are short: compiling one takes up to 400 ms,
--- and running it less than one. Functions that switch a kind of scan off say the same for themselves, since a disabled scan is
--- the most expensive of all, whoever calls them.
+-- PostgreSQL compiles (JIT) plans that it estimates as expensive. Statements here are short: compiling one takes up to
+-- 400 ms, running it less than 1 ms. Functions that disable a kind of scan also set jit = off themselves, because a
+-- disabled scan has the highest estimated cost, for every caller.
 alter role svc_request set jit = off;
 alter role svc_auth set jit = off;
 alter role svc_system set jit = off;
 
--- The last resort against a statement, or a pause in a transaction, that would hold a connection for ever. The processes
--- set their own, configured limits (src/postgres/pools.ts, transaction.ts); these hold where a pooler loses them.
+-- Last resort: limits for a statement, or a pause in a transaction, that would otherwise hold a connection forever. The
+-- processes set their own configured limits (src/postgres/pools.ts, transaction.ts); these apply where a pooler drops
+-- them.
 alter role svc_request set statement_timeout = '60s';
 alter role svc_request set idle_in_transaction_session_timeout = '60s';
 alter role svc_auth set statement_timeout = '60s';

@@ -1,5 +1,6 @@
--- The schemas and who may look into them. Names say reach: svc may be called, svc_private may not.
--- Runs as the administrator, before the migrations. Privileges on single objects stand beside the objects.
+-- The schemas and who has USAGE on them. The name shows the access: requests may call functions in svc, not in
+-- svc_private. Runs as the administrator, before the migrations. Privileges on single objects are in the files of the
+-- objects.
 
 create schema if not exists svc authorization svc_owner;
 create schema if not exists svc_private authorization svc_owner;
@@ -16,14 +17,14 @@ comment on schema graphile_worker is
   'The queue: tables and functions of the library graphile-worker, in the revision that it brings (src/jobs/queue.ts).';
 comment on schema extensions is 'Extensions, away from the application''s names.';
 
--- A publication belongs to a database as a schema does: making one takes this (sql/realtime/publish_tables.sql).
+-- CREATE PUBLICATION needs CREATE on the database (sql/realtime/publish_tables.sql).
 do $$
 begin
   execute format('grant create on database %I to svc_owner', current_database());
 end
 $$;
 
--- The application's own schema: built by the owner, used by requests, closed to everybody else.
+-- The application's schema: svc_owner creates objects in it, requests use it, all other roles have no access.
 revoke all on schema public from public;
 grant usage, create on schema public to svc_owner;
 grant usage on schema public to svc_anonymous, svc_authenticated, svc_system;
@@ -34,7 +35,7 @@ grant usage on schema auth to svc_auth, svc_system;
 grant usage on schema svc_private to svc_system, svc_reader_anonymous, svc_reader_authenticated;
 grant usage on schema graphile_worker to svc_system;
 
--- The login alone, before a request's role or between two statements of it: it may enqueue and settle jobs, which SQL
+-- For the login itself, before SET ROLE or between two statements of a request: it may enqueue and settle jobs. SQL
 -- that runs as the caller may not (sql/jobs/enqueue_job.sql).
 grant usage on schema svc to svc_request;
 
@@ -42,7 +43,8 @@ grant usage on schema svc to svc_request;
 -- EXECUTE, before the statement switches the role (src/crud/statement.ts).
 grant usage on schema svc_crud to svc_request, svc_anonymous, svc_authenticated, svc_system;
 
--- Deny by default. A function is executable by nobody until a grant says so; the system role works on every table.
+-- Deny by default. Nobody may execute a function until a grant allows it. The system role may use every table and
+-- function.
 alter default privileges for role svc_owner revoke execute on functions from public;
 alter default privileges for role svc_owner revoke usage on types from public;
 alter default privileges for role svc_owner grant usage on types to svc_anonymous, svc_authenticated, svc_system;
@@ -50,8 +52,9 @@ alter default privileges for role svc_owner grant select, insert, update, delete
 alter default privileges for role svc_owner grant usage, select on sequences to svc_system;
 alter default privileges for role svc_owner grant execute on functions to svc_system;
 
--- Vectors where the server has them; everything else works without. Tried rather than looked up: an extension in a
--- private directory can be created although pg_available_extensions does not list it.
+-- pgvector is optional: without it only vector search is off. The extension is created without a look at
+-- pg_available_extensions, because an extension in a private directory can be created although that view does not list
+-- it.
 do $$
 begin
   create extension if not exists vector schema extensions;

@@ -1,11 +1,11 @@
--- Lets an application serialize transactions by a name of its own, for example all bookings of one room. Called in its SQL
--- functions, or by ctx.db.select({ locked: sql`svc.lock(${"room " + id})` }).from(sql`(values (1)) as one`).
+-- Lets an application serialize transactions by a name of its own, for example all bookings of one room. Called in its
+-- SQL functions, or by ctx.db.select({ locked: sql`svc.lock(${"room " + id})` }).from(sql`(values (1)) as one`).
 --
--- SECURITY DEFINER, because PostgreSQL's own functions are closed to requests (sql/grants.sql): with them a request could
--- take the keys of the platform. The first half of the key belongs to this function alone, whatever the name is. Two names
--- may have the same hash: their callers then wait for each other without need, and nothing else happens.
+-- SECURITY DEFINER, because PostgreSQL's own functions are closed to requests (sql/grants.sql): with them a request
+-- could take the keys of the platform. Only this function uses the first half of the key, whatever the name is. Two
+-- names may have the same hash: then their callers wait for each other without need, with no other effect.
 --
--- Any SQL inside a request can take any name, and keep it until its transaction ends or times out. So a name is for
+-- Any SQL inside a request can take any name, and keep it until its transaction ends or times out. So use a name for
 -- waiting, never for permission.
 
 create or replace function svc.lock(name text)

@@ -1,11 +1,11 @@
 -- Makes a SECURITY DEFINER function run under the policies of a request's role. Called by the files of such functions.
 --
--- The function gets the owner svc_reader_anonymous or svc_reader_authenticated, which is a member of the request's role.
--- PostgreSQL then applies the policies, permissive and restrictive, to every table that the function reads, with the
--- identity of the transaction. EXECUTE on the function belongs to the request's role of the same name alone: a stranger
--- who could call the other one would be asked other policies.
+-- The function's owner becomes svc_reader_anonymous or svc_reader_authenticated, which is a member of the request's
+-- role. PostgreSQL then applies the policies, permissive and restrictive, to every table that the function reads, with
+-- the identity of the transaction. Only the request's role of the same name gets EXECUTE: an anonymous caller of the
+-- other function would be checked against the wrong policies.
 --
--- A new owner must be allowed to create in the schema at that moment. It is taken away again at once.
+-- A new owner needs CREATE on the schema while the owner changes. It is revoked at once afterwards.
 
 create or replace procedure svc_private.run_as_reader(signature regprocedure, reader regrole)
 language plpgsql

@@ -1,5 +1,5 @@
--- svc.lock() for callers that would rather do something else than wait, for example a cron whose last run goes on still.
--- Everything that is said there holds here (sql/access/lock.sql).
+-- As svc.lock(), but returns instead of waiting, for example for a cron whose last run has not ended. Everything in
+-- sql/access/lock.sql applies here too.
 
 create or replace function svc.try_lock(name text)
 returns boolean

@@ -1,11 +1,12 @@
 -- Adds a signing key, unless another process has just added one. Called by src/auth/sessions/key-store.ts as svc_auth.
 --
--- The caller lists the keys it knows and cannot sign with. Processes that start together take turns at the lock; the
--- second one finds a key that it does not know, gets false, and reads the table again instead of adding a second first
--- key. Under READ COMMITTED each statement below sees what was committed before it began, hence after the lock.
+-- The caller lists the keys that it knows and cannot sign with. Processes that start together take turns at the lock.
+-- The second one finds a key that it does not know, gets false, and reads the table again instead of adding another
+-- first key. Under READ COMMITTED each statement below sees everything that was committed before it began, hence also
+-- what was committed before the lock was granted.
 --
--- Earlier keys retire rather than vanish: tokens they signed live for five minutes, and a process that has not noticed
--- may sign with them a little longer (it looks once a minute, and stops six minutes before the end).
+-- Earlier keys retire and are not deleted: the tokens that they signed live for five minutes. A process that has not
+-- noticed may sign with an earlier key a little longer (it checks once a minute, and stops six minutes before the end).
 
 create or replace function auth.add_key(key_id text, public_key text, private_key text, known text[])
 returns boolean

@@ -1,7 +1,7 @@
--- Keeps something for whoever comes back with a token: a password reset, an e-mail verification, the state of a social
--- sign-in, its one-time code. Called by src/auth/mail/one-time-tokens.ts as svc_auth.
+-- Stores a value until its token is redeemed: a password reset, an e-mail verification, the state of a social sign-in,
+-- its one-time code. Called by src/auth/mail/one-time-tokens.ts as svc_auth.
 --
--- The token itself is not here: the row holds its SHA-256, so that a copy of the table redeems nothing.
+-- The row holds the SHA-256 of the token, not the token itself, so that a copy of the table redeems nothing.
 
 create or replace function auth.add_one_time_value(purpose text, token_hash text, content jsonb, seconds integer)
 returns void

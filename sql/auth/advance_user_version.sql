@@ -1,9 +1,9 @@
--- Gives a user's row another version whenever it changes: updated_at, later than before by a millisecond at least,
--- whatever the writer puts there and whatever the clock does. JWTs name the version they were issued for, so that a role
--- that was taken away is gone from all of them.
+-- Gives a user's row a new version whenever it changes: updated_at becomes later than before by at least a millisecond,
+-- whatever the writer sets and whatever the clock shows. JWTs contain the version that they were issued for, so that a
+-- role that was taken away becomes invalid in all of them.
 --
--- A write that changes nothing else keeps updated_at, and so does one that only touches it: nobody need fetch a new JWT
--- for that. The rows are compared byte by byte (*<>), which works for columns of any type.
+-- A write that changes nothing else keeps updated_at, and so does one that only sets updated_at: neither requires a new
+-- JWT. The rows are compared byte by byte (*<>), which works for columns of any type.
 
 create or replace function auth.advance_user_version()
 returns trigger

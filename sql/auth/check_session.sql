@@ -1,6 +1,6 @@
--- Whether a JWT still stands for something: its session is there and not over, and its user's row has not changed since
--- it was issued. Called by src/auth/sessions/jwt.ts as a prepared statement, as svc_auth: once per process and token while
--- notices arrive, else on every call. Two index probes, inlined as auth.find_session() is.
+-- Whether a JWT is still valid: its session exists and has not expired, and its user's row has not changed since it was
+-- issued. Called by src/auth/sessions/jwt.ts as a prepared statement, as svc_auth: once per process and token while
+-- notices arrive, otherwise on every call. Two index probes, inlined as auth.find_session() is.
 
 create or replace function auth.check_session(session_id text, user_id text, version bigint)
 returns table (expires_at timestamptz)

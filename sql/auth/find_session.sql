@@ -1,16 +1,16 @@
--- Who holds this session token: the join behind every request that carries one. Called by src/auth/sessions/session-store.ts as
--- a prepared statement, as svc_auth.
+-- The user of a session token: the join behind every request that carries one. Called by
+-- src/auth/sessions/session-store.ts as a prepared statement, as svc_auth.
 --
 -- Two index probes (session.token, user.id) and one row. A set-returning SQL function without SET clauses is inlined
--- into the calling statement, so it costs what the bare join would, and its text can live here; that is why
--- search_path is not pinned and every name is qualified instead. An expired session is no session: the database's
--- clock decides, for all processes alike.
+-- into the calling statement, so it costs the same as the plain join. For that reason search_path is not set, and every
+-- name is qualified instead. An expired session counts as missing: the database's clock decides, for all processes
+-- alike.
 --
--- version is updated_at in milliseconds, which auth.advance_user_version() makes larger with every change of the row. A
--- JWT names it, and auth.check_session() compares; the two expressions have to be the same.
+-- version is updated_at in milliseconds, which auth.advance_user_version() increases with every change of the row. A
+-- JWT contains it, and auth.check_session() compares it; the two expressions have to be the same.
 --
--- fields is the user's row less what the library itself keeps there: the columns of the application's additional
--- fields, whose names this function need not know. A column that is added later appears without a change here.
+-- fields is the user's row without the columns of the library itself: the columns of the application's additional
+-- fields. This function need not know their names, so a column that is added later appears without a change here.
 
 create or replace function auth.find_session(session_token text)
 returns table (

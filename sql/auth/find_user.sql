@@ -1,5 +1,5 @@
--- A user by id, as sessions show users: for jobs and workflows, which run as somebody without a session of theirs. Called
--- by src/auth/sessions/find-user.ts as svc_system. fields: see auth.find_session().
+-- A user by id, in the form in which sessions show users: for jobs and workflows, which run as a user without a
+-- session. Called by src/auth/sessions/find-user.ts as svc_system. fields: see auth.find_session().
 
 create or replace function auth.find_user(user_id text)
 returns table (email text, name text, fields jsonb)

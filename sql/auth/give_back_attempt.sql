@@ -1,7 +1,7 @@
--- Takes an attempt back that turned out well, or was not made. Called by auth.take_attempt() and by
+-- Uncounts an attempt that succeeded or was not made. Called by auth.take_attempt() and by
 -- src/auth/passwords/attempts.ts, as svc_auth.
 --
--- A window that began after the attempt was counted does not have it: taking it back from there would give away a try.
+-- A window that began after the attempt was counted does not contain it: uncounting it there would allow one more try.
 
 create or replace function auth.give_back_attempt(receipt jsonb)
 returns void

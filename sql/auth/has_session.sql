@@ -1,5 +1,5 @@
--- Whether a session is there and not over. Called by src/auth/sessions/session-store.ts as svc_auth, when a socket's ticket is
--- redeemed: the session may have ended since the ticket was given.
+-- Whether a session exists and has not expired. Called by src/auth/sessions/session-store.ts as svc_auth, when a
+-- socket's ticket is redeemed: the session may have ended since the ticket was issued.
 
 create or replace function auth.has_session(session_id text)
 returns boolean

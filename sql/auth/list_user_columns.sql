@@ -1,5 +1,5 @@
--- The columns of auth."user", so that src/auth/create-auth.ts can say which declared additional fields have none yet.
--- Called once per process, as svc_auth.
+-- The columns of auth."user", so that src/auth/create-auth.ts can report declared additional fields that have no column
+-- yet. Called once per process, as svc_auth.
 
 create or replace function auth.list_user_columns()
 returns setof text

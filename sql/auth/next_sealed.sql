@@ -1,5 +1,5 @@
--- Encrypted values of a column in their order, from one on: a walk over all of them. Called by src/auth/reencrypt.ts as
--- svc_system, with an empty text first and the last value then.
+-- Encrypted values of a column in sorted order, starting after a value: a walk over all of them. Called by
+-- src/auth/reencrypt.ts as svc_system, first with an empty text, then with the last value.
 --
 -- The library writes `$ba$<number of the secret>$<bytes in hex>`.
 

@@ -1,19 +1,21 @@
--- Tells every process that a session is over, so that none goes on believing the JWTs that were issued from it. Heard
--- by src/auth/sessions/revocations.ts, whoever ended the session: a sign-out, a deleted user through the foreign key, a DBA in
--- psql. The notice goes out with the commit, never without it.
+-- Tells every process that a session has ended, so that none still accepts JWTs that were issued from it.
+-- src/auth/sessions/revocations.ts listens. It covers every way to end a session: a sign-out, a deleted user through
+-- the foreign key, a DBA in psql. The notice is sent with the commit, never without it.
 --
--- Row by row, since a notice per session is what the listeners need, and a payload may have 8,000 bytes. Expired
--- sessions are told to nobody: no JWT outlives its session, so sweeping 10,000 of them sends nothing. Sliding sends
--- nothing either; bringing the end forward does. TRUNCATE says neither who nor which, so everything is forgotten.
+-- One notice per row, because listeners need a notice per session, and a payload may have 8,000 bytes. Expired sessions
+-- send no notice: no JWT outlives its session, so sweeping 10,000 of them sends nothing. Extending a session sends
+-- nothing either; setting an earlier end does. TRUNCATE does not say which sessions ended, so all cached sessions are
+-- forgotten.
 --
 -- Where triggers do not fire (session_replication_role = replica, pg_restore --disable-triggers, a disabled trigger),
--- JWTs last out their five minutes. To be sure, say so by hand: notify svc_auth, '{}';
--- That anybody may NOTIFY does no harm: the worst that a forged notice does is to make the processes look again.
+-- JWTs remain valid for up to five minutes. To revoke them at once, send a notice by hand: notify svc_auth, '{}';
+-- Anybody may NOTIFY, which does no harm: a forged notice can only make the processes read the table again.
 --
--- The same goes into the write-ahead log: there it has its place among all other changes, so that no socket of the session
--- is told of any that commits later (src/realtime/transaction-events.ts). A notice comes when it comes.
+-- The same message goes into the write-ahead log. There it has its place among all other changes, so that no socket of
+-- the session receives a change that commits later (src/realtime/transaction-events.ts). The arrival time of a notice
+-- is not ordered in that way.
 --
--- SECURITY DEFINER, since nobody else may call pg_notify() and pg_logical_emit_message() (sql/grants.sql).
+-- SECURITY DEFINER, because no other role may call pg_notify() and pg_logical_emit_message() (sql/grants.sql).
 
 create or replace function auth.notify_session_end()
 returns trigger

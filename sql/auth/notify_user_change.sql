@@ -1,9 +1,9 @@
--- Tells every process that a user's row has changed, so that none goes on believing the JWTs that were issued before.
--- Heard by src/auth/sessions/revocations.ts. The notice goes out with the commit, never without it.
+-- Tells every process that a user's row has changed, so that none still accepts JWTs that were issued before.
+-- src/auth/sessions/revocations.ts listens. The notice is sent with the commit, never without it.
 --
--- A deleted user needs no notice of its own: the foreign key deletes the sessions, which are told one by one.
--- It goes into the write-ahead log too, as in notify_session_end.sql and for the same reason.
--- SECURITY DEFINER, since nobody else may call pg_notify() and pg_logical_emit_message() (sql/grants.sql).
+-- A deleted user needs no notice of its own: the foreign key deletes the sessions, and each of them sends one. The
+-- message also goes into the write-ahead log, for the reason in notify_session_end.sql. SECURITY DEFINER, because no
+-- other role may call pg_notify() and pg_logical_emit_message() (sql/grants.sql).
 
 create or replace function auth.notify_user_change()
 returns trigger

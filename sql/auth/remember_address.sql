@@ -1,5 +1,5 @@
--- Remembers that an account signed in from a network, for 30 days: its failures from there are counted by themselves from
--- now on, beginning at none. Called by src/auth/passwords/attempts.ts as svc_auth, after the right password.
+-- Records for 30 days that an account signed in from a network: its failures from there are now counted separately,
+-- starting at zero. Called by src/auth/passwords/attempts.ts as svc_auth, after the right password.
 
 create or replace function auth.remember_address(kind text, known_subject text)
 returns void

@@ -1,9 +1,9 @@
--- Puts the same thing, encrypted anew, in the place of a value. Called by src/auth/reencrypt.ts as svc_system.
+-- Replaces an encrypted value with the same content, encrypted again. Called by src/auth/reencrypt.ts as svc_system.
 --
--- SECURITY DEFINER, because svc_system may not write accounts. It changes only columns of svc_private.sealed_columns(), and only
--- an encrypted value into another one: a password's hash is none.
+-- SECURITY DEFINER, because svc_system may not write accounts. It changes only columns of svc_private.sealed_columns(),
+-- and only from one encrypted value to another; a password's hash is not an encrypted value.
 --
--- What somebody else changed meanwhile is left: then there is no such value any more.
+-- If another session has changed the value meanwhile, nothing happens: the old value no longer exists.
 
 create or replace function svc_private.reseal(relation regclass, column_name name, old text, new text)
 returns boolean

@@ -1,7 +1,8 @@
--- Where the authentication library and its plugins may keep what a secret encrypts: any text in schema auth, a plugin's too.
--- Called by src/auth/reencrypt.ts as svc_system.
+-- The columns in which the authentication library and its plugins may keep values that a secret encrypts: any text
+-- column in schema auth. Called by src/auth/reencrypt.ts as svc_system.
 --
--- Not the keys that sign JWTs: those retire by themselves when the secret changes (src/auth/sessions/key-store.ts).
+-- The keys that sign JWTs are left out: they retire by themselves when the secret changes
+-- (src/auth/sessions/key-store.ts).
 
 create or replace function svc_private.sealed_columns()
 returns table (relation text, column_name text)

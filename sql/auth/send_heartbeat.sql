@@ -1,9 +1,9 @@
--- Sends a notice to one process, by that process itself: if it hears its own, it hears the others too. Called by
--- src/auth/sessions/revocations.ts through its pool, as svc_auth, and heard on its listening connection. Behind a pooler that
--- shares connections, it never is.
+-- Sends a notice from a process to itself: if it receives its own, it also receives those of others. Called by
+-- src/auth/sessions/revocations.ts through its pool, as svc_auth, and received on its listening connection. Behind a
+-- pooler that shares connections it never arrives.
 --
--- SECURITY DEFINER, since nobody else may call pg_notify() (sql/grants.sql); the channel's beginning is fixed, so that
--- this is no way around the triggers.
+-- SECURITY DEFINER, because no other role may call pg_notify() (sql/grants.sql). The prefix of the channel is fixed, so
+-- that this function cannot send the notices of the triggers.
 
 create or replace function auth.send_heartbeat(listener text)
 returns void

@@ -1,9 +1,9 @@
--- Removes what has expired: sessions, and one-time values that nobody redeemed. Called by src/auth/sweeper.ts as
--- svc_auth, by every process now and then; one of them at a time does the work.
+-- Removes expired sessions, and one-time values that nobody redeemed. Called by src/auth/sweeper.ts as svc_auth,
+-- regularly by every process; one process at a time does the work.
 --
--- In batches, so that no transaction holds many locks or lasts long; the caller comes back while there is more. Rows
--- that somebody is just using are left for the next time. Both tables are read from the beginning: an index on
--- expires_at would cost every slide of a session more than this does (migrations/0002_create_auth.sql).
+-- It works in batches, so that no transaction holds many locks or lasts long; the caller calls again while there is
+-- more. Rows that are locked by another session are left for the next time. Both tables are read from the beginning: an
+-- index on expires_at would make every extension of a session cost more than this (migrations/0002_create_auth.sql).
 
 create or replace function auth.sweep(batch integer)
 returns integer

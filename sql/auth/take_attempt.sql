@@ -1,24 +1,24 @@
--- Counts an attempt, before it is made, under each of several limits: all of them or none. Called by
+-- Counts an attempt before it is made, under each of several limits: all of them or none. Called by
 -- src/auth/passwords/attempts.ts as svc_auth.
 --
--- One call is one transaction, and the rows stay locked until its end: of a hundred attempts at the same moment, as many
--- get through as the limit has left. Rows are locked in one order, so that two calls never wait for each other. What is
--- refused is not counted: a window ends when it was to end, however often somebody knocks.
+-- One call is one transaction, and the rows stay locked until its end: of a hundred attempts at the same moment, only
+-- as many as the limit still allows succeed. Rows are locked in one order, so that calls do not deadlock. A refused
+-- attempt is not counted: a window ends at its original time, however many attempts follow.
 --
--- A known subject takes the place of its subject while auth.remember_address() keeps it: whoever fills the counter of an
--- account from elsewhere does not lock its owner out at home.
+-- While auth.remember_address() keeps a known subject, that subject is counted instead of the usual one: failures from
+-- elsewhere do not lock the owner out at home.
 --
--- Every call removes a few rows whose time is over, more than it adds; nobody else has to.
+-- Every call removes a few expired rows, more than it adds; no other cleanup is needed.
 
 create or replace function auth.take_attempt(
   kinds text[],
   subjects text[],
-  known_subjects text[],  -- null where there is none
+  known_subjects text[],  -- null: none
   limits integer[],
   seconds integer[]       -- how long a window lasts
 )
 returns table (
-  wait_seconds integer,   -- 0: counted; else until when to wait
+  wait_seconds integer,   -- 0: counted; otherwise how long to wait
   receipt jsonb           -- what auth.give_back_attempt() needs
 )
 language plpgsql

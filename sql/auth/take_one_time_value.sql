@@ -1,5 +1,6 @@
--- Redeems a token, once: the row is deleted by the statement that returns it. Of many at the same moment one finds the
--- row; the others wait for its lock and then find it gone. Called by src/auth/mail/one-time-tokens.ts as svc_auth.
+-- Redeems a token, once: the row is deleted by the statement that returns it. Of many callers at the same moment one
+-- finds the row; the others wait for its lock and then find nothing. Called by src/auth/mail/one-time-tokens.ts as
+-- svc_auth.
 
 create or replace function auth.take_one_time_value(purpose text, token_hash text)
 returns jsonb

@@ -1,10 +1,11 @@
--- What each table, view, function, type and publication of this database is, as one hash: columns, constraints,
--- indexes, triggers, policies, grants and owners. Called by src/backup/take.ts and svc_private.require_restored(), as the
--- administrator. Other major versions of PostgreSQL word the same thing differently: not compared between them.
+-- The definition of each table, view, function, type and publication of this database as one hash: columns,
+-- constraints, indexes, triggers, policies, grants and owners. Called by src/backup/take.ts and
+-- svc_private.require_restored(), as the administrator. Not compared between major versions of PostgreSQL, which word
+-- the same definition differently.
 --
--- Without casts, parentheses and white space: an expression that was read back is worded with others (an `in` on a varchar
--- column becomes an array of casts). Without what is the server's business: versions of extensions, roles, PostgreSQL's own
--- functions.
+-- Casts, parentheses and white space are left out, because they change when an expression is read back (an `in` on a
+-- varchar column becomes an array of casts). Server-wide objects are left out too: versions of extensions, roles,
+-- PostgreSQL's own functions.
 
 create or replace function svc_private.describe_definitions()
 returns table (name text, hash text)

@@ -1,7 +1,7 @@
--- Every table that holds rows of this database, with their number and hash. Called by src/backup/take.ts in the snapshot of
--- a backup, and by svc_private.require_restored(), as the administrator.
+-- Every table that holds rows of this database, with the number and hash of its rows. Called by src/backup/take.ts in
+-- the snapshot of a backup, and by svc_private.require_restored(), as the administrator.
 --
--- Not the tables of extensions, which the extension makes, and not materialized views, which are computed anew.
+-- Left out: tables of extensions, which the extension makes, and materialized views, which are computed again.
 
 create or replace function svc_private.describe_rows()
 returns table (name text, rows bigint, hash text)

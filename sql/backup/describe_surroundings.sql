@@ -1,7 +1,8 @@
--- What a dump of this database leaves out, or only refers to: roles, privileges on the database and settings of it, and
--- where sequences stand. Called by src/backup/take.ts, as the administrator; src/backup/cluster-state.ts makes it again.
+-- The objects that a dump of this database leaves out or only refers to: roles, privileges on the database and its
+-- settings, and the positions of sequences. Called by src/backup/take.ts, as the administrator;
+-- src/backup/cluster-state.ts restores them.
 --
--- Roles are those that own something here or are granted it, and svc's own. Never their passwords.
+-- Roles are those that own or are granted something here, and svc's own. Passwords are never included.
 
 create or replace function svc_private.describe_surroundings()
 returns jsonb

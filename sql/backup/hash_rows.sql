@@ -1,8 +1,9 @@
--- One number for all rows of a table, whatever their order: what a backup and what was restored from it must agree on.
+-- One number for all rows of a table, independent of their order: a backup and its restored copy must have the same.
 -- Called by svc_private.describe_rows(), as the administrator.
 --
--- The hash is PostgreSQL's own of each row's text, the one that hash partitions rely on; it finds accidents, not forgers.
--- The settings are those on which the text of a value depends. row_security = off: rather an error than rows left out.
+-- The hash is PostgreSQL's own over each row's text, the one that hash partitions rely on; it detects accidents, not
+-- forgery. The function fixes the settings on which the text of a value depends. row_security = off raises an error
+-- instead of leaving rows out.
 
 create or replace function svc_private.hash_rows(target regclass, out rows bigint, out hash text)
 language plpgsql

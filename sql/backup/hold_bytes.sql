@@ -1,6 +1,6 @@
--- Begins a backup: from now on the bytes of deleted files stay, so that every file of the snapshot that is taken next can
--- still be copied. Called by src/backup/take.ts on a connection of its own, directly and not through a pooler, before the
--- snapshot; ends with that connection.
+-- Begins a backup: from now on the bytes of deleted files are kept, so that every file of the following snapshot can
+-- still be copied. Called by src/backup/take.ts before the snapshot, on a separate connection, directly and not through
+-- a pooler. Ends with that connection.
 --
 -- Two backups at once wait for each other, as long as lock_timeout allows.
 

@@ -1,8 +1,8 @@
--- Whether bytes whose row is gone may be removed now. Called as svc_system by whoever is about to (src/storage/), after the
--- transaction that deleted the row has committed.
+-- Whether bytes whose row is deleted may be removed now. Called as svc_system by the code that removes them
+-- (src/storage/), after the transaction that deleted the row has committed.
 --
--- False while a backup runs: what stays then, the sweep removes later. Nobody needs to hold the lock while removing: a
--- backup that begins after this answer takes its snapshot after that commit, and the row is not in it.
+-- False while a backup runs: the sweep removes such bytes later. The lock need not be held while removing: a backup
+-- that begins after this answer takes its snapshot after that commit, and the row is not in it.
 
 create or replace function svc_private.may_remove_bytes()
 returns boolean

@@ -1,7 +1,7 @@
--- Refuses a restore that is not what the backup says. Called by src/backup/restore.ts as the last statement of the
--- transaction that restores: a difference takes all of it back.
+-- Refuses a restore that differs from the backup's description. Called by src/backup/restore.ts as the last statement
+-- of the transaction that restores: a difference rolls all of it back.
 --
--- Sequences are no part of a snapshot: they may stand further than they did, never behind.
+-- Sequences are not part of a snapshot: they may be ahead of their recorded position, never behind.
 
 create or replace function svc_private.require_restored(tables jsonb, definitions jsonb, sequences jsonb)
 returns void

@@ -1,6 +1,6 @@
--- What belongs to the database as a whole, as facts: its grants, schemas, default privileges, extensions, publications,
--- event triggers, and which of PostgreSQL's own functions and views have other privileges than PostgreSQL gives them.
--- Called by list_facts().
+-- Facts about the database as a whole: its grants, schemas, default privileges, extensions, publications, event
+-- triggers, and which of PostgreSQL's own functions and views have other than the default privileges. Called by
+-- list_facts().
 
 create or replace function svc_private.database_facts()
 returns table (object text, kind text, part text, definition text, place integer)

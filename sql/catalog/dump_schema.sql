@@ -1,8 +1,8 @@
--- The platform's part of this database as text, in an order that does not depend on when something was created.
--- `npm run db:dump` writes it to sql/schema.dump.sql; CI compares the file with a fresh install and with every upgrade.
+-- The platform's part of this database as text, in an order that does not depend on the order of creation. `npm run
+-- db:dump` writes it to sql/schema.dump.sql; CI compares the file with a fresh install and with every upgrade.
 --
--- Left out on purpose: the application's objects, versions of extensions, the texts of views (lint/ is full of them). Of
--- the queue only its revision: what it consists of is its library's business.
+-- Left out on purpose: the application's objects, versions of extensions, the texts of views (most are in lint/). Of
+-- the queue only its revision is included: the library defines its objects.
 
 create or replace function svc_private.dump_schema()
 returns setof text

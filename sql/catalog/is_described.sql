@@ -1,4 +1,4 @@
--- Whether list_facts() describes a schema: everybody's but PostgreSQL's own.
+-- Whether list_facts() describes a schema: every schema except PostgreSQL's own.
 
 create or replace function svc_private.is_described(namespace oid)
 returns boolean

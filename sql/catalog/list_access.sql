@@ -1,5 +1,5 @@
--- Who may do what to which rows: for each table, request role and command the grant, and the policies that apply. A command
--- needs both. Called by `svc policies` and `svc rls explain`.
+-- Which role may do what to which rows: for each table, request role and command the grant, and the policies that
+-- apply. A command needs both. Called by `svc policies` and `svc rls explain`.
 --
 -- For the new row of an insert or an update the condition is WITH CHECK, or USING where there is none.
 

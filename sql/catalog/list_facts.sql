@@ -1,8 +1,8 @@
--- Describes this database without its data, a row for each fact: what object it is about, what kind of fact it is, which
--- part of the object, and how that is defined. Facts of two databases can be compared: `svc db drift` does, and so do the
--- upgrade tests and CI, by way of dump_schema().
+-- Describes this database without its data. Each row is one fact: the object, the kind of fact, the part of the object,
+-- and its definition. Facts of two databases can be compared: `svc db drift` does so, and the upgrade tests and CI do
+-- by dump_schema().
 --
--- Our own queries, and not pg_dump: that differs between versions, and an older pg_dump refuses a newer server.
+-- Our own queries instead of pg_dump: its output differs between versions, and an older pg_dump refuses a newer server.
 
 create or replace function svc_private.list_facts()
 returns table (

@@ -1,8 +1,10 @@
--- What SQL inside a request may execute, and what runs with other rights than its caller's: for `svc policies --functions` and
--- for sql/_functions.md. A definer function tells its reason in its comment, in a sentence that begins with "Definer:".
+-- The functions that SQL inside a request may execute, and those that run with other rights than their caller's: for
+-- `svc policies --functions` and for sql/_functions.md. The comment of a definer function gives its reason in a
+-- sentence that begins with "Definer:".
 --
--- Three roles make up a request: the two that its SQL runs as, and the login, which calls some functions between two statements
--- and which no SQL of a request can become again. PostgreSQL's own functions and those of extensions are left out.
+-- A request uses three roles: the two that its SQL runs as, and the login. The login calls some functions between two
+-- statements, and SQL of a request cannot switch back to it. PostgreSQL's own functions and those of extensions are
+-- left out.
 
 create or replace function svc_private.list_functions()
 returns table (
@@ -15,8 +17,8 @@ returns table (
   is_definer boolean,
   owner text,
   writes boolean,      -- whether it is volatile
-  says text,           -- its comment, without the reason and what the linter is told
-  reason text          -- why it runs with its owner's rights; null where it does not, or does not say
+  says text,           -- its comment, without the reason and lint:allow
+  reason text          -- why it runs with its owner's rights; null where it does not, or gives no reason
 )
 language sql
 stable

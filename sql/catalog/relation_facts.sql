@@ -1,5 +1,5 @@
 -- Tables, views and sequences as facts: columns, constraints, indexes, triggers, rules, statistics, row-level security,
--- policies, grants and comments. Called by list_facts(). What an extension brings is the extension's business.
+-- policies, grants and comments. Called by list_facts(). Objects of extensions are left out.
 
 create or replace function svc_private.relation_facts()
 returns table (object text, kind text, part text, definition text, place integer)

@@ -1,5 +1,5 @@
--- The relations that svc is answerable for: the platform's and the application's, without those of extensions, of the
--- queue's library and of PostgreSQL itself. What the linter, `svc policies` and `svc db drift` look at.
+-- The relations of the platform and of the application, without those of extensions, of the queue's library and of
+-- PostgreSQL itself. The linter, `svc policies` and `svc db drift` read this view.
 
 create or replace view svc_private.relations as
 select c.oid, n.nspname as schema, c.relname as relation, format('%I.%I', n.nspname, c.relname) as name, c.relkind as kind,
@@ -36,8 +36,8 @@ select p.oid, r.oid as relid, r.schema, r.name as relation_name, r.is_platform, 
 
 comment on view svc_private.policy_texts is 'Policies of the platform and the application, with expressions and roles as text.';
 
--- Columns that a policy compares with whoever asks: the owner's column, mostly. PostgreSQL says on which columns a
--- policy depends, but not how; the comparison itself is only in the expression's text.
+-- Columns that a policy compares with the current user: mostly the owner's column. PostgreSQL records on which columns
+-- a policy depends, but not how; only the expression's text contains the comparison.
 
 create or replace view svc_private.identity_columns as
 select distinct p.relid, p.relation_name, p.is_platform, a.attnum, a.attname as column_name, a.attnotnull as not_null

@@ -1,10 +1,11 @@
--- Functions that a request can make PostgreSQL run. Read by the linter's rules about what functions contain.
+-- Functions that a request can make PostgreSQL run. Read by the linter's rules about the contents of functions.
 --
--- A request runs a function that it may execute, and a trigger's function without being asked for EXECUTE. Such a function may
--- run with its owner's rights and call others, which the request could not call itself. PostgreSQL does not record which
--- functions a body calls, so its name before a parenthesis counts as a call: rather one too many.
+-- A request runs a function that it may execute, and a trigger's function without a check of EXECUTE. Such a function
+-- may run with its owner's rights and call others that the request could not call itself. PostgreSQL does not record
+-- which functions a body calls, so a name before a parenthesis counts as a call: this may report one too many, never
+-- too few.
 --
--- Every trigger counts: a cascade, or a function with its owner's rights, writes also where requests may not.
+-- Every trigger counts: a cascade, or a function with its owner's rights, also writes where requests may not.
 
 create or replace view svc_private.request_functions as
 with recursive own as (

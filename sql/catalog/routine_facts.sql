@@ -1,5 +1,4 @@
--- Functions, procedures, aggregates and types as facts. Called by list_facts(). What an extension brings is the
--- extension's business.
+-- Functions, procedures, aggregates and types as facts. Called by list_facts(). Objects of extensions are left out.
 
 create or replace function svc_private.routine_facts()
 returns table (object text, kind text, part text, definition text, place integer)

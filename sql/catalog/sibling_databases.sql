@@ -1,8 +1,8 @@
--- Other databases of this server in which svc's roles may work, for `svc doctor`. Roles and logins belong to the server: whose
--- DATABASE_SYSTEM_URL opens one of these databases opens all of them.
+-- Other databases of this server in which svc's roles may work, for `svc doctor`. Roles and logins belong to the
+-- server: a DATABASE_SYSTEM_URL that opens one of these databases opens all of them.
 --
--- sql/schemas.sql gives svc_owner the right to create in its database, and PostgreSQL gives that to nobody by default. Databases
--- that `svc db drift` makes for a moment do not count.
+-- sql/schemas.sql gives svc_owner CREATE on its database, which PostgreSQL gives to no role by default. Temporary
+-- databases of `svc db drift` do not count.
 
 create or replace function svc_private.sibling_databases()
 returns setof text

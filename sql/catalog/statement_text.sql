@@ -1,8 +1,8 @@
--- A statement as far as it may be shown: without literal values and comments, on one line. PostgreSQL keeps the running text
--- as it came, and pg_stat_statements that of utility statements, passwords and all.
+-- The part of a statement that may be shown: without literal values and comments, on one line. PostgreSQL keeps the
+-- text of a running statement unchanged, and pg_stat_statements that of utility statements, passwords included.
 --
--- Kept are words, quoted identifiers, parameters and signs; strings and numbers become a question mark. A text in dollar
--- quotes ends what is shown: what follows cannot be told apart. So does a string that was cut off.
+-- Words, quoted identifiers, parameters and operators are kept; strings and numbers become a question mark. The output
+-- ends at a text in dollar quotes, because what follows cannot be told apart, and at a string that was cut off.
 
 create or replace function svc_private.statement_text(query text)
 returns text

@@ -1,5 +1,5 @@
--- The total of a list, in the way its resource chose: `exact` counts the rows that the caller may see, `estimated` asks
--- the planner, which knows the table's statistics and costs the same for any size, `none` is null.
+-- The total of a list, as its resource is configured: `exact` counts the rows that the caller may see, `estimated` asks
+-- the planner, which uses the table's statistics and costs the same for any size, `none` is null.
 
 create or replace function svc.count_rows(target text, condition text, mode text)
 returns bigint

@@ -1,8 +1,8 @@
 -- The condition that starts a page behind a cursor, for svc.find_rows().
 --
--- Rows are ordered by a sort key and then, in the same direction, by id; keys that are null come last in both
--- directions. A cursor that cannot be read, or that was made for another list, is refused (SV400): silently starting
--- anywhere else would skip or repeat rows without anybody noticing.
+-- Rows are ordered by a sort key and then, in the same direction, by id; null keys come last in both directions. A
+-- cursor that cannot be read, or that was made for another list, is refused (SV400): starting anywhere else would
+-- silently skip or repeat rows.
 
 create or replace function svc.cursor_sql(cursor text, list_name text, sort jsonb, id jsonb, ascending boolean)
 returns text

@@ -1,8 +1,9 @@
--- How many rows of a list a caller's filters and search leave, about: for svc.find_rows().
+-- Estimates how many rows of a list a caller's filters and search leave, for svc.find_rows().
 --
--- The planner would say so at once, from statistics of the whole table: whoever asks for "salary above x" again and again
--- would learn from its numbers how the salaries of others are spread, and what the highest is. So it is asked only how many
--- rows there are for the caller, and their first 1,000 tell which share of them matches; with fewer, that is the answer.
+-- The planner's own estimate uses statistics of the whole table. With repeated questions such as "salary above x" a
+-- caller could learn the distribution of other users' salaries, and the highest one. So the planner is only asked how
+-- many rows the caller may see, and their first 1,000 tell which share of them matches. With fewer rows, that count is
+-- the answer.
 
 create or replace function svc.estimate_matches(target text, visible text, condition text)
 returns bigint

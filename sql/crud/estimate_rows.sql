@@ -1,12 +1,14 @@
--- How many rows the planner expects, policies included: from the table's statistics, at the same cost for any size. Off by
--- as much as the statistics are. For svc.count_rows() and generated lists.
+-- The planner's estimate of the number of rows, policies included: from the table's statistics, at the same cost for
+-- any size. Its error is that of the statistics. For svc.count_rows() and generated lists.
 --
--- Statistics are of everybody's rows: whoever could ask "salary above x" again and again would learn how the salaries of
--- others are spread, and what the highest is (svc.estimate_matches). So it takes one table, and of conditions only that of soft
--- deletion, and SQL that somebody smuggles into a request gets no more out of it than generated lists do.
+-- Statistics cover everybody's rows. With repeated questions such as "salary above x" a caller could learn the
+-- distribution of other users' salaries, and the highest one (svc.estimate_matches). So the function takes one table,
+-- and no condition but that of soft deletion. SQL that is injected into a request learns no more from it than generated
+-- lists show.
 --
--- Volatile only because PostgreSQL runs EXPLAIN in no other function. A volatile function may also SET, the identity for
--- one, and EXECUTE takes several statements. A loop over the result opens a cursor, which takes one that gives rows.
+-- Volatile only because PostgreSQL runs EXPLAIN in no other function. But a volatile function may also SET, for example
+-- the identity, and EXECUTE accepts several statements. A loop over the result opens a cursor, which accepts one
+-- statement that returns rows.
 
 create or replace function svc.estimate_rows(target text, condition text)
 returns bigint

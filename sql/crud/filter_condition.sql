@@ -1,7 +1,7 @@
 -- One condition, `column: input`, as SQL, or null when it is to be ignored. Called by filter_sql().
 --
 -- `col` is the column's description from the allow-list; `input` a value (rule 1: equality) or `{op, value}` (rule 2).
--- Which operators a kind takes: docs/reference/filters.md has the table.
+-- docs/reference/filters.md lists the operators of each kind.
 
 create or replace function svc.filter_condition(col jsonb, input jsonb)
 returns text

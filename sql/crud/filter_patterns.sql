@@ -1,9 +1,9 @@
--- How many patterns of `like` and `ilike` a filter has, and how many characters these have together. Called by filter_sql(),
--- which ignores filters with too many.
+-- The number of `like` and `ilike` patterns in a filter, and their characters together. Called by filter_sql(), which
+-- ignores filters with too many.
 --
--- A pattern is compared with the text of every row that the other conditions leave, and takes as long as the text is: 400 of
--- them kept a connection busy for 15 s, ten such calls every connection that there is. Other conditions take a fixed, small
--- time. Only patterns that filter_condition() would make a condition of are counted.
+-- A pattern is compared with the text of every row that the other conditions leave, in time proportional to the text's
+-- length: 400 of them kept a connection busy for 15 s, and ten such calls every connection of the pool. Other
+-- conditions take a fixed, small time. Only patterns that filter_condition() would turn into a condition are counted.
 
 create or replace function svc.filter_patterns(columns jsonb, filters jsonb, out patterns bigint, out characters bigint)
 language sql

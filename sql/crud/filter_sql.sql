@@ -1,14 +1,14 @@
 -- Turns the `filters` of a list call into a WHERE expression over the alias `t`, or null when nothing is left of them.
--- Called by the generated list functions (sql/crud/ of the application), which EXECUTE what comes back.
+-- Called by the generated list functions (sql/crud/ of the application), which EXECUTE the result.
 --
--- `columns` is the allow-list that the code generator wrote and is trusted; `filters` is whatever the caller sent.
--- Nothing of it reaches SQL but values, as quoted literals that were checked first: names come from `columns`,
--- operators from filter_condition(). So the result cannot fail, and neither can this function: what does not fit is
--- left out. docs/reference/filters.md states the language for callers.
+-- `columns` is the allow-list from the code generator and is trusted; `filters` comes from the caller. Only its values
+-- reach SQL, as quoted literals that were checked first: names come from `columns`, operators from filter_condition().
+-- So the result cannot fail, and neither can this function: invalid parts are left out. docs/reference/filters.md
+-- describes the language for callers.
 --
--- Of the helpers only this function fixes the search path: they run inside it, and setting it costs more than most of
--- what they do. They live in svc, since a request role has no USAGE on svc_private, and may do nothing the caller could
--- not do.
+-- Of the filter functions only this one sets the search path: the helpers run inside it, and setting it costs more than
+-- most of their work. They are in svc, because a request role has no USAGE on svc_private, and they may do nothing that
+-- the caller could not do.
 
 create or replace function svc.filter_sql(columns jsonb, filters jsonb, depth integer default 0)
 returns text

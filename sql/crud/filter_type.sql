@@ -1,8 +1,9 @@
--- The type that a column's filter values are cast to; null when the column is compared by its text.
--- Called by filter_condition().
+-- The type that a column's filter values are cast to; null when the column is compared by its text. Called by
+-- filter_condition().
 --
 -- Length, precision and scale are dropped on purpose: '1.005'::numeric(10,2) would be rounded and find 1.01,
--- 'abcdef'::varchar(5) would be cut and find 'abcde'. A smallint is compared with an integer, which its indexes serve.
+-- 'abcdef'::varchar(5) would be cut and find 'abcde'. A smallint is compared with an integer, which its indexes
+-- support.
 
 create or replace function svc.filter_type(col jsonb)
 returns text

@@ -1,8 +1,8 @@
--- A value of a filter as text that the column's type reads without fail, or null when it is not of the column's form.
+-- A value of a filter as text that the column's type always accepts, or null when it does not have the column's form.
 -- Called by filter_condition() and filter_values().
 --
--- The forms are those of input, src/crud/wire-kinds.ts; PostgreSQL 15 has no pg_input_is_valid() that could ask the
--- types instead. Digits are written [0-9]: \d takes those of other scripts too under some collations.
+-- The forms are those of input, src/crud/wire-kinds.ts. PostgreSQL 15 has no pg_input_is_valid() to check the types
+-- instead. Digits are written [0-9], because \d includes those of other scripts under some collations.
 
 create or replace function svc.filter_value(col jsonb, value jsonb)
 returns text

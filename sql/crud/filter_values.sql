@@ -1,7 +1,7 @@
--- The elements of a JSON array as filter_value() gives them, JSON nulls as nulls; null when it is no array, has more
--- than 1,000 elements, or any of them is not of the column's form. Called by filter_condition().
+-- The elements of a JSON array as filter_value() returns them, JSON nulls as nulls. Null when it is not an array, has
+-- more than 1,000 elements, or any element does not have the column's form. Called by filter_condition().
 --
--- All or nothing: `in` without one of its values would find fewer rows than asked for, `nin` more.
+-- All or nothing: `in` without one of its values would find fewer rows than requested, `nin` more.
 
 create or replace function svc.filter_values(col jsonb, value jsonb)
 returns text[]

@@ -1,8 +1,9 @@
--- Which values do not fit the type of their column. PostgreSQL refuses a row without saying which of its values it was; after
--- such a refusal src/crud/locate-invalid-columns.ts asks here, so that it costs nothing while all is well.
+-- The values that do not fit the type of their column. PostgreSQL refuses a row without saying which value was invalid.
+-- After such a refusal src/crud/locate-invalid-columns.ts calls this function, so that it costs nothing in the normal
+-- case.
 --
--- Each value goes the way it goes into the table (src/crud/crud-writes.ts). Any error means that it does not fit: types of
--- extensions raise what they like, and tsquery a syntax error. A type's own limits and a domain's checks count, too.
+-- Each value is converted as for an insert (src/crud/crud-writes.ts). Any error means that it does not fit: types of
+-- extensions raise arbitrary errors, and tsquery a syntax error. A type's own limits and a domain's checks count, too.
 
 create or replace function svc.find_misfits(schema_name text, table_name text, data jsonb)
 returns text[]

@@ -1,14 +1,14 @@
--- The list of a generated resource when the caller wants more than a page in the default order: filters, search, another
--- order, or a cursor. Called by svc_crud.<prefix>_list, which hands in what it knows of its table; runs with the
--- caller's rights, so the table's policies decide about every row, and about every row that is counted.
+-- The list of a generated resource when the caller wants more than a page in the default order: filters, search,
+-- another order, or a cursor. Called by svc_crud.<prefix>_list, which passes the description of its table. Runs with
+-- the caller's rights, so the table's policies decide about every row, and about every row that is counted.
 --
--- `resource` is written by the code generator and trusted: names, types and the select list of one table. `args` comes
--- from outside. Nothing of it reaches SQL but through %L, svc.filter_sql(), or a look-up in `resource`.
+-- `resource` comes from the code generator and is trusted: names, types and the select list of one table. `args` comes
+-- from the caller. It reaches SQL only through %L, svc.filter_sql(), or a look-up in `resource`.
 --
--- Keyset cursors: a cursor holds the sort key and id of the last row of a page, so that the next page starts there
--- instead of counting from the beginning: its cost does not grow with depth, and rows that come or go elsewhere neither
--- repeat nor hide others. It says for which resource, order, filter and user it was made; another list refuses it. It is
--- no secret and no key: whatever it says, only rows that the policies admit are returned.
+-- Keyset cursors: a cursor holds the sort key and id of the last row of a page. The next page starts there instead of
+-- counting from the beginning: its cost does not grow with depth, and rows that are added or removed elsewhere cause no
+-- repeated or missing rows. A cursor names its resource, order, filter and user; another list refuses it. It is neither
+-- secret nor a credential: whatever it says, only rows that the policies admit are returned.
 --
 -- Types and operators are looked up as in migrations: a citext sorts, and continues behind a cursor, as citext.
 

@@ -1,10 +1,10 @@
--- The condition of a text search, for svc.find_rows(): the text stands, in any case, in one of the columns.
+-- The condition of a text search, for svc.find_rows(): one of the columns contains the text, in upper or lower case.
 --
--- Here `%` and `_` are what they look like; in the filters `like` and `ilike` they are wildcards. It ranks nothing,
--- stems nothing, and takes several words as one text.
+-- Here `%` and `_` are literal characters; in the filters `like` and `ilike` they are wildcards. The search does not
+-- rank or stem, and treats several words as one text.
 
 create or replace function svc.search_sql(columns jsonb, search text)
-returns text  -- null when there is nothing to search for, or nowhere to look
+returns text  -- null when there is no text to search for, or no column
 language sql
 immutable
 set search_path = ''

@@ -1,10 +1,10 @@
--- Takes a conversion on, for as long as `held`, unless somebody else is at it. Called by src/documents/conversion-cache.ts as
--- svc_system, which renews it while it converts: of several that come with the same bytes one converts, and the others
--- wait for its result. A claim and not a lock: a conversion takes minutes, and neither a transaction nor a connection is
--- kept open for it.
+-- Claims a conversion for the duration `held`, unless another caller holds it. Called by
+-- src/documents/conversion-cache.ts as svc_system, which renews the claim while it converts. Of several callers with
+-- the same bytes one converts, and the others wait for its result. A claim instead of a lock: a conversion takes
+-- minutes, and neither a transaction nor a connection stays open for it.
 
 create or replace function svc_private.claim_conversion(owner_id text, sha256 text, options text, held interval)
-returns uuid  -- null while somebody else is at it, or when the result is there
+returns uuid  -- null while another caller holds it, or when the result exists
 language sql
 volatile
 set search_path = ''

@@ -1,5 +1,5 @@
--- The kept conversion of a file's bytes, if its owner had them converted before in the same way. Called by
--- src/documents/conversion-cache.ts as svc_system, which has looked as the run's user whether they may read the file.
+-- The stored conversion of a file's bytes, if its owner had them converted before in the same way. Called by
+-- src/documents/conversion-cache.ts as svc_system, which has checked that the run's user may read the file.
 
 create or replace function svc_private.find_conversion(owner_id text, sha256 text, options text)
 returns uuid  -- null when there is none

@@ -1,5 +1,5 @@
--- Keeps what a conversion gave, and ends its claim. Called by src/documents/conversion-cache.ts as svc_system. Of two that converted
--- the same all the same, since the claim of one had run out, the later one wins; both got the same id.
+-- Stores the result of a conversion and ends its claim. Called by src/documents/conversion-cache.ts as svc_system. If a
+-- claim expired and two callers converted the same bytes, the later result is kept; both got the same id.
 
 create or replace function svc_private.keep_conversion(owner_id text, sha256 text, options text, result json)
 returns uuid

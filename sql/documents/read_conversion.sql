@@ -1,5 +1,5 @@
--- A kept conversion by its id, which stands in the checkpoint of a run. Called by src/documents/conversion-cache.ts as svc_system.
--- The owner is asked for too: an id that came from elsewhere opens nothing.
+-- A stored conversion by its id, which is in the checkpoint of a run. Called by src/documents/conversion-cache.ts as
+-- svc_system. The owner is compared too: an id from another source opens nothing.
 
 create or replace function svc_private.read_conversion(id uuid, owner_id text)
 returns json  -- null when it was swept

@@ -1,5 +1,5 @@
--- Gives a conversion up that failed: whoever waits for it tries for themselves. Called by src/documents/conversion-cache.ts as
--- svc_system.
+-- Releases the claim on a failed conversion: callers that wait for it then try themselves. Called by
+-- src/documents/conversion-cache.ts as svc_system.
 
 create or replace function svc_private.release_claim(claim uuid)
 returns void

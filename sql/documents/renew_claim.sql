@@ -1,4 +1,4 @@
--- Holds on to a conversion that is still under way. Called by src/documents/conversion-cache.ts as svc_system.
+-- Renews the claim on a conversion in progress. Called by src/documents/conversion-cache.ts as svc_system.
 
 create or replace function svc_private.renew_claim(claim uuid, held interval)
 returns void

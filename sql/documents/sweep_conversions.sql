@@ -1,5 +1,5 @@
--- Removes conversions that nobody has asked for in a while. Called by workers/tasks/sweep-storage.ts as svc_system, once a
--- day. A run that waits for longer than that and then needs its document again fails, and says so.
+-- Removes conversions that have not been used for a given time. Called by workers/tasks/sweep-storage.ts as svc_system,
+-- once a day. A run that waits longer than that and then needs its document again fails with an error that says so.
 
 create or replace function svc_private.sweep_conversions(unused interval)
 returns integer

@@ -1,8 +1,8 @@
--- Takes a job that is not running out of the queue, whoever it belongs to. Called by `svc jobs cancel`, and by
--- ctx.scheduler.cancel in what runs as the system.
+-- Removes a job that is not running from the queue, of any owner. Called by `svc jobs cancel`, and by
+-- ctx.scheduler.cancel in code that runs as the system.
 --
--- A job whose worker has died is not running, also before another worker has given it back: one that kills every worker
--- that takes it could never be cancelled otherwise. The lock is svc_private.hold_worker's.
+-- A job whose worker has died does not count as running, even before another worker has returned it to the queue:
+-- otherwise a job that kills every worker could never be cancelled. The lock is svc_private.hold_worker's.
 
 create or replace function svc_private.cancel_any_job(job_id bigint)
 returns boolean

@@ -1,5 +1,6 @@
--- Takes a job that has not begun out of the queue: the caller's own, and no other's, whose ids get the same answer as ids
--- that do not exist. Called by ctx.scheduler.cancel. Executable as svc.enqueue_job is, and for the same reason.
+-- Removes a job that has not begun from the queue, if it is the caller's own. Ids of other users' jobs get the same
+-- answer as ids that do not exist. Called by ctx.scheduler.cancel. Executable by the same roles as svc.enqueue_job, for
+-- the same reason.
 
 create or replace function svc.cancel_job(job_id bigint)
 returns boolean

@@ -1,8 +1,8 @@
--- Claims one of a cron's times and enqueues its procedure, both or neither. Called by every worker when the time has come;
--- the row lock lets them pass one by one, and the first has moved last_slot.
+-- Claims one of a cron's times and enqueues its procedure, both or neither. Every worker calls it when the time has
+-- come. The row lock lets one worker in at a time, and the first one moves last_slot.
 --
--- Times before `slot` that nobody claimed are passed over: after an outage there is one run, not one for each that was
--- missed. A worker of a version with another schedule claims nothing once the newer one is registered.
+-- Times before `slot` that no worker claimed are skipped: after an outage there is one run, not one for each missed
+-- time. A worker of a version with another schedule claims nothing once the newer one is registered.
 
 create or replace function svc_private.claim_cron(cron text, schedule text, slot timestamptz, procedure text)
 returns table (job bigint, last_slot timestamptz)

@@ -1,15 +1,17 @@
--- Gives a worker the job that has been due longest among the most urgent of the kinds that it takes; no row when none is due.
--- Called in the place of the library's own statement (workers/queue-pool.ts), and answers as that does: with the row.
+-- Gives a worker the job that has been due longest, among the most urgent of the kinds that it takes; no row when none
+-- is due. Called instead of the library's own statement (workers/queue-pool.ts), and returns the row as that does.
 --
--- The library's looks for what is due along (priority, run_at). Where nothing is, PostgreSQL 15 to 17 read all that are
--- scheduled for later, a million of them in some 50 ms, after every job and every second. Here it is asked of one priority at
--- a time: then what is due is the beginning of a range. Which way statistics would have it is not asked: in a queue they are
--- always old.
+-- The library's statement searches for due jobs along (priority, run_at). When none is due, PostgreSQL 15 to 17 read
+-- all jobs that are scheduled for later: a million of them take some 50 ms, after every job and every second. This
+-- function searches one priority at a time, so that due jobs are the beginning of a range. It does not let the
+-- statistics choose the plan, because the statistics of a queue are always outdated.
 --
--- A job of which two workers have died (svc_private.rescue_workers) is not given to one that has such a job already: if one of
--- them is what kills, the others are to live. The lock lets a worker that asks several times at once take one of them.
+-- A job of which two workers have died (svc_private.rescue_workers) is not given to a worker that already has such a
+-- job: if one of these jobs kills its worker, the others survive. The lock ensures that a worker that asks several
+-- times at once gets only one of them.
 --
--- As svc_system, whose the queue's rows are to change. Of jobs in named queues, which svc has none of, one at a time runs.
+-- Runs as svc_system, which may change the queue's rows. Of jobs in named queues, which svc does not use, one runs at a
+-- time.
 
 create or replace function svc_private.claim_job(worker text, kinds integer[])
 returns setof graphile_worker._private_jobs
@@ -18,7 +20,7 @@ volatile
 set search_path = ''
 set enable_seqscan = off
 set enable_bitmapscan = off
-set jit = off  -- a plan that a disabled scan makes dear would be compiled, in hundreds of milliseconds
+set jit = off  -- a disabled scan has a high estimated cost: compiling would take hundreds of milliseconds
 as $$
 declare
   urgency integer := -32769; -- above all that there are

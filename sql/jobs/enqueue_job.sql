@@ -1,10 +1,10 @@
--- Puts a call of an internal procedure into the queue, as a part of the caller's transaction: the job exists when that
--- commits, and never when it rolls back. Called by ctx.scheduler (src/jobs/context.ts).
+-- Puts a call of an internal procedure into the queue, in the caller's transaction: the job exists when that commits,
+-- and never when it rolls back. Called by ctx.scheduler (src/jobs/context.ts).
 --
--- SECURITY DEFINER, since the queue's tables answer no request. On whose behalf the job will run is asked here, of the
--- transaction, and is no argument. The request *roles* may not execute this: internal procedures trust their arguments,
--- and SQL that was smuggled into a request must not reach them. Only the login may, and the context puts the role off for
--- this one statement (RequestTransaction.asLogin), which no SQL fragment can.
+-- SECURITY DEFINER, because requests may not access the queue's tables. The user of the job is read from the
+-- transaction and is not an argument. The request *roles* may not execute this function: internal procedures trust
+-- their arguments, and SQL that was injected into a request must not reach them. Only the login may. The context resets
+-- the role for this one statement (RequestTransaction.asLogin), which no SQL fragment can do.
 
 create or replace function svc.enqueue_job(procedure text, args json, delay interval, due timestamptz, request_id text)
 returns bigint

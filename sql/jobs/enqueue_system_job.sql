@@ -1,4 +1,4 @@
--- As svc.enqueue_job, on behalf of the system: called by ctx.scheduler in what runs as the system already, and by
+-- As svc.enqueue_job, for a job of the system. Called by ctx.scheduler in code that already runs as the system, and by
 -- svc_private.claim_cron. SECURITY DEFINER for the queue's notification, which svc_system may not send itself.
 
 create or replace function svc_private.enqueue_system_job(

@@ -1,10 +1,10 @@
--- Removes a job that has been done, if the worker that did it still holds it; otherwise raises SV409. Called by workers:
--- for a procedure inside the transaction of its handler, so that what it wrote and the end of the job commit together.
+-- Removes a completed job, if the worker that ran it still holds it; otherwise raises SV409. Called by workers: for a
+-- procedure inside the transaction of its handler, so that its writes and the end of the job commit together.
 --
--- This is the fence. A worker that was taken for dead (suspended, cut off) may wake up after its jobs were given to
--- others: its lock is gone, this raises, and its transaction rolls back. The library's own completion afterwards deletes
--- by id without asking who holds the lock; by then the row is gone already. Holding the row until COMMIT keeps the
--- rescue (svc_private.rescue_workers) from giving the job away between this and that.
+-- This is the fencing check. A worker that was considered dead (suspended, cut off) may wake up after its jobs were
+-- given to others. Its lock is gone, so this function raises and the worker's transaction rolls back. The library's own
+-- completion afterwards deletes by id without checking who holds the lock, but by then the row is already gone. Holding
+-- the row lock until COMMIT keeps the rescue (svc_private.rescue_workers) from giving the job away in between.
 --
 -- SECURITY DEFINER, executable by the requests' login (never by its roles) and by the system.
 

@@ -1,8 +1,8 @@
--- Says that a worker lives: takes a lock that ends with this connection, and so the moment its process dies. Called by
--- workers/rescue.ts on a connection of its own, when a worker begins and whenever that connection had to be made anew.
+-- Marks a worker as alive: takes a lock that ends with this connection, and so the moment its process dies. Called by
+-- workers/rescue.ts on a separate connection, when a worker begins and whenever that connection was opened again.
 --
--- The key is a pair of numbers: the first is svc's, the second made of the worker's id. Waits while
--- svc_private.rescue_workers() is looking at this worker.
+-- The key is a pair of numbers: the first is svc's, the second a hash of the worker's id. The call waits while
+-- svc_private.rescue_workers() checks this worker.
 
 create or replace function svc_private.hold_worker(worker text)
 returns void

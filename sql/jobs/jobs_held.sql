@@ -1,9 +1,10 @@
--- Finds the jobs that a worker holds among a million that nobody does. Every worker asks every two seconds
--- (rescue_workers.sql, return_lost_jobs.sql); without the index each look reads the whole queue.
+-- Index to find the jobs that a worker holds among a million that no worker holds. Every worker searches every two
+-- seconds (rescue_workers.sql, return_lost_jobs.sql); without the index each search reads the whole queue.
 --
--- The table is the queue library's, hence an index here and not in migrations/, which run before it is there. Looked for
--- first: "if not exists" locks the table, and jobs could not be enqueued until the whole migration has ended. An entry is
--- made when a job is claimed, and it is the sixth; updates of this table could never stay in their page anyway.
+-- The table belongs to the queue library, so the index is here and not in migrations/, which run before the table
+-- exists. The file checks for the index first, because "if not exists" locks the table, and no job could be enqueued
+-- until the whole migration has ended. An index entry is written when a job is claimed. It is the sixth index; updates
+-- of this table could never stay in their page anyway.
 
 do $$
 begin

@@ -1,5 +1,6 @@
--- Finds the jobs that are failing or dead among a million that are neither: svc_private.queue_state() asks every few seconds.
--- An entry is made when an attempt has failed, not when a job is claimed or done. Why here, and looked for first: jobs_held.sql.
+-- Index to find failing or dead jobs among a million others: svc_private.queue_state() searches every few seconds. An
+-- index entry is written when an attempt has failed, not when a job is claimed or done. jobs_held.sql says why the
+-- index is here and why the file checks for it first.
 
 do $$
 begin

@@ -1,8 +1,8 @@
--- Sees to it that one job of the kind sweep-storage waits in the queue: called by every worker that starts, and by the
--- job itself for the next day. Called as svc_system (workers/runner.ts, workers/tasks/sweep-storage.ts).
+-- Ensures that one job of the kind sweep-storage waits in the queue. Called by every worker that starts, and by the job
+-- itself for the next day, as svc_system (workers/runner.ts, workers/tasks/sweep-storage.ts).
 --
--- SECURITY DEFINER, since the queue's tables belong to svc_owner. Its key makes it one: what waits keeps its time, however
--- many workers start; what runs gives its key to the next.
+-- SECURITY DEFINER, because the queue's tables belong to svc_owner. The job key makes it unique: a waiting job keeps
+-- its time, however many workers start; a running one passes its key to the next.
 
 create or replace function svc_private.keep_sweep_job(delay interval)
 returns void

@@ -1,7 +1,7 @@
--- What is in the queue, for `svc jobs list` and its kin; state is one word for what several columns say together.
+-- The jobs in the queue, for `svc jobs list` and related commands. state summarizes several columns in one word.
 --
--- dead: all attempts used up, left for a person to look at. running: held by a worker. failing: will be tried again.
--- due: could run now. scheduled: its time has not come.
+-- dead: all attempts are used up; a person has to decide. running: held by a worker. failing: will be tried again. due:
+-- could run now. scheduled: its time has not come.
 
 create or replace function svc_private.list_jobs(only_state text, only_id bigint, most integer)
 returns table (

@@ -1,9 +1,10 @@
--- How the queue is doing, in one row: for metrics and `svc doctor`, so asked every few seconds. Up to 10,000 jobs of a state are
--- counted; more are an estimate by the table's statistics, which are as old as its last vacuum, a minute or so.
+-- The state of the queue in one row, for metrics and `svc doctor`, so called every few seconds. Up to 10,000 jobs of a
+-- state are counted; larger numbers are estimated from the table's statistics, which are as old as its last vacuum,
+-- about a minute.
 --
--- What is due and what is scheduled begins at a place of the library's index for each priority, of which there is one unless
--- somebody enqueues past svc; the others have the indexes jobs_held and jobs_tried. Whatever the statistics say, nobody reads
--- the whole queue. Volatile only because PostgreSQL runs EXPLAIN in no other function.
+-- Due and scheduled jobs begin at a position in the library's index for each priority; svc itself uses one priority.
+-- The other states have the indexes jobs_held and jobs_tried. So the whole queue is never read, whatever the statistics
+-- say. Volatile only because PostgreSQL runs EXPLAIN in no other function.
 
 create or replace function svc_private.queue_state()
 returns table (due bigint, running bigint, scheduled bigint, failing bigint, dead bigint, oldest_due_seconds float8)
@@ -12,7 +13,7 @@ volatile
 set search_path = ''
 set enable_seqscan = off
 set enable_bitmapscan = off
-set jit = off  -- a plan that a disabled scan makes dear would be compiled
+set jit = off  -- a disabled scan has a high estimated cost: the plan would be compiled
 as $$
 declare
   most constant integer := 10000;

@@ -1,7 +1,7 @@
--- Makes a cron known, or finds what is known of it. Called by workers when they begin (workers/crontab.ts).
+-- Registers a cron, or returns its stored state. Called by workers when they begin (workers/crontab.ts).
 --
--- A new cron, and one whose schedule has changed, begins now. With an unchanged one nothing happens: its times go on from
--- where they were, also those of an interval.
+-- A new cron, and one whose schedule has changed, begins now. For an unchanged one nothing happens: its times continue,
+-- also those of an interval.
 
 create or replace function svc_private.register_cron(cron text, schedule text, now timestamptz)
 returns table (anchor timestamptz, last_slot timestamptz)

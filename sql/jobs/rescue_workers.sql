@@ -1,17 +1,18 @@
--- Gives the jobs of dead workers back to the queue. Called by every worker, every two seconds (workers/rescue.ts).
+-- Returns the jobs of dead workers to the queue. Called by every worker, every two seconds (workers/rescue.ts).
 --
--- Dead is whose lock (svc_private.hold_worker) nobody holds, twice in a row: `suspects` are those of the caller's look
--- before this one. That leaves a worker whose connection broke the time to make another. After a restart of PostgreSQL all
--- connections are new, so for `grace` nobody is dead. A worker that was merely slow loses its jobs, and nothing else:
--- svc.finish_job() refuses what it did.
+-- A worker is dead when its lock (svc_private.hold_worker) was free in two consecutive checks: `suspects` are those of
+-- the caller's last check. This gives a worker whose connection broke the time to open another. After a restart of
+-- PostgreSQL all connections are new, so during `grace` no worker is dead. A worker that was merely slow loses its
+-- jobs, and nothing else: svc.finish_job() refuses its results.
 --
--- A job that was rescued has used up an attempt, and says how often its worker died: one that kills every worker does not go
--- on for ever, and in the end is dead as others are. The first death is mostly nobody's fault, so that it is due again at
--- once. From the second on it waits, as after so many errors, give or take a half: then those that were with it on its
--- worker are done by the time that it comes again, and do not die with it each time (svc_private.claim_job, too, keeps such
--- jobs apart). What has come to a checkpoint since
--- counts anew: claims of a run (svc_private.claim_run) in the place of deaths.
--- SECURITY DEFINER for the notification: the jobs are to be taken at once and not at somebody's next look.
+-- A rescued job has used up an attempt and records how often its worker died. A job that kills every worker is
+-- therefore not retried forever; in the end it is dead like any other. The first death is mostly not the job's fault,
+-- so the job is due again at once. From the second death on it waits as after as many errors, with a random variation
+-- of half. Then the jobs that ran beside it on its worker are done before it runs again, and do not die with it each
+-- time (svc_private.claim_job also keeps such jobs apart). For a workflow run, claims of the run
+-- (svc_private.claim_run) count instead of deaths; a checkpoint resets them.
+--
+-- SECURITY DEFINER for the notification: workers take the jobs at once and not at their next poll.
 
 create or replace function svc_private.rescue_workers(suspects text[], grace interval)
 returns table (worker text, rescued boolean)

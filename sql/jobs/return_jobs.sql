@@ -1,5 +1,5 @@
--- Gives back what a worker holds, as if it had not begun: for the end of a worker whose jobs do not end in time. Called by
--- workers/runner.ts. Unlike a rescue this uses up no attempt.
+-- Returns the jobs that a worker holds to the queue, as if they had not begun: for a worker that stops while its jobs
+-- do not end in time. Called by workers/runner.ts. Unlike a rescue this uses up no attempt.
 
 create or replace function svc_private.return_jobs(worker text)
 returns integer

@@ -1,11 +1,11 @@
--- Gives back jobs that a worker holds and knows nothing of: the answer to its claim was lost, or PostgreSQL forgot in a
--- crash that the job had failed, which is written without waiting for the disk (workers/queue-pool.ts). The worker lives,
--- so svc_private.rescue_workers() leaves them alone. Called by every worker for its own jobs, every two seconds
--- (workers/rescue.ts).
+-- Returns jobs that a worker holds without knowing of them. Either the answer to its claim was lost, or PostgreSQL lost
+-- in a crash that the job had failed, which is written without waiting for the disk (workers/queue-pool.ts). The worker
+-- lives, so svc_private.rescue_workers() does not touch them. Called by every worker for its own jobs, every two
+-- seconds (workers/rescue.ts).
 --
--- `running` are the jobs that the worker runs, `suspects` those that this found at the look before: a claim may be on its
--- way. Should that take longer still, the job runs twice at most, and svc.finish_job() lets one of them count.
--- SECURITY DEFINER, since the queue's tables belong to svc_owner.
+-- `running` are the jobs that the worker runs, `suspects` those that the last check found: the answer to a claim may
+-- still be on its way. If it takes longer still, the job runs at most twice, and svc.finish_job() accepts one of the
+-- runs. SECURITY DEFINER, because the queue's tables belong to svc_owner.
 
 create or replace function svc_private.return_lost_jobs(worker text, running bigint[], suspects bigint[])
 returns table (job bigint, returned boolean)

@@ -1,8 +1,10 @@
--- A fingerprint of what a file of policies/ sets up for a table: row-level security, policies with their comments, and privileges.
--- The migrator keeps it beside the file's checksum (src/migrate/migrate.ts). After a migration it compares the two: a file
--- whose text and effect are the same is not applied again, because that would lock the table against everybody.
+-- A fingerprint of the effect of a file of policies/ on a table: row-level security, policies with their comments, and
+-- privileges. The migrator stores it beside the file's checksum (src/migrate/migrate.ts) and compares both after a
+-- migration. A file whose text and effect are unchanged is not applied again, because that would lock the table for
+-- everybody.
 --
--- Policies app_… on the platform's tables are the application's, as in svc_private.reset_policies(). Null: no such table.
+-- Policies app_… on the platform's tables belong to the application, as in svc_private.reset_policies(). Null: no such
+-- table.
 
 create or replace function svc_private.access_state(target text)
 returns text

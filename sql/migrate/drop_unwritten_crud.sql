@@ -1,9 +1,10 @@
--- Drops the generated functions that no file of the application writes any more: those of a resource that is gone, and
--- old overloads of one whose id has another type, which `create or replace` leaves beside the new. Called by
+-- Drops generated functions that are in no file of the application any more: those of a removed resource, and old
+-- overloads of a resource whose id has another type, which `create or replace` does not remove. Called by
 -- src/migrate/migrate.ts after the application's files.
 --
--- A generated function says in its comment from which text it was made. One without that mark is somebody's own, and is
--- left alone; so is one that something else depends on: the migration fails and names it.
+-- The comment of a generated function says from which text it was made. A function without that mark was not generated
+-- and is not dropped. A function on which something else depends is not dropped either: the migration fails and names
+-- it.
 
 create or replace function svc_private.drop_unwritten_crud(fingerprints text[])
 returns setof text  -- the functions that were dropped

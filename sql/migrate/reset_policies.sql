@@ -1,9 +1,9 @@
--- Clears the way for a file in policies/: drops the table's policies and revokes what request roles may do with it.
--- Called by src/migrate/migrate.ts before each such file, so that a policy removed from the text is gone from the
--- database too. Runs inside the migration's transaction: nobody ever sees the table without its policies.
+-- Prepares a table for a file in policies/: drops the table's policies and revokes the privileges of the request roles
+-- on it. Called by src/migrate/migrate.ts before each such file, so that a policy removed from the text is also removed
+-- from the database. Runs inside the migration's transaction: no other session sees the table without its policies.
 --
--- A policy named app_… on a table of the platform's is the application's, such as one by which a team reads its members'
--- files. A file of the platform that changes must not take it away.
+-- A policy named app_… on a table of the platform belongs to the application, for example one by which a team reads its
+-- members' files. A changed file of the platform must not drop it.
 
 create or replace function svc_private.reset_policies(target regclass)
 returns void

@@ -1,8 +1,8 @@
--- Denies by default: called at the end of each scope of every migration, it switches row-level security on for each table that the
--- owner role has and that lacks it. A table without a policy then answers nobody but the system.
+-- Denies by default: called at the end of each scope of every migration, it enables row-level security on each table of
+-- the owner role that lacks it. A table without a policy then returns rows to the system only.
 --
--- Also takes from the request roles what no request needs. TRUNCATE ignores policies; REFERENCES and TRIGGER reveal or
--- run things. They come in with a careless `grant all`.
+-- It also revokes privileges that no request needs. TRUNCATE ignores policies; REFERENCES reveals rows; TRIGGER runs
+-- code. A careless `grant all` includes them.
 
 create or replace function svc_private.secure_tables()
 returns setof regclass  -- the tables that had to be secured

@@ -1,5 +1,5 @@
--- Who waits for whom: a row for every session that waits for a lock, with those that hold it up, and the one at the head of
--- the chain, which is the one to look at. For `svc db locks`; ending a session is pg_terminate_backend(head).
+-- Lock waits: a row for every session that waits for a lock, with the sessions that block it, and the one at the head
+-- of the chain, which is the one to examine. For `svc db locks`; pg_terminate_backend(head) ends that session.
 
 create or replace view svc_private.ops_blocked as
 with recursive waits as (

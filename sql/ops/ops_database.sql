@@ -1,5 +1,6 @@
--- The database in one row: connections, the share of reads that were answered from memory, what went wrong, and how far the
--- oldest transaction id is from the end of its range (autovacuum sees to it; past 1.5 billion somebody should look).
+-- The database in one row: connections, the share of reads that were answered from memory, errors, and how far the
+-- oldest transaction id is from the end of its range (autovacuum handles it; past 1.5 billion an operator should
+-- check).
 
 create or replace view svc_private.ops_database as
 select d.datname::text as name, pg_catalog.pg_database_size(d.datid) as bytes,

@@ -1,5 +1,6 @@
--- Indexes that may be missing, and those that may be superfluous. Hints, not findings: what is missing shows only where
--- somebody has read the table, and what is superfluous may be what a monthly report needs. Constraints keep their indexes.
+-- Indexes that may be missing, and those that may be superfluous. These are hints, not findings: a missing index shows
+-- only after somebody has read the table, and a superfluous one may serve a monthly report. Indexes of constraints are
+-- never reported as superfluous.
 
 create or replace view svc_private.ops_indexes as
 select 'missing' as what, r.name as table_name, null::text as index_name, pg_catalog.pg_table_size(r.oid) as bytes,

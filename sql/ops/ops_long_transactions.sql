@@ -1,5 +1,6 @@
--- Transactions that have been open for more than five seconds. While one is, vacuum removes no row that it might see, in any
--- table: `holds_back` are the transactions since. Idle ones wait for their application, which may have forgotten them.
+-- Transactions that have been open for more than five seconds. While one is open, vacuum removes no row that it might
+-- see, in any table: `holds_back` is the number of transactions since. Idle ones wait for their application, which may
+-- have forgotten them.
 
 create or replace view svc_private.ops_long_transactions as
 select a.pid, a.usename::text as role, a.application_name as application, a.state,

@@ -1,5 +1,6 @@
--- Replication slots of the server: what reads the log, and how much of it is kept for each. A slot that nobody reads keeps
--- the log until the disk is full, or max_slot_wal_keep_size ends it. svc's own are temporary and named svc_….
+-- Replication slots of the server, with their readers, and how much of the log is kept for each. A slot that nobody
+-- reads keeps the log until the disk is full, or until max_slot_wal_keep_size invalidates it. svc's own are temporary
+-- and named svc_….
 
 create or replace view svc_private.ops_slots as
 select s.slot_name::text as name, s.slot_type as kind, s.database::text as database, s.temporary, s.active,

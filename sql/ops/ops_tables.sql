@@ -1,5 +1,5 @@
--- The tables with their sizes, what is dead in them, when they were vacuumed and analysed, and how they are read. The numbers
--- of rows are PostgreSQL's estimates; the rest counts since the statistics began (svc_private.ops_database).
+-- The tables with their sizes, dead rows, last vacuum and analyze, and kinds of scans. The numbers of rows are
+-- PostgreSQL's estimates; the others are counted since the last reset of the statistics (svc_private.ops_database).
 
 create or replace view svc_private.ops_tables as
 select r.name, greatest(c.reltuples, 0)::bigint as rows,

@@ -1,8 +1,8 @@
--- What metrics say of workflows, storage, AI spending and replication, one number a row. Asked by each process at most every
--- 15 seconds (src/server/metrics-database.ts), as svc_system. The queue has a function of its own, sql/jobs/queue_state.sql.
+-- Metrics of workflows, storage, AI spending and replication, one number a row. Each process calls it at most every 15
+-- seconds (src/server/metrics-database.ts), as svc_system. The queue has a separate function, sql/jobs/queue_state.sql.
 --
--- Each part reads an index or few rows, but for the sum of sizes: beyond a million files a hundredth of the pages stands
--- for all.
+-- Each part reads an index or few rows, except for the sum of sizes: beyond a million files it is estimated from a
+-- hundredth of the pages.
 
 create or replace function svc_private.service_state()
 returns table (metric text, state text, value float8)

@@ -1,9 +1,9 @@
--- Which statements of this database have cost the most time, since pg_stat_statements began to count or was last reset: for
--- `svc db slow`, and for whoever sits at psql as svc_system.
+-- The statements of this database that have cost the most time since the last reset of pg_stat_statements: for `svc db
+-- slow`, and for psql as svc_system.
 --
--- The extension is the operator's affair: a library that the server loads when it starts, and `create extension`. It may be
--- in any schema, hence the lookup. total_ms is what to look at first: a fast statement that runs a million times may cost
--- more than a slow one.
+-- The operator installs the extension: a library that the server loads when it starts, and `create extension`. It may
+-- be in any schema, hence the look-up. Look at total_ms first: a fast statement that runs a million times may cost more
+-- than a slow one.
 
 create or replace function svc_private.slow_statements(most integer)
 returns table (

@@ -1,6 +1,6 @@
--- Passwords (hashed) and the tokens of social providers. Only the authentication library's login works here.
+-- Passwords (hashed) and the tokens of social providers. Only the login of the authentication library works here.
 --
--- The request roles get nothing: there is no question a handler could have that this table answers.
+-- The request roles get nothing: no handler needs this table.
 
 alter table auth.account enable row level security;
 
@@ -11,7 +11,9 @@ create policy all_auth on auth.account
 
 grant select, insert, update, delete on auth.account to svc_auth;
 
--- The default privileges of schemas.sql give svc_system every table. What knows a password's hash of its own choice signs in as anybody; svc_system reads, and changes encrypted values by svc_private.reseal() alone.
+-- The default privileges of schemas.sql give svc_system every table. With write access it could store the hash of a
+-- known password and sign in as anybody. So svc_system only reads, and changes encrypted values by svc_private.reseal()
+-- alone.
 revoke insert, update, delete on auth.account from svc_system;
 
 comment on policy all_auth on auth.account is 'The authentication library works on all accounts.';

@@ -1,6 +1,6 @@
--- Attempts. Only the authentication library's login works here.
+-- Attempts. Only the login of the authentication library works here.
 --
--- The request roles get nothing: who can write here lifts the limit on guessing passwords, or locks others out.
+-- The request roles get nothing: with write access they could lift the limit on guessing passwords, or lock others out.
 
 alter table auth.attempt enable row level security;
 

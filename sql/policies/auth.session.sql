@@ -1,7 +1,7 @@
--- Sessions. Only the authentication library's login works here.
+-- Sessions. Only the login of the authentication library works here.
 --
--- The request roles get nothing: the table says who is signed in where. SQL inside a request, however it came there,
--- must not be able to read, keep alive or end a session.
+-- The request roles get nothing: the table shows who is signed in where. SQL inside a request, even injected SQL, must
+-- not be able to read, extend or end a session.
 
 alter table auth.session enable row level security;
 

@@ -1,10 +1,10 @@
--- Users. Only the authentication library's login works here.
+-- Users. Only the login of the authentication library works here.
 --
--- The request roles get nothing, not even their own row: the table is the directory of everybody's e-mail addresses,
--- and a policy for "my row" would still tell through unique and foreign keys who exists. A handler has its user in
--- ctx.auth; an application that shows other people keeps a profile table of its own, with its own policies. Foreign
--- keys to this table need no grant for the one who inserts: PostgreSQL checks them as the owner. svc_system bypasses
--- RLS and changes additional fields through ctx.unsafeDb.
+-- The request roles get nothing, not even their own row. The table holds everybody's e-mail addresses, and under a
+-- policy for "my row" unique and foreign keys would still reveal who exists. A handler has its user in ctx.auth. An
+-- application that shows other users keeps a profile table with its own policies. Inserting a row with a foreign key to
+-- this table needs no grant: PostgreSQL checks foreign keys as the owner. svc_system bypasses RLS and changes
+-- additional fields through ctx.unsafeDb.
 
 alter table auth."user" enable row level security;
 

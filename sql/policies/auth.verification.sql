@@ -1,6 +1,6 @@
--- One-time values for verification, reset and OAuth. Only the authentication library's login works here.
+-- One-time values for verification, reset and OAuth. Only the login of the authentication library works here.
 --
--- The request roles get nothing: who reads a value can use it.
+-- The request roles get nothing: reading a value is enough to use it.
 
 alter table auth.verification enable row level security;
 

@@ -1,5 +1,5 @@
--- The ledger of AI calls: users read their own lines. Lines are written by sql/ai/ alone, as svc_system: who could write
--- here would set their own limit.
+-- The ledger of AI calls: users read their own lines. Only sql/ai/ writes lines, as svc_system: with write access users
+-- could change their own limit.
 
 alter table svc.ai_ledger enable row level security;
 

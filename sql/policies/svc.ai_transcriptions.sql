@@ -1,4 +1,4 @@
--- Transcriptions: users read their own. They are begun by svc.start_transcription() and ended by the worker.
+-- Transcriptions: users read their own. svc.start_transcription() creates them, and the worker completes them.
 
 alter table svc.ai_transcriptions enable row level security;
 

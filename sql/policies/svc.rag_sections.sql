@@ -1,7 +1,8 @@
--- Sections of documents. Who reads one, its scope says: private its owner, shared any signed-in user, public anyone.
+-- Sections of documents. The visibility decides who reads one: private its owner, shared any signed-in user, public
+-- anyone.
 --
--- Added to what the caller owns, and removed; never updated: a document that changed is cut anew. Without the look at
--- the document, somebody could hang words of their own below a document that others trust.
+-- Owners add and delete sections, and never update them: a changed document is cut again. The insert policy checks the
+-- document's owner. Without that check, a user could attach text to a document of somebody else that others trust.
 
 alter table svc.rag_sections enable row level security;
 

@@ -1,7 +1,7 @@
--- Documents. Who reads one, its scope says: private its owner, shared any signed-in user, public anyone.
+-- Documents. The visibility decides who reads one: private its owner, shared any signed-in user, public anyone.
 --
--- Writing is the owner's alone, whatever the visibility. Update is granted on what ingesting again may change; the scope
--- and the owner are not among it, for a document that moves to another scope is another document.
+-- Only the owner writes, whatever the visibility. UPDATE is granted on the columns that a second ingestion may change.
+-- The scope and the owner are not among them, because a document in another scope is another document.
 
 alter table svc.rag_sources enable row level security;
 

@@ -1,10 +1,11 @@
--- Stored files: their owners see and change them. Rows are made by the platform's functions, which choose ids and sizes and
--- insert as a reader (svc_private.insert_object()), so the insert policies below decide, and no SQL of a request inserts.
+-- Stored files: their owners see and change them. The platform's functions create the rows: they choose ids and sizes
+-- and insert as a reader (svc_private.insert_object()). So the insert policies below decide, and no SQL of a request
+-- inserts.
 --
--- What is public is seen by a caller who knows its id: select_public is for the readers alone, through whom
--- svc.find_objects_as_… look ids up. Under a policy for the request roles everybody could list it.
+-- A caller sees a public file only by its id. select_public is for the readers alone, and svc.find_objects_as_… look
+-- ids up as readers. Under a policy for the request roles everybody could list public files.
 --
--- Policies of the application (app_…) count in both ways of looking: readers are members of the request roles.
+-- Policies of the application (app_…) apply in both cases, because readers are members of the request roles.
 
 alter table svc.storage_objects enable row level security;
 
@@ -20,7 +21,8 @@ create policy insert_owner on svc.storage_objects
   for insert to svc_authenticated
   with check (user_id = (select svc.current_user_id()));
 
--- A form that anyone may send, with a file: it belongs to nobody, and nobody but the system reads it unless it is public.
+-- For a form with a file that anyone may send: the file belongs to nobody, and only the system reads it unless it is
+-- public.
 create policy insert_anonymous on svc.storage_objects
   for insert to svc_anonymous
   with check (user_id is null);
@@ -34,10 +36,11 @@ create policy delete_owner on svc.storage_objects
   for delete to svc_authenticated
   using (user_id = (select svc.current_user_id()));
 
--- Who is not signed in owns nothing, and no policy shows them anything: they are told "not found", not "not allowed".
+-- Anonymous callers own nothing, and no policy shows them any row. With this grant they get "not found" instead of "not
+-- allowed".
 grant select on svc.storage_objects to svc_anonymous, svc_authenticated;
 grant insert on svc.storage_objects to svc_reader_anonymous, svc_reader_authenticated;
--- The bytes never change, nor does their owner: only who may see them.
+-- Bytes and owner never change; only the visibility does.
 grant update (visibility) on svc.storage_objects to svc_authenticated;
 grant delete on svc.storage_objects to svc_authenticated;
 grant select, insert, update, delete on svc.storage_objects to svc_system;

@@ -1,4 +1,5 @@
--- Parts of uploads. Only the system works here: the request roles get nothing, for a part says where bytes lie.
+-- Parts of uploads. Only the system works here. The request roles get nothing, because a part says where its bytes are
+-- stored.
 
 alter table svc.storage_upload_parts enable row level security;
 

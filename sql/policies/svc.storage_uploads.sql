@@ -1,7 +1,8 @@
--- Uploads that are under way. Only the functions of sql/storage/ work here, as svc_system or for the requests' login: a
--- request role gets nothing, for a row says where bytes go, how many, and until when, and holds the hash of a token.
+-- Uploads in progress. Only the functions of sql/storage/ work here, as svc_system or for the login of requests. The
+-- request roles get nothing: a row says where bytes are stored, how many, and until when, and holds the hash of a
+-- token.
 --
--- Whether somebody may upload is asked of the policies of svc.storage_objects, when an upload begins and when it is stored.
+-- The policies of svc.storage_objects decide whether a user may upload, when an upload begins and when it is stored.
 
 alter table svc.storage_uploads enable row level security;
 

@@ -1,7 +1,7 @@
--- Runs of workflows: users look at their own. Insert, update and delete are not granted: what happens to a run is decided
--- by the functions in sql/workflows/ alone, which keep its states and its job in step.
+-- Runs of workflows: users read their own. INSERT, UPDATE and DELETE are not granted: only the functions in
+-- sql/workflows/ change a run, because they keep its states and its job consistent.
 --
--- Select is granted column by column: error_detail and what the platform counts with are for operators.
+-- SELECT is granted by column: error_detail and the platform's counters are for operators.
 
 alter table svc.workflow_runs enable row level security;
 

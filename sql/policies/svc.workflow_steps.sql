@@ -1,5 +1,5 @@
--- Checkpoints of workflows: users look at their own. Insert, update and delete are not granted: what happens to a run is
--- decided by the functions in sql/workflows/ alone, which keep its states and its job in step.
+-- Checkpoints of workflows: users read their own. INSERT, UPDATE and DELETE are not granted: only the functions in
+-- sql/workflows/ change a run, because they keep its states and its job consistent.
 
 alter table svc.workflow_steps enable row level security;
 

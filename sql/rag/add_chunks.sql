@@ -1,8 +1,8 @@
--- Adds chunks to a document of the caller that svc.ingest_source() has stored with its sections. Called by ctx.rag.ingest
--- (src/rag/store-document.ts), in the same transaction, some hundred chunks at a time: each call is a statement of its
--- own, and a large document in one would take longer than a statement may.
+-- Adds chunks to a document of the caller that svc.ingest_source() has stored with its sections. Called by
+-- ctx.rag.ingest (src/rag/store-document.ts), in the same transaction, some hundred chunks at a time: each call is a
+-- separate statement, because a large document in one statement would exceed the statement's time limit.
 --
--- Invoker's rights: the insert policy looks whose the section is.
+-- Invoker's rights: the insert policy checks the section's owner.
 
 create or replace function svc.add_chunks(source_id uuid, chunks jsonb)
 returns void

@@ -1,8 +1,8 @@
--- Where the chunks of a scope lie that hold each of some words: candidates for svc_private.select_evidence().
+-- The positions of the chunks of a scope that hold each of some words: candidates for svc_private.select_evidence().
 --
--- SECURITY DEFINER, for the index's sake: matching words is no leakproof operator, so that under a policy PostgreSQL reads
--- every chunk of the scope and looks at the words last. It gives places of chunks that the caller may not read as well, so
--- no request may call it: only readers (sql/roles.sql) and the system may.
+-- SECURITY DEFINER, to use the index: matching words is not a leakproof operator, so under a policy PostgreSQL reads
+-- every chunk of the scope and checks the words last. The result includes chunks that the caller may not read, so no
+-- request may call it: only readers (sql/roles.sql) and the system may.
 
 create or replace function svc_private.find_chunks(queries tsquery[], corpus text, visibility text, owner_id text)
 returns table (
@@ -10,7 +10,7 @@ returns table (
   chunks tid[],
   total bigint   -- chunks of the scope
 )
-language plpgsql  -- which plans for the corpus and owner that are asked for: few chunks among many are read by their own index
+language plpgsql  -- plans for the given corpus and owner: few chunks among many are read by their own index
 stable
 security definer
 set search_path = ''

@@ -1,17 +1,18 @@
 -- The sentences that most resemble each of some claims, for ctx.grounding.answer (src/rag/grounding.ts), which then
--- judges whether a sentence says what the claim says. svc_private.select_evidence() says how they are found.
+-- judges whether a sentence supports the claim. svc_private.select_evidence() says how they are found.
 --
--- It only chooses who looks (sql/README.md, "Readers"). A request gets the function whose owner is the reader of its role,
--- because the index over words cannot be used under a policy: matching words is no leakproof operator. So does a definer
--- function of the application, whose rights would show it every document: by whether there is a user. The system, and an
--- administrator, look as themselves.
+-- This function only chooses the role that reads (sql/README.md, "Readers"). A request gets the function that the
+-- reader of its role owns, because the index over words cannot be used under a policy: matching words is not a
+-- leakproof operator. A definer function of the application would see every document with its own rights, so it also
+-- gets a reader's function, depending on whether there is a user. The system and an administrator read with their own
+-- rights.
 
 create or replace function svc.find_evidence(
   claims text[],
   stemming regconfig,
   corpus text,
   visibility text,
-  owner_id text,       -- null: documents of all owners whom the policies show
+  owner_id text,       -- null: documents of all owners that the policies show
   source_ids uuid[],   -- null: all documents of the scope
   chunk_limit integer,
   sentence_limit integer,

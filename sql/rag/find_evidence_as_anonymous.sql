@@ -1,5 +1,5 @@
--- svc.find_evidence() for the role svc_anonymous, which alone may execute it. It runs as svc_reader_anonymous: under the
--- policies of svc_anonymous, and with EXECUTE on the function that looks into the index.
+-- svc.find_evidence() for the role svc_anonymous; no other role may execute it. It runs as svc_reader_anonymous: under
+-- the policies of svc_anonymous, and with EXECUTE on the function that reads the index.
 
 create or replace function svc.find_evidence_as_anonymous(
   claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer,

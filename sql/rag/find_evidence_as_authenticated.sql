@@ -1,5 +1,6 @@
--- svc.find_evidence() for the role svc_authenticated, which alone may execute it. It runs as svc_reader_authenticated: under the
--- policies of svc_authenticated, and with EXECUTE on the function that looks into the index.
+-- svc.find_evidence() for the role svc_authenticated; no other role may execute it. It runs as
+-- svc_reader_authenticated: under the policies of svc_authenticated, and with EXECUTE on the function that reads the
+-- index.
 
 create or replace function svc.find_evidence_as_authenticated(
   claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer,

@@ -1,12 +1,12 @@
--- A document of the caller that is stored as it comes again, before anybody takes the trouble to cut it and to have vectors
--- made. Called by ctx.rag.ingest (src/rag/context.ts).
+-- Finds a document of the caller that is already stored with the same text, before it is cut and its vectors are
+-- computed. Called by ctx.rag.ingest (src/rag/context.ts).
 --
--- Of several that bring the same document at the same time the others wait here until the first has committed, and find
--- it then: the lock is held to the end of the transaction. Two transactions that bring two documents in opposite order
--- may deadlock, as they may on any two rows; one of them gets a conflict.
+-- If several callers bring the same document at the same time, the others wait here until the first has committed, and
+-- then find it: the lock is held to the end of the transaction. Two transactions that bring two documents in opposite
+-- order may deadlock, as on any two rows; one of them gets a conflict.
 
 create or replace function svc.find_unchanged(corpus text, visibility text, key text, checksum text)
-returns jsonb  -- {sourceId, status: unchanged, sections, chunks}; null when it is not there, or another text is
+returns jsonb  -- {sourceId, status: unchanged, sections, chunks}; null when it is not stored, or with another text
 language plpgsql
 volatile
 set search_path = ''

@@ -1,10 +1,10 @@
--- Stores a document that has been cut into sections (src/text/cut-document.ts), as the caller's own; its chunks follow
--- (svc.add_chunks). Called by ctx.rag.ingest (src/rag/store-document.ts).
+-- Stores a document that has been cut into sections (src/text/cut-document.ts), as the caller's own; svc.add_chunks
+-- adds its chunks. Called by ctx.rag.ingest (src/rag/store-document.ts).
 --
--- The same document again changes nothing, another text under the same key replaces all of it, and two callers with the
--- same key wait for each other on the row of the source. A source keeps its id when it is replaced; its sections and
--- chunks get new ones, so that a citation never points at words that were not cited.
--- Invoker's rights: the policies decide, and the insert policies refuse an anonymous caller.
+-- The same document again changes nothing. Another text under the same key replaces all of it. Two callers with the
+-- same key wait for each other on the row of the source. A replaced source keeps its id; its sections and chunks get
+-- new ids, so that a citation never points at text that was not cited. Invoker's rights: the policies decide, and the
+-- insert policies refuse an anonymous caller.
 
 create or replace function svc.ingest_source(document jsonb)
 returns jsonb  -- {sourceId, status: created | replaced | unchanged, sections, chunks}

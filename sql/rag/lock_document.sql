@@ -1,7 +1,7 @@
--- Makes those wait who bring the same document at the same time. Called by svc.find_unchanged().
+-- Serializes callers that bring the same document at the same time. Called by svc.find_unchanged().
 --
--- SECURITY DEFINER, because advisory locks are closed to requests (sql/grants.sql). The caller's id is part of the key, and
--- it is read here: SQL inside a request can hold up the documents of that user alone.
+-- SECURITY DEFINER, because advisory locks are closed to requests (sql/grants.sql). The caller's id is part of the key
+-- and is read here: SQL inside a request can block only the documents of that user.
 
 create or replace function svc.lock_document(corpus text, visibility text, key text)
 returns void

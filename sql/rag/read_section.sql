@@ -1,5 +1,5 @@
--- A section with its whole text, for whoever opens a citation. Called by ctx.rag.section (src/rag/context.ts).
--- The policies decide: a section of others answers like one that does not exist.
+-- A section with its whole text, for a reader who opens a citation. Called by ctx.rag.section (src/rag/context.ts). The
+-- policies decide: a section of somebody else gives the same answer as a missing one.
 
 create or replace function svc.read_section(id uuid)
 returns jsonb  -- {id, sourceId, sourceTitle, sourceUri, sourceStorageId, title, path, pageStart, text}, or null

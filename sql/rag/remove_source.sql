@@ -1,5 +1,5 @@
--- Removes one of the caller's documents with its sections and chunks. Called by ctx.rag.remove (src/rag/context.ts).
--- A document of others answers like one that does not exist.
+-- Removes one of the caller's documents with its sections and chunks. Called by ctx.rag.remove (src/rag/context.ts). A
+-- document of somebody else gives the same answer as a missing one.
 
 create or replace function svc.remove_source(id uuid)
 returns boolean  -- whether there was one

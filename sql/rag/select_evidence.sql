@@ -1,39 +1,41 @@
--- What svc.find_evidence() does, once for all of its callers: the sentences of chunks that the executing role may read and
--- that most resemble each of some claims.
+-- The implementation of svc.find_evidence() for all of its callers: the sentences that most resemble each of some
+-- claims, from chunks that the executing role may read.
 --
--- A claim's words are weighed by how rare they are (the idf of BM25); a sentence covers a claim by the weight of the words
--- that it holds. Rarity is counted among the chunks that the policies show in the scope: the weights must not tell how
--- often a word occurs in documents of others. Words that every fiftieth chunk holds, or 2,000, weigh chunks without
--- choosing them, unless the claim has no others: they would make a claim cost as much as the corpus is large. Of a long claim
--- only so many of the rarest words choose that some 500,000 looks at words of chunks follow. First the
--- best chunks, found by the index, then the best sentences inside them: lexemes of sentences are not stored, for they are
--- few here and would double the index.
+-- A claim's words are weighted by their rarity (the idf of BM25). A sentence covers a claim by the weight of the words
+-- that it holds. Rarity is counted among the chunks of the scope that the policies show: the weights must not reveal
+-- how often a word occurs in documents of others. Words that every fiftieth chunk holds, or 2,000 chunks, count in
+-- scores but select no chunks, unless the claim has no other words: otherwise the cost of a claim would grow with the
+-- corpus. Of a long claim only the rarest words select, as many as lead to some 500,000 look-ups of words in chunks.
+-- The best chunks are found first, by the index, then the best sentences in them. Lexemes of sentences are not stored:
+-- there are few here, and storing them would double the index.
 --
--- A claim with a vector also gets the chunks whose vectors are nearest, with at least their best sentence each. Those are
--- compared one by one, 384 numbers in about 70 microseconds: meant for scopes, or documents, of some thousand chunks.
+-- A claim with a vector also gets the chunks with the nearest vectors, with at least the best sentence of each. Those
+-- vectors are compared one by one, 384 numbers in about 70 microseconds: meant for scopes, or documents, of some
+-- thousand chunks.
 --
--- Invoker's rights: svc.find_evidence_as_anonymous() and svc.find_evidence_as_authenticated() execute it as a reader, so
--- that the policies of the request's role count. svc_private.find_chunks() gives the places of chunks that hold a word,
--- from the index and without policies; every one of them is read here before it is counted, ordered or limited. Reading by
--- place (`ctid`) costs no index; a place stays what it is while a statement lasts. A chunk is evidence only where its
--- section and its document may be read too, whose titles are given: looked at before the limit, for the best chunks alone.
+-- Invoker's rights: svc.find_evidence_as_anonymous() and svc.find_evidence_as_authenticated() execute it as a reader,
+-- so that the policies of the request's role apply. svc_private.find_chunks() returns the positions of chunks that hold
+-- a word, from the index and without policies. Each of these chunks is read here before it is counted, ordered or
+-- limited. Reading by position (`ctid`) needs no index, and a position is stable during a statement. A chunk is
+-- evidence only if the caller may also read its section and its document, whose titles are returned. This is checked
+-- before the limit, for the best chunks alone.
 
 create or replace function svc_private.select_evidence(
   claims text[],
   stemming regconfig,
   corpus text,
   visibility text,
-  owner_id text,       -- null: documents of all owners whom the policies show
+  owner_id text,       -- null: documents of all owners that the policies show
   source_ids uuid[],   -- null: all documents of the scope
   chunk_limit integer,
   sentence_limit integer,
   vectors jsonb        -- for each claim an array of numbers, of length 1 as a vector, or null
 )
 returns setof svc_private.evidence
-language plpgsql  -- which plans for the corpus and owner that are asked for
+language plpgsql  -- plans for the given corpus and owner
 stable
 set search_path = ''
-set jit = off  -- compiling takes longer than what is compiled
+set jit = off  -- compiling would take longer than running
 as $$
 #variable_conflict use_column
 begin

@@ -1,8 +1,8 @@
 -- The words of a text, stemmed, for chunks, sentences and claims alike (svc.add_chunks, svc.find_evidence).
 --
--- Korean, Japanese and Chinese put no spaces between what a reader takes for words, and PostgreSQL brings no stemmer for
--- them: their runs become pairs of characters, as in svc_private.search_terms(). Text without them, nearly all of it in
--- most corpora, goes straight to the text search configuration, which is ten times faster than word by word.
+-- Korean, Japanese and Chinese have no spaces between words, and PostgreSQL has no stemmer for them: their runs become
+-- pairs of characters, as in svc_private.search_terms(). Other text, nearly all of it in most corpora, goes directly to
+-- the text search configuration, which is ten times faster than word by word.
 
 create or replace function svc.words_of(content text, stemming regconfig)
 returns tsvector

@@ -1,10 +1,10 @@
--- Lets a trace go with the transaction: what is enqueued in it carries the trace (svc_private.current_trace), and the
--- write-ahead log says to readers whose doing it was. Called where a writing transaction of a traced call begins
+-- Marks the transaction with a trace: jobs enqueued in it carry the trace (svc_private.current_trace), and readers of
+-- the write-ahead log see which call made the changes. Called where a writing transaction of a traced call begins
 -- (src/postgres/transaction.ts, src/crud/statement.ts), and never while tracing is off.
 --
--- SECURITY DEFINER for the message. The login alone and the system may execute it, not the roles of requests: no SQL inside
--- a request can put its changes down to somebody else's trace. SET rather than set_config(), which is closed to the owner
--- (sql/grants.sql); it ends with the transaction.
+-- SECURITY DEFINER for the message. Only the login and the system may execute it, not the roles of requests: SQL inside
+-- a request must not attribute its changes to another trace. SET rather than set_config(), which is closed to the owner
+-- (sql/grants.sql); the setting ends with the transaction.
 
 create or replace function svc.carry_trace(traceparent text)
 returns text

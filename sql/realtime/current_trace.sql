@@ -1,4 +1,4 @@
--- The trace that this transaction is marked with (svc.carry_trace), for what goes on after it: null when there is none.
+-- The trace that this transaction is marked with (svc.carry_trace), for work that it enqueues; null when there is none.
 -- A custom setting that was set in an earlier transaction of the connection is '' and not null.
 
 create or replace function svc_private.current_trace()

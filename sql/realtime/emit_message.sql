@@ -1,13 +1,13 @@
--- Puts a message for subscribers into the write-ahead log, as a part of the caller's transaction: it is delivered when
--- that commits, in commit order, to every process, and never when it rolls back. Called by ctx.realtime
+-- Puts a message for subscribers into the write-ahead log, in the caller's transaction. It is delivered when that
+-- commits, in commit order, to every process, and never when it rolls back. Called by ctx.realtime
 -- (src/realtime/context.ts).
 --
--- SECURITY DEFINER, since no request may call pg_logical_emit_message() itself (sql/grants.sql): it could speak for
--- somebody else's reader. Here the prefix is fixed and the size capped. A query cannot speak: its transaction is read
--- only, and what it says would be said again whenever it is repeated.
+-- SECURITY DEFINER, because no request may call pg_logical_emit_message() itself (sql/grants.sql): it could write
+-- messages for other readers of the log. Here the prefix is fixed and the size limited. A query cannot send: its
+-- transaction is read only, and a repeated query would send the message again.
 --
--- Executable by the requests' login alone, never by its roles: see svc.enqueue_job. What is said reaches the screens of
--- others, and which of them may be told is decided before it comes here.
+-- Of the request side only the login may execute it, never the request roles: see svc.enqueue_job. Other users receive
+-- the message; the caller of this function has decided before which of them may.
 
 create or replace function svc.emit_message(message jsonb)
 returns void

@@ -1,17 +1,17 @@
--- Says which tables realtime follows. Called by the application's generated sql/realtime.sql, as svc_owner; calling it
+-- Sets which tables realtime follows. Called by the application's generated sql/realtime.sql, as svc_owner; calling it
 -- again changes only what differs.
 --
--- The publication "svc" is what the reader of the write-ahead log (src/realtime/replication.ts) subscribes to. Tables
--- that are not wanted any more leave it.
+-- The reader of the write-ahead log (src/realtime/replication.ts) subscribes to the publication "svc". Tables that are
+-- no longer declared are removed from it.
 --
--- A row that is updated or deleted is logged with its replica identity, as it was before. The primary key alone would
--- not tell whose row it was, so an owner's table gets an index over key and owner for it: an update beside a value of
--- 100 kB then logs some hundred bytes, and as much as the value itself with REPLICA IDENTITY FULL, which is taken where
--- a column of the index may be null, and where lists have scopes ("full"), which any column may decide.
+-- An updated or deleted row is logged with its old replica identity. The primary key alone would not say who owned the
+-- row, so an owner's table gets an index over key and owner as its replica identity. An update beside a value of 100 kB
+-- then logs some hundred bytes; with REPLICA IDENTITY FULL it would also log the value. FULL is used where a column of
+-- the index may be null, and where lists have scopes ("full"), which any column may decide.
 --
 -- Nothing is locked where nothing differs: an identity is compared by its columns, and the publication by its tables. A
--- partitioned table is published under its own name. Its partitions, which have the rows, get its identity: all columns instead
--- of an index, because a unique index would have to hold the partition key.
+-- partitioned table is published under its own name. Its partitions, which hold the rows, get its identity. They use
+-- all columns instead of an index, because a unique index would have to contain the partition key.
 
 create or replace function svc_private.publish_tables(wanted jsonb)
 returns void

@@ -1,5 +1,5 @@
--- Whether realtime has room to read the log, in one row: for `svc doctor`.
--- Slots and senders belong to the whole server, so those of other databases count too.
+-- Whether realtime can read the log: used and available slots and senders, and the log that slots hold, in one row, for
+-- `svc doctor`. Slots and senders belong to the whole server, so those of other databases count too.
 
 create or replace function svc_private.replication_state()
 returns table (

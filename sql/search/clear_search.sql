@@ -1,4 +1,4 @@
--- Empties the index of a table: it was truncated, or is about to be indexed anew.
+-- Empties the index of a table that was truncated or is about to be indexed again.
 
 create or replace function svc_private.clear_search(target integer)
 returns void

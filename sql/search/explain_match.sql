@@ -1,5 +1,6 @@
--- Why a row has its keyword score, term by term: `svc search --explain` (src/cli/search.ts). Operators only: it answers
--- for any owner. The addends are those of svc_private.find_matches(), which says what they mean; their sum is the score.
+-- Explains the keyword score of a row, term by term: `svc search --explain` (src/cli/search.ts). For operators only,
+-- because it answers for any owner. The addends are those of svc_private.find_matches(), whose header defines them;
+-- their sum is the score.
 
 create or replace function svc_private.explain_match(
   target text,

@@ -1,8 +1,8 @@
--- Indexes all rows of a table that has just become searchable, and that nobody else writes to. Called by
+-- Indexes all rows of a table that has just become searchable and that no other session writes to. Called by
 -- svc_private.install_search().
 --
--- Some megabytes of the table at a time: all at once, the words of a million rows would go through temporary files. What
--- each part adds to the counters is added up at the end.
+-- It works on some megabytes of the table at a time: in one step, the words of a million rows would go through
+-- temporary files. The counters of all parts are merged at the end.
 
 create or replace function svc_private.fill_search(target svc_private.search_tables)
 returns void

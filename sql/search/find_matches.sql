@@ -1,29 +1,31 @@
--- The rows of a group that match a query best, by BM25 (k1 = 0.9, b = 0.4), best first: candidates of a search. Called by
--- svc_private.select_matches() and `svc search`.
+-- The rows of a group that match a query best, by BM25 (k1 = 0.9, b = 0.4), best first: candidates of a search. Called
+-- by svc_private.select_matches() and `svc search`.
 --
--- SECURITY DEFINER, since no request reads the index. It looks at rows that the caller may not read as well, so no request
--- may call it: keys, scores and the words that a prefix meets would tell about those rows. Only readers (sql/roles.sql) and
--- the system may. svc_private.select_matches() joins what it gives with the table, under the caller's policies.
+-- SECURITY DEFINER, because no request may read the index. It also reads rows that the caller may not read, so no
+-- request may call it: keys, scores and the words that a prefix finds would reveal those rows. Only readers
+-- (sql/roles.sql) and the system may. svc_private.select_matches() joins the candidates with the table, under the
+-- caller's policies.
 --
 -- A document's score is the sum over the query's terms of
 --   weight * tf / (tf + k1 * (1 - b + b * length / average)),  weight = n * ln(1 + (N - df + 0.5) / (df + 0.5)),
--- where n is how often the query has the term, and tf, length, average and df are those of the chosen fields, taken
--- together as one text. N, df and average are counted over the whole group: one corpus and visibility, and of private rows
--- one owner. Where an application's policy hides some rows of a group, the scores of the others still depend on how many
--- rows there are, how long they are on average, and how many of them hold a term of the query.
+-- where n is the number of times that the query has the term. tf, length, average and df are those of the chosen
+-- fields, which count together as one text. N, df and average are counted over the whole group: one corpus and
+-- visibility, and for private rows one owner. Where an application's policy hides some rows of a group, the scores of
+-- the others still depend on the number of rows, their average length, and how many of them hold a term of the query.
 --
--- The counters say how many documents hold each term how often in how long a text, and from that
--- follows what score the best documents are likely to reach (svc_private.search_tail). Those that can reach it are
--- found by the index over keys (svc_private.search_cover) and scored. If as many as are wanted do reach it, no document
--- that was not looked at can be among the best; if not, a lower score is tried.
+-- The counters say, for each term, how many documents hold it how often and in how long a text. svc_private.search_tail
+-- estimates from that the score that the best documents are likely to reach. The index over keys finds the documents
+-- that can reach it (svc_private.search_cover), and these are scored. If as many as are wanted reach it, no other
+-- document can be among the best. If not, a lower score is tried.
 --
--- How many documents are opened has a bound, lest a query of many common words opens all of them. Where more are likely
--- to reach the score, those with the most of the terms are opened (svc_private.search_most), and the best of these are the
--- answer. A page far down, or many rows that are admitted, must be opened whatever the query is: then fewer of its terms
--- count, the rarest, lest 250 words be looked for in each of 40,000 documents.
+-- The number of documents that are opened has a limit, because a query of many common words would otherwise open all of
+-- them. If more are likely to reach the score, only those with the most of the terms are opened
+-- (svc_private.search_most), and the result is the best of these. A page far down, or many admitted rows, must be
+-- opened whatever the query is. Then only the rarest terms of the query count, so that 250 words are not looked up in
+-- each of 40,000 documents.
 --
--- Whatever the tables' statistics say, there is one plan: documents are found by their keys. Sequential scans are off,
--- and `group_id + 0` keeps the index over groups out of it.
+-- There is one plan, independent of the tables' statistics: documents are found by their keys. Sequential scans are
+-- off, and `group_id + 0` keeps PostgreSQL from using the index over groups.
 
 create or replace function svc_private.find_matches(
   target text,        -- schema and name, quoted as in svc_private.search_tables
@@ -31,13 +33,13 @@ create or replace function svc_private.find_matches(
   query text,
   corpus text,
   visibility text,
-  owner_id text,      -- whose rows; of private ones alone
+  owner_id text,      -- owner of the rows; for private rows only
   wanted integer,     -- null: all that match
-  prefix boolean default false, -- the last word also finds what begins with it
+  prefix boolean default false, -- the last word is also a prefix
   among text[] default null,    -- only rows with these keys
   out row_ids text[],
   out scores double precision[],
-  out is_all boolean  -- false: fewer than are wanted may be given although more match
+  out is_all boolean  -- false: more rows may match than were returned
 )
 language plpgsql
 stable

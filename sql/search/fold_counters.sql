@@ -1,8 +1,9 @@
--- Makes one row of many in the counters of some terms, and in the totals of their groups. Called by the trigger function
--- svc_private.index_rows() for about one term in thirty that it touches, so that no term has many rows for long.
+-- Merges the counter rows of some terms, and the totals of their groups, into one row each. Called by the trigger
+-- function svc_private.index_rows() for about one term in thirty that it touches, so that no term has many rows for
+-- long.
 --
--- Rows that somebody else is folding are skipped, and nobody waits. Above READ COMMITTED a row that is gone by now would
--- be an error instead: there nothing is folded.
+-- Rows that another transaction is merging are skipped, and nobody waits. Above READ COMMITTED, a row that was deleted
+-- meanwhile would be an error: there nothing is merged.
 
 create or replace function svc_private.fold_counters(group_ids integer[], terms text[])
 returns void

@@ -1,8 +1,8 @@
--- Keeps the inverted index equal to a searchable table. Trigger after each statement on it; svc_private.install_search()
--- makes the triggers, with the table's number as their argument.
+-- Keeps the inverted index up to date with a searchable table. A trigger calls it after each statement on the table;
+-- svc_private.install_search() makes the triggers, with the table's number as their argument.
 --
--- SECURITY DEFINER: whoever writes a row has no rights on the index. An update that touches neither text nor scope
--- changes nothing here.
+-- SECURITY DEFINER, because the roles that write rows have no rights on the index. An update that changes neither text
+-- nor scope changes nothing here.
 
 create or replace function svc_private.index_rows()
 returns trigger

@@ -1,10 +1,10 @@
--- The two statements that put rows into the inverted index, as text. Executed by the triggers (svc_private.index_rows)
--- and when a table becomes searchable (svc_private.install_search): text, because the rows of a trigger's statement are
--- seen by the trigger function alone and not by functions that it calls.
+-- Returns the two statements that put rows into the inverted index, as text. Executed by the triggers
+-- (svc_private.index_rows) and when a table becomes searchable (svc_private.install_search). They are text because only
+-- the trigger function itself sees the rows of its statement; functions that it calls do not.
 --
--- `source` is SQL that selects (row_id, corpus, visibility, owner_id, texts) and is written by those two. All rows are
--- indexed at once: a word that stands in a thousand of them is stemmed once. Rows without a scope are left out: nobody
--- can name them.
+-- `source` is SQL that selects (row_id, corpus, visibility, owner_id, texts), and only those two callers write it. All
+-- rows are indexed at once: a word that occurs in a thousand of them is stemmed once. Rows without a scope are left
+-- out, because no search can name them.
 
 create or replace function svc_private.indexing_sql(target integer, source text)
 returns text[]  -- the second gives a sample of what it touched, for svc_private.fold_counters()

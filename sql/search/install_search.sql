@@ -1,7 +1,7 @@
--- Makes tables searchable: called by the application's generated sql/search.sql as svc_owner, with all of its
--- declarations; calling it again changes only what differs. A table whose fields, language or scope changed is indexed
--- anew in the same transaction; one that is not declared any more loses its triggers and its index. A table that is as declared
--- is not locked: nobody who writes to it waits for a migration that is about something else.
+-- Makes tables searchable. The application's generated sql/search.sql calls it as svc_owner, with all of its
+-- declarations. Calling it again changes only what differs. A table whose fields, language or scope changed is indexed
+-- again in the same transaction. A table that is no longer declared loses its triggers and its index. An unchanged
+-- table is not locked, so an unrelated migration does not block writers.
 --
 -- Vector columns get an HNSW index by cosine distance where pgvector can make one (up to 2,000 dimensions).
 

@@ -1,5 +1,5 @@
--- Whether a table has the triggers, and its vector columns the indexes, that svc_private.install_search() gives it. Asked there
--- before the table is locked.
+-- Whether a table has the triggers, and its vector columns the indexes, that svc_private.install_search() makes. Called
+-- by that function before it locks the table.
 
 create or replace function svc_private.is_searchable(relation regclass, search_id integer)
 returns boolean

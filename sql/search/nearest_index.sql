@@ -1,4 +1,4 @@
--- The name of the index by which svc_private.install_search() makes the nearest rows of a vector column found.
+-- The name of the index that svc_private.install_search() makes for the nearest rows by a vector column.
 
 create or replace function svc_private.nearest_index(relation regclass, embedding text)
 returns text

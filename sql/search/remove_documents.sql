@@ -1,5 +1,5 @@
--- Takes rows out of the inverted index. Called by svc_private.index_rows() for rows that were deleted or changed.
--- What they counted is taken back by rows with negative numbers: see svc_private.search_counters.
+-- Removes rows from the inverted index. Called by svc_private.index_rows() for rows that were deleted or changed.
+-- Negative numbers cancel what they added to the counters: see svc_private.search_counters.
 
 create or replace function svc_private.remove_documents(target integer, row_ids text[])
 returns void

@@ -1,8 +1,8 @@
--- How often a term stands in a document, and how long that is, as one small number: documents of a class get nearly the
--- same addend from the term. All fields are taken together. svc_private.search_reach() says what a class holds;
--- migration 0018 has the same bounds.
+-- The class of a posting: one small number for how often a term occurs in a document and for the document's length.
+-- Documents of a class get nearly the same addend from the term. All fields are taken together.
+-- svc_private.search_reach() gives the bounds of a class; migration 0018 has the same bounds.
 --
--- No SET clause, so that PostgreSQL writes it into the statement: it is called for each posting.
+-- No SET clause, so that PostgreSQL inlines it into the statement: it is called for each posting.
 
 create or replace function svc_private.search_class(frequency integer, length integer)
 returns smallint

@@ -1,6 +1,6 @@
--- The select list that the trigger function svc_private.index_rows() takes its rows from, over the alias `t`. Names come
--- from the declaration and are quoted. What has no column is the same for all rows: the corpus "default", the visibility
--- that the declaration names, no owner.
+-- The select list by which the trigger function svc_private.index_rows() reads its rows, over the alias `t`. Names come
+-- from the declaration and are quoted. An undeclared column has the same value in all rows: the corpus "default", the
+-- visibility that the declaration names, no owner.
 
 create or replace function svc_private.search_columns(target integer)
 returns text

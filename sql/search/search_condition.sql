@@ -1,12 +1,12 @@
--- The rows of a searchable table that a search is about, as a condition over the alias `t`: its scope and its filters.
--- Part of svc_private.select_matches() and svc.search_vector(). Values are quoted literals; a filter that does not fit its
--- column is an error here, unlike in a list: a search with a filter left out shows what was not asked for.
+-- The condition for the rows that a search covers, over the alias `t`: its scope and its filters. Part of
+-- svc_private.select_matches() and svc.search_vector(). Values are quoted literals. A filter that does not fit its
+-- column is an error here, unlike in a list: a search without that filter would show rows that were not asked for.
 --
--- What a table has no column for has one value in all of its rows, as svc_private.search_columns() says. Private rows are
--- those of one owner, the caller unless the scope names another: an index group has one. Policies decide which of them the
--- caller sees.
+-- Where a table has no column for a part of the scope, all of its rows have one value, as svc_private.search_columns()
+-- says. Private rows are those of one owner, the caller unless the scope names another, because an index group has one
+-- owner. Policies decide which of them the caller sees.
 --
--- A filter names its column, and the catalog has its type: a type becomes SQL, and this SQL may run as a reader.
+-- A filter names its column, and the catalog gives the type: the type becomes part of SQL that may run as a reader.
 
 create or replace function svc.search_condition(target jsonb, scope jsonb, filters jsonb)
 returns text

@@ -1,6 +1,6 @@
--- Cosine similarities of given rows to a vector, -1 to 1: svc.search_hybrid() asks what vectors make of texts that only the
--- words found. Invoker's rights; the keys come from svc.search_keyword(), which has looked at scope and filters. A row
--- without a vector is left out.
+-- Cosine similarities of given rows to a vector, -1 to 1. svc.search_hybrid() calls it for texts that only the words
+-- found. Invoker's rights. The keys come from svc.search_keyword(), which has applied scope and filters. A row without
+-- a vector is left out.
 
 create or replace function svc.search_cosines(
   target jsonb,       -- {table}: the name of a searchable table

@@ -1,17 +1,18 @@
 -- A condition on svc_private.search_documents, named d, that every document with a score of `bar` or more fulfils, and
 -- few others do. Called by svc_private.find_matches().
 --
--- Terms come with the rarest first, each with its classes of postings, those that add most first. A document's first
--- term is the rarest one that it has. If a class of that adds `bar` alone, its postings are wanted whatever else
--- stands in the document. If not, the terms after it have to add what is missing: those that even together add less
--- than that are left out, and the document must have a posting of those that remain. GIN intersects such lists without
--- opening a document. A term whose class and all terms after it add too little is nobody's first term.
+-- Terms come rarest first, each with its classes of postings, highest addends first. A document's first term is the
+-- rarest one that it has. If a class of that term reaches `bar` alone, all its postings are included. Otherwise the
+-- terms after it have to add the rest. Terms that together add less than the rest are left out, and the document must
+-- have a posting of a remaining term. GIN intersects such lists without opening a document. A term whose class,
+-- together with all terms after it, adds too little is never a first term.
 --
--- How many documents that is follows from the counts, as if words stood in documents independently of each other.
+-- The number of such documents is estimated from the counts, as if words occurred in documents independently of each
+-- other.
 
 create or replace function svc_private.search_cover(
   term_of integer[],          -- of each class of postings, the number of its term, in order
-  tops double precision[],    -- what none of its postings adds more than
+  tops double precision[],    -- upper bound of what one of its postings adds
   counts bigint[],            -- how many postings it has
   keys bigint[],              -- its svc_private.search_key()
   bar double precision,

@@ -1,7 +1,7 @@
--- What a query's last word may go on to be: terms of a group that begin with it. Part of svc_private.find_matches().
+-- Completions of a query's last word: terms of a group that begin with it. Part of svc_private.find_matches().
 --
--- Terms are stems: "moori" begins none where "mooring" is known as "moor". The word itself is left out, being a term of
--- the query already.
+-- Terms are stems: "moori" begins no term where "mooring" is stored as "moor". The word itself is left out, because it
+-- is already a term of the query.
 
 create or replace function svc_private.search_endings(searched integer, query text, most integer)
 returns table (term text, n bigint)

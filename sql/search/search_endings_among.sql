@@ -1,7 +1,8 @@
 -- As svc_private.search_endings(), for given rows of a group: endings that only other rows have do not count. Part of
--- svc_private.find_matches(), where policies and filters left out most of what the commonest endings find.
+-- svc_private.find_matches(), for the case that policies and filters leave out most rows that the commonest endings
+-- find.
 --
--- The terms of each row are looked through. Where there are very many rows, the endings of some of them stand for all.
+-- It reads the terms of each row. Where there are very many rows, it reads a sample of them.
 
 create or replace function svc_private.search_endings_among(searched integer, query text, row_ids text[], most integer)
 returns table (term text, n bigint)

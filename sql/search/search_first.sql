@@ -1,8 +1,8 @@
--- A condition on svc_private.search_documents, named d: it has one of the postings that add most, so many of them as are
--- wanted. Called by svc_private.find_matches().
+-- A condition on svc_private.search_documents, named d: the document has one of the postings with the highest addends,
+-- as many of these as are wanted. Called by svc_private.find_matches().
 
 create or replace function svc_private.search_first(
-  tops double precision[],    -- of each class of postings, what none of them adds more than
+  tops double precision[],    -- of each class of postings, upper bound of what one of them adds
   counts bigint[],            -- how many postings it has
   keys bigint[],              -- its svc_private.search_key()
   wanted double precision     -- postings; the last class may exceed it

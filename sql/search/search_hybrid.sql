@@ -1,18 +1,19 @@
 -- Hybrid search: ctx.hybridSearch (src/search/context.ts). Both legs and their fusion are one statement.
 --
--- rrf (reciprocal rank fusion) adds weight / (k + rank) over the legs, and looks at ranks alone: a leg that hardly tells
--- its candidates apart counts as much as one that is sure, and the better leg suffers.
+-- rrf (reciprocal rank fusion) adds weight / (k + rank) over the legs, and uses ranks alone. A leg whose candidates
+-- score nearly the same counts as much as one with clear differences, which makes the better leg's result worse.
 --
--- convex keeps distances. Each leg's scores are brought to 0 to 1 between its worst and its best candidate and squared, and
--- divided by the power 1.25 of their sum: what a leg gives to each of many near its best is little, what it gives to a few
--- that stand out is much. None is taken for surer than one with three that are alike, lest a rare word that hardly matters
--- decide alone.
+-- convex uses the scores. Each leg's scores are scaled to 0 to 1 between its worst and its best candidate, squared, and
+-- divided by the power 1.25 of their sum. So each of many candidates near the best gets little, and each of a few that
+-- stand out gets much. A leg counts at most as much as one with three equal best candidates, so that a rare but
+-- unimportant word does not decide alone.
 --
--- Vectors always have a nearest, whether they know anything or not. How far it stands out is counted from the zero of the
--- leg: 0 for words; for vectors, whose cosines may all lie at 0.8, what they give to texts that only the words found. Best
--- over worst candidate, so counted, is the leg's contrast. Vectors count 0.35 times the square of their contrast over that
--- of the words, 2 at most; as much as words where there is no such text. The result is divided by the most there can be:
--- 1 is the best of both. docs/explanation/search.md says what this was measured with, and where it falls short.
+-- Vectors always have a nearest row, whether it is relevant or not. How far a candidate stands out is measured from the
+-- zero of the leg. For words that is 0. For vectors, whose cosines may all lie at 0.8, it is the similarity of texts
+-- that only the words found. A leg's contrast is its best candidate over its worst, measured from that zero. Vectors
+-- count 0.35 times the square of their contrast over that of the words, 2 at most; without such texts they count as
+-- much as words. The result is divided by the highest possible value: 1 means best in both legs.
+-- docs/explanation/search.md describes the measurements and the limits.
 
 create or replace function svc.search_hybrid(
   target jsonb,       -- {table}: the name of a searchable table
@@ -25,10 +26,10 @@ create or replace function svc.search_hybrid(
   tuning jsonb,       -- {keywordCandidateLimit, vectorCandidateLimit, mode: rrf | convex, k, keywordWeight, vectorWeight}
   page_size integer,
   skipped integer,
-  prefix boolean default false  -- the last word also finds what begins with it
+  prefix boolean default false  -- the last word is also a prefix
 )
 returns table (id text, fused double precision, keyword double precision, vector_score double precision)
-language plpgsql  -- which keeps the plan; an SQL function makes it anew in each call
+language plpgsql  -- keeps its plan; an SQL function plans in each call
 volatile          -- as svc.search_vector() is
 set search_path = ''
 as $$

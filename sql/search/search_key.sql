@@ -1,8 +1,8 @@
--- What the index knows a posting by: 40 bits of a hash of its group and term, 16 of fields, 8 of its class. Two that share
--- a key by chance cost a look at a document and nothing else: svc_private.find_matches() reads group and term before it believes
--- them. A document's keys are kept in order, so that a term's place is found by halving.
+-- The key of a posting in the index: 40 bits of a hash of its group and term, 16 bits of fields, 8 bits of its class.
+-- If two postings share a key by chance, the only cost is one document read: svc_private.find_matches() compares group
+-- and term. A document's keys are sorted, so that a term's position is found by binary search.
 --
--- No SET clause, for the reason of svc_private.search_class().
+-- No SET clause, for the reason in svc_private.search_class().
 
 create or replace function svc_private.search_key(group_id integer, term text, fields integer, class integer)
 returns bigint

@@ -1,8 +1,9 @@
 -- Keyword search: ctx.search (src/search/context.ts), and a leg of svc.search_hybrid().
 --
--- It only chooses who searches (sql/README.md, "Readers"). A request gets the function whose owner is the reader of its
--- role. So does a definer function of the application, whose rights would show it every row: by whether there is a user.
--- The system, and an administrator, search as themselves.
+-- This function only chooses the role that searches (sql/README.md, "Readers"). A request gets the function that the
+-- reader of its role owns. A definer function of the application would see every row with its own rights, so it also
+-- gets a reader's function, depending on whether there is a user. The system and an administrator search with their own
+-- rights.
 
 create or replace function svc.search_keyword(
   target jsonb,       -- {table}: the name of a searchable table
@@ -12,7 +13,7 @@ create or replace function svc.search_keyword(
   filters jsonb,      -- [{column, op, value}]: see svc.filter_condition()
   page_size integer,
   skipped integer,
-  prefix boolean default false  -- the last word also finds what begins with it
+  prefix boolean default false  -- the last word is also a prefix
 )
 returns table (id text, score double precision)
 language plpgsql

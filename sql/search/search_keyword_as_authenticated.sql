@@ -1,5 +1,6 @@
--- svc.search_keyword() for the role svc_authenticated, which alone may execute it. It runs as svc_reader_authenticated: under the
--- policies of svc_authenticated, and with EXECUTE on the functions that look into the index.
+-- svc.search_keyword() for the role svc_authenticated; no other role may execute it. It runs as
+-- svc_reader_authenticated: under the policies of svc_authenticated, and with EXECUTE on the functions that read the
+-- index.
 
 create or replace function svc.search_keyword_as_authenticated(
   target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean

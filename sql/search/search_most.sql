@@ -1,8 +1,10 @@
--- A condition on svc_private.search_documents, named d, that about so many documents fulfil as may be opened: those with
--- the most of a query's rarest terms, roughly. Called by svc_private.find_matches() where more might be among the best.
+-- A condition on svc_private.search_documents, named d, that is fulfilled by about as many documents as may be opened:
+-- roughly those with the most of a query's rarest terms. Called by svc_private.find_matches() where more documents
+-- might be among the best.
 --
--- Terms are dealt out into groups, and a document must have a term of each: the more groups, the fewer documents. How
--- many follows from the counts, as if words stood in documents independently of each other.
+-- Terms are distributed over groups, and a document must have a term of each group: the more groups, the fewer
+-- documents. The number of groups follows from the counts, as if words occurred in documents independently of each
+-- other.
 
 create or replace function svc_private.search_most(
   term_of integer[],          -- of each class of postings, the number of its term, the rarest first

@@ -1,9 +1,9 @@
 -- The passage of a text with the most words of a query. Called by svc.search_snippets().
 --
--- SECURITY DEFINER only to call the functions that split and stem; it reads no table. Words are taken apart as indexing
--- does, but from the text as it stands, so that what is shown is what was written. Of Korean, Japanese and Chinese each
--- character is a piece, and a pair that the query has marks both; text in conjoining letters is marked run by run, since
--- its pairs are known by what they compose.
+-- SECURITY DEFINER only to call the functions that split and stem; it reads no table. It splits words as indexing does,
+-- but keeps the original text, so that the snippet shows the text as written. In Korean, Japanese and Chinese each
+-- character is a piece, and a pair of characters that the query has marks both. Text in conjoining letters is marked
+-- run by run, because its pairs are known only in composed form.
 
 create or replace function svc.search_snippet(content text, query text, prefix boolean, language text)
 returns table (matches integer, parts jsonb)

@@ -1,7 +1,7 @@
 -- The passage of each found row that shows best why it was found: ctx.search with `snippets` (src/search/snippets.ts).
 --
--- Invoker's rights: it reads the table under the caller's policies. A snippet is text in parts, of which some match: no
--- markup, so that a page can show it without trusting what is in it.
+-- Invoker's rights: it reads the table under the caller's policies. A snippet is a list of text parts, some marked as
+-- matches. It has no markup, so that a page can show it without trusting the text.
 
 create or replace function svc.search_snippets(
   target jsonb,       -- {table}: the name of a searchable table

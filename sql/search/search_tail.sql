@@ -1,8 +1,8 @@
--- How many documents a query is likely to find with how high a score, if its terms stood in documents independently of
--- each other. Called by svc_private.find_matches(), which guesses from it where the best documents begin.
+-- Estimates how many documents a query finds at each score, as if its terms occurred in documents independently of each
+-- other. Called by svc_private.find_matches(), which takes from it the score where the best documents begin.
 --
--- The distribution of a sum, term by term, over 64 steps from nothing to the highest score there can be. Terms after
--- the first twelve are left out, which makes the guess too low and the search look at more than it needs.
+-- It computes the distribution of a sum, term by term, in 64 steps from zero to the highest possible score. Terms after
+-- the first twelve are left out, which makes the estimate too low and the search read more than it needs.
 
 create or replace function svc_private.search_tail(
   term_of integer[],            -- of each posting class that the query meets, the number of its term, in order

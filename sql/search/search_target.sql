@@ -1,10 +1,10 @@
--- What a searchable table is named and made of, for functions that put it into SQL: svc_private.select_matches(),
+-- The names and types of a searchable table, for functions that put them into SQL: svc_private.select_matches(),
 -- svc.search_vector(), svc.search_cosines(), svc.search_snippets().
 --
--- A caller chooses a table by its name and nothing else. Its identifiers and types come from its declaration and from the
--- catalog: text from a caller that was put into SQL would run with the rights of the function that runs it.
+-- A caller chooses a table by its name and nothing else. Its identifiers and types come from its declaration and from
+-- the catalog, because caller's text in SQL would run with the rights of the executing function.
 --
--- SECURITY DEFINER: declarations lie where requests may not look. It reads no row and no index.
+-- SECURITY DEFINER, because requests may not read the declarations. It reads no row and no index.
 
 create or replace function svc.search_target(name text)
 returns jsonb  -- {table, id, idType, fields, language, corpus, visibility, owner, always}: names of columns

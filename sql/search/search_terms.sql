@@ -1,9 +1,9 @@
--- What a word is found by. Called for each distinct word by svc_private.index_rows(), and for those of a query by
--- svc_private.find_matches().
+-- The terms by which a word is found. Called for each distinct word by svc_private.index_rows(), and for those of a
+-- query by svc_private.find_matches().
 --
--- Words are stemmed by a text search configuration, whose stop words are no terms. Korean, Japanese and Chinese are
--- written without spaces between what a reader looks for: their runs become pairs of characters, whatever the
--- configuration, so that a compound is found by its parts.
+-- Words are stemmed by a text search configuration; its stop words are not terms. Korean, Japanese and Chinese are
+-- written without spaces between words: their runs become pairs of characters, whatever the configuration, so that a
+-- compound is found by its parts.
 
 create or replace function svc_private.search_terms(word text, language regconfig)
 returns setof text

@@ -1,13 +1,13 @@
 -- Vector search: ctx.vectorSearch (src/search/context.ts), and a leg of svc.search_hybrid(). The score is the cosine
 -- similarity, -1 to 1.
 --
--- Invoker's rights. The index knows nothing of scopes, filters and policies: pgvector walks on (iterative scan) until
--- enough of what it finds passes them. It gives up after some 20,000 rows (hnsw.max_scan_tuples), and before version 0.8
--- at once: where the page is not full, the rows that pass are compared one by one, without the index.
+-- Invoker's rights. The index does not contain scopes, filters and policies: pgvector continues its scan (iterative
+-- scan) until enough rows pass them. It stops after some 20,000 rows (hnsw.max_scan_tuples), and before version 0.8
+-- without any iteration. Where the page is not full, the rows that pass are compared one by one, without the index.
 --
--- Volatile only because it sets those two parameters, until the transaction ends. They cannot stand in the function's
--- own SET clauses: a session in which pgvector has not been loaded yet refuses to store them there. Hence a loop where
--- EXECUTE … INTO would do, for the reason of svc.estimate_rows(): what is put together here must not SET anything.
+-- Volatile only because it sets those two parameters, until the transaction ends. They cannot be in the function's own
+-- SET clauses: a session that has not loaded pgvector yet refuses to store them there. A loop is used instead of
+-- EXECUTE … INTO, for the reason in svc.estimate_rows(): the composed SQL must not be able to SET anything.
 
 create or replace function svc.search_vector(
   target jsonb,       -- {table}: the name of a searchable table

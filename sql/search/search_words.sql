@@ -1,8 +1,8 @@
 -- The words of a text, in lower case, as indexing and queries split it. Next: svc_private.search_terms().
 --
--- Split at what is listed, not at what the locale calls no letter: the answer must not depend on how the cluster was
--- made, and under the locale C PostgreSQL knows letters of ASCII alone. NFKC makes full-width letters and composed
--- accents equal to plain ones.
+-- It splits at listed characters, not at those that the locale does not count as letters: the result must not depend on
+-- how the cluster was made, and under the locale C PostgreSQL knows only ASCII letters. NFKC makes full-width letters
+-- and composed accents equal to plain ones.
 
 create or replace function svc_private.search_words(content text)
 returns setof text

@@ -1,12 +1,12 @@
--- What svc.search_keyword() does, once for all of its callers: the rows that match a query and that the executing role may
--- read, best first.
+-- The implementation of svc.search_keyword() for all of its callers: the rows that match a query and that the executing
+-- role may read, best first.
 --
--- Invoker's rights. svc.search_keyword_as_anonymous() and svc.search_keyword_as_authenticated() execute it as a reader, so
--- that the policies of the request's role count; the system executes it as itself.
+-- Invoker's rights. svc.search_keyword_as_anonymous() and svc.search_keyword_as_authenticated() execute it as a reader,
+-- so that the policies of the request's role apply. The system executes it as itself.
 --
--- A match counts when the policies show its row, and when the filters admit it. How many of the best matches that leaves is
--- known afterwards only, so more of them are asked for until the page is full. If policies and filters leave out nearly
--- all, or the index did not give all, it is the other way round: the rows that they admit are scored.
+-- A match counts when the policies show its row and the filters admit it. How many of the best matches remain is only
+-- known afterwards, so more of them are requested until the page is full. If policies and filters exclude nearly all
+-- matches, or the index did not return all, the order is reversed: the rows that they admit are scored.
 
 create or replace function svc_private.select_matches(
   target text,        -- as svc.search_target() takes it

@@ -1,8 +1,8 @@
--- The user on whose behalf the current transaction runs, or null. Every owner policy asks this function.
+-- The user of the current transaction, or null. Every owner policy calls this function.
 --
--- The setting is local to the transaction and is written by src/postgres/ before the role changes. Wrap the call in
--- a scalar sub-select, `(select svc.current_user_id())`: then it is evaluated once per statement and not per row.
--- No `set search_path` here: it would forbid inlining. Everything inside is qualified instead.
+-- The setting is local to the transaction and is written by src/postgres/ before the role changes. Wrap the call in a
+-- scalar sub-select, `(select svc.current_user_id())`: then it is evaluated once per statement and not per row. No `set
+-- search_path` here, because it would prevent inlining. All names inside are qualified instead.
 
 create or replace function svc.current_user_id()
 returns text

@@ -1,8 +1,8 @@
--- Names the present life of the server's memory. It changes when the server starts, and when it has recovered from a
--- crash or was promoted: then it may give a transaction id again of which nothing was on disk.
+-- Identifies the current run of the server. It changes when the server starts, and when it has recovered from a crash
+-- or was promoted: then the server may reuse a transaction id that was not yet on disk.
 --
--- Called as a writing transaction begins (src/postgres/transaction.ts), and compared by svc.transaction_outcome.
--- No `set search_path`: it would forbid inlining, and this is a part of every mutation.
+-- Called when a writing transaction begins (src/postgres/transaction.ts), and compared by svc.transaction_outcome. No
+-- `set search_path`: it would prevent inlining, and every mutation calls this.
 
 create or replace function svc.server_incarnation()
 returns text

@@ -1,11 +1,11 @@
--- What became of a transaction whose connection was lost during COMMIT. Asked on another connection
--- (src/postgres/outcome.ts), so that a mutation that was carried out is not answered as one that was not.
+-- The outcome of a transaction whose connection was lost during COMMIT. Called on another connection
+-- (src/postgres/outcome.ts), so that a committed mutation is not answered as a failed one.
 --
--- The login alone may execute it: SQL of a request has no use for it.
+-- Only the login may execute it: SQL of a request does not need it.
 --
 -- @param transaction pg_current_xact_id() of the transaction
 -- @param server      svc.server_incarnation() as it began
--- @param place       pg_current_wal_insert_lsn() just before its COMMIT; null when that was not heard
+-- @param place       pg_current_wal_insert_lsn() just before its COMMIT; null when that answer was lost
 -- @returns 'committed', 'aborted', 'in progress', or null when the server cannot know
 
 create or replace function svc.transaction_outcome(transaction xid8, server text, place pg_lsn)

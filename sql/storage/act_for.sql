@@ -1,13 +1,13 @@
--- Sets the user for whom the rest of the transaction asks the policies. Called by functions that svc_system runs on behalf
--- of users: those that finish uploads, and those that look what the issuer of a read grant may see.
+-- Sets the user whose policies apply to the rest of the transaction. Called by functions that svc_system runs on behalf
+-- of users: those that finish uploads, and those that check what the issuer of a read grant may see.
 --
--- Never to be called where SQL of a request could follow in the same transaction. Only svc_system may execute it, and not
--- the readers: a function that reads as a request's role cannot change for whom it reads.
+-- Must never be called where SQL of a request could follow in the same transaction. Only svc_system may execute it. The
+-- readers may not, so a function that reads as a request's role cannot change its user.
 
 create or replace function svc_private.act_for(user_id text)
 returns void
 language plpgsql
-volatile  -- SET is refused in functions that are not
+volatile  -- other functions may not use SET
 set search_path = ''
 as $$
 begin

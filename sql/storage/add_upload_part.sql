@@ -1,7 +1,7 @@
--- Takes note of a part whose bytes are safe. Called by src/storage/uploads.ts as svc_system.
+-- Records a part after its bytes are stored. Called by src/storage/uploads.ts as svc_system.
 --
--- Of two that begin at the same byte one is taken, the other one's bytes are the caller's to remove: no lock is held
--- while bytes arrive.
+-- Of two parts that begin at the same byte one is recorded, and the caller removes the bytes of the other: no lock is
+-- held while bytes arrive.
 
 create or replace function svc_private.add_upload_part(
   upload uuid, owner text, start bigint, size bigint, name text, sha256 text, lifetime interval

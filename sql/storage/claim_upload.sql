@@ -1,4 +1,5 @@
--- Lets one request send to a signed URL. Called by src/storage/uploads.ts as svc_system, with the hash of the URL's token.
+-- Claims a signed URL for one request. Called by src/storage/uploads.ts as svc_system, with the hash of the URL's
+-- token.
 
 create or replace function svc_private.claim_upload(upload uuid, token_sha256 text)
 returns double precision

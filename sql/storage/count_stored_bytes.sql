@@ -1,10 +1,10 @@
--- Keeps svc_private.storage_usage true: triggers on svc.storage_objects and svc.storage_uploads (made by migration 0026)
--- call it for each statement that adds or removes rows, also by cascade and by SQL of the application.
+-- Keeps svc_private.storage_usage correct. Triggers on svc.storage_objects and svc.storage_uploads (made by migration
+-- 0026) call it for each statement that adds or removes rows, also by cascade and by SQL of the application.
 --
--- SECURITY DEFINER, since a request deletes its own files and may not write the counters. An upload that becomes a stored
--- file leaves one table and enters the other in one transaction, so it is never counted twice.
+-- SECURITY DEFINER, because a request deletes its own files but may not write the counters. An upload that becomes a
+-- stored file leaves one table and enters the other in one transaction, so it is never counted twice.
 --
--- A file counts at least 4 KiB, the block of a disk: otherwise empty files would be free of any limit.
+-- A file counts at least 4 KiB, the block size of a disk: otherwise empty files would have no limit.
 
 create or replace function svc_private.count_stored_bytes()
 returns trigger

@@ -1,7 +1,7 @@
--- Removes uploads that were not finished in time, so many in one transaction. Called by src/storage/sweep.ts as
--- svc_system, which removes their bytes.
+-- Removes uploads that were not finished in time, at most a given number in one transaction. Called by
+-- src/storage/sweep.ts as svc_system, which removes their bytes.
 --
--- What is being sent to a signed URL may outlast it by a day.
+-- A request that is sending to a signed URL may continue for a day after the URL's expiry.
 
 create or replace function svc_private.expire_uploads(most integer)
 returns setof uuid

@@ -1,9 +1,9 @@
--- The stored files with these ids that the policies show to who are not signed in. Called by svc.find_public_object(),
+-- The stored files with these ids that the policies show to anonymous callers. Called by svc.find_public_object(),
 -- svc.start_transcription() and svc_private.find_storage_objects(), for the user of the transaction.
 --
--- SECURITY DEFINER with a reader for its owner: PostgreSQL applies the policies of svc_anonymous, and beside them
--- select_public, which readers alone have. So a public file is found by its id and is in nobody's list, and a restrictive
--- policy of the application hides it here, too. An id is a secret of 122 random bits until its owner gives it away.
+-- SECURITY DEFINER, owned by a reader: PostgreSQL applies the policies of svc_anonymous and also select_public, which
+-- only readers have. So a public file is found by its id and is in no list, and a restrictive policy of the application
+-- hides it here too. An id is a secret of 122 random bits until its owner shares it.
 
 create or replace function svc.find_objects_as_anonymous(ids uuid[])
 returns table (

@@ -1,8 +1,8 @@
--- A public file by its id, for a caller who knows the id. Called by ctx.storage (src/storage/context.ts) beside the rows
--- that the caller may list, and by SQL of applications.
+-- A public file by its id, for a caller who knows the id. Called by ctx.storage (src/storage/context.ts) in addition to
+-- the rows that the caller may list, and by SQL of applications.
 --
--- Whether the caller may see it is decided by the policies, in svc.find_objects_as_…; which of the two is asked follows
--- from the role. Nobody else may execute the other one.
+-- The policies decide whether the caller may see it, in svc.find_objects_as_…; the role decides which of the two
+-- functions is called. No role may execute the other one.
 
 create or replace function svc.find_public_object(object_id uuid)
 returns table (

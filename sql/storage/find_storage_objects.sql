@@ -1,12 +1,12 @@
--- Which files the storage route may send. Called by src/storage/find-objects.ts as svc_system, once for all requests that
--- arrived together; each is asked for as one reader:
+-- The files that the storage route may send. Called by src/storage/find-objects.ts as svc_system, once for all requests
+-- that arrived together. Each request has one reader:
 --
 --   anonymous   a request without a read grant
 --   user <id>   a request with a grant that this user made: it lasts as long as that user may see the file
 --   system      a request with a grant that the system made
 --
--- The policies decide, those of the application included: svc.find_objects_as_… run as the reader's role, for the user
--- that is set here. One answer for "private" and "does not exist", none: nobody learns which ids there are.
+-- The policies decide, including those of the application: svc.find_objects_as_… run as the reader's role, for the user
+-- that is set here. "Private" and "does not exist" give the same answer, no row, so that nobody learns which ids exist.
 
 create or replace function svc_private.find_storage_objects(ids uuid[], readers text[])
 returns table (

@@ -1,7 +1,7 @@
--- How far an upload in parts is. Called by src/storage/uploads.ts as svc_system, with the caller's id.
+-- The progress of an upload in parts. Called by src/storage/uploads.ts as svc_system, with the caller's id.
 --
--- A finished one is found among the stored objects: who missed the last answer learns that all has arrived. Uploads of
--- others and unknown ones are the same: none.
+-- A finished upload is found among the stored objects: a caller who missed the last answer learns that everything has
+-- arrived. For uploads of others and for unknown ids the answer is the same: no row.
 
 create or replace function svc_private.find_upload(upload uuid, owner text)
 returns table (received double precision, size double precision, expires_at timestamptz)

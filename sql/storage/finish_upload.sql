@@ -1,7 +1,7 @@
--- Makes an upload a stored file, in one statement: there is never both, and never neither. Called by
--- src/storage/uploads.ts as svc_system when all bytes lie under an id that no other file has.
+-- Turns an upload into a stored file, in one statement: at every moment exactly one of the two exists. Called by
+-- src/storage/uploads.ts as svc_system when all bytes are stored under an id that no other file has.
 --
--- The policies are asked as the upload's owner. Of two that finish the same upload one does.
+-- The policies are checked as the upload's owner. If two calls finish the same upload, one succeeds.
 
 create or replace function svc_private.finish_upload(upload uuid, bytes_id uuid, size bigint, sha256 text)
 returns boolean

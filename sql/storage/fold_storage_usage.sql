@@ -1,7 +1,7 @@
--- Makes one row of a bucket's many. Called by svc_private.reserve_upload() for the buckets that it has to add up, and by
--- src/storage/sweep.ts for all of them, once a day.
+-- Merges the rows of a bucket into one. Called by svc_private.reserve_upload() for the buckets that it has to add up,
+-- and by src/storage/sweep.ts for all of them, once a day.
 --
--- Needs no lock: a row that another call has deleted meanwhile is left out, and what is not committed yet is not seen.
+-- Needs no lock: a row that another call has deleted meanwhile is left out, and uncommitted rows are not visible.
 
 create or replace function svc_private.fold_storage_usage(one_bucket text default null)
 returns void

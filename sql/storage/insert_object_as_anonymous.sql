@@ -1,7 +1,7 @@
--- Inserts a stored file under the policies that hold for who are not signed in, those of the application included. Called by
+-- Inserts a stored file under the policies for anonymous callers, including those of the application. Called by
 -- svc_private.insert_object().
 --
--- SECURITY DEFINER with a reader for its owner: the request roles have no INSERT on svc.storage_objects, the readers have.
+-- SECURITY DEFINER, owned by a reader: the readers have INSERT on svc.storage_objects, the request roles do not.
 
 create or replace function svc_private.insert_object_as_anonymous(object svc.storage_objects)
 returns void
@@ -16,7 +16,7 @@ end
 $$;
 
 call svc_private.run_as_reader('svc_private.insert_object_as_anonymous(svc.storage_objects)', 'svc_reader_anonymous');
--- Not for the request's role, whatever schema it may look into: it would choose ids and sizes.
+-- Not for the request's role, even if it has USAGE on the schema: it would choose ids and sizes.
 revoke execute on function svc_private.insert_object_as_anonymous(svc.storage_objects) from svc_anonymous;
 
 comment on function svc_private.insert_object_as_anonymous(svc.storage_objects) is

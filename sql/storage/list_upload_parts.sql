@@ -1,4 +1,5 @@
--- What has arrived of an upload, from the first byte on. Called by src/storage/uploads.ts as svc_system.
+-- The parts of an upload that have arrived, ordered from the first byte. Called by src/storage/uploads.ts as
+-- svc_system.
 
 create or replace function svc_private.list_upload_parts(upload uuid)
 returns table (name text, sha256 text)

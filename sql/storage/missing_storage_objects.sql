@@ -1,4 +1,4 @@
--- Which of these ids of bytes no row has: bytes whose transaction rolled back, or whose row was deleted. Called by
+-- The byte ids, of those given, that have no row: their transaction rolled back, or their row was deleted. Called by
 -- src/storage/sweep.ts as svc_system.
 
 create or replace function svc_private.missing_storage_objects(ids uuid[])

@@ -1,5 +1,5 @@
--- Which of these ids no upload has: parts of what was finished, given up or expired, or whose user was deleted. Called
--- by src/storage/sweep.ts as svc_system.
+-- The upload ids, of those given, that have no upload: it was finished, given up or expired, or its user was deleted.
+-- Called by src/storage/sweep.ts as svc_system.
 
 create or replace function svc_private.missing_uploads(ids uuid[])
 returns setof uuid

@@ -1,5 +1,5 @@
--- Stored objects in the order of their ids, from one id on: a walk over all of them that survives what is stored and deleted
--- meanwhile. Called by src/storage/verify.ts as svc_system, with null first and the last id then.
+-- Stored objects in the order of their ids, starting after an id. A walk over all of them stays correct while files are
+-- stored and deleted. Called by src/storage/verify.ts as svc_system, first with null, then with the last id.
 
 create or replace function svc_private.next_storage_objects(after uuid, most integer)
 returns table (id uuid, bytes_id uuid, size bigint, sha256 text)

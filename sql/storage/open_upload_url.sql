@@ -1,7 +1,8 @@
--- Lets a reservation be sent to by a signed URL, as a part of the call's transaction: no URL outlives a call that failed.
--- Called by ctx.storage.createUploadUrl (src/storage/upload-url.ts). The token is in the URL alone; this gets its hash.
+-- Opens a signed URL for a reservation, in the call's transaction: if the call fails, no URL stays valid. Called by
+-- ctx.storage.createUploadUrl (src/storage/upload-url.ts). Only the URL contains the token; this function gets its
+-- hash.
 --
--- SECURITY DEFINER, and executable by the requests' login alone: as svc.store_object().
+-- SECURITY DEFINER, and only the login of requests and svc_system may execute it: as svc.store_object().
 
 create or replace function svc.open_upload_url(reservation uuid, token_sha256 text, lifetime interval)
 returns timestamptz

@@ -1,9 +1,9 @@
--- Whether a stored file is the caller's own. For policies of applications on tables whose rows show a file to others, such
--- as the attachments of a team, and for ctx.storage.requireOwned.
+-- Whether a stored file is the caller's own. For policies of applications on tables whose rows show a file to others,
+-- such as the attachments of a team, and for ctx.storage.requireOwned.
 --
--- That a caller may see a file is not enough there: what its owner makes private again would stay readable by the row that
--- names it. plpgsql, since PostgreSQL would expand a sub-select of a policy in place, and take the policy of
--- svc.storage_objects that asks the very table for a recursion.
+-- It is not enough that a caller may see the file: if the owner makes the file private again, it would stay readable
+-- through the row that names it. plpgsql, because PostgreSQL would expand a sub-select of the policy in place. It would
+-- then report a recursion where a policy of svc.storage_objects reads the application's table.
 
 create or replace function svc.owns_object(object_id uuid)
 returns boolean

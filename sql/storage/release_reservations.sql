@@ -1,5 +1,5 @@
--- Gives room back that a call reserved and did not use, because it failed. Called by src/storage/context.ts as svc_system
--- after the call; what a process that died leaves behind expires.
+-- Frees the room that a failed call reserved and did not use. Called by src/storage/context.ts as svc_system after the
+-- call. Reservations of a process that died expire.
 
 create or replace function svc_private.release_reservations(ids uuid[])
 returns void

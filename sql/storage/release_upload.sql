@@ -1,4 +1,4 @@
--- Gives the claim on a signed URL back, when what was sent broke off. Called by src/storage/uploads.ts as svc_system.
+-- Releases the claim on a signed URL after a transfer broke off. Called by src/storage/uploads.ts as svc_system.
 
 create or replace function svc_private.release_upload(upload uuid)
 returns void

@@ -1,6 +1,7 @@
--- Gives an upload up. Called by src/storage/uploads.ts as svc_system, with the caller's id; the bytes go after it.
+-- Cancels an upload. Called by src/storage/uploads.ts as svc_system, with the caller's id; the bytes are removed
+-- afterwards.
 --
--- One that has expired does not exist any more: the sweep removes its row and bytes.
+-- An expired upload counts as not existing: the sweep removes its row and bytes.
 
 create or replace function svc_private.remove_upload(upload uuid, owner text)
 returns boolean

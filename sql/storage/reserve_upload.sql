@@ -1,13 +1,13 @@
 -- Begins an upload, or reserves room for a file that a call is about to store. Called by src/storage/reserve.ts as
--- svc_system, in a transaction of its own: others must see a reservation before the bytes come, and no lock may last as
+-- svc_system, in a separate transaction: others must see a reservation before the bytes arrive, and no lock may last as
 -- long as a handler.
 --
--- Ids are chosen here, so that no caller names the id of a file that exists or existed. Callers of one bucket wait for each
--- other for the length of this statement: who begins many at the same moment is counted once. What expired counts
--- until it is removed, which is tried when there seems to be no room.
+-- The ids are chosen here, so that no caller can name the id of a file that exists or existed. Callers of one bucket
+-- wait for each other during this statement, so that uploads begun at the same moment are all counted. Expired uploads
+-- count until they are removed; this function removes them when there seems to be no room.
 
 create or replace function svc_private.reserve_upload(
-  owner text,           -- null: of nobody who is signed in, or of the system
+  owner text,           -- null: anonymous, or the system
   by_system boolean,    -- the system has no quota
   kind text,
   name text,
@@ -15,7 +15,7 @@ create or replace function svc_private.reserve_upload(
   visibility text,
   size bigint,
   lifetime interval,
-  unfinished integer,   -- uploads in parts that the owner may have under way
+  unfinished integer,   -- most uploads in parts that the owner may have in progress
   quota bigint,         -- bytes of the owner's bucket; null: no limit
   total_quota bigint    -- bytes of all; null: no limit
 )

@@ -1,7 +1,7 @@
 -- Begins an upload in parts. Called by src/storage/uploads.ts as svc_system, with the id of a signed-in caller.
 --
--- The policies of svc.storage_objects are asked as that user before the first byte comes, by inserting the row and taking it
--- back: nobody sends a gigabyte to be refused. They are asked again when the file is stored.
+-- The policies of svc.storage_objects are checked as that user before the first byte arrives, by inserting the row and
+-- rolling it back: nobody sends a gigabyte that is then refused. They are checked again when the file is stored.
 
 create or replace function svc_private.start_upload(
   owner text, name text, type text, visibility text, size bigint, lifetime interval, unfinished integer, quota bigint,

@@ -1,4 +1,4 @@
--- Whom a file counts for. Called by svc_private.count_stored_bytes() and svc_private.reserve_upload().
+-- The bucket that a file counts for. Called by svc_private.count_stored_bytes() and svc_private.reserve_upload().
 
 create or replace function svc_private.storage_bucket(user_id text, by_system boolean)
 returns text

@@ -1,9 +1,9 @@
--- Stores the file that a call reserved room for, as a part of the call's transaction. Called by ctx.storage
--- (src/storage/context.ts) when the bytes are safe.
+-- Stores the file for which a call reserved room, in the call's transaction. Called by ctx.storage
+-- (src/storage/context.ts) after the bytes are stored.
 --
--- SECURITY DEFINER, for the reservation's sake; whether the file may be stored is asked of the policies. Executable by the
--- requests' login alone, never by its roles (see svc.enqueue_job): SQL inside a request would name bytes of others, and
--- sizes that are not theirs.
+-- SECURITY DEFINER, because it reads the reservation; the policies decide whether the file may be stored. Of the
+-- request side only the login may execute it, never the request roles (see svc.enqueue_job): SQL inside a request could
+-- name bytes of others and false sizes.
 
 create or replace function svc.store_object(reservation uuid, bytes_id uuid, size bigint, sha256 text)
 returns void

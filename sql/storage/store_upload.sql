@@ -1,5 +1,5 @@
--- Makes the row of a stored file out of an upload, which its caller has deleted. Called by svc_private.finish_upload(),
--- svc.store_object() and svc_private.try_to_store(), in a transaction whose user the upload belongs to.
+-- Inserts the row of a stored file from an upload, which the caller has deleted. Called by svc_private.finish_upload(),
+-- svc.store_object() and svc_private.try_to_store(), in a transaction that runs for the upload's user.
 
 create or replace function svc_private.store_upload(upload svc.storage_uploads, bytes_id uuid, size bigint, sha256 text)
 returns void

@@ -1,4 +1,4 @@
--- How many bytes count for a bucket. Called by svc_private.reserve_upload(), under the lock of the bucket.
+-- The number of bytes that count for a bucket. Called by svc_private.reserve_upload(), under the lock of the bucket.
 
 create or replace function svc_private.stored_bytes(of_bucket text)
 returns bigint

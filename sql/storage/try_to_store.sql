@@ -1,4 +1,4 @@
--- Asks the policies whether an upload could be stored, before its bytes come: stores it and takes that back. Called by
+-- Checks the policies before an upload's bytes arrive: stores the upload and rolls that back. Called by
 -- svc_private.start_upload() and svc.open_upload_url(). The checksum is not known yet; zeros stand for it.
 
 create or replace function svc_private.try_to_store(upload svc.storage_uploads, size bigint)
