@@ -102,7 +102,7 @@ function registerBuiltIn(procedures: Map<string, ProcedureDefinition>, strict: b
   }
 }
 
-/** Jobs find procedures by name, so a cron's procedure must be registered. */
+/** Registers the procedures of crons: jobs find them by name. */
 function registerHandlers(crons: readonly CronDefinition[], procedures: Map<string, ProcedureDefinition>): void {
   for (const { name, procedure } of crons) {
     const known = procedures.get(procedure.name);

@@ -16,7 +16,7 @@ export function explanation(
   input: unknown,
 ): string {
   const id = String(Object(input).id);
-  const row = /^\w[\w-]*$/.test(id) ? id : "ID"; // nothing else may become part of a command that is pasted into a shell
+  const row = /^\w[\w-]*$/.test(id) ? id : "ID"; // only safe characters in a command to paste
   const command = `svc rls explain ${table}${session ? ` --as ${session.user.id}` : ""} --row ${row}`;
   // Policies do not cover soft deletion: the command would report the row as visible.
   return `To see why: ${command}${crud?.softDelete ? `. Or it was removed, as ${crud.softDelete.name} then says.` : ""}`;

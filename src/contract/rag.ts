@@ -127,7 +127,7 @@ export interface RagSection {
   sourceTitle: string;
   sourceUri: string | null;
   sourceStorageId: string | null;
-  /** Level of its heading path; empty before the first heading. */
+  /** The heading; empty before the first one. */
   title: string;
   path: string[];
   /** From 1; null for a section without text. */
