@@ -45,7 +45,7 @@ export function createHostCheck({ allowedHosts, production, host, origins }: All
   const isAllowed = (name: string): boolean =>
     name === "localhost" ||
     name.endsWith(".localhost") ||
-    isIP(name) !== 0 || // no name leads there, so no name can be made to
+    isIP(name) !== 0 || // DNS rebinding needs a name
     exact.has(name) ||
     below.some((end) => name.endsWith(end) || name === end.slice(1)) ||
     // "api", as containers call each other: nobody on the internet has such a name, and neighbours come in anyway.

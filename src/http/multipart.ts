@@ -128,7 +128,7 @@ function boundaryOf(contentType: string): string {
 /** @throws SvcError BAD_REQUEST */
 function headOf(header: Record<string, string[]>): PartHead {
   const [disposition = "", ...others] = (header["content-disposition"] ?? []).map(utf8);
-  const given = new Map(parameters(disposition).reverse()); // the first of repeated headers counts
+  const given = new Map(parameters(disposition).reverse()); // of repeated parameters, the first counts
   const name = given.get("name");
   if (!/^\s*form-data\s*(?:;|$)/i.test(disposition) || others.length > 0 || name === undefined) {
     throw malformed('Each part needs one header such as content-disposition: form-data; name="file".');

@@ -1,3 +1,4 @@
+/** Formats errors for the log, without private data. */
 import { mask } from "./mask.ts";
 
 /**
