@@ -48,7 +48,7 @@ export function createHostCheck({ allowedHosts, production, host, origins }: All
     isIP(name) !== 0 || // DNS rebinding needs a name
     exact.has(name) ||
     below.some((end) => name.endsWith(end) || name === end.slice(1)) ||
-    // "api", as containers call each other: nobody on the internet has such a name, and neighbours come in anyway.
+    // Single labels such as "api", for calls between containers: no public host has such a name.
     (isOpen && !name.includes("."));
 
   return ({ headers }) => {
