@@ -1,6 +1,6 @@
 /**
- * `defineApi`: the one place where an application says what it offers. Reports every mistake that can be seen without a
- * database; what it returns is all that the server, the workers and the code generator read.
+ * `defineApi`: registers everything that an application offers, and checks what can be checked without a database. The
+ * server, the workers and the code generator read only its result.
  */
 import type { Api, ApiBags, ProcedureBag } from "../contract/api.ts";
 import { type CronDefinition, collectCrons } from "../contract/cron.ts";
@@ -12,7 +12,7 @@ import { DefinitionError } from "../kit/definition-error.ts";
 import { ingestWorkflow } from "../rag/ingest-workflow.ts";
 import { type WorkflowProcedures, workflowProcedures } from "../workflows/procedures.ts";
 
-/** First path segments that belong to the platform; `/api/` alone is the application's. */
+/** First path segments reserved for the platform. The path `/api/` itself is free for the application. */
 // biome-ignore format: one line per kind
 const reserved = [
   "/api/auth", "/api/query", "/api/mutation", "/api/storage", "/api/realtime", "/api/graphql",
@@ -20,7 +20,7 @@ const reserved = [
 ];
 
 /**
- * Collects what the application offers. The default export of its `index.ts`.
+ * Collects an application's definitions. The default export of its `index.ts`.
  *
  * @throws DefinitionError for duplicate names, unfinished builders, and routes that collide
  * @example
@@ -48,7 +48,7 @@ export function defineApi<const P extends ProcedureBag>(bags: ApiBags<P>): Api<P
       const path = `${bag}.${keys.join(".")}`;
       const definition = finishedProcedure(path, item);
       const known = procedures.get(definition.name);
-      // The same one in the legacy bag and under procedures is on its way from there to here.
+      // The same definition may be in the legacy object and under `procedures` during a migration.
       if (known && (known !== definition || paths.has(definition.name))) {
         throw new DefinitionError(`Two procedures are named "${definition.name}"; the second is ${path}.`, {
           hint: "Give one of them another .name(), or its createCrud() another { prefix }.",
@@ -87,7 +87,9 @@ export function withCrons(api: Api, bag: Readonly<Record<string, unknown>>, plac
   return { "~svc": { ...api["~svc"], crons, procedures } };
 }
 
-/** @param strict whether a name of the application's that is taken is a mistake; else it keeps it */
+/**
+ * @param strict true: an application's procedure with a built-in name is an error; false: it replaces the built-in one
+ */
 function registerBuiltIn(procedures: Map<string, ProcedureDefinition>, strict: boolean): void {
   for (const { "~svc": own } of Object.values<Procedure>(workflowProcedures)) {
     if (procedures.has(own.procedure.name)) {
@@ -100,7 +102,7 @@ function registerBuiltIn(procedures: Map<string, ProcedureDefinition>, strict: b
   }
 }
 
-/** Jobs find their procedure by its name, so what a cron runs has to be among the procedures. */
+/** Registers the procedures of crons: jobs find them by name. */
 function registerHandlers(crons: readonly CronDefinition[], procedures: Map<string, ProcedureDefinition>): void {
   for (const { name, procedure } of crons) {
     const known = procedures.get(procedure.name);
@@ -113,7 +115,10 @@ function registerHandlers(crons: readonly CronDefinition[], procedures: Map<stri
   }
 }
 
-/** The resources of what is registered, each with the operations that are, whether it was registered whole or in parts. */
+/**
+ * The resources of the registered procedures, each with its registered operations, whether registered as a whole or in
+ * part.
+ */
 function collectCrud(procedures: Iterable<ProcedureDefinition>): CrudDefinition[] {
   const registered = new Map<CrudDefinition, string[]>();
   for (const { crud, name } of procedures) {
@@ -150,7 +155,7 @@ function collectRoutes(bag: Record<string, HttpRoute>): RouteDefinition[] {
       throw new DefinitionError(`httpRoutes.${key} is not a route.`, { hint: "Make it with httpRoute.get and so on." });
     }
     const { route } = value["~svc"];
-    // Built-in paths answer in any case of letters.
+    // Built-in paths ignore letter case.
     const path = route.path.toLowerCase();
     const taken = reserved.find((builtIn) => path === builtIn || path.startsWith(`${builtIn}/`));
     if (taken) {
@@ -158,7 +163,7 @@ function collectRoutes(bag: Record<string, HttpRoute>): RouteDefinition[] {
         hint: "Choose another path.",
       });
     }
-    // Parameters match alike whatever they are called.
+    // The names of parameters do not affect matching.
     const shape = `${route.verb} ${route.path.replace(/:\w+/g, ":")}`;
     const other = seen.get(shape);
     if (other) {
@@ -171,7 +176,7 @@ function collectRoutes(bag: Record<string, HttpRoute>): RouteDefinition[] {
   });
 }
 
-/** What stands under a key, by its keys: a procedure, or the procedures of a folder. */
+/** The procedures under a key, with their paths of keys: a single procedure, or those of a folder. */
 const entriesOf = ([key, value]: [string, unknown]): [string[], unknown][] =>
   isFolder(value) ? Object.entries(value).map(([inner, item]) => [[key, inner], item]) : [[[key], value]];
 
@@ -193,7 +198,7 @@ function finishedProcedure(path: string, value: unknown): ProcedureDefinition {
   });
 }
 
-/** A record of procedures. What was imported before it was made is undefined, and must not pass for an empty one. */
+/** A record of procedures. A circular import yields undefined, which must not count as an empty record. */
 const isFolder = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !hasSvc(value) && !(value instanceof ProcedureBuilder);
 const isProcedure = (value: unknown): value is Procedure => hasSvc(value) && "procedure" in value["~svc"];

@@ -1,13 +1,13 @@
 /**
- * Whether an application has one definition of each auth table: the generated file's, or its own. With both, foreign keys
- * point at one, queries ask the other, and only one follows auth.ts.
+ * Checks that each auth table has one definition: in the generated file or in the application's own. With two, foreign
+ * keys point to one, queries use the other, and only one follows auth.ts.
  */
 import { relative } from "node:path";
 import { is } from "drizzle-orm";
 import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
 import { DefinitionError } from "../kit/definition-error.ts";
 
-/** What a schema file exports. */
+/** The exports of a schema file. */
 export interface SchemaFile {
   file: string;
   exports: Record<string, unknown>;

@@ -1,7 +1,7 @@
 /**
- * Loads an application's definitions: `index.ts` and, where it has one, `auth.ts` in its `rootDir`, and its schema. What
- * the audit of anonymous handlers (`src/audit/`) refuses is not loaded, in production as in development.
- * Next hop: `src/service/service.ts` runs them, `src/codegen/` writes code from them.
+ * Loads an application's definitions: `index.ts` and the optional `auth.ts` in its `rootDir`, and its schema. Loading
+ * fails if the audit of anonymous handlers (`src/audit/`) finds a problem, in development as in production.
+ * Next hop: `src/service/service.ts` runs them, `src/codegen/` generates code from them.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { DefinitionError } from "../kit/definition-error.ts";
 import { withCrons } from "./api.ts";
 import { refuseForkedAuth, type SchemaFile } from "./auth-schema-owner.ts";
 
-/** @throws DefinitionError when a file is missing, does not export what it should, or the audit refuses a handler */
+/** @throws DefinitionError when a file is missing or lacks its export, or the audit refuses a handler */
 export async function loadApp(config: EffectiveConfig): Promise<LoadedApp> {
   const index = join(config.rootDir, "index.ts");
   if (!existsSync(index)) {
@@ -37,12 +37,12 @@ export async function loadApp(config: EffectiveConfig): Promise<LoadedApp> {
   return app;
 }
 
-/** Older applications keep their crons in a file of their own: its default export is one, a list or a record of them. */
+/** Older applications keep their crons in `crons.ts`: its default export is one cron, a list or a record of them. */
 async function addLegacyCrons(config: EffectiveConfig, api: Api): Promise<Api> {
   const file = join(config.rootDir, "crons.ts");
   if (!existsSync(file)) return api;
   const crons = await importDefault(file);
-  // A file that happens to have this name, in an application of today.
+  // An unrelated file of this name in a current application.
   if (typeof crons !== "object" || crons === null) return api;
   process.emitWarning("crons.ts is read for old applications: move its entries to the crons of defineApi.", {
     type: "DeprecationWarning",
@@ -51,13 +51,13 @@ async function addLegacyCrons(config: EffectiveConfig, api: Api): Promise<Api> {
   return withCrons(api, "~svc" in crons ? { default: crons } : { ...crons }, "crons.ts");
 }
 
-/** Imported only now: a parser is of no use to the commands that load no application. */
+/** Imported lazily: commands that load no application need no parser. */
 async function audit(config: EffectiveConfig, app: LoadedApp): Promise<void> {
   const { refuseUnaudited } = await import("../audit/audit.ts");
   await refuseUnaudited({ root: config.cwd, rootDir: config.rootDir, schemaFiles: config.schema, app });
 }
 
-/** The application's `auth.ts`; what it leaves out when it has none. @throws DefinitionError */
+/** The application's `auth.ts`, or the defaults if it has none. @throws DefinitionError */
 export async function loadAuth(config: Pick<EffectiveConfig, "rootDir">): Promise<AuthDefinition> {
   const file = join(config.rootDir, "auth.ts");
   if (!existsSync(file)) return defineAuth({});
@@ -71,7 +71,7 @@ async function loadSchema(config: EffectiveConfig): Promise<Record<string, unkno
   return Object.assign({}, ...files.map(({ exports }) => exports));
 }
 
-/** What each of the schema's files exports. @throws DefinitionError when auth tables are defined twice */
+/** The exports of each schema file. @throws DefinitionError when auth tables are defined twice */
 export async function loadSchemaFiles({ schema, cwd }: Pick<EffectiveConfig, "schema" | "cwd">): Promise<SchemaFile[]> {
   const files = await Promise.all(
     schema.map(async (file) => ({ file, exports: await import(pathToFileURL(file).href) })),

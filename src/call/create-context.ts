@@ -1,4 +1,4 @@
-/** Builds the `context` of one call. Members are made when they are first read: most calls use one or two of them. */
+/** Builds the `context` of one call. Members are created on first access: most calls use one or two of them. */
 import type pg from "pg";
 import type { Logger } from "pino";
 import { type AiCall, withAiCall } from "../ai/call.ts";
@@ -32,43 +32,43 @@ import { readFileOf } from "../storage/read-file.ts";
 import type { Storage } from "../storage/storage.ts";
 import { CallWorkflows } from "../workflows/context.ts";
 
-/** What all calls of a process share. */
+/** The services that all calls of a process share. */
 export interface ContextServices {
   log: Logger;
   requestDatabase: CreateRequestDatabase;
   systemDatabase: SystemDatabase;
   isPublicQuery: IsPublic;
-  /** Of queries, whether data may be sent to all who watch them. */
+  /** Whether a query's data may be sent to all its subscribers. */
   takesData: IsPublic;
-  /** Of all queries: what ctx.realtime may speak of. */
+  /** The names of all queries: ctx.realtime accepts only these. */
   queryNames: readonly string[];
   internals: InternalNames;
-  /** By the names of their exports. */
+  /** By export name. */
   searchTables: ReadonlyMap<string, SearchTable>;
   workflows: Workflows;
   storage: Storage;
   ai: AiServices;
-  /** Of callers; that of the system is the other one. */
+  /** The pool of callers' requests; the other one is the system's. */
   requestPool: pg.Pool;
-  /** Where callers' transactions begin again that a standby failed. (Default: nowhere) */
+  /** Where callers' transactions restart after a standby has failed. (Default: nowhere) */
   fallback?: Fallback;
   systemPool: pg.Pool;
   limits: TransactionLimits;
-  /** Whether those who call are strangers, to whom hints for developers say nothing. */
+  /** Whether callers are strangers; they get no developer hints. */
   production: boolean;
 }
 
-/** Who calls, and under which id. */
+/** The caller, and the request id. */
 export interface Caller {
   session: Session | null;
   requestId: string;
-  /** In whose share of the connections: a user, or the network of somebody who is not signed in. (Default: nobody's) */
+  /** The holder of the connection share: a user id, or the network of an anonymous caller. (Default: none) */
   holder?: string;
-  /** Whether this is the platform itself: a cron, or a job that declares it. (Default: false) */
+  /** Whether the caller is the platform itself: a cron, or a job that declares it. (Default: false) */
   system?: boolean;
 }
 
-/** A transaction that runs as the caller, from its first statement on. */
+/** A transaction with the caller's identity. */
 export const transactionFor = (
   {
     requestPool,
@@ -86,8 +86,8 @@ export const transactionFor = (
 const state = Symbol("state");
 
 /**
- * The context of a call, and what its end has to know of it. Its state hangs on a symbol, not on private fields: middleware
- * derives objects from it, which have none.
+ * The context of a call, and the state that the end of the call needs. A symbol property holds the state instead of
+ * private fields: middleware derives objects from the context, and those would lack private fields.
  */
 export class CallContext implements Context {
   readonly [state]: {
@@ -222,7 +222,7 @@ export class CallContext implements Context {
     return this[state].caller.requestId;
   }
 
-  /** Runs the handler so that the AI module, which is imported and not passed, knows for whom it works. */
+  /** Runs the handler so that the AI module, which is imported and not passed, knows its caller. */
   static within<T>(context: CallContext, work: () => T): T {
     const { services, caller, transaction } = context[state];
     const call = (): AiCall => ({
@@ -238,18 +238,18 @@ export class CallContext implements Context {
     return withAiCall(call, work);
   }
 
-  /** Waits for what the handler scheduled and sends what it told subscribers. Called just before COMMIT. */
+  /** Awaits the handler's scheduled jobs and sends its notifications. Called just before COMMIT. */
   static async tell(context: CallContext): Promise<void> {
     await context[state].pendingWork?.settle();
     await context[state].realtime?.flush(context[state].transaction);
   }
 
-  /** Lets go of the bytes that the end of the call has made superfluous. Not called when that end is not known. */
+  /** Deletes the bytes that a commit or rollback leaves unreferenced. Not called when the outcome is unknown. */
   static async ended(context: CallContext, how: "committed" | "rolledBack"): Promise<void> {
     await context[state].storage?.[how]();
   }
 
-  /** Whether a handler looked past the call's transaction, and so past its snapshot. */
+  /** Whether a handler used the system database, outside the call's transaction and snapshot. */
   static usedSystem(context: CallContext): boolean {
     return context[state].usedSystem === true;
   }

@@ -1,4 +1,4 @@
-/** What a developer is told beside an error: where to look, and which command explains it. In production nothing is told. */
+/** Hints for developers in error answers: where to look, and which command explains the error. None in production. */
 import type { CrudStatement } from "../contract/crud.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -9,27 +9,27 @@ import type { Caller } from "./create-context.ts";
 export const missingRow = (hint?: string) =>
   new SvcError("NOT_FOUND", "This row does not exist, or you may not see it.", hint ? { hint } : {});
 
-/** Policies refuse in silence; while developing, this says where to ask why. */
+/** Policies hide rows without an error. In development, this hint says how to find the reason. */
 export function explanation(
   { statement: { table }, crud }: ProcedureDefinition & { statement: CrudStatement },
   { session }: Caller,
   input: unknown,
 ): string {
   const id = String(Object(input).id);
-  const row = /^\w[\w-]*$/.test(id) ? id : "ID"; // nothing else goes into a command that somebody pastes
+  const row = /^\w[\w-]*$/.test(id) ? id : "ID"; // only safe characters in a command to paste
   const command = `svc rls explain ${table}${session ? ` --as ${session.user.id}` : ""} --row ${row}`;
-  // Policies know nothing of that: the command would say that the row is seen.
+  // Policies do not cover soft deletion: the command would report the row as visible.
   return `To see why: ${command}${crud?.softDelete ? `. Or it was removed, as ${crud.softDelete.name} then says.` : ""}`;
 }
 
-/** By SQLSTATE. Which policy or grant it was, only the log may say; while developing, callers are told where to look. */
+/** By SQLSTATE. Only the log may name the policy or grant; in development, callers are told where to look. */
 const places: Record<string, string> = {
   "42501": "The log says under this requestId which policy or grant refused it; svc policies says who may do what.",
   "42P17":
     "A table's policies ask that table again, which PostgreSQL refuses; svc db lint names them: recursive_policy.",
 };
 
-/** The message of a value that does not fit would quote it. */
+/** The message of an invalid value would quote it. */
 const placeOf = (state: string) =>
   places[state] ??
   (state.startsWith("22") ? "The log says under this requestId what PostgreSQL said of the value." : undefined);
@@ -47,7 +47,7 @@ export function whereToLook(error: unknown, { session }: Caller): unknown {
   return hint ? new SvcError(error.code, error.message, { hint, cause: error.cause }) : error;
 }
 
-/** A check, a key or a reference by its name, which the message, in whatever language, would quote with its values. */
+/** The name of a violated constraint. The message is localized and quotes values. */
 function brokenRule(cause: unknown): string | undefined {
   const { code, constraint, schema, table } = fromDatabase(cause) ?? {};
   if (!code?.startsWith("23") || !constraint) return undefined;
@@ -57,7 +57,7 @@ function brokenRule(cause: unknown): string | undefined {
 const textIds =
   "A policy compares a uuid with this user's id, which is none. Make the column text; or have defineAuth's betterAuth set advanced.database.generateId to \"uuid\", for users to come.";
 
-/** PostgreSQL names the value, in whatever language it speaks. */
+/** PostgreSQL's message quotes the value, in any language. */
 function isNoUuid(cause: unknown, userId: string): boolean {
   if (sqlState(cause) !== "22P02" || isUuid(userId)) return false;
   const { message, cause: inner } = cause as Error;

@@ -1,6 +1,6 @@
 /**
- * Runs a procedure or a route: identity → context → middleware, input, handler → output check → encoding → COMMIT.
- * Whatever goes wrong before COMMIT undoes everything. Callers are `src/server/procedures.ts` and `src/server/routes.ts`.
+ * Runs a procedure or a route: identity → context → middleware, input, handler → output check → encoding → COMMIT. An
+ * error before COMMIT rolls everything back. Callers are `src/server/procedures.ts` and `src/server/routes.ts`.
  * Next hop: `src/crud/statement.ts` for generated CRUD, `src/postgres/transaction.ts` for everything else.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
@@ -23,12 +23,12 @@ import type { RequestTransaction } from "../postgres/transaction.ts";
 import { CallContext, type Caller, type ContextServices, transactionFor } from "./create-context.ts";
 import { besides, explanation, missingRow, whereToLook } from "./hints.ts";
 
-/** What a process needs in order to run calls. */
+/** The services that a process needs to run calls. */
 export interface Runtime extends ContextServices {
   documents: ConversionRuntime["documents"];
 }
 
-/** A call that a transport has prepared. */
+/** A call prepared by a transport. */
 export interface Invocation<T> {
   caller: Caller;
   access: Access;
@@ -36,18 +36,18 @@ export interface Invocation<T> {
   input: unknown;
   request?: SvcRequest;
   run: ProcedureDefinition["run"];
-  /** Checks the result and makes of it what leaves the process; a failure here still undoes the call. */
+  /** Checks the result and encodes it for the wire; an error here still rolls the call back. */
   encode(result: unknown): T | Promise<T>;
-  /** Told under which snapshot the result was read; null when that cannot be said. */
+  /** Called with the snapshot under which the result was read, or null if it is unknown. */
   watched?(snapshot: string | null): void;
-  /** Whether an encoded result means that the call failed and must not leave anything behind. (Default: never) */
+  /** Whether an encoded result means failure, so that the call must be rolled back. (Default: never) */
   undo?(encoded: T): boolean;
 }
 
 /**
  * Runs one call in one transaction.
  *
- * @throws SvcError: what the caller may learn, or INTERNAL with whatever was thrown as its cause, for the log
+ * @throws SvcError that the caller may see, or INTERNAL with the original error as `cause`, for the log
  */
 export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Promise<T> {
   const { caller, access, input, request } = invocation;
@@ -62,12 +62,12 @@ export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Pr
 }
 
 /**
- * Runs an internal procedure in one transaction: the way of the scheduler, crons and workflows. Who may call it has been
- * decided by whoever enqueued it, so a session is not required.
+ * Runs an internal procedure in one transaction, for the scheduler, crons and workflows. The permission was checked
+ * when the job was enqueued, so no session is required.
  *
- * @param caller as whom; `.runAs("system")` of the procedure overrules it
+ * @param caller the identity; `.runAs("system")` of the procedure overrides it
  * @param finish the last statement before COMMIT, such as the end of the job. (Default: none)
- * @throws as `invoke`; InputRefused for an input that can never pass
+ * @throws as `invoke`; InputRefused for an input that can never be valid
  */
 export async function runInternal(
   runtime: Runtime,
@@ -84,7 +84,7 @@ export async function runInternal(
     const checked = await checkOutput(procedure.output, await runRefusable(procedure, call));
     await CallContext.tell(context);
     finishing = finish?.(transaction);
-    // COMMIT follows in the same round trip: after a statement that failed, PostgreSQL makes a rollback of it.
+    // COMMIT follows in the same round trip: PostgreSQL turns it into a rollback if the statement failed.
     if (actual.system) await finishing;
     else finishing?.catch(() => {});
     return checked;
@@ -95,10 +95,10 @@ export async function runInternal(
   return result;
 }
 
-/** The input of an internal procedure is not what its `.input()` takes. Trying again would not change that. */
+/** The input of an internal procedure does not match its `.input()`. A retry would not help. */
 export class InputRefused extends Error {
   constructor(procedure: string, { issues = [] }: SvcError) {
-    // Where, but not the messages, as in checkOutput.
+    // Paths only, no messages, as in checkOutput.
     const wrong = issues.map(({ path }) => path.join(".") || "(all of it)").join(", ");
     super(`.input() of "${procedure}" refuses the job's arguments at: ${wrong}`);
     this.name = "InputRefused";
@@ -106,7 +106,7 @@ export class InputRefused extends Error {
 }
 
 /**
- * Opens the door, lets `work` through it, and closes it behind: COMMIT, unless something was thrown or undone.
+ * Opens the transaction, runs `work` in it, and commits unless it threw or asked for a rollback.
  *
  * @throws as `invoke`
  */
@@ -129,11 +129,11 @@ export async function inTransaction<T>(
     return result;
   } catch (error) {
     await transaction.rollback();
-    // A COMMIT that failed may have been carried out: what it was about must stay.
+    // A failed COMMIT may have been carried out, so nothing may be deleted.
     if (!isCommitting) await CallContext.ended(context, "rolledBack");
     if (error instanceof SvcError) throw error;
     const explained = transaction.explain(error);
-    // Express would read a meaning out of some values: an error's `status`, the string "route".
+    // Express interprets some values: an error's `status`, the string "route".
     if (!(explained instanceof SvcError)) {
       const hint = !runtime.production && sqlState(explained) ? besides : undefined;
       throw new SvcError("INTERNAL", undefined, { cause: explained, ...(hint && { hint }) });
@@ -142,14 +142,14 @@ export async function inTransaction<T>(
   }
 }
 
-/** A query's statements share one snapshot, unless it used unsafeDb too, whose statements have their own. */
+/** The statements of a query share one snapshot. Those of unsafeDb have their own. */
 async function snapshotOf(transaction: RequestTransaction, context: CallContext): Promise<string | null> {
   if (!transaction.isOpen || CallContext.usedSystem(context)) return null;
   const { rows } = await transaction.query({ name: "svc_snapshot", text: "select pg_current_snapshot()::text as it" });
   return rows[0].it;
 }
 
-/** A refused input decides the outcome alone: middleware before `.input()` may look at the 400, not replace it. */
+/** Invalid input decides the outcome alone: middleware before `.input()` can read the 400 but not replace it. */
 async function runRefusable(invocation: Pick<Invocation<unknown>, "run">, call: Call): Promise<unknown> {
   try {
     const result = await invocation.run(call);
@@ -163,7 +163,7 @@ async function runRefusable(invocation: Pick<Invocation<unknown>, "run">, call: 
 /**
  * Answers a generated procedure by its SQL function.
  *
- * @param watched told under which snapshot the answer was read
+ * @param watched called with the snapshot under which the answer was read
  * @returns JSON text, as PostgreSQL wrote it
  */
 export async function invokeStatement(
@@ -191,10 +191,10 @@ export async function invokeStatement(
 }
 
 /**
- * Runs a generated mutation in a transaction that is open already, for a transport that has several in one request.
+ * Runs a generated mutation in an open transaction, for a transport that combines several in one request.
  *
  * @returns JSON text, as PostgreSQL wrote it
- * @throws as `invokeStatement`; what the database refused, as the driver threw it
+ * @throws as `invokeStatement`; database errors as the driver threw them
  */
 export async function invokeWithin(
   transaction: RequestTransaction,
@@ -211,7 +211,7 @@ export async function invokeWithin(
   return json;
 }
 
-/** With a hook there is code between BEGIN and the statement: what it writes stays or goes with the row. */
+/** With a hook, application code runs between BEGIN and the statement: its writes commit or roll back with the row. */
 function callHooked(
   runtime: Runtime,
   statement: CrudStatement,
@@ -226,7 +226,7 @@ function callHooked(
   });
 }
 
-/** What the application's hook makes of the input. @throws SvcError INTERNAL for what it should not have returned */
+/** The input as the application's hook returns it. @throws SvcError INTERNAL for an invalid return value */
 async function hooked(statement: CrudStatement, input: unknown, context: Context, production: boolean) {
   if (!statement.before) return input;
   try {
@@ -243,14 +243,14 @@ function requireSession({ caller, anonymous }: { caller: Pick<Caller, "session">
 /**
  * Checks a result against its declared schema.
  *
- * @returns what the schema made of it
- * @throws SvcError OUTPUT_INVALID; what is wrong stands in the log, since the result may hold what nobody should see
+ * @returns the schema's output value
+ * @throws SvcError OUTPUT_INVALID; only the log has the details, since the result may hold private data
  */
 export async function checkOutput(schema: StandardSchemaV1 | undefined, result: unknown): Promise<unknown> {
   if (!schema) return result;
   const checked = await validate(schema, result);
   if (!checked.issues) return checked.value;
-  // Where, but not the messages: those of some vendors quote the value.
+  // Paths only, no messages: those of some vendors quote the value.
   const wrong = checked.issues.map(({ path }) => path.join(".") || "(the whole result)").join(", ");
   throw new SvcError("OUTPUT_INVALID", undefined, {
     cause: new Error(`The result does not match .output() at: ${wrong}`),

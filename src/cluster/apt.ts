@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { type RunResult, run } from "./run.ts";
 
-/** What stands in the way, as a clause, and what would help, as a sentence. */
+/** The problem, as a clause, and its remedy, as a sentence. */
 export interface Obstacle {
   problem: string;
   remedy: string;

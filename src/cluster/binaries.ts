@@ -26,7 +26,7 @@ export async function resolveTree(options: ResolveOptions): Promise<Tree & { cac
   if (known) return { ...known, cached: true };
 
   const work = async () => {
-    const meanwhile = recall(options); // somebody else may have found it while we waited
+    const meanwhile = recall(options); // another process may have found it while we waited
     if (meanwhile) return { ...meanwhile, cached: true };
     const programs = await findPrograms(options);
     const tree: Tree = { ...programs, ...(await provideVector(programs, options)) };

@@ -71,7 +71,7 @@ export async function openExternal(url: string, env: NodeJS.ProcessEnv, logins: 
   };
 }
 
-/** Version, replication level and pgvector: what no login can make up for. */
+/** Version, replication level and pgvector: requirements that no login can replace. */
 export function checkServer(facts: ServerFacts, name: string): void {
   if (facts.versionNumber < oldestMajor * 10_000) {
     throw new ClusterError(
@@ -114,7 +114,7 @@ function checkReplication(facts: ServerFacts, name: string): void {
   );
 }
 
-/** What to do where the server itself refuses, by SQLSTATE. */
+/** Remedies for the server's own errors, by SQLSTATE. */
 const refusals: Record<string, string> = {
   "28P01":
     "Is it the right password? The logins that `svc migrate` makes have none, until the administrator gives them one: " +

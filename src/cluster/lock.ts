@@ -1,6 +1,6 @@
 /**
- * Who is alive, and whose turn it is: process identities that survive the reuse of a pid, and a lock file that does not
- * outlive its holder. `cluster.ts` holds one lock per cluster, `binaries.ts` one per provisioned tree.
+ * Process identities that survive the reuse of a pid, and a lock file that does not outlive its holder. `cluster.ts`
+ * holds one lock per cluster, `binaries.ts` one per provisioned tree.
  */
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";

@@ -9,7 +9,7 @@ import { Client } from "pg";
 
 export const databaseName = "svc";
 
-/** Role by role: what it is created with. */
+/** The attributes of each role. */
 const logins = {
   svc_request: "noinherit",
   svc_auth: "",
@@ -19,7 +19,7 @@ const logins = {
 
 type Login = "postgres" | keyof typeof logins;
 
-/** Where the server answers, and its passwords. Kept in a file for its owner's eyes only. */
+/** The server's address and passwords. Kept in a file that only its owner can read. */
 export interface Access {
   port: number;
   passwords: Record<Login, string>;

@@ -20,20 +20,20 @@ export interface ProvisionOptions {
   env?: NodeJS.ProcessEnv;
   /** Where server programs and extensions are kept. (Default: once per project; see `treeDirectory`.) */
   cache?: string;
-  /** Gets a line per step that takes time. (Default: silence.) */
+  /** Called with a line per slow step. (Default: no output.) */
   report?: (line: string) => void;
 }
 
 export interface OpenOptions extends ProvisionOptions {
   /** The cluster's folder. (Default: "postgres"; tests use "test".) */
   name?: string;
-  /** Server settings beside and above ours, as in postgresql.conf. They take effect when the server starts. */
+  /** Additional server settings, as in postgresql.conf; they override ours. They take effect when the server starts. */
   settings?: Record<string, string>;
-  /** Whether the last to leave stops the server, and not the one who started it. (Default: false) */
+  /** Whether the last process to leave stops the server, instead of the one that started it. (Default: false) */
   shared?: boolean;
   /**
-   * Of a server of the operator's own, which logins have to work. What serves needs no DATABASE_ADMIN_URL: the
-   * administrator's password need not be within its reach. What migrates needs no other. (Default: "all")
+   * The logins that must work on an external server. Serving processes need no DATABASE_ADMIN_URL, so the
+   * administrator's password need not be available to them. Migrations need only that one. (Default: "all")
    */
   logins?: Logins;
 }

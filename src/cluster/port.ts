@@ -10,7 +10,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Whether nobody listens there. */
+/** Whether the port is free. */
 export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer();

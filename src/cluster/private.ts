@@ -22,7 +22,7 @@ export interface PrivateOptions {
   /** The cluster's folder. */
   name: string;
   settings: Record<string, string>;
-  /** Whether the last to leave stops the server, and not the one who started it. */
+  /** Whether the last process to leave stops the server, instead of the one that started it. */
   shared: boolean;
   /** Where server programs are kept. */
   cache: string;
@@ -35,11 +35,11 @@ interface User extends Holder {
   id: string;
 }
 
-/** running.json: what others must know of a server that they have not started. */
+/** running.json: the state of a server, for processes that have not started it. */
 interface Running {
   postmaster: number;
   owner: User;
-  /** Everybody, the owner too. */
+  /** All users, including the owner. */
   users: User[];
   tree: Tree & { cached: boolean };
 }
@@ -149,7 +149,7 @@ function opened(
     if (next) writeRunning(files.directory, { ...running, owner: next });
     else server.send(running.postmaster, "SIGINT");
   };
-  // Whoever joined becomes the owner when it has to start the server again.
+  // A process that joined becomes the owner when it restarts the server.
   process.once("exit", atExit);
   const supervision = supervise({ pid, revive: () => revive(files, tree, me, report), report });
 
@@ -183,7 +183,7 @@ function opened(
   };
 }
 
-/** Starts a server that has died, where that is for this process to do. As `Supervised.revive`. */
+/** Restarts a server that has died, if this process is responsible. As `Supervised.revive`. */
 async function revive(
   files: server.ServerFiles,
   { binDir }: Tree,
@@ -196,7 +196,7 @@ async function revive(
       "Start again: that makes a new cluster.",
     );
   }
-  /** Null where it was stopped on purpose, or its owner is there to start it. */
+  /** Null if it was stopped on purpose, or its owner will restart it. */
   const ours = () => {
     const running = readRunning(files.directory);
     return running && (running.owner.id === me.id || !isAlive(running.owner)) ? running : null;
@@ -216,8 +216,8 @@ async function revive(
 }
 
 /**
- * The owner stops the server, or hands it over where it is shared. Anybody else only leaves, unless the owner is dead and
- * nobody is left to stop it.
+ * The owner stops the server, or hands it over if it is shared. Other processes only leave, unless the owner is dead
+ * and no process is left to stop it.
  */
 async function release(files: server.ServerFiles, me: User, shared: boolean): Promise<void> {
   const running = readRunning(files.directory);
@@ -239,7 +239,7 @@ async function release(files: server.ServerFiles, me: User, shared: boolean): Pr
 
 const othersOf = (running: Running, me: User) => running.users.filter((user) => user.id !== me.id && isAlive(user));
 
-/** The running server, once it is done with starting up or shutting down; null if none is left. */
+/** The running server, after its start-up or shutdown; null if none is left. */
 async function settled(data: string): Promise<Postmaster | null> {
   for (;;) {
     const live = server.findRunning(data);

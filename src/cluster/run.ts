@@ -1,4 +1,4 @@
-/** Runs one program to its end and hands back what it printed. Used for initdb, apt, dpkg, tar and cc. */
+/** Runs one program to its end and returns its output. Used for initdb, apt, dpkg, tar and cc. */
 import { spawn } from "node:child_process";
 
 export interface RunOptions {
@@ -6,7 +6,7 @@ export interface RunOptions {
   env?: NodeJS.ProcessEnv;
   /** The ids to run under. Server programs refuse root. (Default: our own.) */
   user?: { uid: number; gid: number } | null;
-  /** What the program reads. (Default: nothing.) */
+  /** The program's input. (Default: nothing.) */
   input?: string;
   /** Milliseconds until the program is killed. (Default: 300 000.) */
   timeout?: number;
@@ -18,7 +18,7 @@ export interface RunResult {
   stderr: string;
 }
 
-/** Never throws: a program that is missing is a result like any other, because every caller has another way to go. */
+/** Never throws: a missing program is a normal result, because every caller has an alternative. */
 export async function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
   return new Promise((resolve) => {
     let stdout = "";
@@ -37,7 +37,7 @@ export async function run(command: string, args: readonly string[], options: Run
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       stderr += text;
     });
-    child.stdin.on("error", () => {}); // it may end without having read everything
+    child.stdin.on("error", () => {}); // it may end before it has read everything
     child.stdin.end(options.input ?? "");
     child.on("error", (error) => {
       clearTimeout(timer);

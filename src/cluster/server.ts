@@ -1,6 +1,6 @@
 /**
- * One PostgreSQL server on a data directory: make it, start it, find it running, stop it. Knows nothing of who may do
- * so when; `cluster.ts` calls this under the cluster's lock.
+ * One PostgreSQL server on a data directory: create, start, find, stop. `cluster.ts` calls this under the cluster's
+ * lock and decides who may do so.
  */
 import { spawn } from "node:child_process";
 import {

@@ -1,34 +1,34 @@
 /**
- * Watches the server of a private cluster. One that has died is started again at the same port on the same data: pools,
- * listeners and the reader of the log connect again by themselves. One that does not come back is given up.
- * Called by `private.ts`, which says under the cluster's lock what is to be done.
+ * Watches the server of a private cluster, and restarts a dead one at the same port on the same data: pools, listeners
+ * and the reader of the log reconnect by themselves. After the last failed try it gives up. Called by `private.ts`,
+ * which decides under the cluster's lock.
  */
 import { bornAt } from "./lock.ts";
 
-/** In milliseconds: between two looks. */
+/** In milliseconds: interval between two checks. */
 const lookEvery = 250;
-/** In milliseconds: before each try to start it. After the last one it is given up. */
+/** In milliseconds: pause before each restart. After the last one it gives up. */
 const pauses = [0, 500, 2_000, 5_000, 10_000];
-/** In milliseconds: after so long a life, the next death is the first again. */
+/** In milliseconds: after this uptime, the next death counts as the first again. */
 const well = 60_000;
 
 export interface Supervised {
-  /** The process of the server when watching begins. */
+  /** The server's process when watching begins. */
   pid: number;
   /**
-   * Called for a server that has died.
+   * Called when the server has died.
    *
-   * @returns the process of the server that runs now: a new one, or one that somebody else has started; null when it is
-   *          for somebody else to start it, or nobody wants it any more; an error when no further try can succeed
+   * @returns the pid of the server that runs now, a new one or one that another process started; null if another
+   *   process will start it, or it is no longer needed; an error if further tries cannot succeed
    */
   revive(): Promise<number | null | Error>;
   report(line: string): void;
 }
 
 export interface Supervision {
-  /** Resolves with the last error once the server is given up. */
+  /** Resolves with the last error once restarting has been given up. */
   failed: Promise<Error>;
-  /** Ends it, and waits for a start that is under way. */
+  /** Stops watching, and waits for a restart in progress. */
   close(): Promise<void>;
 }
 

@@ -1,17 +1,17 @@
 /** What is known of a server: its programs, where they are, and how to reach it once it runs. */
 import type { ServerUser } from "./places.ts";
 
-/** What SVC_POSTGRES may say. */
+/** The values of SVC_POSTGRES. */
 export type Choice = "auto" | "installed" | "embedded";
 
 /** One set of server programs that ran when asked for its version. */
 export interface Programs {
   origin: "installed" | "embedded";
   binDir: string;
-  /** As the server says it: 15.18 */
+  /** The server's own version text: 15.18 */
   serverVersion: string;
   major: number;
-  /** Why these and no others; one sentence. */
+  /** Why these programs were chosen; one sentence. */
   reason: string;
 }
 
@@ -22,7 +22,7 @@ export interface Tree extends Programs {
   vectorNote: string | null;
   /** Settings that make the server see a pgvector outside its own directories. */
   settings: Record<string, string>;
-  /** Paths without which this find no longer holds. */
+  /** Paths that must exist for this find to stay valid. */
   requires: string[];
 }
 
@@ -59,7 +59,7 @@ export interface Cluster {
   /** For example 15.18. */
   serverVersion: string;
   origin: "external" | "cached" | "installed" | "embedded";
-  /** Which server was taken, and why; one sentence. */
+  /** Why this server was chosen; one sentence. */
   reason: string;
   /** The pgvector version that `create extension vector` would give, or null. */
   vector: string | null;
@@ -70,10 +70,10 @@ export interface Cluster {
   /** Whether `stop` stops the server: true for the process that started it or took it over. */
   owned: boolean;
   /**
-   * Resolves when a private server has died and could not be started again: then this process has no database any more.
-   * Of a server elsewhere it never does: that may come back at any time.
+   * Resolves when a private server has died and could not be restarted: then this process has no database. Never
+   * resolves for an external server, which may come back at any time.
    */
   failed: Promise<Error>;
-  /** Lets go; the owner's call shuts the server down and waits for it. Calling it twice does no harm. */
+  /** Releases the cluster; the owner's call stops the server and waits for it. May be called twice. */
   stop(): Promise<void>;
 }

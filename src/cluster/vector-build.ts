@@ -25,7 +25,7 @@ const flags = ["-O2", "-fPIC", "-shared", "-fno-strict-aliasing", "-fwrapv", "-f
   "-w",
 ]);
 
-/** @param target where the result is put; anything there is replaced */
+/** @param target the folder of the result; its content is replaced */
 export async function buildVector(
   programs: Programs,
   target: string,
@@ -75,7 +75,7 @@ async function findCompiler(): Promise<string | null> {
   return null;
 }
 
-/** Headers that are there already, or else the distribution's. */
+/** Headers that are installed, or else the distribution's. */
 async function findHeaders(programs: Programs, work: string): Promise<string | Obstacle> {
   const embedded = programs.origin === "embedded";
   if (!embedded) {
@@ -90,7 +90,7 @@ function tooOld(problem: string): Obstacle {
   return { problem, remedy: "Install a package of pgvector, for example from apt.postgresql.org." };
 }
 
-/** What `make install` would install. */
+/** Copies the files that `make install` would install. */
 function collect(source: string, version: string, target: string): void {
   mkdirSync(target);
   copyFileSync(join(source, "vector.so"), join(target, "vector.so"));

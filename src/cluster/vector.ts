@@ -14,7 +14,7 @@ import { isAtLeast, oldestVector } from "./versions.ts";
 
 type VectorPart = Pick<Tree, "vector" | "vectorNote" | "settings" | "requires">;
 
-/** Where this server finds an extension that is not its own, and the settings that point there. */
+/** The place where this server finds a foreign extension, and the settings for it. */
 interface Destination {
   share: string;
   library: string;
@@ -27,7 +27,7 @@ export async function provideVector(programs: Programs, options: ResolveOptions)
   try {
     return await provideOwn(programs, options);
   } catch (error) {
-    // A full disk, a file that vanished: whatever it is, the server itself is fine.
+    // Any error, such as a full disk or a missing file: the server itself still works.
     return without({ problem: (error as Error).message, remedy: "Run scripts/setup again when that is mended." });
   }
 }

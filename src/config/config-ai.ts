@@ -10,26 +10,26 @@ const model = (name: string) =>
 const hostedEndpoint = () =>
   z
     .strictObject({
-      /** Of an endpoint that speaks OpenAI's protocol. */
+      /** For an endpoint with OpenAI's protocol. */
       baseUrl: z.url({ protocol: /^https?$/, ...must("a URL such as https://ai.example.com/v1") }),
       apiKey: z.string().optional(),
       model: z.string(must("a model's name")).min(1, must("a model's name")),
-      /** What a page costs. */
+      /** The price of a page. */
       creditsPerPage: z.number(must("a number of credits")).nonnegative(must("a number of credits from 0")),
-      /** (Default: asks for all of the text as Markdown) */
+      /** (Default: asks for the whole text as Markdown) */
       prompt: z.string().optional(),
       /** For one call, in milliseconds. (Default: 120000) */
       timeMs: milliseconds().optional(),
     })
     .optional();
-/** Which models answer, and what they may cost. */
+/** The models and their cost limits. */
 export const aiSection = z
   .strictObject({
     /** For chat and stream. (Default: "gpt-4o-mini") */
     chatModel: model("gpt-4o-mini"),
     /** (Default: "local-hash", which compares words, not meaning) */
     embeddingModel: model("local-hash"),
-    /** How many numbers an embedding has. (Default: 384, those of local-hash) */
+    /** Dimensions of an embedding. (Default: 384, those of local-hash) */
     embeddingDimensions: whole(1, 16_000, "numbers", 384).default(384),
     /** (Default: "local-hash") */
     rerankModel: model("local-hash"),
@@ -39,23 +39,23 @@ export const aiSection = z
     speechModel: model("local-espeak"),
     /** (Default: "local-pocketsphinx") */
     transcriptionModel: model("local-pocketsphinx"),
-    /** How long one attempt at a provider may take, in milliseconds. (Default: 60000) */
+    /** Timeout of one attempt at a provider, in milliseconds. (Default: 60000) */
     timeoutMs: milliseconds().default(60_000),
-    /** The most one request may cost, in credits. (Default: 100) */
+    /** Maximum cost of one request, in credits. (Default: 100) */
     creditsPerRequest: z.number(must("a number of credits")).positive(must("a number of credits above 0")).default(100),
-    /** The most a user may spend in 24 hours, in credits; false: no limit. (Default: false) */
+    /** Maximum spending of a user in 24 hours, in credits; false: no limit. (Default: false) */
     creditsPerUserPerDay: z
       .union([z.literal(false), z.number().positive()], must("a number of credits above 0, or false for no limit"))
       .default(false),
   })
   .prefault({});
 
-/** Who converts documents when the programs of this machine do not do. */
+/** Providers that convert documents when this machine's programs fail. */
 export const documentsSection = z
   .strictObject({
-    /** The most that a conversion may cost that names no cap, in credits. (Default: 100) */
+    /** Maximum cost of a conversion that sets no cap, in credits. (Default: 100) */
     defaultCap: z.number(must("a number of credits")).nonnegative(must("a number of credits from 0")).default(100),
-    /** Endpoints of hosted providers, asked in this order. (Default: none) */
+    /** Endpoints of hosted providers, tried in this order. (Default: none) */
     hosted: z
       .strictObject({
         custom_vlm: hostedEndpoint(),

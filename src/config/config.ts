@@ -49,7 +49,7 @@ export const fileSchema = z.strictObject({
   rootDir: folder().default("./backend"),
   /** The Drizzle schema: a file, or several. (Default: schema.ts in rootDir) */
   schema: z.union([folder(), z.array(folder()).min(1, must(schemaFiles))], must(schemaFiles)).optional(),
-  /** What `svc codegen` writes. */
+  /** Options of `svc codegen`. */
   codegen: z
     .strictObject({
       /** Whether the auth schema file is generated; false when the application owns it. (Default: true) */
@@ -67,14 +67,14 @@ export const fileSchema = z.strictObject({
     .default([]),
   /** TCP port; 0 takes any free one. (Default: 4000) */
   port: port().default(4000),
-  /** The address that is listened on. (Default: all in production, "127.0.0.1" otherwise: this machine alone connects) */
+  /** The address to listen on. (Default: all in production, otherwise "127.0.0.1", for this machine only) */
   host: host().optional(),
   /**
-   * Names that this service may be called by, besides localhost, IP addresses and those of its origins; ".example.com" is
-   * all below it, true any. (Default: none; in production any)
+   * Allowed host names, besides localhost, IP addresses and those of its origins; ".example.com" allows its subdomains,
+   * true any. (Default: none; in production any)
    */
   allowedHosts: z.union([z.literal(true), z.array(hostName())], must("true, or a list of host names")).optional(),
-  /** Where the bytes of stored files lie. (Default: the folder ".svc/storage" on disk) */
+  /** Where stored files are kept. (Default: the folder ".svc/storage" on disk) */
   storage: z
     .discriminatedUnion(
       "driver",
@@ -87,7 +87,7 @@ export const fileSchema = z.strictObject({
         z.strictObject({
           driver: z.literal("s3"),
           bucket: z.string(must('a bucket\'s name, such as "files"')).min(1, must("a bucket's name")),
-          /** URL of a store that is not Amazon's. (Default: Amazon's) */
+          /** URL of an S3-compatible store. (Default: Amazon's) */
           endpoint: z.url({ protocol: /^https?$/, ...must("a URL such as https://s3.example.com") }).optional(),
           /** (Default: the S3 client's own, AWS_REGION) */
           region: z.string(must('a region such as "eu-central-1"')).optional(),
@@ -96,12 +96,12 @@ export const fileSchema = z.strictObject({
       must('"disk" or "s3", as in { driver: "disk", dir } or { driver: "s3", bucket, endpoint, region }'),
     )
     .prefault({ driver: "disk" }),
-  /** Uploads in parts, which signed-in users begin without a handler of the application. */
+  /** Multipart uploads that signed-in users start without a handler of the application. */
   uploads: z
     .strictObject({
-      /** Whether new ones are taken. (Default: true) */
+      /** Whether new uploads are accepted. (Default: true) */
       enabled: z.boolean(must("true or false")).default(true),
-      /** Whether they may be public from the start; handlers may make any file public. (Default: false) */
+      /** Whether uploads may be public from the start; handlers may make any file public. (Default: false) */
       public: z.boolean(must("true or false")).default(false),
     })
     .prefault({}),
@@ -109,7 +109,7 @@ export const fileSchema = z.strictObject({
   plan: plan().default("pro"),
   /** Folder of static files served at `/`. (Default: none) */
   webDir: folder().optional(),
-  /** Headers of those files, in place of or beside the ones they have anyway; "" takes one away. (Default: {}) */
+  /** Headers that replace or extend the defaults of those files; "" removes one. (Default: {}) */
   webHeaders: z
     .record(z.string(), z.string(must(headers)), must(headers))
     .refine(areHeaders, must(headers))
@@ -117,21 +117,21 @@ export const fileSchema = z.strictObject({
   /** The description of the API. */
   openapi: z
     .strictObject({
-      /** Whether /openapi.json is there. (Default: true) */
+      /** Whether /openapi.json is served. (Default: true) */
       document: z.boolean(must("true or false")).default(true),
-      /** Whether /openapi shows it as a page; not without the document. (Default: outside production) */
+      /** Whether /openapi shows it as a page; requires the document. (Default: outside production) */
       reference: z.boolean(must("true or false")).optional(),
     })
     .prefault({}),
-  /** Proxies in front whose X-Forwarded-* is believed: how many, all (true) or none (false). (Default: false) */
+  /** Trusted proxies, whose X-Forwarded-* is used: how many, all (true) or none (false). (Default: false) */
   trustProxy: z.union([z.boolean(), integer(0, 100, proxies)], must(proxies)).default(false),
-  /** Which models answer, and what they may cost. Those called local-… run here; others at AI_BASE_URL. */
+  /** The models and their cost limits. Models named local-… run here; others at AI_BASE_URL. */
   ai: aiSection,
-  /** Who converts documents when the programs of this machine do not do. */
+  /** Providers that convert documents when this machine's programs fail. */
   documents: documentsSection,
   /** Tables over GraphQL, at /api/graphql. */
   graphql: graphqlSection,
-  /** The most a request may take. */
+  /** Limits of requests and users. */
   limits: z
     .strictObject({
       /** Largest JSON body, in bytes. (Default: 1048576, 1 MiB) */
@@ -145,19 +145,22 @@ export const fileSchema = z.strictObject({
       bodyMemoryBytes: fileBytes().default(268_435_456),
       /** Disk for files of multipart bodies, shared likewise, in bytes. (Default: 2147483648, 2 GiB) */
       formDiskBytes: fileBytes().default(2_147_483_648),
-      /** The least rate at which a body has to arrive, in bytes a second. (Default: 1024) */
+      /** Minimum rate of an arriving body, in bytes per second. (Default: 1024) */
       bodyBytesPerSecond: whole(1, 1_048_576, "bytes", 1024).default(1024),
       /** The time over which that rate is measured, in milliseconds. (Default: 30000) */
       bodyWindowMs: whole(100, 300_000, "milliseconds", 30_000).default(30_000),
       /** Largest file that is uploaded in parts or to a signed URL, in bytes. (Default: 1073741824, 1 GiB) */
       uploadBytes: fileBytes().default(1_073_741_824),
-      /** Uploads in parts that a user may have under way. (Default: 20) */
+      /** Unfinished multipart uploads per user. (Default: 20) */
       uploadsPerUser: whole(1, 1000, "uploads", 20).default(20),
       /** Stored files and uploads of a user together, in bytes; false: no limit. (Default: 10737418240, 10 GiB) */
       storageBytesPerUser: quota(10_737_418_240),
       /** The same of all callers who are not signed in. (Default: 1073741824, 1 GiB) */
       storageBytesAnonymous: quota(1_073_741_824),
-      /** The same of everybody, the system's files included, which are never refused. (Default: 107374182400, 100 GiB) */
+      /**
+       * The same for all callers together. The system's files count, but are never refused. (Default: 107374182400, 100
+       * GiB)
+       */
       storageBytes: quota(107_374_182_400),
       /** Longest statement, in milliseconds. (Default: 15000) */
       statementTimeoutMs: milliseconds().default(15_000),
@@ -171,8 +174,8 @@ export const fileSchema = z.strictObject({
       /** How long a stop waits for requests in flight, in milliseconds. (Default: 10000) */
       shutdownMs: milliseconds().default(10_000),
       /**
-       * How long a stop goes on to take requests, while /readyz says 503 and each answer closes its connection, in
-       * milliseconds. (Default: 1000 in production, else 0)
+       * How long a stopping process still accepts requests, while /readyz says 503 and each answer closes its
+       * connection, in milliseconds. (Default: 1000 in production, else 0)
        */
       lingerMs: whole(0, 600_000, "milliseconds", 5_000).optional(),
       /** Requests per client address within a minute, to one process; false: no limit. (Default: 30000) */
@@ -216,7 +219,7 @@ export const fileSchema = z.strictObject({
     .prefault({}),
 });
 
-/** What `svc.config.ts` may say; every key is optional. */
+/** The input type of `svc.config.ts`; every key is optional. */
 export type SvcConfig = z.input<typeof fileSchema>;
 
 type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
@@ -226,14 +229,14 @@ export type EffectiveConfig = Frozen<
   Omit<z.output<typeof fileSchema>, "schema" | "host" | "allowedHosts" | "webDir" | "ai" | "graphql" | "openapi"> & {
     /** The application's folder. */
     cwd: string;
-    /** The file that was read, or null when there is none. */
+    /** The file that was read, or null if there is none. */
     file: string | null;
     /** Whether NODE_ENV is "production". */
     production: boolean;
     schema: string[];
     /** null: all addresses. */
     host: string | null;
-    /** null: nothing is said, and what goes without saying depends on `production`. */
+    /** null: not configured; then the default depends on `production`. */
     allowedHosts: string[] | true | null;
     webDir: string | null;
     openapi: { document: boolean; reference: boolean };
@@ -246,20 +249,20 @@ export type EffectiveConfig = Frozen<
           scratch: string | null;
         });
     auth: {
-      /** The service's own public origin, AUTHLIB_URL. When null: http://localhost and the port that was bound. */
+      /** The service's own public origin, AUTHLIB_URL. If null: http://localhost and the bound port. */
       url: string | null;
       /** Newest first: the first signs, all verify. Empty only outside production. */
       secrets: string[];
-      /** Of bridges that hand over their visitors' addresses, SVC_BRIDGE_SECRET. Any of them counts. */
+      /** Secrets shared with bridges, which sign their visitors' addresses, SVC_BRIDGE_SECRET. All are valid. */
       bridgeSecrets: string[];
       google: null | { clientId: string; clientSecret: string; issuer: string };
     };
     graphql: ReturnType<typeof graphqlSettings>;
     ai: z.output<typeof fileSchema>["ai"] & { baseUrl: string | null; apiKey: string | null };
     logLevel: z.output<typeof environmentSchema>["LOG_LEVEL"];
-    /** What readers of /metrics have to show, METRICS_TOKEN. null: who may read is said in `metrics-access.ts`. */
+    /** The token for reading /metrics, METRICS_TOKEN. null: `metrics-access.ts` defines who may read. */
     metricsToken: string | null;
-    /** The OTEL_* variables, as they are. */
+    /** The OTEL_* variables, unchanged. */
     otel: Record<string, string>;
   }
 >;

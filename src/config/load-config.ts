@@ -16,13 +16,13 @@ import { checkOrigin } from "./origin.ts";
 type FileSettings = z.output<typeof fileSchema>;
 type Environment = z.output<typeof environmentSchema>;
 
-/** The configuration is wrong. The message lists every problem; the CLI prints it without a stack. */
+/** The configuration is invalid. The message lists every problem; the CLI prints it without a stack. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
 const FILES = ["svc.config.ts", "svc.config.js", "svc.config.mjs"];
-/** Keys of the spec that live elsewhere, so that their error is not a poor guess. */
+/** Keys that belong to `auth.ts`, for a precise error. */
 const AUTH_KEYS = ["oauth", "user", "emailAndPassword", "emailVerification", "betterAuth"];
 
 /**

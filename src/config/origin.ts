@@ -1,5 +1,5 @@
 /**
- * What counts as an origin: exactly what a browser sends in `Origin`, so that comparing two is `===` and nothing else.
+ * Defines a valid origin: exactly the text that a browser sends in `Origin`, so that two origins are compared by `===`.
  * Next hop: `load-config.ts` checks the configured origins here; the origin policy (CORS, trusted origins, OAuth
  * callbacks, WebSocket upgrade) builds on it.
  */
@@ -33,17 +33,17 @@ export function checkOrigin(value: unknown, { production }: { production: boolea
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     return { reason: "does not start with https:// or http://; write it as https://app.example.com" };
   }
-  // The raw text is asked too: the parser drops an empty "@", "?" or "#".
+  // Check the raw text too: the parser drops an empty "@", "?" or "#".
   if (url.username || url.password || value.includes("@")) return { reason: `has a user name or password; ${bare}` };
   if (value.includes("#")) return { reason: `has a hash; ${bare}` };
   if (value.includes("?")) return { reason: `has a query string; ${bare}` };
-  // Also a path that the parser takes away, such as "/.".
+  // Also a path that the parser removes, such as "/.".
   if (url.pathname !== "/" || /:\/\/[^/\\]+[/\\]/.test(value))
     return { reason: `has a path or a trailing slash; ${bare}` };
   if (production && url.protocol === "http:" && !LOCAL_HOSTS.has(url.hostname)) {
     return { reason: `uses http, which production refuses; write https://${url.host}` };
   }
-  // Upper case, a default port, white space, an unencoded name: parsed alike, but no browser ever sends it so.
+  // Upper case, a default port, white space, an unencoded name: valid for the parser, but browsers never send it.
   if (value !== url.origin) return { reason: `is not spelled as browsers send it; ${bare}` };
   return { origin: url.origin };
 }

@@ -15,17 +15,17 @@ export interface CallOptions {
 }
 
 export interface ChatOptions extends CallOptions {
-  /** What the model is told about its role. */
+  /** The system prompt: the model's role and rules. */
   system?: string;
   /** The conversation so far; the last message is the user's. Content is text, or parts of text and images. */
   messages: { role: "user" | "assistant"; content: string | ContentPart[] }[];
-  /** The most that it may answer, in tokens, up to a million. (Default: 1024) */
+  /** The longest answer in tokens, up to 1,000,000. (Default: 1024) */
   maxTokens?: number;
   /** 0 to 2. (Default: the provider's) */
   temperature?: number;
 }
 
-/** Tokens, as providers count them. */
+/** Token counts as the provider reports them. */
 export interface Usage {
   inputTokens: number;
   outputTokens: number;

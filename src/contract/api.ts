@@ -1,4 +1,4 @@
-/** What `defineApi` (src/app/api.ts) returns and what the server, the workers and the code generator read of it. */
+/** The result of `defineApi` (src/app/api.ts). The server, the workers and the code generator read it. */
 import type { Cron, CronDefinition } from "./cron.ts";
 import type { CrudDefinition } from "./crud.ts";
 import type { HttpRoute, RouteDefinition } from "./http-route.ts";
@@ -12,25 +12,27 @@ export interface ApiBags<P extends ProcedureBag> {
   procedures?: P;
   httpRoutes?: Record<string, HttpRoute>;
   crons?: Record<string, Cron>;
-  /** Beside the built-in `rag.ingest`. What clients may do with runs: src/workflows/procedures.ts. */
+  /**
+   * Registered beside the built-in `rag.ingest`. Procedures that clients may call on runs: src/workflows/procedures.ts.
+   */
   // biome-ignore lint/suspicious/noExplicitAny: of any arguments and result
   workflows?: Record<string, Workflow<any, any>>;
   /** @deprecated Register what `createCrud` returns under `procedures`. */
   crud?: ProcedureBag;
 }
 
-/** What an application offers, checked. `types` exists for the type system alone. */
+/** An application's checked definitions. `types` exists only for the type system. */
 export interface Api<P extends ProcedureBag = ProcedureBag, W = unknown> {
   readonly "~svc": {
     readonly procedures: ReadonlyMap<string, ProcedureDefinition>;
     readonly routes: readonly RouteDefinition[];
     readonly crud: readonly CrudDefinition[];
     readonly crons: readonly CronDefinition[];
-    /** Where in the `procedures` bag each procedure stands, by its name: for the generated `api.ts`. */
+    /** The path of each procedure in the `procedures` object, by procedure name. The generated `api.ts` needs it. */
     readonly paths: ReadonlyMap<string, readonly string[]>;
     readonly workflows: Workflows;
     readonly types?: P;
-    /** Of the built-in procedures about workflows. */
+    /** Options of the built-in workflow procedures. */
     readonly workflowTypes?: W;
   };
 }

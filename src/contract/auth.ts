@@ -1,12 +1,15 @@
 /**
- * How people sign in, as an application declares it in its `auth.ts`.
- * Next hop: `src/auth/library.ts` makes better-auth's options of it.
+ * The sign-in options that an application declares in its `auth.ts`.
+ * Next hop: `src/auth/library.ts` converts them to better-auth's options.
  */
 import type { BetterAuthOptions } from "better-auth";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { kindOf } from "../kit/v.ts";
 
-/** A further column of the user. Never taken from sign-up input: a new user gets the default, trusted code changes it. */
+/**
+ * An additional column of the user. Sign-up input never sets it: a new user gets the default, and trusted code changes
+ * it.
+ */
 export type AdditionalField =
   | { type: "text"; default?: string }
   | { type: "boolean"; default?: boolean }
@@ -14,11 +17,11 @@ export type AdditionalField =
   /** `"now"` is the moment of sign-up. */
   | { type: "timestamp"; default?: Date | "now" };
 
-/** A message that the application's mailer is to send. */
+/** A message that the application's mailer must send. */
 export interface AuthMail {
-  /** To whom. */
+  /** The recipient's address. */
   email: string;
-  /** The link that the mail must carry. It is as good as a password: it belongs in no log. */
+  /** The link that the mail must contain. It grants access like a password: never log it. */
   url: string;
 }
 
@@ -31,34 +34,34 @@ export interface AuthDefinition {
     additionalFields?: Record<string, AdditionalField>;
   };
   emailAndPassword?: {
-    /** Whether people may sign up and in with a password. (Default: true) */
+    /** Whether users may sign up and sign in with a password. (Default: true) */
     enabled?: boolean;
     /**
-     * Sends the link to the page on which a new password is chosen. Called after the answer, for addresses that have an
-     * account; at most 10 seconds are waited for it. (Default: none; outside production the mail is in the log)
+     * Sends the link to the page where the user sets a new password. Called after the answer, and only for addresses
+     * that have an account. svc waits at most 10 seconds for it. (Default: none; outside production the mail is logged)
      */
     sendResetPassword?: SendMail;
   };
   emailVerification?: {
     /**
-     * Sends the link that proves an address: at sign-up and on request. Called after the answer; at most 10 seconds are
-     * waited for it. (Default: none; outside production the mail is in the log)
+     * Sends the link that verifies an address, at sign-up and on request. Called after the answer. svc waits at most 10
+     * seconds for it. (Default: none; outside production the mail is logged)
      */
     sendVerificationEmail?: SendMail;
     /**
-     * Whether a password opens a session only once the address is proved. A sign-up then makes the user and no session.
+     * Whether signing in with a password requires a verified address. A sign-up then creates the user but no session.
      * In production this needs `sendVerificationEmail`. (Default: false)
      */
     required?: boolean;
   };
   oauth?: {
-    /** How a social sign-in may end. The first serves clients that do not say. (Default: ["token"]) */
+    /** The return modes of a social sign-in. Clients that do not name a mode get the first. (Default: ["token"]) */
     allowedReturnModes?: readonly ("token" | "cookie")[];
   };
   /**
-   * Extends better-auth's options; return the defaults with your changes. Called without a database too, by `svc codegen`
-   * and `svc migrate generate`, which writes what plugins need. Database, secrets, origins, cookies and names of columns
-   * stay as they are, whatever is returned.
+   * Extends better-auth's options: return the defaults with your changes. `svc codegen` and `svc migrate generate` also
+   * call it, without a database; `svc migrate generate` writes the tables and columns that plugins need. Returned
+   * values for database, secrets, origins, cookies and column names are ignored.
    */
   betterAuth?: (defaults: BetterAuthOptions) => BetterAuthOptions;
 }
@@ -71,7 +74,7 @@ const knownKeys = {
   oauth: ["allowedReturnModes"],
 } as const;
 
-/** What the library, or a JWT, already calls by these names. */
+/** Names that the library or a JWT already uses. */
 const reservedFields = new Set(["id", "email", "name", "emailVerified", "image", "createdAt", "updatedAt"]);
 
 const defaultIsRight: Record<AdditionalField["type"], (value: unknown) => boolean> = {
@@ -84,7 +87,8 @@ const defaultIsRight: Record<AdditionalField["type"], (value: unknown) => boolea
 /**
  * Declares authentication; the default export of `auth.ts`.
  *
- * @throws DefinitionError for unknown keys, for additional fields whose name, type or default cannot be, and without a return mode
+ * @throws DefinitionError for unknown keys, for additional fields with an invalid name, type or default, and for an
+ *   empty list of return modes
  * @example
  * export default defineAuth({ user: { additionalFields: { role: { type: "text", default: "member" } } } });
  */
@@ -117,7 +121,7 @@ export function defineAuth<const Definition extends AuthDefinition>(definition: 
   return definition;
 }
 
-/** What these must be. A text such as "false" would switch on what it should switch off. */
+/** The expected types. A string such as "false" would be truthy and enable the option. */
 const kinds: Readonly<Record<string, "boolean" | "function">> = {
   betterAuth: "function",
   "emailAndPassword.enabled": "boolean",

@@ -1,13 +1,15 @@
 /**
- * The middleware chain of procedures and routes: an onion, the first declared outermost.
+ * The middleware chain of procedures and routes. The first declared layer is the outermost.
  * Next hop: `middleware.ts` turns middleware and schemas into layers, `src/call/invoke.ts` runs the chain.
  */
 import { SvcError } from "../kit/svc-error.ts";
 
-/** Runs the rest of the chain, with parts of the call replaced where given. */
+/** Runs the rest of the chain; the given parts replace those of the call. */
 export type Next<Call, Result> = (change?: Partial<Call>) => Promise<Result>;
 
-/** One layer. It may change what the inner layers see and what the outer ones get back, or not call `next` at all. */
+/**
+ * One layer. It may change the input of the inner layers and the result for the outer ones, or not call `next` at all.
+ */
 export type Layer<Call, Result> = (call: Call, next: Next<Call, Result>) => Promise<Result>;
 
 /**
@@ -16,7 +18,7 @@ export type Layer<Call, Result> = (call: Call, next: Next<Call, Result>) => Prom
  * @param layers  outermost first; may be empty
  * @param handler the innermost step
  * @returns a function that runs the chain once per call
- * @throws whatever a layer or the handler throws; `SvcError` `MIDDLEWARE_REENTERED` if a layer calls `next` twice
+ * @throws the error of a layer or the handler; `SvcError` `MIDDLEWARE_REENTERED` if a layer calls `next` twice
  * @example
  * const run = compose([logged, validated], async ({ input }) => double(input));
  * await run({ context, input: 21 }); // 42

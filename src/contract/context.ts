@@ -1,5 +1,6 @@
 /**
- * What a handler receives. One object per call; its members appear lazily, so an unused database costs nothing.
+ * The context that a handler receives. One object per call; its members are created on first use, so an unused database
+ * costs nothing.
  * Next hop: `src/call/create-context.ts` builds it.
  */
 import type { Logger } from "pino";
@@ -25,33 +26,33 @@ export interface Context<S extends Schema = Schema> {
   /** The caller's database: RLS applied, one transaction per call. */
   readonly db: RequestDatabase<S>;
   /**
-   * Reads as the caller in a transaction of its own, also when the call is over: for rows that are sent as a stream. It does
-   * not see what the call has written and not yet committed.
+   * Reads as the caller in a separate transaction, also after the call has ended: for rows that are streamed. It does
+   * not see uncommitted writes of the call.
    */
   read<T>(work: (db: RequestDatabase<S>) => Promise<T>): Promise<T>;
-  /** Past RLS, as `svc_system`. For audited administration only; not part of the call's transaction. */
+  /** Bypasses RLS, as `svc_system`. Only for audited administration; not part of the call's transaction. */
   readonly unsafeDb: SystemDatabase<S>;
   readonly auth: ContextAuth;
-  /** Finds rows of a searchable table by keyword. */
+  /** Searches the rows of a searchable table by keyword. */
   readonly search: ContextSearch["search"];
-  /** Finds rows of a searchable table by their vectors. */
+  /** Searches the rows of a searchable table by vector. */
   readonly vectorSearch: ContextSearch["vectorSearch"];
-  /** Finds rows of a searchable table by both. */
+  /** Searches the rows of a searchable table by keyword and vector. */
   readonly hybridSearch: ContextSearch["hybridSearch"];
-  /** Documents that answers are grounded on. */
+  /** Documents for grounded answers. */
   readonly rag: ContextRag;
-  /** Looks claims up in them. Optional by its contract, and always there in this version. */
+  /** Checks claims against those documents. Optional in the type; always present in this version. */
   readonly grounding?: ContextGrounding;
   /** The caller's files; their rows are part of the call's transaction. */
   readonly storage: ContextStorage;
-  /** Tells subscribers when the call commits. */
+  /** Notifies subscribers when the call commits. */
   readonly realtime: ContextRealtime;
-  /** Runs internal procedures later, if the call commits. */
+  /** Enqueues internal procedures, if the call commits. */
   readonly scheduler: ContextScheduler;
-  /** Starts, looks at and steers the caller's runs of workflows. */
+  /** Starts, reads and controls the caller's workflow runs. */
   readonly workflows: ContextWorkflows;
-  /** pino, with the request id on every line. */
+  /** pino, with the request id in every line. */
   readonly log: Logger;
-  /** The id that the caller and every log line of this call carry. */
+  /** The request id. The caller gets it, and every log line of this call has it. */
   readonly requestId: string;
 }

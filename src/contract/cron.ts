@@ -1,6 +1,6 @@
 /**
- * Crons: internal procedures that run again and again, as the system and without arguments.
- * Next hop: `workers/crontab.ts` finds out when, `src/contract/schedule.ts` says what a schedule is.
+ * Crons: internal procedures that run on a schedule, as the system and without arguments.
+ * Next hop: `workers/crontab.ts` finds due crons, `src/contract/schedule.ts` defines schedules.
  */
 import { DefinitionError } from "../kit/definition-error.ts";
 import type { Procedure, ProcedureDefinition, ProcedureTypes } from "./procedure.ts";
@@ -14,7 +14,7 @@ import {
   weeklySchedule,
 } from "./schedule.ts";
 
-/** What the runtime knows of a cron. */
+/** The definition of a cron, for the runtime. */
 export interface CronDefinition {
   name: string;
   schedule: Schedule;
@@ -28,7 +28,7 @@ export interface Cron {
 
 type Internal = ProcedureTypes & { kind: "internal" };
 
-/** A cron with a name and, once it is chosen, a schedule. Each call returns a new builder. */
+/** A cron with a name and an optional schedule. Each call returns a new builder. */
 export class CronBuilder {
   readonly #name: string;
   readonly #schedule: Schedule | undefined;
@@ -38,12 +38,15 @@ export class CronBuilder {
     this.#schedule = schedule;
   }
 
-  /** Every so often, counted from when the cron was first registered: every 45 minutes is every 45 minutes. */
+  /**
+   * At a fixed interval, counted from the first registration of the cron. It does not align with the clock: 45 minutes
+   * always means 45 minutes.
+   */
   interval(interval: Interval): CronBuilder {
     return this.#with(intervalSchedule(this.#name, interval));
   }
 
-  /** Once a day. A time that the change of clocks leaves out runs at the change, one that comes twice runs once. */
+  /** Once a day. When the clocks change, a skipped time runs at the change, and a repeated time runs once. */
   daily(time: ClockTime): CronBuilder {
     return this.#with(dailySchedule(this.#name, time));
   }
@@ -53,7 +56,7 @@ export class CronBuilder {
     return this.#with(weeklySchedule(this.#name, time));
   }
 
-  /** By a cron expression of five parts, or six with seconds in front. */
+  /** By a cron expression of five fields, or six with seconds first. */
   cron(expression: string, options: { timezone?: string } = {}): CronBuilder {
     return this.#with(cronSchedule(this.#name, expression, options.timezone));
   }
@@ -99,7 +102,7 @@ export const cron = {
   },
 };
 
-/** @throws DefinitionError when something is no cron, or two have one name */
+/** @throws DefinitionError for a value that is not a cron, and for two crons with one name */
 export function collectCrons(bag: Readonly<Record<string, unknown>>, place = "crons"): CronDefinition[] {
   const seen = new Set<string>();
   return Object.entries(bag).map(([key, value]) => {

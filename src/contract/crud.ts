@@ -1,4 +1,4 @@
-/** What the other folders know of one `createCrud`: its columns, its options, and how it is answered. */
+/** The definition of one `createCrud` for other folders: its columns, its options, and how it is answered. */
 import type { Logger } from "pino";
 import type { Context } from "./context.ts";
 
@@ -6,7 +6,7 @@ export const crudOperations = ["list", "get", "create", "update", "remove"] as c
 
 export type CrudOperation = (typeof crudOperations)[number];
 
-/** What the code generator and the server know of one `createCrud`. */
+/** The definition of one `createCrud`, for the code generator and the server. */
 export interface CrudDefinition {
   prefix: string;
   schema: string;
@@ -14,7 +14,7 @@ export interface CrudDefinition {
   id: ColumnDescription;
   /** Every column of the table. */
   columns: ColumnDescription[];
-  /** Properties that callers see, and may write unless they are managed. */
+  /** Properties that callers can read, and write unless they are managed. */
   visible: ReadonlySet<string>;
   searchFields: readonly string[];
   allowedFilters: readonly string[];
@@ -23,51 +23,54 @@ export interface CrudDefinition {
   defaultLimit: number;
   maxLimit: number;
   methods: readonly CrudOperation[];
-  /** Whether GraphQL may show the table as this resource does; src/graphql/exposed.ts decides between several. */
+  /** Whether GraphQL may expose the table through this resource. src/graphql/exposed.ts chooses between several. */
   graphql: boolean;
-  /** The column with the owner's id where rows are their owner's alone; events about them go to nobody else. */
+  /** The column with the owner's id, if rows are private to their owner. Only the owner gets events about them. */
   owner: ColumnDescription | null;
-  /** What subscribers hear of; null when nothing. */
+  /** What subscribers are notified of; null: nothing. */
   realtime: RealtimeDefinition | null;
 }
 
 export interface ColumnDescription {
-  /** Property of the table object, the name on the wire. */
+  /** The property of the table object; also the name on the wire. */
   property: string;
   /** Name in the database. */
   name: string;
   /** PostgreSQL type as declared, for example `numeric(10,2)`. */
   type: string;
-  /** The same as values are cast to it: schema-qualified where it is not PostgreSQL's own, without length or scale. */
+  /** The PostgreSQL type that values are cast to: schema-qualified unless built in, without length or scale. */
   castType: string;
   kind: WireKind;
   isArray: boolean;
   notNull: boolean;
-  /** SQL that stands for a missing value, or null when there is none. */
+  /** The SQL default for a missing value, or null if there is none. */
   defaultSql: string | null;
-  /** Whether a missing value is the next number of a serial or identity column, for which SQL has no expression. */
+  /** Whether a missing value is filled from a serial or identity column. SQL has no expression for that. */
   numbered: boolean;
-  /** What the type allows of values that have the right form. */
+  /** Checks that the type requires of well-formed values. */
   limit: ColumnLimit | undefined;
   /** Allowed values of an enum column. */
   values: readonly string[] | undefined;
   /** Set by the database or by svc, never from input. */
   managed: boolean;
-  /** Whether no two rows share a value: a primary key or a unique column by itself. */
+  /** Whether values are unique: a primary key or a unique column by itself. */
   unique: boolean;
-  /** Drizzle's `$defaultFn`: makes the value of a new row in this process. */
+  /** Drizzle's `$defaultFn`: computes the value of a new row in this process. */
   generate: (() => unknown) | undefined;
-  /** A checked value as the application's code knows it: a Date, a bigint. */
+  /** Converts a checked value to the application's type, such as Date or bigint. */
   toApplication(value: unknown): unknown;
-  /** What the driver gives, as `ctx.db` would give it to the application's code. */
+  /** Converts the driver's value to the one that `ctx.db` returns. */
   fromDriver(value: unknown): unknown;
-  /** What a client has to make of the wire's value, or of each in an array, to have what Drizzle would give it. */
+  /**
+   * The conversion with which clients turn the wire's value, or each element of an array, into the value that Drizzle
+   * would return.
+   */
   conversion: Conversion | null;
 }
 
-/** A check of values that have the form of the column's kind already. */
+/** A check of values that already have the form of the column's kind. */
 export interface ColumnLimit {
-  /** Ends the sentence "… must be". */
+  /** Completes the sentence "… must be". */
   expects: string;
   holds(value: unknown): boolean;
 }
@@ -90,15 +93,17 @@ export type WireKind =
   | "bytes"
   | "vector";
 
-/** What rows and lists are told apart by: a plain object that JSON can hold. */
+/** The arguments that distinguish rows and lists: a plain object that JSON can represent. */
 export type RealtimeScope = Readonly<Record<string, unknown>>;
 
-/** What `scopeFromRow` gets beside the row. */
+/** Arguments of `scopeFromRow` besides the row. */
 export interface RowContext {
   log: Logger;
 }
 
-/** How lists of a resource are put into buckets: `ScopedRealtime` (src/crud/crud-realtime.ts) of any table. */
+/**
+ * How the lists of a resource are partitioned into scopes: `ScopedRealtime` (src/crud/crud-realtime.ts) of any table.
+ */
 export interface RealtimeBuckets {
   policy: "authorized" | "public";
   resourceIdentity: string;
@@ -107,11 +112,11 @@ export interface RealtimeBuckets {
   authorize?(call: { ctx: Context; args: object }): boolean | Promise<boolean>;
 }
 
-/** What subscribers of a resource hear of. */
+/** What subscribers of a resource are notified of. */
 export interface RealtimeDefinition {
-  /** Whether lists are told. */
+  /** Whether lists are notified. */
   list: boolean;
-  /** Set where lists have buckets. */
+  /** Set if lists have scopes. */
   scoped: RealtimeBuckets | null;
 }
 
@@ -119,12 +124,12 @@ export interface RealtimeDefinition {
 export interface CrudStatement {
   /** Name of the function in schema svc_crud. */
   function: string;
-  /** Of the table, with its schema unless that is `public`; for hints. */
+  /** Name of the table, with its schema unless that is `public`; for hints. */
   table: string;
-  /** What no row means: an answer (`get`) or a missing row. */
+  /** What an empty result means: an answer (`get`) or a missing row. */
   absent: "null" | "not-found";
-  /** Turns a call's input into the function's arguments. @throws SvcError VALIDATION_FAILED */
+  /** Converts a call's input to the function's arguments. @throws SvcError VALIDATION_FAILED */
   values(input: unknown): (string | number)[];
-  /** A hook: makes the input that `values` gets. With it the call needs a transaction of its own. */
+  /** A hook that computes the input of `values`. The call then needs its own transaction. */
   before?(input: unknown, context: Context): Promise<unknown>;
 }

@@ -8,17 +8,20 @@ export type Schema = Record<string, unknown>;
 export type Drizzle<S extends Schema> = PgDatabase<NodePgQueryResultHKT, S>;
 
 /**
- * Drizzle over the call's one transaction, under the caller's role and identity.
- * The transaction opens with the first statement: read only for queries and GET routes, commits when the handler
- * returns, rolls back when it throws.
+ * Drizzle in the call's one transaction, with the caller's role and identity. The first statement opens the
+ * transaction. It is read-only for queries and GET routes, commits when the handler returns, and rolls back when it
+ * throws.
  */
 export interface RequestDatabase<S extends Schema = Schema>
   extends Omit<Drizzle<S>, "execute" | "transaction" | "refreshMaterializedView"> {
-  /** A savepoint inside the call's transaction: what `run` wrote is undone when it throws. */
+  /** A savepoint inside the call's transaction: if `run` throws, its writes are rolled back. */
   transaction<T>(run: (db: RequestDatabase<S>) => Promise<T>): Promise<T>;
-  /** Always throws: raw SQL is not part of the request plane. Use the query builder, a SQL function, or `unsafeDb`. */
+  /** Always throws: requests cannot run raw SQL. Use the query builder, a SQL function, or `unsafeDb`. */
   execute(query: never): never;
 }
 
-/** Drizzle as the system role, past row-level security, each statement on its own unless `transaction` is used. */
+/**
+ * Drizzle as the system role, without row-level security. Each statement commits by itself unless `transaction` is
+ * used.
+ */
 export type SystemDatabase<S extends Schema = Schema> = Drizzle<S>;

@@ -1,9 +1,9 @@
 /** Document conversion as workflows see it. `src/documents/convert-stored.ts` implements it. */
 
-/** The kinds of documents that are converted. */
+/** The document formats that svc converts. */
 export type DocumentKind = "pdf" | "hwp" | "hwpx" | "hwpml" | "docx" | "xlsx" | "txt" | "md" | "html" | "csv";
 
-/** Who converts: this machine (the first four), or an endpoint that the platform configured. */
+/** The providers of conversion: this machine (the first four), or an endpoint that the platform configured. */
 export const providers = [
   "local_text",
   "parser_a",
@@ -18,24 +18,24 @@ export type DocumentProvider = (typeof providers)[number];
 
 export type ConvertMode = "force-ocr" | "force-external";
 
-/** What a conversion is asked for, apart from the bytes. */
+/** The options of a conversion, without the bytes. */
 export interface ConvertOptions {
-  /** Names the kind where the content does not. (Default: none) */
+  /** File name: tells the format if the content does not. (Default: none) */
   filename?: string;
-  /** As `filename`. (Default: none) */
+  /** Media type: for the same purpose as `filename`. (Default: none) */
   mimeType?: string;
-  /** `force-ocr`: scanned content goes to OCR. `force-external`: no local provider is asked. (Default: neither) */
+  /** `force-ocr`: scanned content goes to OCR. `force-external`: skips the local providers. (Default: neither) */
   mode?: ConvertMode;
-  /** A provider by name is asked whatever `auto` would have chosen. (Default: "auto") */
+  /** A provider by name replaces the choice of `auto`. (Default: "auto") */
   provider?: "auto" | DocumentProvider;
-  /** Whether hosted providers may be asked when the local ones do not do. (Default: false) */
+  /** Whether hosted providers may be used when the local ones fail. (Default: false) */
   paidFallback?: boolean;
-  /** The most that this conversion may cost, in credits. (Default: the platform's) */
+  /** The maximum cost of this conversion, in credits. (Default: the platform's) */
   maxServiceCredits?: number;
 }
 
 export interface DocumentPage {
-  /** From 1. */
+  /** Starts at 1. */
   number: number;
   markdown: string;
 }
@@ -44,15 +44,15 @@ export interface DocumentSection {
   /** 1 to 6. */
   level: number;
   title: string;
-  /** Where its heading begins in `markdown`, in UTF-16 units. */
+  /** Start of its heading in `markdown`, in UTF-16 units. */
   offset: number;
 }
 
-/** One provider that was asked, or passed over, and why it did not do. */
+/** One provider that was tried or skipped, and the reason if it was not used. */
 export interface ProviderStep {
   provider: DocumentProvider;
   outcome: "used" | "failed" | "poor" | "unavailable";
-  /** One sentence, unless it was used. */
+  /** One sentence; absent if the provider was used. */
   reason?: string;
   milliseconds: number;
 }
@@ -60,22 +60,24 @@ export interface ProviderStep {
 export interface ConvertedDocument {
   kind: DocumentKind;
   markdown: string;
-  /** The same without Markdown's signs. */
+  /** The same text without Markdown syntax. */
   text: string;
-  /** Pages, or sheets; empty where the format has none. */
+  /** Pages or sheets; empty for formats without pages. */
   pages: DocumentPage[];
   sections: DocumentSection[];
-  /** What was left out or guessed, one sentence each. */
+  /** What was omitted or guessed, one sentence each. */
   warnings: string[];
   providerTrace: ProviderStep[];
-  /** What hosted providers cost; 0 for local ones. */
+  /** The cost of hosted providers; 0 for local ones. */
   creditsCharged: number;
 }
 
 export interface ConvertStoredInput extends ConvertOptions {
   /** A file that the run's user may read. */
   storageId: string;
-  /** Where the text is meant to go. Taken for the contract; the conversion is the same for every corpus. (Default: none) */
+  /**
+   * The target corpus. Accepted for compatibility with the contract; it does not change the conversion. (Default: none)
+   */
   corpus?: string;
   visibility?: string;
 }

@@ -9,30 +9,30 @@ export interface Citation {
   sourceId: string;
   sourceTitle: string;
   sectionId: string;
-  /** Headings from the top down. */
+  /** Headings, outermost first. */
   sectionPath: string[];
-  /** The chunks of this section that the claim rests on, best first. */
+  /** The chunks of this section that support the claim, best first. */
   chunkIds: string[];
-  /** Page of the first of them, from 1. */
+  /** Page of the first chunk, from 1. */
   pageStart: number;
-  /** The sentence that supports best. */
+  /** The sentence with the strongest support. */
   snippet: string;
-  /** Share of the claim's words in it, the rare ones counting more; 0 to 1. */
+  /** Share of the claim's words in the sentence, 0 to 1. Rare words count more. */
   coverage: number;
   /** 0 to 1. */
   confidence: number;
-  /** Of the chunk's vector to the claim's, from -1 to 1; absent where there are none. */
+  /** Cosine similarity of the chunk's vector and the claim's, from -1 to 1; absent without vectors. */
   similarity?: number;
 }
 
 export interface ClaimInput {
   /** One statement, 1 to 2,000 characters. */
   claimText: string;
-  /** Words or phrases that must stand in the evidence, in any case. At most 20. (Default: none) */
+  /** Words or phrases that the evidence must contain, in any letter case. At most 20. (Default: none) */
   requiredTerms?: string[];
   /**
-   * Of the claim, by the model that made those of the documents: passages that say the same in other words are looked at
-   * too. (Default: none)
+   * The claim's vector, from the same model as the documents' vectors. It also finds passages that say the same in
+   * other words. (Default: none)
    */
   vector?: number[];
 }
@@ -40,98 +40,98 @@ export interface ClaimInput {
 export interface GroundedClaim {
   claimText: string;
   status: ClaimStatus;
-  /** How far the best evidence supports it, 0 to 1. An order of claims by their support, not a probability. */
+  /** Support by the best evidence, 0 to 1. It ranks claims; it is not a probability. */
   confidence: number;
   citations: Citation[];
-  /** What spoke against the evidence that resembles it most, when that did not count. */
+  /** Why the most similar evidence was rejected, if it was. */
   conflicts: Conflict[];
 }
 
 export type Conflict = "negation" | "number" | "unit" | "opposite";
 
-/** How the model is asked, as by `ai.chat`. */
+/** Options of the model call, as for `ai.chat`. */
 export type WriteOptions = Pick<ChatOptions, "model" | "maxTokens" | "temperature" | "signal">;
 
 export interface OmittedSentence extends WrittenSentence {
   /**
-   * `no_citation`: it named none of the passages that the model was given. `not_supported`: those that it named do not say
-   * so. `not_checked`: forty sentences stood before it.
+   * `no_citation`: the sentence cites none of the given passages. `not_supported`: the cited passages do not support
+   * it. `not_checked`: forty sentences came before it.
    */
   reason: "no_citation" | "not_supported" | "not_checked";
 }
 
 export interface WrittenAnswer {
-  /** The sentences that the passages support; null when there are none. */
+  /** The supported sentences; null if there are none. */
   text: string | null;
   /**
-   * Why there is no text. `no_passages`: nothing was found, and no model was asked. `not_known`: it found no answer in the
-   * passages. `not_supported`: no sentence of its answer stood the check.
+   * Why there is no text. `no_passages`: no passages were found, and no model was called. `not_known`: the model found
+   * no answer in the passages. `not_supported`: no sentence of the answer passed the check.
    */
   reason?: "no_passages" | "not_known" | "not_supported";
-  /** Those of the text, in its order. All are `supported`. */
+  /** The sentences of the text, in order. All are `supported`. */
   sentences: WrittenSentence[];
-  /** What else the model wrote. Not for readers: nothing says that it is true. */
+  /** The rejected sentences of the model. Do not show them to readers: they are unverified. */
   omitted: OmittedSentence[];
-  /** Null where none was asked, as `usage`. */
+  /** Null if no model was called; the same for `usage`. */
   model: string | null;
   usage: Usage | null;
   creditsCharged: number;
 }
 
 export interface WrittenSentence extends Pick<GroundedClaim, "status" | "confidence" | "citations" | "conflicts"> {
-  /** Without the numbers by which it cited. */
+  /** Without the citation numbers. */
   text: string;
 }
 
 export interface GroundingInput {
-  /** What was asked, 1 to 2,000 characters. */
+  /** The question, 1 to 2,000 characters. */
   question: string;
   scope: RagScope;
-  /** The statements that an answer would make, 1 to 20; with `write` also none. */
+  /** The claims that an answer would make, 1 to 20; none are needed with `write`. */
   claims: ClaimInput[];
-  /** How it answers; `qa` is the one there is. */
+  /** The answer mode; only `qa` exists. */
   mode: "qa";
   /** Only these documents of the scope, at most 100. (Default: all) */
   sourceIds?: string[];
-  /** How the words of the claims are stemmed: as those of the documents were. (Default: `english`) */
+  /** The language for stemming the claims' words; use that of the documents. (Default: `english`) */
   language?: Language;
-  /** How much is looked at for each claim, and how much is cited. */
+  /** Limits on the search and the citations of each claim. */
   budget?: GroundingBudget;
   /**
-   * From which cosine similarity on a passage counts as one that speaks of the same, 0 to 1; for claims with a vector. It
-   * depends on the model. (Default: 0.8)
+   * The cosine similarity from which a passage counts as being about the claim, 0 to 1. Only for claims with a vector.
+   * A good value depends on the model. (Default: 0.8)
    */
   minSimilarity?: number;
   /**
-   * Has a language model write an answer from the passages that the claims cite, or where they cite none, from those that
-   * share most with the question. Costs credits as `ai.chat` does. (Default: no model is asked)
+   * Lets a language model write an answer from the passages that the claims cite. If they cite none, from the passages
+   * that share most words with the question. Costs credits as `ai.chat` does. (Default: no model is called)
    */
   write?: WriteOptions;
 }
 
 export interface GroundingBudget {
-  /** Chunks that are read, 1 to 50. (Default: 20) */
+  /** Chunks to read, 1 to 50. (Default: 20) */
   chunks?: number;
-  /** Sentences that are judged, 1 to 50. (Default: 12) */
+  /** Sentences to judge, 1 to 50. (Default: 12) */
   sentences?: number;
-  /** Sections that are cited, 1 to 10. (Default: 3) */
+  /** Sections to cite, 1 to 10. (Default: 3) */
   citations?: number;
 }
 
 export interface GroundedAnswer {
-  /** Whether every claim is supported, and with `write`, whether something of the written answer remained. */
+  /** Whether every claim is supported. With `write` also whether a supported sentence of the written answer remains. */
   grounded: boolean;
   claims: GroundedClaim[];
   /** The supported claims as one text; absent when there are none. */
   answer?: string;
-  /** What the model wrote, as far as it stood the check; absent without `write`. */
+  /** The model's answer after the check; absent without `write`. */
   written?: WrittenAnswer;
   meta: {
     question: string;
     mode: "qa";
     /** Sentences that were judged. */
     sentences: number;
-    /** How many claims have which status. */
+    /** The number of claims per status. */
     supported: number;
     partiallySupported: number;
     insufficientEvidence: number;
@@ -141,20 +141,21 @@ export interface GroundedAnswer {
 /** The `grounding` of a context. */
 export interface ContextGrounding {
   /**
-   * Looks each claim up in the documents that the caller may read.
+   * Checks each claim against the documents that the caller may read.
    *
-   * @throws SvcError BAD_REQUEST, UNAUTHORIZED for a scope that needs a session, FORBIDDEN for another owner; with `write`
-   *   what `ai.chat` throws
+   * @throws SvcError BAD_REQUEST, UNAUTHORIZED for a scope that needs a session, FORBIDDEN for another owner; with
+   *   `write` the errors of `ai.chat`
    */
   answer(input: GroundingInput): Promise<GroundedAnswer>;
   /**
-   * Has a model write an answer as the `write` of `answer` does, and gives each sentence as soon as it is there and has
-   * stood the check. May be read when the handler has returned, as the body of a route. None where nothing is known.
+   * Lets a model write an answer as `write` of `answer` does, and yields each sentence as soon as it has passed the
+   * check. It may be read after the handler has returned, as the body of a route. Yields nothing if the model found no
+   * answer.
    *
-   * @throws SvcError as `answer`; what `ai.stream` throws with the first sentence that is asked for
+   * @throws SvcError as `answer`; the errors of `ai.stream` when the first sentence is read
    */
   stream(input: GroundingStreamInput): Promise<AsyncIterableIterator<WrittenSentence>>;
 }
 
-/** As of `answer`. Claims only choose passages: without them the question does. */
+/** As for `answer`. Claims only select passages; without claims the question selects them. */
 export type GroundingStreamInput = Omit<GroundingInput, "claims"> & { claims?: ClaimInput[] };

@@ -1,5 +1,5 @@
 /**
- * Custom HTTP routes, for webhooks, feeds and everything that is not a procedure call.
+ * Custom HTTP routes, for webhooks, feeds and other requests that are not procedure calls.
  * Next hop: `src/server/routes.ts` mounts them, `src/call/invoke.ts` runs them.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
@@ -13,31 +13,31 @@ import type { SvcRequest } from "./request.ts";
 
 export type Verb = "get" | "post" | "put" | "delete" | "patch";
 
-/** What a route's handler returns. */
+/** The result of a route's handler. */
 export interface RouteResult<Body = unknown> {
   /** (Default: 200) A status of 400 or more also rolls the call's transaction back. */
   status?: number;
-  /** A list is sent as one header each, as two cookies in `set-cookie` need. */
+  /** A list is sent as one header per item; two cookies in `set-cookie` need that. */
   headers?: Record<string, string | string[]>;
   /**
-   * Objects go out as JSON, strings as text, `Uint8Array`, `ReadableStream` and async iterables as they are. (Default:
-   * empty)
+   * Objects are sent as JSON, strings as text. `Uint8Array`, `ReadableStream` and async iterables are sent unchanged.
+   * (Default: empty)
    */
   body?: Body;
 }
 
-/** Fills in what a handler or a middleware left out, so that the steps around it see a whole result. */
+/** Fills in the defaults of a result, so that outer middleware sees a complete one. */
 export function complete(result: unknown): Required<Pick<RouteResult, "status" | "headers">> & RouteResult {
   const { status = 200, headers = {}, body } = Object(result ?? {}) as RouteResult;
   return { status, headers: { ...headers }, body };
 }
 
-/** What the runtime knows of a route. */
+/** The definition of a route, for the runtime. */
 export interface RouteDefinition {
   verb: Verb;
   path: string;
   anonymous: boolean;
-  /** What `.input()` takes; said to readers of the API alone, since `run` has it already. */
+  /** The schema of `.input()`, only for the API description; `run` already validates. */
   input?: StandardSchemaV1 | undefined;
   output: StandardSchemaV1 | undefined;
   /** Runs middleware, input validation and handler. */
@@ -97,7 +97,7 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
     return new HttpRouteBuilder({ ...this["~state"], path });
   }
 
-  /** Lets callers in who are not signed in. (Default: they get 401) */
+  /** Allows callers who are not signed in. (Default: they get 401) */
   allowAnonymous(): HttpRouteBuilder<S, T> {
     return new HttpRouteBuilder({ ...this["~state"], anonymous: true });
   }
@@ -111,7 +111,7 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
     return this.#layer(async (call, next) => complete(await layer(call, next)));
   }
 
-  /** Validates the input at this place of the chain: the query of GET and DELETE (strings), else the JSON body. */
+  /** Validates the input at this point of the chain: the query of GET and DELETE (strings), otherwise the JSON body. */
   input<I extends StandardSchemaV1>(
     schema: I,
   ): HttpRouteBuilder<S, With<T, { parsed: StandardSchemaV1.InferOutput<I> }>> {
@@ -124,7 +124,7 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
     return this.#layer(inputLayer(schema), schema);
   }
 
-  /** Validates the body that leaves the chain, unless its status is 400 or more. A body that fails is a 500. */
+  /** Validates the final body, unless the status is 400 or more. An invalid body is a 500. */
   output<O extends StandardSchemaV1>(
     schema: O,
   ): HttpRouteBuilder<S, With<T, { returns: StandardSchemaV1.InferInput<O> }>> {
@@ -163,16 +163,16 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
   }
 }
 
-/** With `.output()`, a body of another shape is fine where the status says that it is an error. */
+/** With `.output()`, a body of another shape is allowed if the status is an error. */
 type Returned<Body> = unknown extends Body ? RouteResult : RouteResult<Body> | (RouteResult & { status: number });
 
-/** The starting points of routes, one per verb. */
+/** The builders of routes, one per HTTP method. */
 export type HttpRouteBuilders<S extends Schema> = Readonly<
   Record<Verb, HttpRouteBuilder<S, { path: string; parsed: unknown; returns: unknown; adds: object }>>
 >;
 
 /**
- * Makes the application's route builders, once, in its `runtime.ts`.
+ * Creates the application's route builders. Called once, in its `runtime.ts`.
  *
  * @example
  * export const httpRoute = createSvcHttpRouteBuilders<typeof schema>();

@@ -2,10 +2,9 @@
 import type { Api } from "./api.ts";
 import type { AuthDefinition } from "./auth.ts";
 
-/** An application, as loaded. */
 export interface LoadedApp {
   api: Api;
   auth: AuthDefinition;
-  /** Everything that the schema files export. */
+  /** All exports of the schema files. */
   schema: Record<string, unknown>;
 }

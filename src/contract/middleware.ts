@@ -2,7 +2,7 @@
  * Middleware as authors write it, and the layers it becomes. Procedures and routes share all of this.
  *
  * The rules (spec, "Middleware rules"): declared order is onion order; `next({ context, input })` overrides what the
- * inner steps see; a schema is a step at the place where it was declared; an input that fails ends the call with 400.
+ * inner steps see; a schema is a step at the place where it was declared; invalid input ends the call with 400.
  * Next hop: `compose.ts`.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
@@ -12,19 +12,22 @@ import type { Layer } from "./compose.ts";
 import type { Context } from "./context.ts";
 import type { SvcRequest } from "./request.ts";
 
-/** What a middleware is called with. `Adds` is what it adds to the context of everything inside it. */
+/** The arguments of a middleware. `Adds` is the type that it adds to the context of the inner steps. */
 export interface MiddlewareCall<Adds extends object = object> {
   context: Context;
-  /** The input as it is at this place of the chain: raw before `.input()`, validated after it. */
+  /** The input at this point of the chain: raw before `.input()`, validated after it. */
   input: unknown;
-  /** The HTTP request; present in routes only. */
+  /** The HTTP request; only in routes. */
   request?: SvcRequest;
-  /** Runs the inner steps once and gives their result: a procedure's output, or a route's `{ status, headers, body }`. */
+  /**
+   * Runs the inner steps once and returns their result: a procedure's output, or a route's `{ status, headers, body }`.
+   */
   next(change?: { context?: Partial<Context> & Adds; input?: unknown }): Promise<unknown>;
 }
 
 /**
- * A step around the handler. What it returns is the result of the call; without calling `next` the handler never runs.
+ * A step around the handler. Its return value is the result of the call. If it does not call `next`, the handler does
+ * not run.
  *
  * @example
  * const timed: Middleware = async ({ context, next }) => {
@@ -36,7 +39,7 @@ export interface MiddlewareCall<Adds extends object = object> {
  */
 export type Middleware<Adds extends object = object> = (call: MiddlewareCall<Adds>) => unknown;
 
-/** What travels through the chain. `refusal` is set by a failed `.input()` and then decides the outcome alone. */
+/** The state that passes through the chain. A failed `.input()` sets `refusal`, which alone decides the outcome. */
 export interface Call {
   context: Context;
   input: unknown;
@@ -44,21 +47,21 @@ export interface Call {
   outcome: { refusal?: SvcError };
 }
 
-/** What both builders collect for the chain. */
+/** The parts of the chain that both builders collect. */
 export interface BuilderState {
   layers: readonly Layer<Call, unknown>[];
-  /** Of `.input()`, wherever in the chain it stands. */
+  /** The schema of `.input()`, at any position of the chain. */
   input: StandardSchemaV1 | undefined;
 }
 
-/** The 400 that a middleware before `.input()` sees as the result of `next()`. It may look at it, not replace it. */
+/** The 400 that a middleware before `.input()` gets as the result of `next()`. It can read it but not replace it. */
 export interface InputRefusal {
   status: 400;
   headers: Record<string, string>;
   body: { error: string; code: string; issues: Issue[] };
 }
 
-/** Makes a layer of a middleware. */
+/** Converts a middleware to a layer. */
 export function middlewareLayer(middleware: Middleware<never>): Layer<Call, unknown> {
   return async (call, next) =>
     middleware({
@@ -73,7 +76,7 @@ export function middlewareLayer(middleware: Middleware<never>): Layer<Call, unkn
     });
 }
 
-/** Makes a layer of an input schema: validated input goes inwards, a failure ends the call. */
+/** Converts an input schema to a layer: the inner layers get validated input; invalid input ends the call. */
 export function inputLayer(schema: StandardSchemaV1): Layer<Call, unknown> {
   return async (call, next) => {
     const checked = await validate(schema, call.input);
@@ -87,7 +90,7 @@ export function inputLayer(schema: StandardSchemaV1): Layer<Call, unknown> {
   };
 }
 
-/** What curl sends as a form, and other bodies that are not JSON by what they say, are left to the raw readers. */
+/** Bodies with another media type than JSON, such as curl's forms, are left to the raw readers. */
 function unreadBody({ headers }: SvcRequest): string | undefined {
   const type = headers["content-type"];
   return type === undefined || isJson(type.split(";", 1)[0]?.trim().toLowerCase() ?? "")
@@ -95,12 +98,12 @@ function unreadBody({ headers }: SvcRequest): string | undefined {
     : "The body was not read, since its content-type is not JSON. Send content-type: application/json.";
 }
 
-/** Runs a Standard Schema and gives its value, or issues with plain paths. */
+/** Validates with a Standard Schema; returns the value, or issues with plain paths. */
 export async function validate(
   schema: StandardSchemaV1,
   value: unknown,
 ): Promise<{ value: unknown; issues?: undefined } | { issues: Issue[] }> {
-  // Awaiting only what is a promise keeps synchronous schemas, nearly all of them, off the microtask queue.
+  // Await only promises: nearly all schemas are synchronous and need no microtask.
   const run = schema["~standard"].validate(value);
   const result = run instanceof Promise ? await run : run;
   if (!result.issues) return { value: result.value };
@@ -114,7 +117,10 @@ export async function validate(
 
 const plainKey = (key: PropertyKey): string | number => (typeof key === "symbol" ? String(key) : key);
 
-/** The old context with parts replaced. The prototype keeps the lazy members lazy; descriptors step over its getters. */
+/**
+ * The old context with parts replaced. It is the prototype, so lazy members stay lazy; descriptors do not trigger its
+ * getters.
+ */
 function extend(context: Context, change: object): Context {
   return Object.create(context, Object.getOwnPropertyDescriptors({ ...change }));
 }

@@ -1,6 +1,6 @@
 /**
- * Procedures: typed operations that the SDK calls by name. An immutable builder collects what a call needs.
- * Next hop: `src/call/invoke.ts` runs a definition, `src/server/procedures.ts` reaches it from outside.
+ * Procedures: typed operations that the SDK calls by name. An immutable builder collects their parts.
+ * Next hop: `src/call/invoke.ts` runs a definition, `src/server/procedures.ts` serves it over HTTP.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { requireFunction, requireSchema } from "../kit/builder-checks.ts";
@@ -11,10 +11,10 @@ import type { CrudDefinition, CrudStatement } from "./crud.ts";
 import type { Schema } from "./database.ts";
 import { type BuilderState, type Call, inputLayer, type Middleware, middlewareLayer } from "./middleware.ts";
 
-/** Queries read, mutations write, internal procedures are reached by the scheduler, crons and workflows alone. */
+/** Queries read, mutations write. Only the scheduler, crons and workflows run internal procedures. */
 export type ProcedureKind = "query" | "mutation" | "internal";
 
-/** What the type system knows of a procedure. `input` is what a caller sends, `output` what it gets. */
+/** The types of a procedure. `input` is sent by the caller, `output` is returned to it. */
 export interface ProcedureTypes {
   name: string;
   kind: ProcedureKind;
@@ -22,23 +22,23 @@ export interface ProcedureTypes {
   output: unknown;
 }
 
-/** What the runtime knows of a procedure. */
+/** The definition of a procedure, for the runtime. */
 export interface ProcedureDefinition {
   name: string;
   kind: ProcedureKind;
   anonymous: boolean;
-  /** What `.input()` takes; said to readers of the API alone, since `run` has it already. */
+  /** The schema of `.input()`, only for the API description; `run` already validates. */
   input?: StandardSchemaV1 | undefined;
-  /** Whether `.input()` stands before all middleware: then what it will be given is known before the call. */
+  /** Whether `.input()` comes before all middleware. Then its input is known before the call. */
   inputIsFirst?: boolean;
   output: StandardSchemaV1 | undefined;
   /** Runs middleware, input validation and handler. */
   run: (call: Call) => Promise<unknown>;
-  /** As whom an internal procedure runs, if not as whoever scheduled it. */
+  /** The identity of an internal procedure, if it is not that of the user who scheduled it. */
   runAs?: "system";
   /** Generated CRUD: the one statement that answers the call, instead of `run`. */
   statement?: CrudStatement;
-  /** Generated CRUD: the resource that it is an operation of. */
+  /** Generated CRUD: the resource of this operation. */
   crud?: CrudDefinition;
 }
 
@@ -47,7 +47,7 @@ export interface Procedure<T extends ProcedureTypes = ProcedureTypes> {
   readonly "~svc": { readonly procedure: ProcedureDefinition; readonly types?: T };
 }
 
-/** What a builder has learned so far: the wire's types and those that the handler sees. */
+/** The types collected by a builder: those on the wire and those of the handler. */
 interface BuilderTypes extends ProcedureTypes {
   parsed: unknown;
   returns: unknown;
@@ -93,7 +93,9 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     return new ProcedureBuilder({ ...this["~state"], name });
   }
 
-  /** Lets callers in who are not signed in; nobody calls internal procedures from outside. (Default: they get 401) */
+  /**
+   * Allows callers who are not signed in; internal procedures are never callable from outside. (Default: they get 401)
+   */
   allowAnonymous(..._none: T["kind"] extends "internal" ? [never] : []): ProcedureBuilder<S, T> {
     const { kind, name } = this["~state"];
     if (kind === "internal") {
@@ -105,8 +107,8 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
   }
 
   /**
-   * Lets an internal procedure run as the system: `context.db` looks past row-level security, and nobody is signed in.
-   * (Default: it runs as whoever scheduled it; what a cron calls runs as the system anyway)
+   * Runs an internal procedure as the system: `context.db` bypasses row-level security, and there is no session.
+   * (Default: it runs as the user who scheduled it; crons always run as the system)
    */
   runAs(who: T["kind"] extends "internal" ? "system" : never): ProcedureBuilder<S, T> {
     const { kind, name } = this["~state"];
@@ -126,7 +128,7 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     return this.#layer(middlewareLayer(middleware));
   }
 
-  /** Validates the input at this place of the chain, with any Standard Schema. Once per procedure. */
+  /** Validates the input at this point of the chain, with any Standard Schema. Once per procedure. */
   input<I extends StandardSchemaV1>(
     schema: I,
   ): ProcedureBuilder<S, With<T, { input: StandardSchemaV1.InferInput<I>; parsed: StandardSchemaV1.InferOutput<I> }>> {
@@ -140,7 +142,7 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     return this.#layer(inputLayer(schema), { input: schema, inputIsFirst });
   }
 
-  /** Validates what leaves the chain; a result that fails is our fault, a 500, and undoes the mutation. */
+  /** Validates the final result. An invalid result is a server error (500) and rolls the mutation back. */
   output<O extends StandardSchemaV1>(
     schema: O,
   ): ProcedureBuilder<
@@ -154,7 +156,7 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
   /**
    * Finishes the procedure.
    *
-   * @param handler gets `{ context, input }`; what it returns (or resolves to) is the caller's result
+   * @param handler gets `{ context, input }`; its return value (or the promise's) is the caller's result
    */
   handler<R extends T["returns"]>(
     handler: (call: { context: Context<S> & T["adds"]; input: T["parsed"] }) => R | Promise<R>,
@@ -187,18 +189,18 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
   }
 }
 
-/** The three starting points of procedures, typed by the application's schema. */
+/** The three builders of procedures, typed by the application's schema. */
 export interface ProcedureBuilders<S extends Schema> {
-  /** Reads: a read-only snapshot, may be retried and watched. */
+  /** Reads: a read-only snapshot; may be retried and watched. */
   readonly query: ProcedureBuilder<S, Start<"query">>;
   /** Writes: commits when the handler returns, rolls back when it throws. */
   readonly mutation: ProcedureBuilder<S, Start<"mutation">>;
-  /** Not reachable from outside: for the scheduler, crons and workflows. */
+  /** Not callable from outside: for the scheduler, crons and workflows. */
   readonly internal: ProcedureBuilder<S, Start<"internal">>;
 }
 
 /**
- * Makes the application's procedure builders, once, in its `runtime.ts`.
+ * Creates the application's procedure builders. Called once, in its `runtime.ts`.
  *
  * @example
  * export const procedure = createSvcProcedureBuilders<typeof schema>();

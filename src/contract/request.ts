@@ -1,4 +1,4 @@
-/** The request as route handlers and middleware see it. `src/http/request.ts` makes it from one of Express. */
+/** The request as route handlers and middleware see it. `src/http/request.ts` makes it from Express's request. */
 
 export interface SvcRequest<Params = Record<string, string>> {
   /** Upper case. */
@@ -7,17 +7,18 @@ export interface SvcRequest<Params = Record<string, string>> {
   readonly path: string;
   /** Path parameters, decoded. */
   readonly params: Params;
-  /** Query parameters; of a repeated one, the last. */
+  /** Query parameters; the last value of a repeated one. */
   readonly query: Record<string, string>;
-  /** Names in lower case; several values of one name are joined by a comma. */
+  /** Names in lower case; multiple values of one name are joined by a comma. */
   readonly headers: Record<string, string>;
-  /** Aborted when the client goes away before it has the whole answer: for what a handler, or its stream, waits for. */
+  /** Aborted when the client disconnects before it has the whole answer. For the waits of a handler or its stream. */
   readonly signal: AbortSignal;
   /** The parsed JSON body. @throws SvcError INVALID_JSON */
   json(): Promise<unknown>;
   /**
-   * Fields and files of a form, 1,000 at most. Large files of a multipart form lie on disk until the response has closed:
-   * store what is needed later. No other reader can follow it there, because the body is not kept as a whole.
+   * Fields and files of a form, 1,000 at most. Large files of a multipart form stay on disk until the response has
+   * closed: store files that are needed later. No other reader can be used afterwards, because the body is not kept as
+   * a whole.
    *
    * @throws SvcError UNSUPPORTED_MEDIA_TYPE, BAD_REQUEST, PAYLOAD_TOO_LARGE
    */

@@ -1,6 +1,6 @@
 /**
- * Schedules of crons: from what an author writes to the one question that a worker asks, which of its times was the latest.
- * Source of times by the clock: croner, with the change of clocks in any IANA time zone.
+ * Parses the schedules of crons, and finds the latest due time for a worker. Clock times come from croner, which
+ * handles clock changes in any IANA time zone.
  */
 import { Cron as Croner } from "croner";
 import { DefinitionError } from "../kit/definition-error.ts";
@@ -12,9 +12,9 @@ export interface Interval {
 }
 
 export interface Schedule {
-  /** One schedule has one text: when it differs, the cron begins anew. */
+  /** The text identifies the schedule: if it changes, the cron starts anew. */
   text: string;
-  /** The latest time that is not after `now`, if there has been one. @param anchor from when on intervals are counted */
+  /** The latest time that is not after `now`, if any. @param anchor the start of intervals */
   latest(now: Date, anchor: Date): Date | null;
 }
 
@@ -67,7 +67,7 @@ function clock(name: string, time: ClockTime, day: string): string {
   return `0 ${minute} ${hour} * * ${day}`;
 }
 
-/** @throws DefinitionError for what croner does not take, and for what never comes */
+/** @throws DefinitionError for an expression that croner rejects, and for one that never matches */
 export function cronSchedule(name: string, expression: string, timezone = "UTC"): Schedule {
   if (!isTimezone(timezone)) {
     throw new DefinitionError(
@@ -83,7 +83,7 @@ export function cronSchedule(name: string, expression: string, timezone = "UTC")
     return {
       text: `${expression} ${timezone}`,
       latest(now) {
-        // The library looks for what is before, not at, the second that it is given.
+        // The library searches before the given second, not at it.
         const after = new Date(Math.floor(now.getTime() / 1000) * 1000 + 1000);
         return times.previousRuns(1, after)[0] ?? null;
       },

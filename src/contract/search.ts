@@ -2,27 +2,27 @@
 import type { InferSelectModel } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 
-/** What a search or an ingestion names. */
+/** The scope of a search or an ingestion. */
 export interface RagScope {
   /** The collection. */
   corpus: string;
-  /** `private`: the caller's own. `shared`: any signed-in user reads it. `public`: anyone does. */
+  /** `private`: only the caller's own. `shared`: readable by any signed-in user. `public`: readable by anyone. */
   visibility: "private" | "shared" | "public";
-  /** The caller's own id, and no other. (Default: the caller for `private`, everybody's documents otherwise) */
+  /** The caller's own id; other ids are refused. (Default: the caller for `private`, all owners otherwise) */
   ownerUserId?: string;
 }
 
 export interface SearchSnippet {
-  /** The column with the most words of the query, by its name in the database. */
+  /** The column with the most query words, by its name in the database. */
   field: string;
   /**
-   * About 40 words. Parts that match are whole words, or pairs of characters. Put the parts into a page as text, and
+   * About 40 words. Matching parts are whole words or pairs of characters. Insert the parts into a page as text: then
    * nothing needs escaping.
    */
   parts: { text: string; match: boolean }[];
 }
 
-/** Rows of which a column equals a value, is one of some, or lies in a range; `null` asks for missing values. */
+/** Rows with a column that equals a value, is one of several, or is in a range; `null` matches missing values. */
 export type SearchFilter =
   | string
   | number
@@ -35,43 +35,43 @@ export type SearchFilter =
 export interface Page {
   /** The collection and who may read it. `private` means the caller's own rows. */
   scope: RagScope;
-  /** Items at most, 1 to 100. (Default: 10) */
+  /** Maximum number of items, 1 to 100. (Default: 10) */
   limit?: number;
-  /** Items to leave out at the start, 0 to 10,000. (Default: 0) */
+  /** Items to skip, 0 to 10,000. (Default: 0) */
   offset?: number;
-  /** Only rows whose columns are so. */
+  /** Only rows that match these columns. */
   filters?: Record<string, SearchFilter>;
 }
 
 export interface SearchOptions extends Page {
-  /** Columns to look into, by property or name. (Default: all that the table declares) */
+  /** Columns to search, by property or name. (Default: all that the table declares) */
   fields?: string[];
-  /** The query's last word also finds words that begin with it, as while somebody types. (Default: false) */
+  /** The query's last word also matches as a prefix, for search while typing. (Default: false) */
   prefix?: boolean;
-  /** Items carry the passage with the most words of the query. (Default: false) */
+  /** Items include the passage with the most query words. (Default: false) */
   snippets?: boolean;
 }
 
 export interface VectorSearchOptions extends Page {
-  /** As many finite numbers as the column has dimensions. */
+  /** Finite numbers, one per dimension of the column. */
   vector: number[];
-  /** The column that is compared. (Default: the table's only vector column) */
+  /** The column to compare. (Default: the table's only vector column) */
   vectorField?: string;
 }
 
 export interface HybridSearchOptions extends SearchOptions, VectorSearchOptions {
   tuning?: {
-    /** Best keyword matches that are fused, 1 to 1,000. (Default: 100) */
+    /** Best keyword matches to fuse, 1 to 1,000. (Default: 100) */
     keywordCandidateLimit?: number;
-    /** Nearest vectors that are fused, 1 to 1,000. (Default: 100) */
+    /** Nearest vectors to fuse, 1 to 1,000. (Default: 100) */
     vectorCandidateLimit?: number;
     fusion?: {
       /**
-       * `convex` keeps distances, and a leg that is sure of few candidates counts more; `rrf` adds weight / (k + rank).
-       * (Default: convex)
+       * `convex` keeps distances, and a search that clearly prefers few candidates counts more; `rrf` adds weight / (k
+       * + rank). (Default: convex)
        */
       mode?: "rrf" | "convex";
-      /** Of rrf, 1 to 1,000. (Default: 60) */
+      /** For `rrf`, 1 to 1,000. (Default: 60) */
       k?: number;
       /** 0 to 1,000 each, not both 0. (Default: 1 and 1) */
       weights?: { keyword?: number; vector?: number };
@@ -82,14 +82,14 @@ export interface HybridSearchOptions extends SearchOptions, VectorSearchOptions 
 export interface SearchItem<Row> {
   /** The primary key. */
   id: unknown;
-  /** The row as `ctx.db` gives it, without its vectors. */
+  /** The row as `ctx.db` returns it, without its vectors. */
   row: Row;
-  /** What the items are ordered by. */
+  /** The sort key of the items. */
   score: number;
   /** `keyword`: BM25. `vector`: cosine similarity, -1 to 1. `fused`: the score. */
   scores: { keyword?: number; vector?: number; fused: number };
   matchedBy: ("keyword" | "vector")[];
-  /** With `snippets`. */
+  /** Only with `snippets`. */
   snippet?: SearchSnippet;
 }
 

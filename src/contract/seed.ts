@@ -1,22 +1,25 @@
-/** `defineSeed`: rows for a database that has none, for development and for trying things out. `svc db seed` runs it. */
+/** `defineSeed`: rows for an empty database, for development and trials. `svc db seed` runs it. */
 import type { Context } from "./context.ts";
 import type { Schema } from "./database.ts";
 
-/** A user whom a seed wants to exist. */
+/** A user that a seed needs. */
 export interface SeedUser {
   email: string;
-  /** (Default: what stands before the @) */
+  /** (Default: the part of the address before the @) */
   name?: string;
-  /** With it the user can sign in. (Default: none) */
+  /** Lets the user sign in. (Default: none) */
   password?: string;
   /** Additional fields, by their declared names. */
   fields?: Readonly<Record<string, unknown>>;
 }
 
 export interface SeedCall<S extends Schema> {
-  /** As the system, which row-level security does not bind: owners are named in the rows. */
+  /** Runs as the system, without row-level security: the rows must name their owners. */
   context: Context<S>;
-  /** The user's id; made at once, and not undone when the seed fails later. Found again by the address. */
+  /**
+   * The user's id. The user is created at once and stays when the seed fails later. An existing user is found by
+   * address.
+   */
   user(who: SeedUser): Promise<string>;
 }
 
@@ -25,8 +28,8 @@ export interface Seed {
 }
 
 /**
- * Defines what `svc db seed` writes, in one transaction: all of it or nothing. It runs as often as somebody asks for it, so
- * it should find what it made before, such as by `onConflictDoNothing()`.
+ * Defines the rows that `svc db seed` writes, in one transaction. It may run repeatedly, so it must tolerate existing
+ * rows, for example by `onConflictDoNothing()`.
  *
  * @example
  * export default defineSeed<typeof schema>(async ({ context, user }) => {

@@ -2,7 +2,7 @@
 import type { Readable } from "node:stream";
 
 export interface StoreOptions {
-  /** What it is called. (Default: the file's own name, else "file") */
+  /** The stored name. (Default: the file's own name, else "file") */
   name?: string;
   /** (Default: "private") */
   visibility?: StorageObject["visibility"];
@@ -10,22 +10,22 @@ export interface StoreOptions {
 
 export interface ContextStorage {
   /**
-   * Stores a file as the caller's.
+   * Stores a file, owned by the caller.
    *
    * @param nameOrOptions its name, or `{ name?, visibility? }`
    * @returns the storage id, a UUID
    * @throws SvcError QUERY_WROTE in a query; STORAGE_QUOTA_EXCEEDED
    */
   store(file: Blob, nameOrOptions?: string | StoreOptions): Promise<string>;
-  /** Stores bytes as the caller's, private. @returns the storage id */
+  /** Stores bytes as a private object of the caller. @returns the storage id */
   storeBuffer(buffer: Uint8Array | ArrayBuffer, name: string, mediaType: string): Promise<string>;
   /**
-   * A URL under which a private object can be read for a while by whoever has it, as long as the caller may see it.
-   * Further parameters are appended with `&`.
+   * A temporary URL of a private object. Anyone who has the URL can read the object, as long as the caller may see it.
+   * Append further parameters with `&`.
    *
-   * @param options `ttlSeconds` from 1 to 604800, a week (Default: 300); `disposition` says whether a browser shows or
-   *   saves it (Default: "inline")
-   * @throws SvcError NOT_FOUND for what does not exist or that no policy shows to the caller; that it is public is not
+   * @param options `ttlSeconds` from 1 to 604800, a week (Default: 300); `disposition`: whether a browser shows or
+   *   saves the file (Default: "inline")
+   * @throws SvcError NOT_FOUND if the object does not exist or no policy shows it to the caller; being public is not
    *   enough
    */
   createReadGrant(
@@ -33,30 +33,30 @@ export interface ContextStorage {
     options?: { ttlSeconds?: number; disposition?: Disposition },
   ): Promise<{ url: string; expiresAt: string }>;
   /**
-   * A URL that takes one file, from whoever has it, as the caller's; for clients that do not sign in here. It may be used
-   * once, and again only when what was sent broke off.
+   * A URL for one upload without sign-in. The file belongs to the caller. It may be used once, and again only if the
+   * upload was interrupted.
    *
    * @throws SvcError BAD_REQUEST for a value out of range; QUERY_WROTE in a query; STORAGE_QUOTA_EXCEEDED
    */
   createUploadUrl(options?: UploadUrlOptions): Promise<UploadUrl>;
-  /** `/api/storage/<id>`, which answers as long as the object is public. */
+  /** `/api/storage/<id>`, which works while the object is public. */
   getPublicUrl(id: string): string;
-  /** @throws SvcError NOT_FOUND for what does not exist or is not the caller's */
+  /** @throws SvcError NOT_FOUND if the object does not exist or is not the caller's */
   setVisibility(id: string, visibility: StorageObject["visibility"]): Promise<void>;
-  /** @throws SvcError NOT_FOUND for what does not exist or is not the caller's to see */
+  /** @throws SvcError NOT_FOUND if the object does not exist or is not visible to the caller */
   getMeta(id: string): Promise<StorageObject>;
   /**
-   * As `getMeta`, of the caller's own objects alone: for an id that a client sends in order to share the file with others.
-   * The system owns every object. @throws SvcError NOT_FOUND also for what others have made public or have shown
+   * As `getMeta`, but only for the caller's own objects: checks an id that a client sends in order to share the file.
+   * The system owns every object. @throws SvcError NOT_FOUND also for objects that others have made public or shared
    */
   requireOwned(id: string): Promise<StorageObject>;
-  /** The bytes. @throws SvcError NOT_FOUND for what does not exist or is not the caller's to see */
+  /** The bytes. @throws SvcError NOT_FOUND if the object does not exist or is not visible to the caller */
   read(id: string): Promise<Readable>;
-  /** Deletes the object and everything made of it. @throws SvcError NOT_FOUND as `setVisibility` */
+  /** Deletes the object and everything derived from it. @throws SvcError NOT_FOUND as `setVisibility` */
   delete(id: string): Promise<void>;
 }
 
-/** What is known of an object. */
+/** The metadata of an object. */
 export interface StorageObject {
   id: string;
   name: string;
@@ -70,11 +70,11 @@ export interface StorageObject {
 export type Disposition = "inline" | "attachment";
 
 export interface UploadUrlOptions {
-  /** What the file will be called. (Default: "file") */
+  /** The name of the stored file. (Default: "file") */
   name?: string;
-  /** Its media type, whatever the sender says. (Default: "application/octet-stream") */
+  /** Its media type, which overrides the sender's. (Default: "application/octet-stream") */
   type?: string;
-  /** The most that may be sent. (Default: `limits.uploadBytes`) */
+  /** The largest upload. (Default: `limits.uploadBytes`) */
   maxBytes?: number;
   /** From 1 to 604800, a week. (Default: 3600) */
   ttlSeconds?: number;
@@ -83,9 +83,9 @@ export interface UploadUrlOptions {
 }
 
 export interface UploadUrl {
-  /** Of the file, once it has arrived. */
+  /** The file's id, valid once it has arrived. */
   id: string;
-  /** Takes one `PUT` of the file's bytes, without further credentials. */
+  /** Accepts one `PUT` of the file's bytes, without further credentials. */
   url: string;
   expiresAt: string;
 }

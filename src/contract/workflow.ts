@@ -1,5 +1,5 @@
 /**
- * Durable workflows: handlers that go on where they were after a crash, a deployment, or days of waiting.
+ * Durable workflows: handlers that continue after a crash, a deployment, or days of waiting.
  * Next hop: `src/workflows/replay.ts` is the `wf` that a handler gets, `src/workflows/context.ts` starts runs.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
@@ -14,60 +14,60 @@ import type { RagDocuments } from "./rag.ts";
 /** A map of validators, or one schema. */
 export type WorkflowArgs = StandardSchemaV1 | Readonly<Record<string, StandardSchemaV1>>;
 
-/** What the platform does for runs. */
+/** Platform services for runs. */
 export interface WorkflowServices {
   readonly document: {
-    /** Converts a stored file to Markdown, once: a step of its own, not to be called inside another. */
+    /** Converts a stored file to Markdown, once. It is a step by itself; do not call it inside another. */
     convert(input: ConvertStoredInput): Promise<ConvertedDocument>;
   };
 }
 
-/** What a workflow's handler works with. Outside steps, await nothing but its methods: a replay must take the same way. */
+/** The context of a workflow's handler. Outside steps, await only its methods: a replay must take the same path. */
 export interface WorkflowContext<S extends Schema = Schema> {
   /**
-   * Does something once: when it is done its result is kept, and a replay is given that. What it writes through `wf.db`
-   * commits with the checkpoint, exactly once; what it does elsewhere happens at least once, with a stable
-   * `wf.idempotencyKey`. An error is retried (`retries`); the last one is thrown to the handler.
+   * Runs once: the result is stored, and a replay returns it. Writes through `wf.db` commit with the checkpoint,
+   * exactly once. Other effects happen at least once, with a stable `wf.idempotencyKey`. An error is retried
+   * (`retries`); the last one is thrown to the handler.
    *
-   * @param name says in the timeline what it is; the same at every replay
-   * @returns what `run` gave; dates, bigints, sets and maps come back as such
+   * @param name the label in the timeline; it must be the same at every replay
+   * @returns the result of `run`; dates, bigints, sets and maps are preserved
    */
   step<T>(name: string, run: () => T | Promise<T>): Promise<T>;
   /**
-   * Runs branches side by side and gives their results in order. Branches that are done stay done when another fails; the
-   * first failure is thrown when all have ended.
+   * Runs branches concurrently and returns their results in order. When one fails, finished branches stay finished. The
+   * first failure is thrown after all have ended.
    */
   parallel<const B extends readonly (() => unknown)[]>(branches: B): Promise<ResultsOf<B>>;
   /**
-   * Waits for `ctx.workflows.signal(id, name, payload)`; no process is held meanwhile. An event that came early counts.
+   * Waits for `ctx.workflows.signal(id, name, payload)` without occupying a process. An event that came earlier counts.
    *
-   * @param timeout after which it gives null. (Default: it waits for ever)
+   * @param timeout after this it returns null. (Default: it waits for ever)
    */
   // biome-ignore lint/suspicious/noExplicitAny: payloads are what the signaller sends; authors may name their type
   waitForEvent<T = any>(name: string, timeout?: Duration): Promise<T | null>;
-  /** Waits for a time; no process is held meanwhile. */
+  /** Waits without occupying a process. */
   sleep(duration: Duration): Promise<void>;
   /** Inside a step: the database as the user who started the run, in one transaction with the checkpoint. */
   readonly db: RequestDatabase<S>;
-  /** Inside a step: documents that answers are grounded on, in the same transaction. */
+  /** Inside a step: documents for grounded answers, in the same transaction. */
   readonly rag: RagDocuments;
-  /** Inside a step: the same at every attempt, and of no other step. For services that know such keys. */
+  /** Inside a step: the same at every attempt, and unique to the step. For services that accept idempotency keys. */
   readonly idempotencyKey: string;
-  /** What takes long and runs in workflows alone. */
+  /** Long operations that only workflows may run. */
   readonly services: WorkflowServices;
   /** The run's id. */
   readonly runId: string;
-  /** With the run's id on every line. Outside steps a replay logs again. */
+  /** Has the run's id in every line. Outside steps, a replay logs again. */
   readonly log: Logger;
 }
 
 type ResultsOf<B extends readonly (() => unknown)[]> = { -readonly [K in keyof B]: Awaited<ReturnType<B[K]>> };
 
-/** How errors of steps are retried. */
+/** Retry options of steps. */
 export interface WorkflowRetries {
-  /** Tries after the first one, from each checkpoint. (Default: 3) */
+  /** Retries from each checkpoint, without the first attempt. (Default: 3) */
   limit?: number;
-  /** Before the first retry; each later one waits twice as long. (Default: "1 second") */
+  /** Delay before the first retry; it doubles each time. (Default: "1 second") */
   delay?: Duration;
   /** (Default: "5 minutes") */
   maxDelay?: Duration;
@@ -78,19 +78,19 @@ export interface WorkflowOptions<A extends WorkflowArgs, R> {
   args?: A;
   handler: (wf: WorkflowContext, args: StandardSchemaV1.InferOutput<SchemaOf<A>>) => R | Promise<R>;
   /**
-   * Of the handler; raise it when its steps change, and register the old one beside it until its runs have ended. New runs
-   * take the highest. (Default: 1)
+   * The handler's version. When its steps change, raise it, and keep the old version registered until its runs have
+   * ended. New runs use the highest. (Default: 1)
    */
   version?: number;
-  /** A number is the limit. (Default: 3) */
+  /** A number is `limit`. (Default: 3) */
   retries?: number | WorkflowRetries;
-  /** From the start, waits included; then the run fails with TIMEOUT. (Default: none) */
+  /** Counted from the start, waits included; then the run fails with TIMEOUT. (Default: none) */
   maxDuration?: Duration;
-  /** How many runs of this name run at a time; those that wait or sleep do not count. (Default: any number) */
+  /** How many runs of this name may run at once. Waiting and sleeping runs do not count. (Default: any number) */
   concurrency?: number;
 }
 
-/** What the runtime knows of a workflow. Times in milliseconds. */
+/** The definition of a workflow, for the runtime. Times in milliseconds. */
 export interface WorkflowDefinition {
   name: string;
   version: number;
@@ -109,8 +109,8 @@ export interface Workflow<Args = unknown, Result = unknown> {
 /**
  * Defines a workflow.
  *
- * @param name `<module>.<operation>`, as that of a procedure
- * @throws DefinitionError for options that cannot be
+ * @param name `<module>.<operation>`, like a procedure's
+ * @throws DefinitionError for invalid options
  * @example
  * export const approve = workflow("expense.approve", {
  *   args: { amount: v.number() },
@@ -183,7 +183,7 @@ function schemaOf(args: WorkflowArgs | undefined, refuse: (what: string, hint: s
 /** The versions of each workflow, newest first, by name. */
 export type Workflows = ReadonlyMap<string, readonly WorkflowDefinition[]>;
 
-/** @throws DefinitionError for what is no workflow, and for two of one name and version */
+/** @throws DefinitionError for a value that is not a workflow, and for two with the same name and version */
 export function collectWorkflows(bag: Readonly<Record<string, unknown>>): Workflows {
   const byName = new Map<string, WorkflowDefinition[]>();
   for (const [key, value] of Object.entries(bag)) {

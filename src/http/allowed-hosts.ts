@@ -1,30 +1,28 @@
 /**
- * Which names this service may be called by while it is being developed. A page of anybody's may have its name lead to
- * 127.0.0.1 after it was loaded (DNS rebinding), and then reads what it likes as its own origin, whatever CORS says; what
- * gives it away is `Host`.
- * Next hop: `src/server/app.ts` asks before anything is answered, `../realtime/socket.ts` before an upgrade.
+ * Checks the `Host` header in development, against DNS rebinding: a foreign page points its name to 127.0.0.1 after it
+ * was loaded, and then reads answers as its own origin, whatever CORS says. Only `Host` reveals this.
+ * Next hop: `src/server/app.ts` checks before any answer, `../realtime/socket.ts` before an upgrade.
  */
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { SvcError } from "../kit/svc-error.ts";
 
 export interface AllowedHostsSettings {
-  /** `allowedHosts` of the configuration: names, ".name" for all below it, true for any; null: it says nothing. */
+  /** `allowedHosts` of the configuration: names, ".name" for its subdomains, true for any; null: not configured. */
   allowedHosts: readonly string[] | true | null;
-  /** In production a proxy or the network decides who comes; the list counts where it is given. */
+  /** In production a proxy or the network controls access; only a configured list is enforced. */
   production: boolean;
-  /** The address that is listened on; null: all. */
+  /** The address to listen on; null: all. */
   host: string | null;
-  /** The origins of the policy: the service's own names, and those of its frontends. */
+  /** The policy's origins: the service's own names and those of its frontends. */
   origins: readonly string[];
 }
 
-/** @throws SvcError FORBIDDEN for a name that is not allowed */
+/** @throws SvcError FORBIDDEN for a host that is not allowed */
 export type CheckHost = (request: Pick<IncomingMessage, "headers">) => void;
 
 /**
- * Node keeps the first of several `Host` headers, a proxy in front may have looked at another one.
- * Source: RFC 9112, section 3.2.
+ * Node keeps the first of several `Host` headers; a proxy may have checked another one. Source: RFC 9112, section 3.2.
  *
  * @throws SvcError BAD_REQUEST
  */
@@ -47,14 +45,14 @@ export function createHostCheck({ allowedHosts, production, host, origins }: All
   const isAllowed = (name: string): boolean =>
     name === "localhost" ||
     name.endsWith(".localhost") ||
-    isIP(name) !== 0 || // no name leads there, so no name can be made to
+    isIP(name) !== 0 || // DNS rebinding needs a name
     exact.has(name) ||
     below.some((end) => name.endsWith(end) || name === end.slice(1)) ||
-    // "api", as containers call each other: nobody on the internet has such a name, and neighbours come in anyway.
+    // Single labels such as "api", for calls between containers: no public host has such a name.
     (isOpen && !name.includes("."));
 
   return ({ headers }) => {
-    // Only programs leave it out. Node refuses HTTP/1.1 without it.
+    // Browsers always send it. Node refuses HTTP/1.1 without it.
     if (headers.host === undefined || headers.host === "" || isAllowed(nameIn(headers.host))) return;
     throw new SvcError("FORBIDDEN", "This service is not called by this name.", {
       hint:
@@ -64,7 +62,7 @@ export function createHostCheck({ allowedHosts, production, host, origins }: All
   };
 }
 
-/** The name in a `Host` header: without the port, brackets and the dot that stands for the root. */
+/** The name in a `Host` header: without the port, brackets and the trailing root dot. */
 function nameIn(host: string): string {
   const [, ipv6, name = ""] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [];
   return (ipv6 ?? name).toLowerCase().replace(/\.$/, "");

@@ -1,6 +1,6 @@
 /**
- * Which methods a path answers: said in `Allow`, with 405 for any other one and with 204 for OPTIONS.
- * Source: RFC 9110, sections 9.3.7 and 15.5.6.
+ * The methods that a path supports: sent in `Allow`, with 405 for other methods and with 204 for OPTIONS. Source: RFC
+ * 9110, sections 9.3.7 and 15.5.6.
  * Next hop: `src/server/app.ts` knows the paths that Express does not route.
  */
 import type { ServerResponse } from "node:http";
@@ -8,10 +8,10 @@ import type { Router } from "express";
 import { SvcError } from "../kit/svc-error.ts";
 import { exchangeOf } from "./exchange.ts";
 
-/** For `OPTIONS *`, which asks about the service as a whole. */
+/** For `OPTIONS *`, which asks about the whole service. */
 export const everyMethod = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
-/** The methods of all routes that match a path, those of nested routers included. */
+/** The methods of all routes that match a path, including nested routers. */
 export function routedMethods({ stack }: Pick<Router, "stack">, path: string): Set<string> {
   const methods = new Set<string>();
   for (const layer of stack as unknown as Layer[]) {
@@ -29,9 +29,9 @@ export function routedMethods({ stack }: Pick<Router, "stack">, path: string): S
   return methods;
 }
 
-/** What Express keeps of a route or a router that is mounted. */
+/** Express's internal entry of a route or a mounted router. */
 interface Layer {
-  /** `path` is the part that matched, of a router the part that it is mounted at. */
+  /** `path` is the matched part; for a router, its mount path. */
   match(path: string): { path: string } | false;
   route?: { methods: Record<string, boolean> };
   handle: { stack?: unknown[] };
@@ -46,7 +46,7 @@ function matched(layer: Layer, path: string): { path: string } | false {
 }
 
 /**
- * Answers OPTIONS, and refuses every other method.
+ * Answers OPTIONS and refuses every other method.
  *
  * @throws SvcError METHOD_NOT_ALLOWED
  */

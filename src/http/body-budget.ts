@@ -1,6 +1,6 @@
 /**
- * What request bodies of one process may take: bytes of memory, bytes of temporary files, and time. Counted until the
- * response has closed and the handler has ended, because the body, or what was parsed from it, lives as long.
+ * Limits the request bodies of a process: bytes of memory, bytes of temporary files, and time. Bytes count until the
+ * response has closed and the handler has ended, because the body, or its parsed value, lives that long.
  * Next hop: `body.ts` and `form.ts` count here, `form-files.ts` holds the temporary files.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -16,7 +16,7 @@ export interface BodyBudgetOptions {
   bodyMemoryBytes: number;
   /** For files of forms on disk, of all requests together. */
   formDiskBytes: number;
-  /** A body that arrives more slowly than this, over a whole window, is given up. */
+  /** The minimum rate of a body over a window; a slower one is refused. */
   bodyBytesPerSecond: number;
   /** In milliseconds. */
   bodyWindowMs: number;
@@ -28,14 +28,14 @@ export const uncounted = 16_384;
 /** In seconds. */
 const retryAfter = 5;
 
-/** Bytes of one kind, of which one address gets a quarter. */
+/** A budget of bytes; one address may use a quarter of it. */
 class Pot {
   readonly #total: number;
   readonly #share: number;
   readonly #ofAddress = new Map<string, number>();
   #held = 0;
 
-  /** @param largest what one request may need; both limits are at least that */
+  /** @param largest the largest need of one request; both limits are at least that */
   constructor(total: number, largest: number) {
     this.#total = Math.max(total, largest);
     this.#share = Math.max(Math.floor(total / 4), largest);
@@ -45,7 +45,7 @@ class Pot {
     return this.#held;
   }
 
-  /** @throws SvcError RATE_LIMITED beyond the share of the address, UNAVAILABLE when nothing is left */
+  /** @throws SvcError RATE_LIMITED beyond the address's share, UNAVAILABLE when the budget is used up */
   take(address: string, bytes: number): void {
     const ofAddress = (this.#ofAddress.get(address) ?? 0) + bytes;
     if (ofAddress > this.#share) {
@@ -69,13 +69,13 @@ class Pot {
 export class BodyBudget {
   readonly memory: Pot;
   readonly disk: Pot;
-  /** null: there is no folder for them, as in tests of the reader alone. */
+  /** null: there is no folder, as in tests of the reader alone. */
   readonly files: FormFiles | null;
   readonly addressOf: (request: IncomingMessage) => string;
   readonly windowMs: number;
   readonly bytesPerWindow: number;
 
-  /** @param addressOf the network that a request comes from, as `request-limits.ts` counts it */
+  /** @param addressOf the client's network, as `request-limits.ts` counts it */
   constructor(limits: BodyBudgetOptions, files: FormFiles | null, addressOf: (request: IncomingMessage) => string) {
     const largest = Math.max(limits.jsonBytes, limits.multipartBytes);
     this.memory = new Pot(limits.bodyMemoryBytes, largest);
@@ -86,7 +86,7 @@ export class BodyBudget {
     this.bytesPerWindow = Math.ceil((limits.bodyBytesPerSecond * limits.bodyWindowMs) / 1000);
   }
 
-  /** To be called for every request before anything reads its body. */
+  /** Must be called for every request before its body is read. */
   begin(request: IncomingMessage, response: ServerResponse): BodyAccount {
     const account = new BodyAccount(this, request, response);
     accounts.set(request, account);
@@ -96,7 +96,7 @@ export class BodyBudget {
 
 const accounts = new WeakMap<IncomingMessage, BodyAccount>();
 
-/** For requests that no service has begun. */
+/** For requests without a `begin`. */
 const mebibyte = 1024 * 1024;
 const alone = new BodyBudget(
   {
@@ -112,7 +112,7 @@ const alone = new BodyBudget(
 );
 let nextAlone = 0;
 
-/** The account of a request that passed `begin`; of others, one that ends with the request. */
+/** The account of a request after `begin`; for others, one that ends with the request. */
 export function accountOf(request: IncomingMessage): BodyAccount {
   let account = accounts.get(request);
   if (!account) {
@@ -122,10 +122,10 @@ export function accountOf(request: IncomingMessage): BodyAccount {
   return account;
 }
 
-/** Of one request. */
+/** The account of one request. */
 export class BodyAccount {
   readonly budget: BodyBudget;
-  /** The handler. What it may still read is kept until it has ended, also when the client has gone. */
+  /** The handler. Until it has ended, the data it may still read is kept, also after the client has disconnected. */
   work: Promise<unknown> | undefined;
   readonly #request: IncomingMessage;
   readonly #until: ServerResponse | IncomingMessage;
@@ -135,7 +135,7 @@ export class BodyAccount {
   #isEnding = false;
   #isOver = false;
 
-  /** @param until whose "close" ends it */
+  /** @param until the response whose "close" ends the account */
   constructor(budget: BodyBudget, request: IncomingMessage, until: ServerResponse | IncomingMessage) {
     this.budget = budget;
     this.#request = request;
@@ -157,14 +157,14 @@ export class BodyAccount {
     if (held > 0) this.budget[pot].give(this.#address ?? "", held);
   }
 
-  /** Something to be done when the account ends; it must not throw. */
+  /** Registers a cleanup for the end of the account; it must not throw. */
   atEnd(cleanup: () => Promise<unknown>): void {
     this.#endOnClose();
     if (this.#isOver) void cleanup();
     else this.#cleanups.push(cleanup);
   }
 
-  /** The connection closes behind the answer: what still comes on it is not wanted. */
+  /** Closes the connection after the answer: the rest of the request is not read. */
   closeConnection(): void {
     if ("shouldKeepAlive" in this.#until) this.#until.shouldKeepAlive = false;
   }

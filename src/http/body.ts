@@ -1,6 +1,6 @@
 /**
- * Reads request bodies: bounded, once, and only when somebody asks.
- * Next hop: `body-budget.ts` counts what is held, `form.ts` reads forms.
+ * Reads request bodies: with limits, once, and only on demand.
+ * Next hop: `body-budget.ts` counts the held bytes, `form.ts` reads forms.
  */
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -15,7 +15,7 @@ export interface BodyLimits {
   multipartBytes: number;
 }
 
-/** The media type without parameters, in lower case; "" when there is none. */
+/** The media type without parameters, in lower case; "" if there is none. */
 export function mediaType(request: IncomingMessage): string {
   return (request.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
@@ -24,14 +24,14 @@ export function mediaType(request: IncomingMessage): string {
 const waiting = new WeakMap<IncomingMessage, ServerResponse>();
 
 /**
- * Keeps "100 Continue" back until the body is read: a request that is refused before is answered without its body.
- * Source: RFC 9110, section 10.1.1.
+ * Delays "100 Continue" until the body is read: a request that is refused earlier is answered without its body. Source:
+ * RFC 9110, section 10.1.1.
  */
 export function delayContinue(request: IncomingMessage, response: ServerResponse): void {
   waiting.set(request, response);
 }
 
-/** To be called by everything that reads a body. */
+/** Must be called before a body is read. */
 export function sendContinue(request: IncomingMessage): void {
   const response = waiting.get(request);
   waiting.delete(request);
@@ -39,12 +39,13 @@ export function sendContinue(request: IncomingMessage): void {
 }
 
 /**
- * Hands the body over, chunk by chunk. After a refusal the rest is read and thrown away, so that the client reads the answer.
+ * Passes the body on, chunk by chunk. After a refusal the rest is read and discarded, so that the client reads the
+ * answer.
  *
  * @param limit in bytes
- * @param take  the next chunk waits for the promise that it returns; what it throws refuses the body
- * @throws SvcError PAYLOAD_TOO_LARGE as soon as the limit is passed; REQUEST_TIMEOUT for a body that arrives too slowly;
- *   BAD_REQUEST when the client goes away
+ * @param take  gets each chunk; the next chunk waits for its promise; an error refuses the body
+ * @throws SvcError PAYLOAD_TOO_LARGE as soon as the limit is passed; REQUEST_TIMEOUT for a body that arrives too
+ *   slowly; BAD_REQUEST when the client disconnects
  */
 export function takeBody(
   request: IncomingMessage,
@@ -58,7 +59,7 @@ export function takeBody(
       request.resume();
       return reject(tooLarge(limit));
     }
-    // Its events have passed: nothing more would be heard of it.
+    // Its events have passed: no further event would come.
     if (request.destroyed && !request.readableEnded) return reject(cutShort());
     sendContinue(request);
 
@@ -67,7 +68,7 @@ export function takeBody(
     let isBusy = false;
     let wasBusy = false;
     const slow = setTimeout(() => {
-      // Only the client's time counts, not that of a slow disk.
+      // Count only the client's time, not that of a slow disk.
       if (!wasBusy && inWindow < bytesPerWindow) {
         account.closeConnection();
         return settle(
@@ -127,8 +128,8 @@ const cutShort = (cause?: unknown) => new SvcError("BAD_REQUEST", "The request w
  * Reads the whole body into memory. It counts as held until the response has closed.
  *
  * @param limit   in bytes
- * @param onLarge told once what has come, before more than 16 KiB are held; it may throw to refuse the body
- * @throws SvcError as `takeBody`; RATE_LIMITED and UNAVAILABLE when bodies fill the memory that there is for them
+ * @param onLarge called once with the first bytes, before more than 16 KiB are held; an error refuses the body
+ * @throws SvcError as `takeBody`; RATE_LIMITED and UNAVAILABLE when the memory for bodies is used up
  */
 export async function readBody(
   request: IncomingMessage,
@@ -166,7 +167,7 @@ export function parseJson(body: Buffer): unknown {
 }
 
 /**
- * A body in a content coding would be read as if it were none (RFC 9110, section 8.4).
+ * Refuses content codings: the encoded bytes would be read as plain ones (RFC 9110, section 8.4).
  *
  * @throws SvcError UNSUPPORTED_MEDIA_TYPE
  */

@@ -1,16 +1,16 @@
 /**
- * Chunks of a body in the order in which they came. Small ones are copied together: a body that is sent byte by byte would
- * otherwise take a hundred times its size, an object for each.
+ * The chunks of a body, in order. Small ones are copied together: as separate objects, a body sent byte by byte would
+ * take a hundred times its size.
  */
 
-/** In bytes: a chunk of this size stays as it is. */
+/** In bytes: a chunk of at least this size is not copied. */
 const large = 8 * 1024;
 const blockSize = 16 * 1024;
 
 export class ChunkList {
   size = 0;
   #chunks: Buffer[] = [];
-  /** The last of the chunks, when it has room. */
+  /** The last chunk, if it has room. */
   #block: Buffer | undefined;
   #used = 0;
 
@@ -35,7 +35,7 @@ export class ChunkList {
     }
   }
 
-  /** All there is, and begins anew. */
+  /** Removes and returns all chunks. */
   take(): Buffer[] {
     this.#closeBlock();
     const chunks = this.#chunks;
@@ -44,7 +44,7 @@ export class ChunkList {
     return chunks;
   }
 
-  /** All there is, in one. */
+  /** All chunks as one buffer. */
   whole(): Buffer {
     const chunks = this.#block ? [...this.#chunks.slice(0, -1), this.#block.subarray(0, this.#used)] : this.#chunks;
     return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, this.size);

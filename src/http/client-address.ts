@@ -1,15 +1,15 @@
 /**
- * The network that a request comes from, as attempts are counted by it: an IPv4 address, or the /64 of an IPv6 one, of
- * which a single customer has them all. One spelling each, whatever a proxy wrote.
+ * The network of a client, for counting attempts: an IPv4 address, or the /64 of an IPv6 address, since one customer
+ * has all addresses of a /64. Normalized, whatever spelling a proxy used.
  * Next hop: `src/auth/passwords/attempts.ts`.
  */
 import { isIP } from "node:net";
 
-/** Where the address is not known, all such requests are one network: rather too strict than not at all. */
+/** All requests with an unknown address share one network: the stricter choice. */
 const unknown = "unknown";
 
 /**
- * @param address Express's `request.ip`, which believes as many proxies as `trustProxy` says
+ * @param address Express's `request.ip`, which trusts as many proxies as `trustProxy` says
  * @example
  * networkOf("2001:DB8::7"); // "2001:db8:0:0::/64"
  */
@@ -27,13 +27,13 @@ export function networkOf(address: string | null | undefined): string {
     .join(":")}::/64`;
 }
 
-/** Some proxies add the port, and an address of one's own link names its interface. */
+/** Some proxies add the port, and a link-local address names its interface. */
 function withoutPort(text: string): string {
   const [, bracketed, ipv4] = /^\[([^\]]+)\](?::\d+)?$|^([\d.]+):\d+$/.exec(text) ?? [];
   return (bracketed ?? ipv4 ?? text).replace(/%.*$/, "");
 }
 
-/** The eight groups; Node's URL parser knows all spellings, those with an IPv4 tail among them. */
+/** The eight groups; Node's URL parser accepts all spellings, including an IPv4 tail. */
 function groupsOf(ipv6: string): number[] {
   const [head = "", tail] = new URL(`http://[${ipv6}]`).hostname.slice(1, -1).split("::");
   const parse = (part: string) => (part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16)));

@@ -1,14 +1,14 @@
-/** `If-None-Match` (RFC 9110, section 13.1.2), as every endpoint that sends an `ETag` reads it. */
+/** Parses `If-None-Match` (RFC 9110, section 13.1.2) for every endpoint that sends an `ETag`. */
 
 /** A tag may contain commas. */
 const tag = /(?:W\/)?("[^"]*")/g;
 
 /**
- * Whether the client has this version already: the answer to GET and HEAD is then 304. The comparison is weak, as the RFC
- * says. `*` stands for any version.
+ * Whether the client has this version already: the answer to GET and HEAD is then 304. The comparison is weak, as the
+ * RFC says. `*` stands for any version.
  *
  * @param condition the header's value
- * @param etag of what would be sent
+ * @param etag of the current answer
  * @example
  * isKnown('W/"a", "b"', '"b"'); // true
  */

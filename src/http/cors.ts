@@ -1,6 +1,6 @@
 /**
  * Cross-origin resource sharing (https://fetch.spec.whatwg.org/#http-cors-protocol): listed origins may read every
- * answer, with credentials; others read nothing. Runs before anything else answers.
+ * answer, with credentials; others may read nothing. Runs before every other handler.
  * Next hop: `origin-policy.ts`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -9,19 +9,19 @@ import { sendError } from "./errors.ts";
 import { exchangeOf } from "./exchange.ts";
 import { foreignOrigin, type OriginPolicy } from "./origin-policy.ts";
 
-/** What scripts may read of an answer, besides what every script may. */
+/** Answer headers that scripts may read, besides the CORS-safelisted ones. */
 const exposed = [
   "x-request-id, svc-position, retry-after, etag, location, content-range, accept-ranges, content-disposition",
   "tus-resumable, tus-version, tus-extension, tus-max-size, upload-offset, upload-length, upload-expires",
 ].join(", ");
 
-/** In seconds: how long a browser remembers a preflight. Chromium caps it there. */
+/** In seconds: how long a browser caches a preflight. Chromium's maximum. */
 const preflightLifetime = 7200;
 
-/** Adds what a listed origin needs to the headers of this exchange. @returns true when the request was a preflight */
+/** Adds the CORS headers for a listed origin. @returns true if the request was a preflight */
 export type Cors = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** @param log where origins that are not listed are announced, in development. (Default: nowhere) */
+/** @param log logs unlisted origins, in development. (Default: no log) */
 export function createCors(policy: OriginPolicy, log?: Logger): Cors {
   const announce = log ? announcer(log) : () => {};
   return (request, response) => {
@@ -45,11 +45,11 @@ export function createCors(policy: OriginPolicy, log?: Logger): Cors {
   };
 }
 
-/** How many origins are announced before the log is left in peace, and how much of each, in UTF-16 units. */
+/** How many origins are logged, and how much of each, in UTF-16 units. */
 const maxAnnounced = 20;
 const maxLength = 200;
 
-/** A line for each new one: the browser's console does not show the hint that the answer carries. */
+/** Logs each new origin once: the browser's console does not show the hint in the answer. */
 function announcer(log: Logger): (origin: string) => void {
   const announced = new Set<string>();
   return (given) => {
@@ -66,7 +66,7 @@ function answerPreflight(request: IncomingMessage, response: ServerResponse): vo
   response.writeHead(204, {
     ...exchange.headers,
     "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
-    // What the page asks for: it is on the list, and which headers matter is decided where they are read.
+    // Allow the requested headers: the origin is listed, and headers are checked where they are read.
     "access-control-allow-headers": request.headers["access-control-request-headers"] ?? "",
     "access-control-max-age": String(preflightLifetime),
   });

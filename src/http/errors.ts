@@ -1,5 +1,5 @@
 /**
- * Where errors leave the process. A `SvcError` tells the caller what it says; anything else is INTERNAL, and only the
+ * Converts errors to answers. A `SvcError` is sent to the caller; any other error becomes INTERNAL, and only the
  * request id connects the answer with the log.
  */
 import type { ServerResponse } from "node:http";
@@ -28,44 +28,44 @@ function toErrorBody(error: SvcError, requestId: string): ErrorBody {
   };
 }
 
-/** Makes a `SvcError` of whatever was thrown. */
+/** Converts any thrown value to a `SvcError`. */
 export function toSvcError(thrown: unknown): SvcError {
   if (thrown instanceof SvcError) return thrown;
-  // Express and its parsers mark what the client did wrong, for example a path that cannot be decoded.
+  // Express and its parsers set a status on client errors, for example for a path that cannot be decoded.
   const status = (thrown as { status?: unknown } | null)?.status;
   if (typeof status === "number" && status >= 400 && status < 500)
     return new SvcError("BAD_REQUEST", undefined, { cause: thrown });
   return new SvcError("INTERNAL", undefined, { cause: thrown });
 }
 
-/** Answers with an error as JSON, in one form, whatever was thrown. */
+/** Answers with an error as JSON, in the same format for every thrown value. */
 export function sendError(response: ServerResponse, thrown: unknown): void {
   const exchange = exchangeOf(response);
   const error = toSvcError(thrown);
   exchange.error = error;
-  // Half an answer is out: the only honest end is to break the connection.
+  // Part of the answer is sent: only a broken connection tells the client of the error.
   if (response.headersSent) return void response.destroy();
 
   const body = JSON.stringify(toErrorBody(error, exchange.requestId));
   sendJson(response, error.status, body, errorHeaders(error));
 }
 
-/** What HTTP itself has to say of an error. */
+/** The HTTP headers of an error. */
 export const errorHeaders = (error: SvcError) => ({
   ...(error.retryAfter !== undefined && { "retry-after": String(error.retryAfter) }),
   ...(error.code === "UNAUTHORIZED" && { "www-authenticate": "Bearer" }),
 });
 
-/** Express's last entry: what any of the others threw. */
+/** Express's last handler: sends the errors of all others. */
 export const renderError: ErrorRequestHandler = (thrown, _request, response, _next) => sendError(response, thrown);
 
-/** The end of the list: nobody has answered. */
+/** The last route: no other one has answered. */
 export const notFound: RequestHandler = ({ method, path }, _response, next) => {
   const hint = misuse(method, path);
   next(new SvcError("NOT_FOUND", `There is no ${method} ${path.slice(0, 200)} here.`, hint ? { hint } : {}));
 };
 
-/** What somebody meant who asks a path of ours in a way that it does not answer. */
+/** A hint for a platform path that is called in a wrong way. */
 function misuse(method: string, path: string): string | undefined {
   if (path === "/ws" || path === "/api/realtime") {
     return "This is a WebSocket, and no upgrade was asked for: a proxy in front has to pass Upgrade and Connection on.";

@@ -1,6 +1,6 @@
 /**
- * What every exchange carries from its first middleware to its last: the id, when it began, what it turned out to be.
- * Written by `observe.ts`, filled in by the endpoints, read by the log, the metrics and error bodies.
+ * The state of an exchange: its id, start time, operation and result. `observe.ts` creates it, the endpoints fill it
+ * in, and the log, the metrics and error bodies read it.
  */
 import type { ServerResponse } from "node:http";
 import type { Span } from "../telemetry/span.ts";
@@ -8,39 +8,39 @@ import type { OriginPolicy } from "./origin-policy.ts";
 
 export interface Exchange {
   requestId: string;
-  /** What was called, from a bounded set of names: a procedure, a route's pattern, or a built-in path. */
+  /** The operation, from a bounded set of names: a procedure, a route's pattern, or a built-in path. */
   operation: string;
-  /** Headers that the answer gets, whoever writes it. */
+  /** Headers of the answer, set by any handler. */
   headers: Record<string, string>;
-  /** What went wrong, for the log line. */
+  /** The error, for the log line. */
   error?: unknown;
-  /** Who called, when they had signed in. */
+  /** The signed-in caller. */
   userId?: string;
-  /** While tracing is on. */
+  /** Only while tracing is on. */
   span?: Span;
 }
 
 const exchanges = new WeakMap<ServerResponse, Exchange>();
 
-/** Whoever frames an answer of the API, or pulls it into a page as an image or a script, is up to no good. */
+/** Prevents clickjacking, and embedding an API answer as an image or a script. */
 const jsonHeaders = {
   "content-type": "application/json; charset=utf-8",
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-  // For scripts of listed origins CORS decides; this is about requests that ask nobody.
+  // For listed origins CORS decides; this header covers requests without CORS.
   "cross-origin-resource-policy": "same-origin",
 };
 
-/** In seconds: how long browsers insist on https, a year. Whether for subdomains too, is not ours to say. */
+/** In seconds: how long browsers require https, a year. Subdomains are not included: they may not be ours. */
 const httpsFor = 31_536_000;
 
-/** What all answers of a service carry: made once. */
+/** Headers of all answers of a service; created once. */
 export function defaultHeaders({ own, all }: Pick<OriginPolicy, "own" | "all">): Record<string, string> {
   return {
     "x-content-type-options": "nosniff",
     "referrer-policy": "same-origin",
     "content-security-policy": `frame-ancestors ${all.join(" ")}`,
-    // The warning to caches that CORS headers differ.
+    // Tells caches that CORS headers differ by origin.
     vary: "Origin",
     ...(own.startsWith("https:") && { "strict-transport-security": `max-age=${httpsFor}` }),
   };
@@ -64,7 +64,7 @@ export function exchangeOf(response: ServerResponse): Exchange {
   return exchange;
 }
 
-/** Sends a JSON body that is already text. Answers of the API are about one caller: nobody may store them. */
+/** Sends a JSON text as the body. API answers are for one caller: caches must not store them. */
 export function sendJson(response: ServerResponse, status: number, json: string, headers: Record<string, string> = {}) {
   response.writeHead(status, {
     ...exchangeOf(response).headers,

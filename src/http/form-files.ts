@@ -1,6 +1,6 @@
 /**
- * Temporary files of form parts. Each process has a folder of its own, so that a process that starts can remove what
- * killed ones have left without touching those that run.
+ * Temporary files of form parts. Each process has its own folder, so that a starting process can remove the folders of
+ * killed ones without touching those of running ones.
  * Next hop: `form.ts` fills them.
  */
 import { randomUUID } from "node:crypto";
@@ -21,7 +21,7 @@ export class FormFiles {
   readonly #name = `${ownHost}.${process.pid}.${randomUUID()}`;
   #made: Promise<unknown> | undefined;
 
-  /** @param parent absolute; made when the first file is written */
+  /** @param parent absolute; created with the first file */
   constructor(parent: string) {
     this.#parent = parent;
     ofThisProcess.add(this.#name);
@@ -38,12 +38,12 @@ export class FormFiles {
       await this.#made;
       return new FormFile(path, await open(path, "wx", 0o600));
     } catch (error) {
-      this.#made = undefined; // the next file makes the folder again, should somebody have removed it
+      this.#made = undefined; // the next file creates the folder again if it was removed
       throw error;
     }
   }
 
-  /** Removes the folders of processes that are gone. Run at the start, beside everything else. */
+  /** Removes the folders of ended processes. Runs in the background at start. */
   async sweep(): Promise<void> {
     const names = await readdir(this.#parent).catch(() => []);
     for (const name of names) {
@@ -58,7 +58,7 @@ export class FormFiles {
   }
 }
 
-/** A part on its way to the disk, and then a blob that reads from there. */
+/** A part being written to disk, and then a blob that reads from there. */
 export class FormFile {
   readonly #path: string;
   readonly #handle: FileHandle;
@@ -69,12 +69,12 @@ export class FormFile {
     this.#handle = handle;
   }
 
-  /** Appends all of it. */
+  /** Appends all bytes. */
   async write(bytes: Uint8Array): Promise<void> {
     await this.#handle.writeFile(bytes);
   }
 
-  /** The file as handlers get it; its bytes stay on disk. */
+  /** The file for handlers; its bytes stay on disk. */
   async finish(name: string, type: string): Promise<File> {
     await this.#close();
     const file = new File([await openAsBlob(this.#path)], name, { type });
@@ -96,12 +96,12 @@ export class FormFile {
 
 const paths = new WeakMap<Blob, string>();
 
-/** In bytes: what `readFormFile` reads at once. */
+/** In bytes: how much `readFormFile` reads at once. */
 const readSize = 256 * 1024;
 
 /**
- * The bytes of a form's file, always in the same memory: a chunk is valid until the next one is asked for. The file's own
- * stream takes new memory for every chunk, of which much piles up before it is collected.
+ * The bytes of a form's file, always in the same buffer: a chunk is valid until the next one is read. The file's own
+ * stream allocates memory for every chunk, and much of it accumulates before it is collected.
  *
  * @returns undefined for every other blob
  */
@@ -125,7 +125,7 @@ async function* readInto(path: string, buffer: Buffer): AsyncGenerator<Uint8Arra
   }
 }
 
-/** No dots, which separate the parts of a folder's name. */
+/** Without dots, which separate the parts of a folder's name. */
 const ownHost = hostname().replace(/[^\w-]/g, "_");
 
 async function isAbandoned(name: string, path: string): Promise<boolean> {
@@ -136,7 +136,7 @@ async function isAbandoned(name: string, path: string): Promise<boolean> {
   return known !== null && known.mtimeMs < Date.now() - foreignAge;
 }
 
-/** A process that had this one's id has ended, as in a container that was restarted. */
+/** The previous process with our own id has ended, as in a restarted container. */
 function mayRun(pid: number): boolean {
   if (pid === process.pid) return false;
   try {

@@ -1,6 +1,6 @@
 /**
- * Forms: fields and files. A multipart body is never held as a whole: its files go to disk as they arrive, and the handler
- * gets `File` objects that read from there until the response has closed.
+ * Forms: fields and files. A multipart body is never held as a whole: its files are written to disk as they arrive, and
+ * the handler gets `File` objects that read from there until the response has closed.
  * Next hop: `multipart.ts` finds the parts; `wire.ts` for calls, `request.ts` for routes.
  */
 import type { IncomingMessage } from "node:http";
@@ -11,14 +11,16 @@ import { ChunkList } from "./chunk-list.ts";
 import type { FormFile, FormFiles } from "./form-files.ts";
 import { type FormEvent, MultipartReader, malformed, type PartHead } from "./multipart.ts";
 
-/** Fields and files of a form that a route reads. */
+/** Maximum number of fields and files in a route's form. */
 export const routeParts = 1000;
 
-/** In bytes: a file up to this size stays in memory, as do all of a form up to the second. */
+/**
+ * In bytes: a file up to the first size stays in memory, as long as the form's files together stay below the second.
+ */
 const smallFile = 64 * 1024;
 const smallFiles = 1024 * 1024;
 
-/** In bytes: what is written to disk at once. */
+/** In bytes: size of one write to disk. */
 const written = 64 * 1024;
 
 export interface FormLimits {
@@ -27,17 +29,19 @@ export interface FormLimits {
   /** All fields together, in bytes. */
   jsonBytes: number;
   maxParts: number;
-  /** (Default: as many as parts) */
+  /** (Default: the number of parts) */
   maxFiles?: number;
-  /** Told once what came of the field `data`, before more than 16 KiB are taken; it may throw to refuse the form. */
+  /**
+   * Called once with the first bytes of the field `data`, before more than 16 KiB are held; an error refuses the form.
+   */
   onLarge?: ((data: Buffer) => void) | undefined;
 }
 
 /**
  * Reads a multipart body from the connection.
  *
- * @throws SvcError as `takeBody`; BAD_REQUEST when the body does not follow its own boundary; PAYLOAD_TOO_LARGE beyond a
- *   limit; RATE_LIMITED and UNAVAILABLE when forms fill the memory or the disk that there is for them
+ * @throws SvcError as `takeBody`; BAD_REQUEST when the body does not follow its own boundary; PAYLOAD_TOO_LARGE beyond
+ *   a limit; RATE_LIMITED and UNAVAILABLE when the memory or disk for forms is used up
  */
 export async function readForm(request: IncomingMessage, limits: FormLimits): Promise<FormData> {
   const account = accountOf(request);
@@ -62,7 +66,7 @@ export async function readForm(request: IncomingMessage, limits: FormLimits): Pr
   }
 }
 
-/** The same of a body that has been read into memory, where its files stay. */
+/** Reads a body that is already in memory; its files stay there. */
 export async function parseForm(body: Buffer, contentType: string, maxParts = routeParts): Promise<FormData> {
   if (!/^\s*multipart\//i.test(contentType)) return parseFields(body, contentType, maxParts);
   const reader = new MultipartReader(contentType, maxParts);
@@ -75,7 +79,7 @@ export async function parseForm(body: Buffer, contentType: string, maxParts = ro
 async function parseFields(body: Buffer, contentType: string, maxParts: number): Promise<FormData> {
   let fields = 1;
   for (const byte of body) if (byte === 0x26) fields++;
-  // A trailing "&" begins no field.
+  // A trailing "&" starts no field.
   if (fields > maxParts + 1) throw tooMany(maxParts, "fields");
   try {
     return await new Response(body as BodyInit, { headers: { "content-type": contentType } }).formData();
@@ -84,14 +88,14 @@ async function parseFields(body: Buffer, contentType: string, maxParts: number):
   }
 }
 
-/** The part that is being read. */
+/** The part being read. */
 interface OpenPart extends PartHead {
-  /** What is in memory of it. */
+  /** The part's bytes in memory. */
   chunks: ChunkList;
   size: number;
-  /** Bytes that are counted as memory. */
+  /** Bytes counted as memory. */
   held: number;
-  /** Where the rest is. */
+  /** The file with the remaining bytes. */
   file: FormFile | null;
 }
 
@@ -104,7 +108,7 @@ class FormBuilder {
   #fieldBytes = 0;
   #inMemory = 0;
   #uncounted = uncounted;
-  /** What waits to be written to the file of the open part. */
+  /** Bytes to be written to the open part's file. */
   #buffer: Buffer | undefined;
   #filled = 0;
   /** The first field of that name. */
@@ -116,7 +120,7 @@ class FormBuilder {
     this.#limits = limits;
   }
 
-  /** Takes the events in order. @returns a promise only where a file has to be written */
+  /** Handles the events in order. @returns a promise only if a file must be written */
   add(events: FormEvent[]): undefined | Promise<void> {
     for (const [index, event] of events.entries()) {
       const later = this.#addOne(event);
@@ -130,7 +134,7 @@ class FormBuilder {
     for (const event of events) await this.#addOne(event);
   }
 
-  /** What there is of the field `data`. */
+  /** The bytes of the field `data` so far. */
   data(): Buffer {
     return this.#data?.chunks.whole().subarray(0, uncounted) ?? Buffer.alloc(0);
   }
@@ -191,7 +195,7 @@ class FormBuilder {
     await this.#addToDisk(file, chunk);
   }
 
-  /** Copies into the one buffer that all files of the form are written from. */
+  /** Copies into the one buffer from which all files of the form are written. */
   #addToDisk(file: FormFile, chunk: Buffer): undefined | Promise<void> {
     this.#buffer ??= Buffer.allocUnsafeSlow(written);
     const copied = chunk.copy(this.#buffer, this.#filled);
@@ -225,15 +229,15 @@ class FormBuilder {
     this.#uncounted = Math.max(0, this.#uncounted - chunk.length);
     if (counted > 0) this.#account?.take("memory", counted);
     part.held += counted;
-    // The list copies what the reader found, which is small, but for the first. That too has to be a copy: `free` gives the
-    // memory of the socket's chunk back.
+    // The list copies small chunks, except the first one. That one must be copied here, because `free` releases the
+    // memory of the socket's chunk.
     part.chunks.add(part.chunks.size === 0 && this.#account ? Buffer.from(chunk) : chunk);
   }
 }
 
 /**
- * Gives the memory of a socket's chunk back at once, of which nothing is used any more. The garbage collector would let a
- * hundred MiB of them pile up: it looks at JavaScript's own heap, in which they are small.
+ * Releases the memory of an unused socket chunk at once. The garbage collector would let a hundred MiB accumulate: it
+ * measures JavaScript's own heap, in which buffers are small.
  */
 function free(chunk: Buffer): void {
   const { buffer } = chunk;
@@ -243,7 +247,7 @@ function free(chunk: Buffer): void {
 
 const tooMany = (most: number, of: string) => new SvcError("PAYLOAD_TOO_LARGE", `A form has at most ${most} ${of}.`);
 
-/** A full disk is not the sender's doing. */
+/** A full disk is not the sender's error. */
 function outOfRoom(error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== "ENOSPC" && code !== "EDQUOT") return error;

@@ -1,31 +1,31 @@
 /**
  * Reads multipart/form-data as it arrives. Dicer, the parser of @fastify/busboy, finds the boundaries and headers
- * (docs/adr/0017-forms-are-streamed-to-disk.md); this file says what they mean, as browsers write them.
- * Next hop: `form.ts` keeps fields and files.
- * Source: RFC 7578; https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data
+ * (docs/adr/0017-forms-are-streamed-to-disk.md); this file interprets them as browsers write them.
+ * Next hop: `form.ts` keeps fields and files. Source: RFC 7578;
+ * https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data
  */
 import { Dicer } from "@fastify/busboy";
 import { SvcError } from "../kit/svc-error.ts";
 
-/** Of one part. */
+/** The headers of one part. */
 export interface PartHead {
   name: string;
   /** undefined for a field. */
   filename: string | undefined;
-  /** The media type, of files. */
+  /** The media type of a file. */
   type: string;
 }
 
-/** What a piece of the body held, in order. A part has one head and one end; chunks are between them. */
+/** The events of a piece of the body, in order. A part has one head and one end, with chunks between them. */
 export type FormEvent = { head: PartHead } | { chunk: Buffer } | { end: true };
 
-/** Bytes of one part's headers. */
+/** Maximum bytes of one part's headers. */
 const maxHeader = 16 * 1024;
 
-/** In bytes: the headers of a part are measured in steps of this size. */
+/** In bytes: the step in which a part's headers are counted. */
 const step = 4 * 1024;
 
-/** Where the headers of a part are being read, its bytes so far; null elsewhere. */
+/** The bytes of a part's headers so far; null outside headers. */
 type HeaderBytes = number | null;
 
 export class MultipartReader {
@@ -41,7 +41,7 @@ export class MultipartReader {
   /** @throws SvcError BAD_REQUEST without a valid boundary */
   constructor(contentType: string, maxParts: number) {
     this.#maxParts = maxParts;
-    // Beyond maxHeader the form is refused, so nothing that Dicer cuts off is ever used.
+    // Larger headers refuse the form, so headers that Dicer truncates are never used.
     this.#dicer = new Dicer({ boundary: boundaryOf(contentType), maxHeaderSize: 4 * maxHeader } as never);
     this.#dicer.on("part", (part) => this.#begin(part as unknown as Part));
     this.#dicer.on("finish", () => {
@@ -50,9 +50,9 @@ export class MultipartReader {
   }
 
   /**
-   * Reads the next piece. Events follow at once; nothing is kept but what may be the beginning of a boundary.
+   * Reads the next piece. Its events follow at once; only a possible start of a boundary is kept.
    *
-   * @throws SvcError BAD_REQUEST for a form that cannot be read, PAYLOAD_TOO_LARGE beyond a limit
+   * @throws SvcError BAD_REQUEST for a malformed form, PAYLOAD_TOO_LARGE beyond a limit
    */
   read(chunk: Buffer): FormEvent[] {
     this.#events = [];
@@ -71,7 +71,7 @@ export class MultipartReader {
     return this.#events;
   }
 
-  /** To be called after the last piece. @throws SvcError BAD_REQUEST for a form without its closing boundary */
+  /** Must be called after the last piece. @throws SvcError BAD_REQUEST for a form without its closing boundary */
   end(): void {
     if (!this.#isFinished) throw malformed("The closing boundary is missing.");
   }
@@ -92,9 +92,10 @@ export class MultipartReader {
         this.#failure ??= error as SvcError;
       }
     });
-    // Taken as it is found. Through the part's stream it would come later, and a part that nobody reads would stop the form.
+    // Handles the chunk synchronously. Through the part's stream it would come later, and a part that is not read would
+    // stop the form.
     part.push = (chunk) => {
-      // What might have been a boundary is kept by the parser, in a buffer that it uses again.
+      // The parser keeps a possible boundary in a buffer that it reuses, so copy that chunk.
       if (chunk) this.#events.push({ chunk: chunk.buffer === this.#piece.buffer ? chunk : Buffer.from(chunk) });
       else {
         this.#headerBytes = null;
@@ -107,7 +108,7 @@ export class MultipartReader {
   }
 }
 
-/** A part's stream, of which Dicer calls `push`. */
+/** A part's stream; Dicer calls its `push`. */
 interface Part {
   push(chunk: Buffer | null): boolean;
   emit(event: "end"): void;
@@ -127,7 +128,7 @@ function boundaryOf(contentType: string): string {
 /** @throws SvcError BAD_REQUEST */
 function headOf(header: Record<string, string[]>): PartHead {
   const [disposition = "", ...others] = (header["content-disposition"] ?? []).map(utf8);
-  const given = new Map(parameters(disposition).reverse()); // of a repeated one, the first counts
+  const given = new Map(parameters(disposition).reverse()); // of repeated parameters, the first counts
   const name = given.get("name");
   if (!/^\s*form-data\s*(?:;|$)/i.test(disposition) || others.length > 0 || name === undefined) {
     throw malformed('Each part needs one header such as content-disposition: form-data; name="file".');
@@ -146,7 +147,7 @@ function filenameOf(given: ReadonlyMap<string, string>): string | undefined {
     try {
       return decodeURIComponent(encoded);
     } catch {
-      // The plain name stands beside it.
+      // Use the plain name instead.
     }
   }
   const plain = given.get("filename");
@@ -155,20 +156,20 @@ function filenameOf(given: ReadonlyMap<string, string>): string | undefined {
 
 const parameter = /;\s*([!#$%&'*+.^`|~\w-]+)\s*=\s*(?:"((?:[^"\\]|\\[\s\S])*)"|([^\s;"]*))/g;
 
-/** What follows the first semicolon. A quoted value is read as a whole, whatever stands in it. */
+/** The parameters after the first semicolon. A quoted value is read as a whole, including semicolons. */
 const parameters = (value: string): [name: string, value: string][] =>
   [...value.matchAll(parameter)].map(([, name = "", quoted, bare = ""]) => [
     name.toLowerCase(),
-    // Browsers write a backslash as it is, other programs escape quotes by it.
+    // Browsers write a backslash unchanged, other programs escape quotes with it.
     quoted?.replace(/\\(["\\])/g, "$1") ?? bare,
   ]);
 
-/** Headers arrive as one character a byte. */
+/** Headers arrive as one character per byte. */
 const utf8 = (text: string) => Buffer.from(text, "latin1").toString("utf8");
 
 const escapes: Record<string, string> = { "%0a": "\n", "%0d": "\r", "%22": '"' };
 
-/** The three characters that browsers encode in names, and no other. */
+/** The three characters that browsers encode in names. */
 const unescaped = (text: string) => text.replace(/%(?:0a|0d|22)/gi, (code) => escapes[code.toLowerCase()] ?? code);
 
 export const malformed = (hint: string, cause?: unknown) =>

@@ -1,4 +1,4 @@
-/** What surrounds every exchange: an id at its beginning, one log line and one observation at its end. */
+/** Wraps every exchange: an id at the start, one log line and one metrics observation at the end. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
@@ -12,17 +12,17 @@ import { endRequestSpan, startRequestSpan } from "./request-span.ts";
 
 const acceptableId = /^[\w.:-]{1,128}$/;
 
-/** Begins the exchange; what follows when it is over is arranged here too. */
+/** Starts the exchange, and registers the work for its end. */
 export type Observe = (request: IncomingMessage, response: ServerResponse) => Exchange;
 
-/** @param tracing undefined while it is off */
+/** @param tracing undefined: tracing is off */
 export function observer(
   log: Logger,
   metrics: Metrics,
   standing: Readonly<Record<string, string>>,
   tracing?: Tracing,
 ): Observe {
-  // These lines have our own fields only, none of them secret: looking for secrets would double their cost.
+  // These lines have only our own fields, none of them secret: redaction would double their cost.
   const lines = log.child({}, { redact: [], formatters: { log: (line) => line } });
   return (request, response) => {
     const started = performance.now();
@@ -36,7 +36,7 @@ export function observer(
     response.on("close", () => {
       const ms = performance.now() - started;
       const { operation, error, userId } = exchange;
-      // A client that went away before the answer has no status to speak of; 499 is what proxies call it.
+      // If the client disconnected before the answer, log 499, as proxies do.
       const status = response.writableFinished ? response.statusCode : 499;
       const code = error instanceof SvcError ? error.code : undefined;
       metrics.observe(operation, request.method ?? "", status, ms / 1000, code);
@@ -52,7 +52,7 @@ export function observer(
         ms: Math.round(ms * 100) / 100,
         ...(span && traceFields(span)),
       };
-      // GraphQL answers 200 to what failed in part.
+      // GraphQL answers partial errors with 200.
       if (status >= 500 || (error instanceof SvcError && error.status >= 500))
         lines.error({ ...line, err: error instanceof SvcError ? (error.cause ?? error) : error }, "failed");
       else if (error instanceof SvcError) {
@@ -64,7 +64,7 @@ export function observer(
   };
 }
 
-/** For answers that others write: the authentication routes, the application's, static files. */
+/** For answers that other code writes: authentication routes, the application's routes, static files. */
 export const setCommonHeaders: RequestHandler = (_request, response, next) => {
   for (const [name, value] of Object.entries(exchangeOf(response).headers)) response.setHeader(name, value);
   next();

@@ -1,40 +1,40 @@
 /**
- * Which web origins this service deals with: one policy for CORS, for state changes by cookie, for where a browser may be
- * sent back to, and for the WebSocket upgrade. Whatever is not on the list, letter by letter, is foreign.
- * Next hop: `src/config/origin.ts` says what an origin is; `src/config/load-config.ts` has checked the configured ones.
+ * The web origins that this service trusts: one policy for CORS, for state changes by cookie, for redirect targets, and
+ * for the WebSocket upgrade. An origin must match the list exactly.
+ * Next hop: `src/config/origin.ts` defines origins; `src/config/load-config.ts` has checked the configured ones.
  */
 import { SvcError } from "../kit/svc-error.ts";
 
 export interface OriginPolicy {
   /** The service's own public origin: it issues the tokens, and links in mails begin with it. */
   readonly own: string;
-  /** Every origin that is let in, the own one first. */
+  /** All trusted origins, the own one first. */
   readonly all: readonly string[];
-  /** @param origin the header as it came */
+  /** @param origin the header's value */
   allows(origin: string | undefined): boolean;
   /**
-   * Where a browser may be sent: an absolute URL on a listed origin, or a path on our own.
+   * Validates a redirect target: an absolute URL on a listed origin, or a path on our own.
    *
-   * @param target anything; only strings can pass
-   * @returns the URL to send it to, or null
+   * @param target anything; only strings can be valid
+   * @returns the URL of the redirect, or null
    */
   destination(target: unknown): URL | null;
 }
 
 export interface OriginSettings {
-  /** AUTHLIB_URL, or null: then the address that was bound. */
+  /** AUTHLIB_URL, or null: then the listening address is used. */
   configured: string | null;
   /** Where this process listens, for example http://localhost:4000. */
   listening: string;
   /** Origins, each checked by `checkOrigin`. */
   frontendOrigins: readonly string[];
-  /** Likewise. */
+  /** Host names of the service, as checked origins. */
   customDomains: readonly string[];
 }
 
 export function createOriginPolicy(settings: OriginSettings): OriginPolicy {
   const own = settings.configured ?? settings.listening;
-  // Without AUTHLIB_URL this is somebody's own machine, where people type either name.
+  // Without AUTHLIB_URL this is a development machine, where both names are in use.
   const twin = settings.configured ? [] : [own.replace("//localhost:", "//127.0.0.1:")];
   const all = new Set([own, ...twin, ...settings.customDomains, ...settings.frontendOrigins]);
   return {
@@ -46,28 +46,28 @@ export function createOriginPolicy(settings: OriginSettings): OriginPolicy {
       if (!URL.canParse(target, own)) return null;
       const url = new URL(target, own);
       const isPath = /^\/(?!\/)/.test(target);
-      // The text itself has to begin with the origin: parsers repair too much ("https:/a.test", "HTTPS://a.test").
+      // The text itself must begin with the origin: parsers correct too much ("https:/a.test", "HTTPS://a.test").
       const begins = isPath ? url.origin === own : all.has(url.origin) && startsAt(target, url.origin);
       return begins ? url : null;
     },
   };
 }
 
-/** In UTF-16 units. Longer ones do not fit where browsers and proxies keep URLs. */
+/** In UTF-16 units. Browsers and proxies may truncate longer URLs. */
 const maxLength = 2048;
 
-/** Printable ASCII without white space and backslash, which browsers and servers read in different ways. */
+/** Printable ASCII without white space and backslash, which browsers and servers interpret differently. */
 const unambiguous = /^[\x21-\x5b\x5d-\x7e]+$/;
 
-/** Whether the origin is all that stands before the path, the query or the hash. */
+/** Whether only the origin comes before the path, the query or the hash. */
 function startsAt(target: string, origin: string): boolean {
   return target.startsWith(origin) && /^([/?#]|$)/.test(target.slice(origin.length));
 }
 
 /**
- * The answer to an origin that is not on the list. The origin itself is not repeated: it may be anything.
+ * The error for an unlisted origin. It does not repeat the origin, which may be any text.
  *
- * @param origin the header as it came
+ * @param origin the header's value
  */
 export const foreignOrigin = (origin: string | undefined) => (origin === undefined ? noOrigin() : unlistedOrigin());
 

@@ -1,7 +1,7 @@
 /**
- * How many requests one address, and one user, may send within a minute. Counted in this process alone: with several of them
- * behind a balancer, so many times as much passes. It keeps one caller from taking all there is, and is no bill; attempts on
- * passwords have counts of their own, in the database (`../auth/attempts.ts`).
+ * Limits the requests of one address, and of one user, per minute. Each process counts alone: with several processes
+ * behind a balancer, the total is that many times higher. For fairness, not for billing. Password attempts are counted
+ * separately, in the database (`../auth/attempts.ts`).
  * Next hop: `src/server/app.ts` counts addresses, `src/service/service.ts` users.
  */
 import type { IncomingMessage } from "node:http";
@@ -15,16 +15,16 @@ export interface RequestLimitOptions {
   requestsPerAddress: number | false;
   requestsPerUser: number | false;
   trustProxy: boolean | number;
-  /** Bridges, which ask in the name of others. (Default: nobody's word is taken) */
+  /** Signed addresses from bridges, which call on behalf of others. (Default: none are accepted) */
   handed?: SignedClientAddress;
-  /** In milliseconds since any moment. (Default: `performance.now`) */
+  /** In milliseconds since any fixed moment. (Default: `performance.now`) */
   now?: () => number;
 }
 
-/** In milliseconds. The window is everybody's: what was counted in it is forgotten at once. */
+/** In milliseconds. All callers share the window: its counts are cleared at once. */
 const windowLength = 60_000;
 
-/** Callers that a window knows. Beyond it, new ones are counted together: memory stays bounded whoever comes. */
+/** Callers per window. Further ones are counted together, so memory stays bounded. */
 const maxKnown = 100_000;
 const theRest = "";
 
@@ -47,13 +47,13 @@ export class RequestLimits {
     this.#count(this.#addresses, this.networkOf(request), requestsPerAddress);
   }
 
-  /** The network that a request is counted by: that of the client, as far as proxies and bridges are believed. */
+  /** The network that a request counts for: the client's, as far as proxies and bridges are trusted. */
   networkOf(request: IncomingMessage): string {
     const { trustProxy, handed } = this.#options;
     return networkOf(handed?.read(request) ?? addressOf(request, trustProxy));
   }
 
-  /** The same for a user, wherever they come from, as soon as it is known who calls. */
+  /** Counts users too, from any address, once the caller is authenticated. */
   countingUsers(authenticate: Authenticate): Authenticate {
     const { requestsPerUser } = this.#options;
     if (requestsPerUser === false) return authenticate;
@@ -67,7 +67,7 @@ export class RequestLimits {
     };
   }
 
-  /** In whose share of what there is few of a call runs: the user's, or that of the network of a stranger. */
+  /** The holder of the shares that a call uses: the user, or an anonymous caller's network. */
   holderOf(request: IncomingMessage, session: Session | null): string {
     return session ? session.user.id : this.networkOf(request);
   }
@@ -89,11 +89,13 @@ export class RequestLimits {
   }
 }
 
-/** What Express calls `request.ip`: calls by name never reach it (docs/adr/0004-calls-before-express.md). */
+/**
+ * The equivalent of Express's `request.ip`: calls by name never reach Express (docs/adr/0004-calls-before-express.md).
+ */
 export function addressOf({ socket, headers }: IncomingMessage, trustProxy: boolean | number): string | undefined {
   const forwarded = headers["x-forwarded-for"];
   if (trustProxy === false || typeof forwarded !== "string") return socket.remoteAddress;
-  // From the client to the nearest proxy, each having added whom it heard.
+  // From the client to the nearest proxy; each proxy has appended its peer.
   const chain = [...forwarded.split(",").map((address) => address.trim()), socket.remoteAddress];
   return chain[trustProxy === true ? 0 : Math.max(0, chain.length - 1 - trustProxy)];
 }

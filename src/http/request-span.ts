@@ -1,7 +1,7 @@
 /**
- * The span of a request, by the semantic conventions for HTTP servers. What a client wrote is not in it, but for the method:
- * paths may hold tokens, queries hold grants and codes, headers hold sessions.
- * Source: https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-server
+ * The span of a request, by the semantic conventions for HTTP servers. It contains no client text except the method:
+ * paths may hold tokens, queries hold grants and codes, headers hold sessions. Source:
+ * https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-server
  */
 import type { IncomingMessage } from "node:http";
 import { SvcError } from "../kit/svc-error.ts";
@@ -10,10 +10,10 @@ import type { Exchange } from "./exchange.ts";
 
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
 
-/** Of which nobody wants a trace, and of which there are many. */
+/** Frequent requests that need no trace. */
 const untraced = /^\/(healthz|readyz|metrics)$/;
 
-/** Of calls by name, the operation is no path; of all others it is the path's pattern. */
+/** The operation of a call by name is not a path; otherwise it is the path's pattern. */
 const callPath = /^\/api\/(query|mutation)(?=\/|$)/;
 
 /** @returns undefined for probes and preflights */
@@ -31,7 +31,7 @@ export function startRequestSpan(tracing: Tracing, request: IncomingMessage, req
   return tracing.start(known, "server", attributes, typeof parent === "string" ? parent : null);
 }
 
-/** @param status as logged: 499 when the client went away */
+/** @param status as logged: 499 when the client disconnected */
 export function endRequestSpan(
   span: Span,
   { method = "", url = "" }: IncomingMessage,
@@ -45,7 +45,7 @@ export function endRequestSpan(
   span.set({
     "http.response.status_code": status,
     "svc.operation": operation,
-    // The pattern in place of the path: its parameters may be what only the caller should know.
+    // The pattern instead of the path: path parameters may be private.
     ...(route && { "http.route": route, "url.path": route }),
     ...(userId !== undefined && { "user.id": userId }),
     ...(error instanceof SvcError && { "svc.error_code": error.code }),

@@ -6,7 +6,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import { type BodyLimits, mediaType, parseJson, readBody } from "./body.ts";
 import { parseForm, readForm, routeParts } from "./form.ts";
 
-/** All behind the first "?"; the values may hold more of them. */
+/** The text after the first "?"; values may contain further ones. */
 const queryText = (url: string) => (url.includes("?") ? url.slice(url.indexOf("?") + 1) : "");
 
 function leavingOf({ res: response }: Request): AbortSignal {
@@ -19,10 +19,10 @@ function leavingOf({ res: response }: Request): AbortSignal {
   return controller.signal;
 }
 
-/** Wraps an Express request. The body is read at most once, whichever readers are used, and how often. */
+/** Wraps an Express request. The body is read at most once, whichever readers are called, and how often. */
 export function toSvcRequest(request: Request, limits: BodyLimits): SvcRequest {
   const type = mediaType(request);
-  // Fields of a urlencoded form cost many times their bytes.
+  // Parsed fields of a urlencoded form take many times their bytes.
   const isText = isJson(type) || type.startsWith("text/") || type === "application/x-www-form-urlencoded";
   const limit = isText ? limits.jsonBytes : limits.multipartBytes;
   let body: Promise<Buffer> | undefined;
@@ -56,7 +56,7 @@ export function toSvcRequest(request: Request, limits: BodyLimits): SvcRequest {
         throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, { hint: "Send multipart/form-data." });
       }
       form ??= readFormOnce();
-      // Each reader gets a form of its own, which it may change.
+      // Each reader gets its own copy, which it may change.
       const own = new FormData();
       for (const [name, value] of (await form).entries()) own.append(name, value);
       return own;

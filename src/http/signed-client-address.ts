@@ -1,8 +1,8 @@
 /**
- * The client's address from a frontend's bridge, which asks in the name of all its visitors: signed with a secret that
- * the two share, for one request and one minute. Whatever is not that counts for nothing, and the caller is who connects.
- * Next hop: `src/auth/routes/endpoint.ts` and `../http/request-limits.ts` ask for it; `client/sdk/src/server/hand-address.ts` makes
- * it.
+ * The visitor's address from a frontend's bridge, which calls on behalf of all its visitors. A secret shared with the
+ * bridge signs it for one request and one minute. An invalid address is ignored, and the connecting address counts.
+ * Next hop: `src/auth/routes/endpoint.ts` and `../http/request-limits.ts` read it;
+ * `client/sdk/src/server/hand-address.ts` makes it.
  */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -12,19 +12,19 @@ import { SvcError } from "../kit/svc-error.ts";
 
 const header = "svc-client-address";
 
-/** `v1`, address, seconds of the epoch, SHA-256 of the body, HMAC-SHA-256 of all that and the request. */
+/** `v1`, address, Unix time in seconds, SHA-256 of the body, HMAC-SHA-256 of all that and the request. */
 const shape = /^v1 ([0-9A-Fa-f:.]{2,45}) (\d{10}) ([\w-]{43}) ([\w-]{43})$/;
 
-/** In seconds, both ways: clocks of two hosts differ, and requests take their time. */
+/** In seconds, both ways: for clock differences between hosts, and for slow requests. */
 const tolerance = 60;
 
 interface Handed {
   address: string;
-  /** SHA-256 of the body that it was signed with. */
+  /** SHA-256 of the signed body. */
   digest: string;
 }
 
-/** As found at a request's beginning. The body comes later. */
+/** Found at a request's start; the body is checked later. */
 const found = new WeakMap<IncomingMessage, Handed | null>();
 
 export class SignedClientAddress {
@@ -32,13 +32,13 @@ export class SignedClientAddress {
   readonly #log: Logger;
   #hasWarned = false;
 
-  /** @param secrets any of them may have signed; none: nobody's word is taken */
+  /** @param secrets any of them may have signed; none: no address is accepted */
   constructor(secrets: readonly string[], log: Logger) {
     this.#secrets = secrets;
     this.#log = log;
   }
 
-  /** @returns the address that was handed over; undefined without one, or without a valid one */
+  /** @returns the signed address; undefined without one, or without a valid one */
   read(request: IncomingMessage): string | undefined {
     let handed = found.get(request);
     if (handed === undefined) {
@@ -65,7 +65,7 @@ export class SignedClientAddress {
     return this.#ignore(`it is ${Math.round(age)} seconds old by this host's clock`);
   }
 
-  /** Said once: strangers can send what they like, and an operator has to hear of a slip. */
+  /** Logged once: strangers can send anything, but an operator must learn of a configuration error. */
   #ignore(why: string): null {
     if (!this.#hasWarned) this.#log.warn({ why }, "an address that a bridge hands over is not believed");
     this.#hasWarned = true;
@@ -73,11 +73,11 @@ export class SignedClientAddress {
   }
 }
 
-/** The address that was handed over with a request whose beginning has been looked at. */
+/** The signed address of a request after `read`. */
 export const handedAddress = (request: IncomingMessage): string | undefined => found.get(request)?.address;
 
 /**
- * One signature is for one body: else whoever sees it could try passwords in that visitor's name.
+ * A signature covers one body: otherwise an observer could try passwords under that visitor's address.
  *
  * @throws SvcError BAD_REQUEST
  */

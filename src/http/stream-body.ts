@@ -1,5 +1,5 @@
 /**
- * Answers that come piece by piece from an async iterable, such as the text of a language model.
+ * Streams answers from an async iterable, such as the text of a language model.
  * Next hop: `src/server/routes.ts` sends them.
  */
 import { pipeline, Readable, Transform } from "node:stream";
@@ -13,8 +13,8 @@ export const isPieces = (body: unknown): body is StreamBody =>
   typeof body === "object" && body !== null && Symbol.asyncIterator in body;
 
 /**
- * Begins with the first piece: what fails before it is an error with a status, not half an answer. Whichever side breaks
- * ends the other: the client sees a cut answer, the source is left.
+ * Starts with the first piece: an error before it is answered with a status, not with a cut answer. An error on either
+ * side ends the other: the client sees a cut answer, the iterable is closed.
  *
  * @param head writes status and headers
  * @param length as for `enforceContentLength`
@@ -32,7 +32,7 @@ export async function sendPieces(
   try {
     first = await iterator.next();
   } catch (error) {
-    if (response.closed) return; // nobody is there to be told
+    if (response.closed) return; // the client has disconnected
     throw error;
   } finally {
     response.off("close", leave);
@@ -43,20 +43,20 @@ export async function sendPieces(
   pipeline([all, ...enforceContentLength(length, response), response], () => {});
 }
 
-/** Half an answer is out: the log alone can say why it ends here. That the client left is nothing to report. */
+/** Logs why a stream broke after part of the answer was sent. A client's disconnect is not logged. */
 export function noteBreak(source: Readable, response: Response): void {
-  // Before the pipeline hears of it, which closes the answer: then its line is written.
+  // Before the pipeline handles it and closes the answer: that writes the log line.
   source.once("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "ERR_STREAM_PREMATURE_CLOSE") exchangeOf(response).error = toSvcError(error);
   });
 }
 
 /**
- * Passes a stream on, and breaks it off where it is not as long as its route said: what is too much would be taken for the
- * next answer on the connection.
+ * Passes a stream on, and aborts it if its length differs from the route's content-length: surplus bytes would be read
+ * as the next answer on the connection.
  *
  * @param said the route's own `content-length`
- * @returns the steps of a pipeline that do this: none where it said nothing
+ * @returns the pipeline's steps for this; none without a content-length
  */
 export function enforceContentLength(said: string | string[] | undefined, response: Response): Transform[] {
   if (said === undefined) return [];

@@ -1,9 +1,8 @@
 /**
- * The wire of procedure calls. A body is `{ "name", "args" }`, where args are plain JSON or, for dates, bigints, sets and
- * the like, the oRPC encoding `{ "json", "meta" }`. With files it is multipart: a part `data` holds
- * `{ "json": { "name", "args" }, "meta", "maps" }`, the parts `0`, `1`, … hold the files.
- * Where the path says the name, the body may leave it out.
- * Source: https://orpc.dev/docs/advanced/rpc-protocol
+ * The wire of procedure calls. A body is `{ "name", "args" }`, where args are plain JSON or, for dates, bigints, sets
+ * and the like, the oRPC encoding `{ "json", "meta" }`. With files it is multipart: a part `data` holds `{ "json": {
+ * "name", "args" }, "meta", "maps" }`, the parts `0`, `1`, … hold the files. If the path contains the name, the body
+ * may omit it. Source: https://orpc.dev/docs/advanced/rpc-protocol
  */
 import { serializer, toParts } from "../kit/rich-values.ts";
 import { type Issue, SvcError } from "../kit/svc-error.ts";
@@ -12,11 +11,11 @@ import { type Issue, SvcError } from "../kit/svc-error.ts";
 export interface ProcedureCall {
   name: string;
   args: unknown;
-  /** Of a query: the answer shall say which transactions it saw, to be compared with events that come. */
+  /** For a query: whether the answer must include its snapshot, for comparison with later events. */
   watch?: boolean;
 }
 
-/** Limits that keep one small body from costing much. `docs/reference/limits.md` lists them. */
+/** Limits on the cost of a small body. `docs/reference/limits.md` lists them. */
 export const wireLimits = { files: 16, parts: 64, meta: 2048, depth: 64 } as const;
 
 /** oRPC's codes of rich types, 0 (bigint) to 7 (map). */
@@ -25,8 +24,8 @@ const metaCodes = 8;
 /**
  * Decodes a JSON body.
  *
- * @param named the procedure's name, which the body's then does not matter. (Default: the body says it)
- * @throws SvcError VALIDATION_FAILED for another shape, BAD_REQUEST for an encoding that cannot be read
+ * @param named the procedure's name, which overrides the body's. (Default: the body's)
+ * @throws SvcError VALIDATION_FAILED for another shape, BAD_REQUEST for an invalid encoding
  */
 export function decodeCall(body: unknown, named?: string): ProcedureCall {
   const { name, args, watch = false } = asCall(body, named);
@@ -53,18 +52,20 @@ export function decodeForm(form: FormData, named?: string): ProcedureCall {
 /** `undefined`: 3 is its code among the types that JSON lacks. */
 const nothing = JSON.stringify({ json: null, meta: [[3]] });
 
-/** Encodes a handler's result as the body of the answer. @throws TypeError for a result that holds a file, or itself */
+/**
+ * Encodes a handler's result as the body of the answer. @throws TypeError for a result that contains a file, or itself
+ */
 export function encodeResult(result: unknown): string {
   const { json, meta } = toParts("A procedure's result", result, "Return its bytes from a route instead.");
-  // A handler that returns nothing: JSON has no word for it, and without one the answer would hold no result.
+  // A handler returned nothing: JSON cannot represent that, and the body would lack its result.
   if (json === undefined) return nothing;
   return JSON.stringify(meta.length > 0 ? { json, meta } : { json });
 }
 
-/** The same for a result that PostgreSQL already wrote as JSON. */
+/** The same for a result that is already JSON from PostgreSQL. */
 export const encodeJsonText = (json: string) => `{"json":${json}}`;
 
-/** An encoded body with the snapshot under which it was read (`pg_snapshot` as text), or null. */
+/** Adds the snapshot of the read (`pg_snapshot` as text), or null, to an encoded body. */
 export const withSnapshot = (body: string, snapshot: string | null) =>
   `${body.slice(0, -1)},"snapshot":${JSON.stringify(snapshot)}}`;
 
@@ -86,7 +87,7 @@ function asCall(body: unknown, named?: string): ProcedureCall {
   });
 }
 
-/** Exactly the two keys: an argument object that merely has a member called json stays what it is. */
+/** Exactly the two keys: an argument object that has a member called json besides others stays unchanged. */
 function isEncoded(args: unknown): args is { json: unknown; meta: unknown[] } {
   return isObject(args) && "json" in args && Array.isArray(args.meta) && Object.keys(args).length === 2;
 }
@@ -96,7 +97,7 @@ function parseData(data: FormDataEntryValue | null): { json?: unknown; meta?: un
     const parsed: unknown = JSON.parse(typeof data === "string" ? data : "");
     if (isObject(parsed)) return parsed;
   } catch {
-    // Falls through to the one explanation.
+    // Continue to the common error below.
   }
   throw new SvcError("BAD_REQUEST", "The multipart body needs a part `data` with JSON.", {
     hint: 'data = {"json": {"name": …, "args": {"file": null}}, "meta": [], "maps": [["args", "file"]]}; files as parts 0, 1, …',
@@ -136,7 +137,7 @@ function deserialize(
   }
 }
 
-/** Walks with a list instead of recursion: deep input must not exhaust the stack that would refuse it. */
+/** Uses a list instead of recursion: deep input must not overflow the stack. */
 function checkDepth(value: unknown): void {
   let level = typeof value === "object" && value !== null ? [value] : [];
   for (let depth = 0; level.length > 0; depth++) {

@@ -1,6 +1,6 @@
 /**
- * What the steps of procedures and routes take, checked when they are written: else each call would fail, or a
- * middleware that guards something.
+ * Checks the arguments of procedure and route builders at definition time. Otherwise each call would fail, or a
+ * guarding middleware would be missing.
  * Next hop: `src/contract/procedure.ts` and `src/contract/http-route.ts` call these.
  */
 import { DefinitionError } from "./definition-error.ts";

@@ -6,7 +6,7 @@
 import { SvcError } from "./svc-error.ts";
 
 export interface Turn {
-  /** Whose queue the call waits in. (Default: one queue for all calls without a key) */
+  /** The key whose queue the call joins. (Default: one queue for all calls without a key) */
   key?: string;
   /** A call that has not started leaves the queue when this aborts. */
   signal?: AbortSignal;
@@ -40,19 +40,19 @@ export class Gate {
   /**
    * Runs the call, at once or in its turn.
    *
-   * @throws SvcError UNAVAILABLE when too many calls wait, or when the signal aborts before the call starts; what `call`
-   *         throws
+   * @throws SvcError UNAVAILABLE when too many calls wait, or when the signal aborts before the call starts; errors of
+   *   `call`
    */
   async run<T>(call: () => Promise<T>, { key = "", signal }: Turn = {}): Promise<T> {
     if (this.#running < this.#limit) this.#running++;
     else if (signal?.aborted) throw clientLeft();
     else await this.#wait(key, signal);
     try {
-      // The client may have left in the moment in which its turn came.
+      // The client may have left just before its turn.
       if (signal?.aborted) throw clientLeft();
       return await call();
     } finally {
-      // The place goes straight to the next call, so a call that comes now cannot slip in between.
+      // The slot passes directly to the next waiting call, so a new call cannot take it.
       const next = this.#takeNext();
       if (next) next.start();
       else this.#running--;
@@ -127,5 +127,5 @@ export class Gate {
 
 const tooMany = () => new SvcError("UNAVAILABLE", undefined, { retryAfter: 2 });
 
-/** Nobody reads it: the connection is closed. */
+/** Nobody reads this message: the connection is closed. */
 const clientLeft = () => new SvcError("UNAVAILABLE", "The client closed the connection.");

@@ -1,4 +1,4 @@
-/** A mistake in the application's own definitions, found while they are being made or when the service starts. */
+/** An error in the application's own definitions, found at definition time or at start. */
 export class DefinitionError extends Error {
   override readonly name = "DefinitionError";
   readonly hint: string | undefined;

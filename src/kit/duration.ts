@@ -6,7 +6,7 @@
 /** Milliseconds, or a text of numbers and units: ms, s, m, h, d, w, or their names ("10 minutes", "1 week"). */
 export type Duration = number | string;
 
-/** In milliseconds, by the names that a unit goes by. */
+/** Names of each unit, and its milliseconds. */
 const units: [names: RegExp, milliseconds: number][] = [
   [/^(ms|msecs?|milliseconds?)$/, 1],
   [/^(s|secs?|seconds?)$/, 1_000],
@@ -19,7 +19,7 @@ const units: [names: RegExp, milliseconds: number][] = [
 /** In milliseconds: ten years of 365 days. */
 const longest = 315_360_000_000;
 
-/** @returns milliseconds, 0 to ten years @throws RangeError for what is no duration */
+/** @returns milliseconds, 0 to ten years @throws RangeError for an invalid duration */
 export function milliseconds(duration: Duration): number {
   const result = typeof duration === "number" ? duration : parse(String(duration));
   if (result >= 0 && result <= longest) return Math.round(result);
@@ -28,7 +28,7 @@ export function milliseconds(duration: Duration): number {
 
 function parse(text: string): number {
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)\s*([a-z]+)/gi)];
-  // What the parts leave of the text may only be what stands between them.
+  // Between the parts, only separators are allowed.
   if (parts.length === 0 || text.replace(/(\d+(?:\.\d+)?)\s*([a-z]+)/gi, "").replace(/[\s,]/g, "") !== "")
     return Number.NaN;
   return parts.reduce((sum, [, amount, name = ""]) => {

@@ -1,7 +1,7 @@
 /**
- * Every error code that leaves the service, with its HTTP status and the sentence used when nobody gave a better one.
- * `docs/reference/errors.md` lists the same table; `tests/structure/errors.test.ts` keeps the two, and the SQLSTATEs
- * that lead here (src/postgres/errors.ts), equal.
+ * Every error code that leaves the service, with its HTTP status and default message. `docs/reference/errors.md` lists
+ * the same table; `tests/structure/errors.test.ts` keeps the table, the page and the SQLSTATEs that map to these codes
+ * (src/postgres/errors.ts) equal.
  */
 export const errorCodes = {
   BAD_REQUEST: { status: 400, message: "The request is malformed." },
@@ -34,7 +34,7 @@ export const errorCodes = {
   OUTPUT_INVALID: { status: 500, message: "Something went wrong on our side." },
   QUERY_WROTE: { status: 500, message: "This operation is declared as reading, but it tried to write." },
   MIDDLEWARE_REENTERED: { status: 500, message: "Something went wrong on our side." },
-  // 500, and not 503: what repeats a 503 by itself, as proxies and clients do, must not repeat this one.
+  // 500 and not 503: proxies and clients retry a 503 automatically, and this error must not be retried.
   OUTCOME_UNKNOWN: {
     status: 500,
     message: "The database was lost while this was saved. It may have been carried out.",
@@ -45,5 +45,5 @@ export const errorCodes = {
   TIMEOUT: { status: 504, message: "The operation took longer than this service allows." },
 } as const satisfies Record<string, { status: number; message: string }>;
 
-/** A code of the table above, as it stands in the `code` member of an error body. */
+/** A code of the table above, as sent in the `code` member of an error body. */
 export type ErrorCode = keyof typeof errorCodes;

@@ -1,22 +1,19 @@
 /**
- * Statements of one connection, each after the one before: a handler may ask for several at once, and the driver will not
- * keep them in a queue any more from its next major version on. Called by `src/postgres/pools.ts`; pipelined connections need none of
- * it.
+ * Serializes the statements of one connection. A handler may run several at once, and the driver's next major version
+ * will no longer queue them. Called by `src/postgres/pools.ts`; pipelined connections do not need it.
  */
 import type pg from "pg";
 
 type Query = (...values: unknown[]) => Promise<unknown>;
 
-/**
- * Makes statements that are asked for while another one runs wait for it. Those with a callback or a cursor are left
- * alone.
- */
+/** Makes each statement wait for the previous one. Statements with a callback or a cursor are left alone. */
 export function serializeQueries(client: pg.ClientBase): void {
   const query = client.query.bind(client) as unknown as Query;
   let last: Promise<void> | undefined;
   const inTurn: Query = async (...values) => {
     const before = last;
-    // Of its own, not what is returned: a promise that two wait for loses the caller's lines in the stack of an error.
+    // A separate promise, not the returned one: a second `await` on that would remove the caller's lines from an
+    // error's stack.
     const { promise: over, resolve } = Promise.withResolvers<void>();
     last = over;
     if (before) await before;

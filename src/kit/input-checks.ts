@@ -1,4 +1,4 @@
-/** What every check of an untrusted object needs: issues collected, own members only. */
+/** Helpers for checking untrusted objects: they collect issues and read own members only. */
 import { type Issue, SvcError } from "./svc-error.ts";
 
 export type Input = Record<string, unknown>;

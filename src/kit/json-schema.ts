@@ -1,16 +1,16 @@
 /**
- * JSON Schema (2020-12) of a Standard Schema, as far as its library tells it (https://standardschema.dev/json-schema).
- * Nothing here validates: what is said is for readers of the API.
+ * JSON Schema (2020-12) of a Standard Schema, if its library can produce it (https://standardschema.dev/json-schema).
+ * For the API description only; nothing here validates.
  * Next hop: `v.ts` describes itself with this, `src/openapi/` the application.
  */
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 
 export type JsonSchema = Record<string, unknown>;
 
-/** `input`: what a caller sends. `output`: what it gets, as JSON carries it. */
+/** `input`: sent by a caller. `output`: returned to it, as JSON represents it. */
 export type Direction = "input" | "output";
 
-/** @returns undefined where the library does not say, or cannot */
+/** @returns undefined if the library cannot produce JSON Schema */
 export function jsonSchemaOf(schema: StandardSchemaV1, direction: Direction): JsonSchema | undefined {
   const { jsonSchema: converter, vendor } = schema["~standard"] as Partial<StandardJSONSchemaV1.Props> & {
     vendor: string;
@@ -21,11 +21,11 @@ export function jsonSchemaOf(schema: StandardSchemaV1, direction: Direction): Js
     const { $schema: _, "~standard": __, ...found } = converter[direction]({ target: "draft-2020-12", libraryOptions });
     return found;
   } catch {
-    return undefined; // a library may not know how to say it
+    return undefined; // a library may not support this schema
   }
 }
 
-/** Whether a value may be left out. A schema whose answer takes time is taken at its word: no. */
+/** Whether a value may be omitted. A schema that validates asynchronously counts as no. */
 export function takesNothing(schema: StandardSchemaV1): boolean {
   try {
     const result = schema["~standard"].validate(undefined);
@@ -35,7 +35,7 @@ export function takesNothing(schema: StandardSchemaV1): boolean {
   }
 }
 
-/** Points the references of a schema to where it stands now. @param pointer from the new root, such as "/items" */
+/** Rewrites the references of a schema for its new position. @param pointer from the new root, such as "/items" */
 export function relocate(schema: JsonSchema, pointer: string): JsonSchema {
   return JSON.parse(JSON.stringify(schema), (key, value) =>
     key === "$ref" && typeof value === "string" && value.startsWith("#") ? `#${pointer}${value.slice(1)}` : value,
@@ -45,12 +45,12 @@ export function relocate(schema: JsonSchema, pointer: string): JsonSchema {
 /** A key as a segment of a JSON pointer (RFC 6901). */
 export const segment = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");
 
-/** What a reader is to know where JSON alone does not do. */
+/** A note for readers if JSON alone cannot represent the value. */
 const needsEncoding = (what: string) => ({
   description: `${what}: send the arguments in the encoding { "json": …, "meta": […] }.`,
 });
 
-/** Forms that results take on the wire (docs/reference/procedures.md), where a library has none. */
+/** Wire forms of results (docs/reference/procedures.md), for types that a library cannot describe. */
 const results: Record<string, JsonSchema> = {
   date: { type: "string", format: "date-time" },
   bigint: { type: "string", pattern: "^-?[0-9]+$" },
@@ -65,7 +65,7 @@ const inputs: Record<string, JsonSchema> = {
   map: needsEncoding("A map"),
 };
 
-/** Of `z.coerce`, which makes something of plain JSON. */
+/** `z.coerce` converts plain JSON to these types. */
 const coerced: Record<string, JsonSchema> = {
   date: { type: "string", format: "date-time" },
   bigint: { type: ["string", "integer"] },
@@ -76,7 +76,7 @@ interface ZodSeen {
   jsonSchema: JsonSchema;
 }
 
-/** What each library wants to be told, so that it leaves open what it cannot say, instead of giving up. */
+/** Options per library that leave unsupported types open instead of throwing. */
 function optionsOf(vendor: string, direction: Direction): Record<string, unknown> {
   if (vendor === "zod") {
     const forms = direction === "input" ? inputs : results;

@@ -1,9 +1,10 @@
-/** The error of an author's mistake in a call of `ctx`: of no use to the caller, so it stands in the log. */
+/** The error of an author's wrong `ctx` call. It is useless to the caller, so its details are only logged. */
 import { SvcError } from "./svc-error.ts";
 
 /**
- * @param call whose it is, such as "ctx.realtime.emit"
- * @param production whether callers are strangers. To others, and to a handler that catches it, the hint says it too
+ * @param call the method, such as "ctx.realtime.emit"
+ * @param production whether callers are strangers. Otherwise the hint repeats the text, also for a handler that catches
+ *   the error
  */
 export function misuseError(call: string, text: string, production: boolean): SvcError {
   const reason = `${call}: ${text}`;

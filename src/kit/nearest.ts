@@ -1,16 +1,16 @@
-/** Which of the known names somebody may have meant: for the hints of errors. */
+/** Suggests known names for a mistyped one, for the hints of errors. */
 
-/** @returns the known names, those that differ least from `name` first */
+/** @returns the known names, most similar first */
 export const byNearness = (name: string, known: readonly string[]): string[] =>
   known.toSorted((a, b) => distance(name, a) - distance(name, b));
 
-/** What to say of a name that is none of those known. */
+/** A hint for an unknown name. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const near = byNearness(name, known).slice(0, 3);
   return near.length > 0 ? `Did you mean ${near.map((one) => `"${one}"`).join(", ")}?` : "There is none at all.";
 }
 
-/** Levenshtein's distance, letter case ignored. */
+/** Levenshtein distance, ignoring letter case. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [i, char] of [...a.toLowerCase()].entries()) {

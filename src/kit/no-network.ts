@@ -1,7 +1,7 @@
 /**
- * Takes the network and other processes away from this one. Imported before anything else by
- * `src/documents/child.ts` and `src/storage/image-child.ts`; Node's permission model guards files and the start of processes, sockets only from Node 25 on,
- * and signals not at all.
+ * Disables the network and access to other processes. `src/documents/child.ts` and `src/storage/image-child.ts` import
+ * it first. Node's permission model covers files and the start of processes, sockets only from Node 25 on, and signals
+ * not at all.
  */
 import dgram from "node:dgram";
 import dns from "node:dns";
@@ -10,25 +10,25 @@ import { syncBuiltinESMExports } from "node:module";
 import net from "node:net";
 import os from "node:os";
 
-/** Puts a refusal in the place of each of these functions. */
+/** Replaces each of these functions with one that throws. */
 function refuse(what: string, holder: object, names: readonly string[]): void {
-  // Classes are among them: no arrow, which `new` would not call.
+  // Some of them are classes: an arrow function would not support `new`.
   function refusal(): never {
     throw new Error(what);
   }
-  // `configurable: false`: what is refused stays refused.
+  // `configurable: false`: the functions cannot be restored.
   for (const name of names)
     Object.defineProperty(holder, name, { value: refusal, configurable: false, writable: false });
 }
 
-/** Every function of an object, those that a later version of Node adds included. */
+/** Every function of an object, including those that later versions of Node add. */
 const functionsOf = (holder: object) =>
   Reflect.ownKeys(holder).filter(
     (name): name is string =>
       typeof name === "string" && name !== "constructor" && typeof Object(holder)[name] === "function",
   );
 
-/** A class's prototype and those that it inherits from. */
+/** A class's prototype and its base prototypes. */
 function prototypesOf({ prototype }: { prototype: object }): object[] {
   const inherited = Object.getPrototypeOf(prototype);
   return inherited === Object.prototype ? [prototype] : [prototype, ...prototypesOf({ prototype: inherited })];
@@ -47,9 +47,9 @@ refuse(noNetwork, dnsPromises, functionsOf(dnsPromises));
 refuse(noNetwork, globalThis, ["fetch", "WebSocket", "EventSource"]);
 
 const noProcesses = "A conversion has no other processes.";
-// The underscored ones are those that Node keeps for itself, and for its debugger.
+// The underscored ones are internal to Node and its debugger.
 refuse(noProcesses, process, ["kill", "_kill", "_debugProcess", "_debugEnd", "binding", "_linkedBinding"]);
 refuse(noProcesses, os, ["setPriority"]);
 
-// `import { lookup } from "node:dns"` gets these as well.
+// Also updates imports such as `import { lookup } from "node:dns"`.
 syncBuiltinESMExports();

@@ -1,24 +1,24 @@
 /**
- * What the operations of the document have in common: errors and their codes, headers, security.
- * Next hop: `src/openapi/document.ts` puts it into `components`.
+ * The shared parts of the document's operations: errors and their codes, headers, security.
+ * Next hop: `src/openapi/document.ts` puts them into `components`.
  */
 import { errorCodes } from "./error-codes.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
-/** A part of the document; what exactly each one is, the specification says. */
+/** A part of the document; the OpenAPI specification defines each. */
 export type Part = Record<string, unknown>;
 
 export type Security = Record<string, string[]>[];
 
 /** A JWT, a session token or the cookie. */
 export const signedIn: Security = [{ bearer: [] }, { cookie: [] }];
-/** The same, or nobody. */
+/** Signed in or anonymous. */
 export const anyone: Security = [{}, ...signedIn];
 export const nobody: Security = [];
 
 export const security = (anonymous: boolean): Security => (anonymous ? anyone : signedIn);
 
-/** @param cookie its name depends on whether the service is reached by https */
+/** @param cookie the cookie's name, which depends on https */
 export const securitySchemes = (cookie: string): Part => ({
   bearer: { type: "http", scheme: "bearer", description: "The JWT (`token`) or the `sessionToken` of a sign-in." },
   cookie: {
@@ -39,10 +39,10 @@ export const headers: Part = {
 
 const requestId = { "x-request-id": { $ref: "#/components/headers/RequestId" } };
 
-/** A string, with what more is said of it. */
+/** A string schema with further keywords. */
 export const text = (more: JsonSchema = {}): JsonSchema => ({ type: "string", ...more });
 
-/** A parameter of the query; optional. */
+/** An optional parameter of the query. */
 export const inQuery = (name: string, schema: JsonSchema, description?: string): Part => ({
   name,
   in: "query",
@@ -52,7 +52,7 @@ export const inQuery = (name: string, schema: JsonSchema, description?: string):
 
 export const json = (schema: JsonSchema): Part => ({ "application/json": { schema } });
 
-/** An answer that is no error. */
+/** A successful answer. */
 export const answers = (description: string, content?: Part, more: Part = {}): Part => ({
   description,
   headers: { ...requestId, ...more },
@@ -85,10 +85,10 @@ export const errorSchema: JsonSchema = {
 
 const statuses = [...new Set(Object.values(errorCodes).map(({ status }) => status))].sort((a, b) => a - b);
 
-/** After which a retry is worth it, so that the answer says when. */
+/** Statuses with `Retry-After`. */
 const retried = new Set([429, 503]);
 
-/** `components.responses`: one for each status, with the codes that have it. */
+/** `components.responses`: one per status, with its codes. */
 export const errorResponses: Part = Object.fromEntries([
   ...statuses.map((status) => {
     const codes = Object.entries(errorCodes).filter(([, entry]) => entry.status === status);
@@ -113,5 +113,5 @@ export function errors(...which: (keyof typeof errorsOfAll | number)[]): Part {
   return { ...Object.fromEntries(entries), default: { $ref: "#/components/responses/Error" } };
 }
 
-/** What every operation may answer. */
+/** Errors of every operation. */
 const errorsOfAll = { 429: "too many requests", 500: "our fault", 503: "no connection" } as const;

@@ -1,16 +1,16 @@
 /**
- * Which files a process may read that takes apart what strangers sent: the folders of our own code that it runs, and the
- * packages that this code needs, with theirs. Not the application, nor what else is installed beside it.
+ * The files that a process which parses untrusted content may read: the folders of our own code that it runs, and the
+ * packages that this code needs, with their dependencies. Neither the application nor other installed packages.
  * Next hop: `src/documents/sandbox.ts` and `src/storage/image-children.ts` start such processes.
  */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Of `src/`: what `src/documents/child.ts` and `src/storage/image-child.ts` import. */
+/** Folders of `src/` that `src/documents/child.ts` and `src/storage/image-child.ts` import from. */
 export const ownFolders = ["contract", "documents", "kit", "storage", "text"];
 
-/** Of packages that do more than we ask of them: dependencies for their command lines, servers and models. */
+/** Dependencies that packages need only for unused features: command lines, servers and models. */
 const unused: Record<string, readonly string[]> = {
   kordoc: [
     "@huggingface/transformers",
@@ -25,7 +25,7 @@ const unused: Record<string, readonly string[]> = {
 const found = new Map<string, readonly string[]>();
 
 /**
- * @param packages names; each comes with its dependencies
+ * @param packages names; their dependencies are included
  * @returns flags of Node's permission model
  */
 export function programFiles(packages: readonly string[]): readonly string[] {
@@ -42,11 +42,11 @@ export function programFiles(packages: readonly string[]): readonly string[] {
   return flags;
 }
 
-/** Adds a package's folder, and those of its dependencies that are installed. */
+/** Adds the folder of a package, and those of its installed dependencies. */
 function addPackage(name: string, from: string, folders: Set<string>): void {
   const folder = installedAt(name, from);
   if (folder === undefined) return;
-  // Some package managers link folders, and Node asks for both names.
+  // Some package managers link folders, and Node asks for both paths.
   const real = realpathSync(folder);
   if (folders.has(folder) && folders.has(real)) return;
   folders.add(folder).add(real);
@@ -56,7 +56,7 @@ function addPackage(name: string, from: string, folders: Set<string>): void {
   }
 }
 
-/** Where Node would find it: in the nearest `node_modules` above. */
+/** Node's lookup: the nearest `node_modules` above. */
 function installedAt(name: string, from: string): string | undefined {
   for (let folder = from; ; folder = dirname(folder)) {
     const candidate = join(folder, "node_modules", name);

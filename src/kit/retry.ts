@@ -1,7 +1,6 @@
 /**
- * `withRetry`: tries a failing operation again, waiting longer each time. For calls that leave the process; a whole
- * request is not retried with it (a mutation is one transaction), and a workflow step has its own retries.
- * Next hop: none, it only calls what it is given.
+ * `withRetry`: retries a failing operation with increasing delays. For calls that leave the process. Do not retry a
+ * whole request with it (a mutation is one transaction); workflow steps have their own retries.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -11,29 +10,29 @@ export interface RetryOptions {
   maxAttempts?: number;
   /** Wait after the first failure, in milliseconds. (Default: 1000) */
   initialBackoffMs?: number;
-  /** No wait is longer than this, in milliseconds. (Default: 30000) */
+  /** The longest wait, in milliseconds. (Default: 30000) */
   maxBackoffMs?: number;
   /** Each wait is this many times the one before; ≥ 1. (Default: 2) */
   base?: number;
-  /** Whether the error of this attempt is worth another one. Not asked after the last. (Default: every error is) */
+  /** Whether to retry after this error. Not called after the last attempt. (Default: always) */
   shouldRetry?: (error: unknown, attempt: number) => boolean;
-  /** Told before each wait: the error, the attempt that failed, and the wait in milliseconds. (Default: none) */
+  /** Called before each wait with the error, the failed attempt, and the wait in milliseconds. (Default: none) */
   onRetry?: (error: unknown, attempt: number, delayMs: number) => void;
-  /** Ends the waiting, not a running attempt; the call then rejects with the signal's reason. (Default: none) */
+  /** Ends a wait, not a running attempt; the call then rejects with the signal's reason. (Default: none) */
   signal?: AbortSignal;
 }
 
-/** The longest wait a timer can hold, 24.8 days. Node fires a longer one after 1 ms. */
+/** The longest timer, 24.8 days. Node fires a longer one after 1 ms. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Runs `fn` until it succeeds, attempts run out, or `shouldRetry` says no. The wait after attempt n is
+ * Runs `fn` until it succeeds, attempts run out, or `shouldRetry` returns false. The wait after attempt n is
  * `initialBackoffMs * base ** (n - 1)`, at most `maxBackoffMs`, without jitter.
  *
  * @param fn the operation; it gets the attempt's number, 1 first
  * @returns what `fn` returned
  * @throws the error of the last attempt, unchanged; the signal's reason when aborted; RangeError for invalid options;
- *   what `shouldRetry` or `onRetry` throw
+ *   errors of `shouldRetry` or `onRetry`
  * @example
  * const rates = await withRetry(() => fetchRates(), { maxAttempts: 5, shouldRetry: (error) => isTemporary(error) });
  */
@@ -59,7 +58,7 @@ export async function withRetry<T>(fn: (attempt: number) => T | Promise<T>, opti
 }
 
 function backoff(attempt: number, initialMs: number, maxMs: number, base: number): number {
-  // The power overflows to Infinity after enough attempts: the cap takes care of it, except for 0 * Infinity.
+  // The power overflows to Infinity after enough attempts: the maximum handles that, except for 0 * Infinity.
   return initialMs === 0 ? 0 : Math.min(initialMs * base ** (attempt - 1), maxMs);
 }
 
@@ -67,7 +66,7 @@ async function wait(delayMs: number, signal: AbortSignal | undefined): Promise<v
   try {
     await sleep(delayMs, undefined, signal ? { signal } : {});
   } catch (error) {
-    // The timer rejects with an AbortError of its own; the caller knows the reason that it gave.
+    // The timer rejects with its own AbortError; the caller expects its signal's reason.
     signal?.throwIfAborted();
     throw error;
   }

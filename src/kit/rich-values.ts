@@ -1,14 +1,14 @@
 /**
- * Values as JSON, and beside it what JSON lacks: dates, bigints, sets, maps and the like. So do arguments and results travel,
- * and so are the values of runs kept. `client/sdk/src/wire.ts` is the same for clients.
- * Source: https://orpc.dev/docs/advanced/rpc-protocol
+ * Values as JSON, plus metadata for types that JSON lacks: dates, bigints, sets, maps and the like. Used for arguments
+ * and results on the wire, and for the stored values of runs. `client/sdk/src/wire.ts` is the same for clients. Source:
+ * https://orpc.dev/docs/advanced/rpc-protocol
  */
 import { StandardRPCJsonSerializer } from "@orpc/client/standard";
 
 export const serializer = new StandardRPCJsonSerializer();
 
 /**
- * @param what begins the sentence that says why it cannot be done
+ * @param what the subject of the error message
  * @param instead what to do with a file
  * @throws TypeError for a value that holds a file, or refers to itself
  */
@@ -18,7 +18,7 @@ export function toParts(what: string, value: unknown, instead: string) {
   return { json, meta };
 }
 
-/** The serializer would only run out of stack. */
+/** For a cyclic value, the serializer would only overflow the stack. */
 function serialize(what: string, value: unknown) {
   try {
     return serializer.serialize(value);

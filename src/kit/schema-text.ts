@@ -1,15 +1,15 @@
-/** JSON Schema as a person reads it: in the notation of TypeScript, with links to what has a name. HTML, escaped. */
+/** JSON Schema for people: in TypeScript notation, with links to named schemas. The output is escaped HTML. */
 
 export const html = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** The id of what has a name, for links. */
+/** The id of a named schema, for links. */
 export const anchor = (name: string) => html(encodeURIComponent(name));
 
 const prefix = "#/components/schemas/";
 
 type Schema = Record<string, unknown>;
 
-/** @param indent of the line on which it begins */
+/** @param indent of the line where the text begins */
 export function schemaText(given: unknown, indent = ""): string {
   const schema = Object(given) as Schema;
   if (typeof schema.$ref === "string" && schema.$ref.startsWith(prefix)) {

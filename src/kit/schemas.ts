@@ -1,6 +1,6 @@
 /**
- * The document's `components.schemas`: schemas with names, and those whose references lead into themselves, which would
- * lead nowhere from inside the document.
+ * The document's `components.schemas`: named schemas, and recursive schemas, whose references would break inside the
+ * document.
  */
 import type { JsonSchema } from "./json-schema.ts";
 
@@ -9,7 +9,7 @@ const prefix = "#/components/schemas/";
 export class Schemas {
   readonly all: Record<string, JsonSchema> = {};
 
-  /** @returns a reference to it. A name that is taken gets a number */
+  /** @returns a reference to it. A name in use gets a number */
   add(name: string, schema: JsonSchema): JsonSchema {
     const free = this.#free(name);
     this.all[free] = schema;
@@ -17,9 +17,9 @@ export class Schemas {
   }
 
   /**
-   * A schema to stand anywhere in the document.
+   * A schema that can be placed anywhere in the document.
    *
-   * @param name what parts of it are called that refer to each other
+   * @param name the name for its parts that refer to each other
    */
   inline(name: string, schema: JsonSchema): JsonSchema {
     const names = new Map<string, string>();
@@ -29,7 +29,7 @@ export class Schemas {
         const last = decodeURIComponent(reference).split("/").pop() ?? "";
         known = this.#free(last === "#" ? name : `${name}.${last.replace(/[^\w.-]/g, "_")}`);
         names.set(reference, known);
-        this.all[known] = {}; // the name is taken from now on, also by what it leads to
+        this.all[known] = {}; // reserve the name before the nested schemas are added
         this.all[known] = walk(resolve(schema, reference)) as JsonSchema;
       }
       return prefix + known;
@@ -55,7 +55,7 @@ export class Schemas {
   }
 }
 
-/** What a reference such as "#/$defs/node" stands for; anything where it leads nowhere. */
+/** The target of a reference such as "#/$defs/node"; the schema that accepts anything if there is none. */
 function resolve(root: JsonSchema, reference: string): unknown {
   const keys = decodeURIComponent(reference).split("/").slice(1);
   return keys.reduce<unknown>((at, key) => Object(at)[key.replaceAll("~1", "/").replaceAll("~0", "~")] ?? {}, root);

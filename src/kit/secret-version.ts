@@ -1,6 +1,6 @@
 /**
- * The number under which the library remembers with which secret it encrypted something. It has to stay when others
- * join or leave the list, so it comes from the secret itself, one way and only 31 bits of it.
+ * The number by which the library records which secret encrypted a value. It must stay the same when the list of
+ * secrets changes, so it is derived from the secret itself: a one-way hash, only 31 bits of it.
  * Next hop: `src/auth/library.ts` gives it to the library, `src/auth/reencrypt.ts` looks it up.
  */
 import { createHmac } from "node:crypto";

@@ -1,4 +1,7 @@
-/** Who is calling. Made by `src/auth/sessions/authenticate.ts` from a credential, read by handlers through `ctx.auth`. */
+/**
+ * The session of a caller. `src/auth/sessions/authenticate.ts` creates it from a credential, handlers read it through
+ * `ctx.auth`.
+ */
 
 export interface SessionUser {
   id: string;
@@ -18,17 +21,17 @@ export interface Session {
 export interface CredentialHeaders {
   authorization?: string | undefined;
   cookie?: string | undefined;
-  /** What a browser says about the page that asks. */
+  /** The origin of the page, as the browser sends it. */
   origin?: string | undefined;
 }
 
 /**
- * Finds out who is calling.
+ * Authenticates the caller.
  *
- * @param access what the call may do. A cookie, which browsers send whoever asks, lets nobody write but the pages of
- *               listed origins (Default: "write")
- * @returns null when there is no credential or none that is valid; a promise only when the database had to be asked
- * @throws SvcError FORBIDDEN by cookie from another origin, for a write also without one
+ * @param access what the call may do. Browsers send cookies with requests from any page, so writes by cookie must come
+ *   from a page of a listed origin (Default: "write")
+ * @returns null without a valid credential; a promise only if the database must be queried
+ * @throws SvcError FORBIDDEN by cookie from another origin, for a write also without an origin
  */
 export type Authenticate = (
   headers: CredentialHeaders,

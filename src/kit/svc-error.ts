@@ -1,22 +1,23 @@
 /**
- * The one error class. Whatever else is thrown becomes INTERNAL at the edge (src/http/errors.ts), its detail in the log.
+ * The only error class for callers. Any other thrown value becomes INTERNAL in the answer (src/http/errors.ts); its
+ * details are logged.
  */
 import { type ErrorCode, errorCodes } from "./error-codes.ts";
 
-/** One thing wrong with an input: where, as a path of keys, and what. */
+/** One problem of an input: its path of keys, and a message. */
 export interface Issue {
   path: (string | number)[];
   message: string;
 }
 
 export interface SvcErrorOptions {
-  /** What a person can do about it. Sent to the caller. */
+  /** How a person can fix it. Sent to the caller. */
   hint?: string;
-  /** What is wrong with which part of the input. Sent to the caller. */
+  /** The problems of the input, by part. Sent to the caller. */
   issues?: Issue[];
-  /** After how many seconds a retry makes sense; sent as `Retry-After`. */
+  /** Seconds after which a retry makes sense; sent as `Retry-After`. */
   retryAfter?: number;
-  /** What led to it. Logged, never sent. */
+  /** The original error. Logged, never sent. */
   cause?: unknown;
 }
 

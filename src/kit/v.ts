@@ -1,7 +1,8 @@
 /**
- * `v`: the small validators of inputs, outputs and workflow arguments. Each one is a Standard Schema v1, so it stands
- * wherever a zod, valibot or arktype schema may, and takes those inside `optional`, `array` and `object`.
- * Next hop: `src/contract/procedure.ts`, `src/contract/http-route.ts` and `src/contract/workflow.ts` call `~standard.validate` and turn issues into a 400.
+ * `v`: the small validators of inputs, outputs and workflow arguments. Each one is a Standard Schema v1, so it can
+ * replace a zod, valibot or arktype schema; `optional`, `array` and `object` accept those schemas inside.
+ * Next hop: `src/contract/procedure.ts`, `src/contract/http-route.ts` and `src/contract/workflow.ts` call
+ * `~standard.validate` and turn issues into a 400.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type Direction, type JsonSchema, jsonSchemaOf, relocate, segment, takesNothing } from "./json-schema.ts";
@@ -14,10 +15,13 @@ type Result<Output> = StandardSchemaV1.Result<Output>;
 type In<Of extends Schema> = StandardSchemaV1.InferInput<Of>;
 type Out<Of extends Schema> = StandardSchemaV1.InferOutput<Of>;
 
-/** What a validator takes (`Input`) and hands on (`Output`); they differ only where a foreign schema transforms. */
+/**
+ * The accepted type (`Input`) and the resulting type (`Output`) of a validator; they differ only if a foreign schema
+ * transforms.
+ */
 export type Validator<Output, Input = Output> = StandardSchemaV1<Input, Output>;
 
-/** The type that comes out of a schema: `type Task = Infer<typeof task>`. Works for every vendor. */
+/** The output type of a schema: `type Task = Infer<typeof task>`. Works for every vendor. */
 export type Infer<Of extends StandardSchemaV1> = StandardSchemaV1.InferOutput<Of>;
 
 // The rule of optional keys, the same for types and values: a key may be absent if its validator takes `undefined`.
@@ -33,17 +37,17 @@ type ShapeOut<S extends Shape> = Flat<
   }
 >;
 
-/** The schema that {@link toSchema} makes of a map of validators; a schema stays what it is. */
+/** The schema that {@link toSchema} makes of a map of validators; a schema stays unchanged. */
 export type SchemaOf<Args extends StandardSchemaV1 | Shape> = Args extends StandardSchemaV1
   ? Args
   : Args extends Shape
     ? Validator<ShapeOut<Args>, ShapeIn<Args>>
     : never;
 
-/** So many issues are reported; a client that sends a million wrong items gets a short answer, and soon. */
+/** The maximum number of reported issues: a client that sends a million wrong items gets a short answer quickly. */
 const MAX_ISSUES = 100;
 
-/** Names what a value is, never its content: it may be long, or a secret. */
+/** The kind of a value, never its content: that may be long, or a secret. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";
@@ -54,7 +58,7 @@ export function kindOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** @param describe what it is in JSON Schema */
+/** @param describe the value's JSON Schema */
 function make<Output, Input = Output>(
   validate: (value: unknown) => Result<Output> | Promise<Result<Output>>,
   describe: (direction: Direction) => JsonSchema,
@@ -76,14 +80,14 @@ function expect<Output>(
   return make<Output>(validate, () => ({ ...described }));
 }
 
-/** An inner schema where it stands; open where its library does not say. */
+/** The JSON Schema of an inner schema at its position; open if its library has none. */
 const describeInner = (schema: Schema, direction: Direction, pointer: string) =>
   relocate(jsonSchemaOf(schema, direction) ?? {}, pointer);
 
-/** A part of an object or array: where it is, what checks it, what it is. */
+/** A part of an object or array: its key, its schema, its value. */
 type Part = readonly [key: string | number, schema: Schema, value: unknown];
 
-/** Checks all parts and joins them with `build`; waits only if another vendor's schema answers with a promise. */
+/** Checks all parts and combines them with `build`; asynchronous only if another vendor's schema returns a promise. */
 function checkParts<Output>(
   parts: Iterable<Part>,
   build: (values: unknown[]) => Output,
@@ -97,7 +101,7 @@ function checkParts<Output>(
     const at = index++;
     const settle = (result: Result<unknown>): void => {
       if (!result.issues) values[at] = result.value;
-      // Not `push(...)`: spreading another vendor's hundred thousand issues would overflow the stack.
+      // Not `push(...)`: spreading a hundred thousand issues of another vendor would overflow the stack.
       else for (const i of result.issues) issues.push({ message: i.message, path: [key, ...(i.path ?? [])] });
     };
     const result = schema["~standard"].validate(value);
@@ -109,14 +113,16 @@ function checkParts<Output>(
   return pending.length > 0 ? Promise.all(pending).then(finish) : finish();
 }
 
-/** JSON objects and what parsers make. Not a Date, a Map or a class instance; the second test admits other realms. */
+/**
+ * Plain objects, as from JSON and parsers. Not a Date, a Map or a class instance; the second test admits other realms.
+ */
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null) return false;
   const proto: unknown = Object.getPrototypeOf(value);
   return proto === null || Object.getPrototypeOf(proto) === null;
 }
 
-/** Whether it is a Standard Schema of whatever vendor. */
+/** Whether the value is a Standard Schema of any vendor. */
 export const isSchema = (value: unknown): value is StandardSchemaV1 =>
   // arktype's schemas are functions.
   ((typeof value === "object" && value !== null) || typeof value === "function") && "~standard" in value;
@@ -183,33 +189,34 @@ function optional<Of extends Schema>(inner: Of): Validator<Out<Of> | undefined, 
  * type Task = Infer<typeof task>; // { title: string; priority?: number }
  */
 export const v = {
-  /** Any string, the empty one too. */
+  /** Any string, also the empty one. */
   string: () => expect<string>("a string", (value) => typeof value === "string", { type: "string" }),
   /** A finite number: not NaN, not ±Infinity, which JSON cannot carry. */
   number: () => expect<number>("a finite number", Number.isFinite, { type: "number" }),
   /** `true` or `false`. */
   boolean: () => expect<boolean>("true or false", (value) => typeof value === "boolean", { type: "boolean" }),
-  /** A Web `File` or `Blob`, as multipart arguments carry them. */
+  /** A Web `File` or `Blob`, for multipart arguments. */
   file: () => expect<File | Blob>("a file", (value) => value instanceof Blob, { type: "string", format: "binary" }),
-  /** Anything, also nothing: unchecked, typed `any`. */
+  /** Any value or none: unchecked, typed `any`. */
   // biome-ignore lint/suspicious/noExplicitAny: the one place where an author asks for it by name.
   any: () => expect<any>("anything", () => true, {}),
   /** The inner validator, or `undefined`. In `object` the key may then be absent. */
   optional,
-  /** An array whose items all pass. Holes count as `undefined`. Throws TypeError if `item` is no schema. */
+  /** An array whose items are all valid. Holes count as `undefined`. Throws TypeError if `item` is not a schema. */
   array,
   /**
    * A plain object. Unknown keys are stripped, not refused: a newer client may send more than this server knows, and
-   * what is not declared never reaches a handler. Throws TypeError at definition if a member is no schema.
+   * undeclared keys never reach a handler. Throws TypeError at definition if a member is not a schema.
    */
   object,
 } as const;
 
 /**
- * Makes one schema of a map of validators, which may come from several vendors; a Standard Schema is returned as it is.
+ * Makes one schema of a map of validators, which may come from several vendors; a Standard Schema is returned
+ * unchanged.
  *
  * @param args a map such as `{ amount: v.number(), note: z.string() }`, or any Standard Schema
- * @throws TypeError when it is neither, naming the wrong key
+ * @throws TypeError when it is neither; the message names the wrong key
  * @example
  * const schema = toSchema({ amount: v.number() });
  * await schema["~standard"].validate({ amount: 1 }); // { value: { amount: 1 } }

@@ -1,4 +1,4 @@
-/** What a request transaction may do, for how long, and where it begins again when a standby fails it. */
+/** The access mode and time limits of a request transaction, and the fallback server if a standby fails it. */
 import type pg from "pg";
 import type { SvcError } from "../kit/svc-error.ts";
 
@@ -12,13 +12,13 @@ export interface TransactionLimits {
 }
 
 /**
- * Another server for a transaction that reads, such as the primary behind a standby. The transaction begins again there when
- * its first statement failed here: until then its handler has seen nothing that could contradict the answer.
+ * Another server for a read transaction, such as the primary behind a standby. If the first statement fails on the
+ * standby, the transaction restarts there: the handler has seen no result yet that could contradict the answer.
  */
 export interface Fallback {
   pool: pg.Pool;
-  /** Whether the other server may know better. */
+  /** Whether the other server may succeed. */
   helps(error: SvcError): boolean;
-  /** Called when a transaction moves there. */
+  /** Called when a transaction moves to the other server. */
   moved(): void;
 }

@@ -1,4 +1,4 @@
-/** Takes a connection from a pool, with an error that a caller can act on when there is none in time. */
+/** Acquires a connection from a pool, with a useful error if none becomes free in time. */
 import type pg from "pg";
 import { SvcError } from "../kit/svc-error.ts";
 import { sharesOf } from "./shares.ts";
@@ -7,16 +7,16 @@ import { sharesOf } from "./shares.ts";
 export interface Lease {
   client: pg.PoolClient;
   /**
-   * Gives it back, or destroys it. This loan's own function, taken when the loan began: `client.release` is replaced
-   * at each checkout, so that calling it late would give back somebody else's loan.
+   * Returns the connection, or destroys it. The function of this lease, stored at checkout: `client.release` is
+   * replaced at each checkout, so a late call would return another holder's connection.
    */
   release(destroy?: boolean): void;
 }
 
 /**
- * @param holder in whose share of the pool. (Default: in nobody's, without a limit but the pool's own)
- * @throws SvcError UNAVAILABLE when no connection became free within the pool's `connectionTimeoutMillis`, when the holder
- *         has as many as one may have, or when the database cannot be reached
+ * @param holder whose share of the pool is used. (Default: none; only the pool's own limit applies)
+ * @throws SvcError UNAVAILABLE when no connection became free within the pool's `connectionTimeoutMillis`, when the
+ *   holder's share is used up, or when the database cannot be reached
  */
 export async function acquire(pool: pg.Pool, holder?: string): Promise<Lease> {
   const shares = holder === undefined ? undefined : sharesOf(pool);

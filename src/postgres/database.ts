@@ -10,28 +10,30 @@ import type { RequestDatabase, Schema, SystemDatabase } from "../contract/databa
 import { misuseError } from "../kit/misuse-error.ts";
 import type { RequestTransaction } from "./transaction.ts";
 
-/** Makes request databases; what all of them share is worked out once. */
+/** Creates request databases; the shared setup is computed once. */
 export type CreateRequestDatabase = (transaction: RequestTransaction) => RequestDatabase;
 
 /**
  * @param schema     the application's tables and relations, for `db.query.…`; may be empty
- * @param production as in `mistake`
+ * @param production as in `misuseError`
  */
 export function requestDatabases(schema: Schema, production: boolean): CreateRequestDatabase {
   const dialect = new PgDialect();
   const { tables, tableNamesMap } = extractTablesRelationalConfig(schema, createTableRelationsHelpers);
   const relational = { fullSchema: schema, schema: tables, tableNamesMap };
-  /** Courtesy, not the boundary: that is the login role, which may do nothing that the caller may not. */
+  /**
+   * A helpful error, not the security boundary: that is the login role, which has no more privileges than the caller.
+   */
   const refuseRawSql = (): never => {
     throw misuseError("ctx.db", rawSql, production);
   };
-  /** LOCK TABLE, LISTEN, NOTIFY and SET ask for privileges that requests have, or for none. None of them is part of a query. */
+  /** LOCK TABLE, LISTEN, NOTIFY and SET need privileges that requests may have, or none. None of them is a query. */
   const requireQuery = (text: string | undefined) => {
     if (!isQuery.test(text ?? "")) refuseRawSql();
   };
 
   return (transaction) => {
-    // Drizzle asks its client for one thing only.
+    // Drizzle uses only this method of its client.
     const client = {
       query: async (config: pg.QueryConfig, values?: unknown[]) => {
         requireQuery(config.text);
@@ -48,7 +50,7 @@ export function requestDatabases(schema: Schema, production: boolean): CreateReq
   };
 }
 
-/** How everything begins that the query builder writes. */
+/** Every statement of the query builder begins like this. */
 const isQuery = /^\s*\(*\s*(select|insert|update|delete|with)\b/i;
 
 const rawSql =

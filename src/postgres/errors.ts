@@ -1,7 +1,6 @@
 /**
- * The one map from PostgreSQL's error codes to ours. Messages are our own: PostgreSQL's carry names of constraints and
- * values of rows, which stay in the log.
- * Source: https://www.postgresql.org/docs/current/errcodes-appendix.html
+ * The one map from PostgreSQL's error codes to ours. Messages are our own: PostgreSQL's contain names of constraints
+ * and values of rows, which are only logged. Source: https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 import pg from "pg";
 import type { ErrorCode } from "../kit/error-codes.ts";
@@ -17,13 +16,13 @@ interface Mapping {
 const badValue: Mapping = { code: "BAD_REQUEST", message: "A value does not fit where it was meant to go." };
 const busy: Mapping = { code: "UNAVAILABLE" };
 
-/** By SQLSTATE. SV… are raised by our own functions in `sql/`. */
+/** By SQLSTATE. Our own functions in `sql/` raise SV…. */
 export const sqlStates: Record<string, Mapping> = {
   "22001": { code: "BAD_REQUEST", message: "A text is longer than its column allows." },
   "22003": { code: "BAD_REQUEST", message: "A number is out of range." },
   "22007": badValue,
   "22008": badValue,
-  "22012": { code: "INTERNAL" }, // a division by zero is a mistake of the application, not of its caller
+  "22012": { code: "INTERNAL" }, // a division by zero is the application's error, not its caller's
   "22021": { code: "BAD_REQUEST", message: "A text holds a character that cannot be stored, such as NUL." },
   "22023": badValue,
   "22P02": badValue,
@@ -63,13 +62,13 @@ export const sqlStates: Record<string, Mapping> = {
   SV413: { code: "PAYLOAD_TOO_LARGE", message: "A message to subscribers is larger than 64 KiB." },
 };
 
-/** By the class of a SQLSTATE, its first two characters, where the table above does not have it. */
+/** By the class of a SQLSTATE (its first two characters), if the table above does not list the code. */
 const classes: Record<string, Mapping> = { "08": busy, "22": badValue };
 
 /**
- * Turns what the driver threw into what the caller may see.
+ * Converts a driver error to one that the caller may see.
  *
- * @param identity who ran the statement: a refusal means "sign in" to an anonymous caller, and "no" to a user
+ * @param identity who ran the statement: a refusal means UNAUTHORIZED for an anonymous caller, and FORBIDDEN for a user
  */
 export function databaseError(error: unknown, identity: Identity): SvcError {
   if (error instanceof SvcError) return error;
@@ -89,17 +88,17 @@ export function databaseError(error: unknown, identity: Identity): SvcError {
   });
 }
 
-/** The caller's answer where a connection was lost while a write was under way, and nobody can say what became of it. */
+/** The answer if a connection was lost during a write and its outcome is unknown. */
 export const outcomeUnknown = (cause: unknown) =>
   new SvcError("OUTCOME_UNKNOWN", undefined, {
     hint: "Look whether it was carried out before you send it again.",
     cause,
   });
 
-/** The SQLSTATE of an error or of what caused it (Drizzle wraps the driver's error), if there is one. */
+/** The SQLSTATE of an error or of its cause (Drizzle wraps the driver's error), if there is one. */
 export const sqlState = (error: unknown): string | undefined => fromDatabase(error)?.code;
 
-/** What PostgreSQL itself said, of an error or of what caused it. */
+/** PostgreSQL's own error: the given one or its cause. */
 export function fromDatabase(error: unknown): pg.DatabaseError | undefined {
   for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth++) {
     // Node's own codes, such as EPIPE, can look like a SQLSTATE.
@@ -108,12 +107,12 @@ export function fromDatabase(error: unknown): pg.DatabaseError | undefined {
   return undefined;
 }
 
-/** Deadlock and serialization failure: the same statement may succeed when it is run again. */
+/** Deadlock and serialization failure: the same statement may succeed on a retry. */
 export const isTransient = (error: unknown) => ["40001", "40P01"].includes(sqlState(error) ?? "");
 
 /**
- * Whether a statement that failed so may have been carried out: its connection is gone, and neither the server nor the
- * driver says that it did not come to that.
+ * Whether a failed statement may have been carried out: its connection is lost, and neither the server nor the driver
+ * reports that it did not run.
  */
 export function leavesDoubt(error: unknown): boolean {
   if (!isConnectionLoss(error)) return false;
@@ -123,12 +122,12 @@ export function leavesDoubt(error: unknown): boolean {
 }
 
 /**
- * The server's reasons to end a connection that it gives while a statement or a pause is under way, never between a commit
- * and its answer. A pooler has class 08 for a server that it has lost: that says nothing of the statement.
+ * Reasons for closing a connection that the server gives only during a statement or a pause, never between a commit and
+ * its answer. A pooler uses class 08 for a lost server: that says nothing about the statement.
  */
 const saidBeforeCommit: ReadonlySet<string> = new Set(["57P01", "57P03", "25P03"]);
 
-/** The connection is gone, or about to be: shut down, crashed, terminated, reset. */
+/** The connection is lost, or about to be: shut down, crashed, terminated, reset. */
 export function isConnectionLoss(error: unknown): boolean {
   const state = sqlState(error);
   if (state !== undefined) return state.startsWith("08") || ["57P01", "57P02", "57P03", "25P03"].includes(state);

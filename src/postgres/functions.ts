@@ -1,6 +1,7 @@
 /**
- * What SQL inside a request may execute, and which functions run with other rights than their caller's, and why: for `svc
- * policies --functions`, and for `sql/_functions.md`, which `npm run db:dump` writes and a test compares.
+ * Lists the functions that SQL inside a request may execute, and the functions with other rights than their caller's,
+ * with reasons. For `svc policies --functions`, and for `sql/_functions.md`, which `npm run db:dump` writes and a test
+ * compares.
  * Next hop: `sql/catalog/list_functions.sql`.
  */
 import type pg from "pg";

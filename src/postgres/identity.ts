@@ -1,16 +1,16 @@
-/** Who a statement runs as. This file is the only place where a session becomes a database role. */
+/** The identity of a statement. Only this file maps a session to a database role. */
 import type { Session } from "../kit/session.ts";
 
 export interface Identity {
   /** The setting that policies read through svc.current_user_id(); "" when anonymous. */
   userId: string;
-  /** `svc_system` is no role to change to: its transactions run on the system's pool as whoever logged in there. */
+  /** `svc_system` is not set by SET ROLE: its transactions run on the system's pool, as the role that logged in. */
   role: "svc_anonymous" | "svc_authenticated" | "svc_system";
-  /** In whose share of the connections (`shares.ts`). (Default: in nobody's) */
+  /** The holder of the connection share (`shares.ts`). (Default: none) */
   holder?: string | undefined;
 }
 
-/** What runs for nobody in particular: crons, and jobs that declare it. */
+/** For work without a user: crons, and jobs that declare it. */
 export const systemIdentity: Identity = { userId: "", role: "svc_system" };
 
 /**

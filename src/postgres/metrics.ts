@@ -1,8 +1,8 @@
-/** What metrics tell of the standbys that this process asks. Next hop: `src/postgres/replicas.ts`. */
+/** Metrics of the standbys that this process queries. Next hop: `src/postgres/replicas.ts`. */
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { Replicas } from "./replicas.ts";
 
-/** @param replicas undefined without DATABASE_REPLICA_URLS: then nothing is told */
+/** @param replicas undefined without DATABASE_REPLICA_URLS: then there are no such metrics */
 export function addStandbyMetrics(registry: Registry, replicas: Replicas | undefined): void {
   const registers = [registry];
   const standbys = replicas?.standbys ?? [];
@@ -22,7 +22,7 @@ export function addStandbyMetrics(registry: Registry, replicas: Replicas | undef
     registers,
     collect() {
       for (const { number, caughtUpAt } of standbys) {
-        // Not before it is known.
+        // Only once it is known.
         if (Number.isFinite(caughtUpAt)) this.set({ standby: number }, (performance.now() - caughtUpAt) / 1000);
       }
     },

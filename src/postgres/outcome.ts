@@ -1,5 +1,5 @@
 /**
- * What became of a transaction whose connection was lost while it committed. The server knows: it is asked on another
+ * Finds the outcome of a transaction whose connection was lost during COMMIT. The server is asked on another
  * connection, for as long as a restart or a failover may take.
  * Next hop: `sql/session/transaction_outcome.sql`.
  */
@@ -11,39 +11,39 @@ import { connectionError } from "./pools.ts";
 import { batchWrites } from "./send-together.ts";
 import { place } from "./transaction-statements.ts";
 
-/** By what a transaction is found again. */
+/** Identifies a transaction after its connection is lost. */
 export interface TransactionMark {
   /** pg_current_xact_id(). */
   transaction: string;
   /** svc.server_incarnation(). */
   server: string;
-  /** Place in the write-ahead log just before COMMIT; null when the server did not get to say it. */
+  /** Place in the write-ahead log just before COMMIT; null if the server did not answer in time. */
   place: string | null;
 }
 
 export type Outcome = "committed" | "rolled back" | "unknown";
 
-/** In milliseconds: for how long a server that is away, or that still commits, is asked. docs/reference/limits.md. */
+/** In milliseconds: how long a server that is unreachable, or still committing, is asked. docs/reference/limits.md. */
 export const asksFor = 10_000;
-/** In milliseconds: between two tries, at first and at most. */
+/** In milliseconds: the first and the longest pause between two tries. */
 const pauses = { first: 20, longest: 500 };
 
 const question = { name: "svc_transaction_outcome", text: "select svc.transaction_outcome($1, $2, $3) as it" };
 
-/** @param pool of the login that ran the transaction. Never throws: where nobody can be asked, the outcome is unknown */
+/** @param pool of the login that ran the transaction. Never throws: if no server answers, the outcome is unknown */
 async function askOutcome(pool: pg.Pool, mark: TransactionMark): Promise<Outcome> {
   const deadline = performance.now() + asksFor;
   for (let pause = pauses.first; ; pause = Math.min(2 * pause, pauses.longest)) {
     const answer = await askOnce(pool, mark);
     if (answer === "committed") return "committed";
     if (answer === "aborted") return "rolled back";
-    // What is neither is in progress still, a server that is starting, or none.
+    // Otherwise the transaction is in progress, the server is starting, or there is no server.
     if (answer === null || pool.ending || performance.now() > deadline) return "unknown";
     await sleep(pause);
   }
 }
 
-/** @returns the server's answer; undefined when none was to be had */
+/** @returns the server's answer; undefined if there was none */
 async function askOnce(pool: pg.Pool, { transaction, server, place }: TransactionMark) {
   let lease: Lease | undefined;
   try {
@@ -58,12 +58,12 @@ async function askOnce(pool: pg.Pool, { transaction, server, place }: Transactio
 }
 
 /**
- * Commits. When the connection is lost meanwhile, the server is asked by another one what became of it.
+ * Commits. If the connection is lost meanwhile, asks the server on another connection for the outcome.
  *
- * @param mark  of the transaction, if the server has told it
- * @param leave sends COMMIT and gives the connection back
- * @returns the command tag of COMMIT, also when it was found out afterwards
- * @throws the server's reason; SvcError OUTCOME_UNKNOWN when nobody can say whether the writes last
+ * @param mark  of the transaction, if the server has sent it
+ * @param leave sends COMMIT and returns the connection
+ * @returns the command tag of COMMIT, also if it was found out afterwards
+ * @throws the server's error; SvcError OUTCOME_UNKNOWN if the outcome of the writes is unknown
  */
 export async function commitWrites(
   client: pg.ClientBase,
@@ -80,7 +80,7 @@ export async function commitWrites(
         lastPlace = rows[0]?.place ?? null;
       },
       (error) => {
-        reason = error; // the server ended the connection here, and COMMIT only found it closed
+        reason = error; // the server closed the connection before COMMIT was sent
       },
     );
   }

@@ -1,5 +1,5 @@
 /**
- * Reads of a call that goes on to wait for others: no transaction, and no connection, is held meanwhile.
+ * Reads for calls that then wait for other services: no transaction and no connection is held meanwhile.
  * Next hop: `src/postgres/transaction.ts`.
  */
 import type { RequestTransaction } from "./transaction.ts";
@@ -7,20 +7,21 @@ import type { RequestTransaction } from "./transaction.ts";
 export type Reading<T> = (reader: RequestTransaction) => Promise<T>;
 
 /**
- * Reads in the call's transaction where it is open, which may have written what is read; and in one of its own otherwise.
+ * Reads in the call's transaction if it is open, since it may have written the rows; otherwise in a separate
+ * transaction.
  */
 export const readingAside =
   (transaction: RequestTransaction, aside: () => RequestTransaction) =>
   <T>(work: Reading<T>): Promise<T> =>
     transaction.isOpen || transaction.isOver ? work(transaction) : readApart(aside(), work);
 
-/** The same for what goes on when the call is over, as a stream that its handler has returned. */
+/** The same for work that continues after the call, such as a stream that the handler returned. */
 export const readingOn =
   (transaction: RequestTransaction, aside: () => RequestTransaction) =>
   <T>(work: Reading<T>): Promise<T> =>
     transaction.isOpen && !transaction.isOver ? work(transaction) : readApart(aside(), work);
 
-/** Reads in a transaction of its own, from `work`'s first statement to its end. */
+/** Reads in a separate transaction, from `work`'s first statement to its end. */
 export async function readApart<T>(own: RequestTransaction, work: Reading<T>): Promise<T> {
   try {
     const result = await work(own);

@@ -1,5 +1,5 @@
 /**
- * The pools of connections, one per login role, each with its own budget. Requests use `request`, unsafeDb and jobs
+ * The connection pools, one per login role, each with its own budget. Requests use `request`, unsafeDb and jobs
  * `system`, the authentication library `auth`.
  * Next hop: `transaction.ts` and `src/crud/statement.ts`, the only users of the request pool.
  */
@@ -22,17 +22,17 @@ export interface PoolSettings {
   request: number;
   system: number;
   auth: number;
-  /** Connections for requests that one caller may hold at once. (Default: half of `request`, rounded up) */
+  /** Request connections that one caller may hold at once. (Default: half of `request`, rounded up) */
   perCaller?: number | undefined;
   /** How long a call waits for a free connection before it gets 503, in milliseconds. */
   waitMs: number;
-  /** In milliseconds; cancels a statement. */
+  /** Cancels a statement after this time, in milliseconds. */
   statementTimeoutMs: number;
-  /** The same for generated procedures, which have no transaction that could say otherwise. (Default: as the others) */
+  /** The same for generated procedures, which have no transaction to set their own limit. (Default: the same) */
   generatedTimeoutMs?: number | undefined;
-  /** In milliseconds; ends a transaction whose handler is busy elsewhere. */
+  /** In milliseconds; ends a transaction that is idle while its handler does other work. */
   idleInTransactionMs: number;
-  /** Whether statements that run in a span get one of their own. (Default: false) */
+  /** Whether statements inside a span get their own span. (Default: false) */
   traced?: boolean;
 }
 
@@ -40,26 +40,26 @@ export interface Pools {
   request: pg.Pool;
   system: pg.Pool;
   auth: pg.Pool;
-  /** Closes all connections. Those still in use are broken: whoever holds one had its time to finish. */
+  /** Closes all connections. Connections still in use are broken: their holders have had time to finish. */
   close(): Promise<void>;
 }
 
-/** In milliseconds: how long holders of broken connections are waited for to give them back. */
+/** In milliseconds: how long to wait until holders return their broken connections. */
 const givesBackWithin = 250;
 
 const connectionErrors = new WeakMap<object, Error>();
 
-/** Why a connection broke while nobody was asking it anything, if it did. */
+/** The error that broke an idle connection, if there was one. */
 export const connectionError = (client: pg.ClientBase): Error | undefined => connectionErrors.get(client);
 
-/** A pool, and the way to close it. */
+/** A pool, and a function that closes it. */
 export interface OnePool {
   pool: pg.Pool;
   /** As `Pools.close`. */
   close(): Promise<void>;
 }
 
-/** The three pools of a process. `createPool` makes one alone, for those that want no more. */
+/** The three pools of a process. `createPool` makes a single one. */
 export function createPools(urls: PoolUrls, settings: PoolSettings, log: Logger): Pools {
   const request = createPool("request", urls.request, settings, log);
   const system = createPool("system", urls.system, settings, log);
@@ -75,9 +75,9 @@ export function createPools(urls: PoolUrls, settings: PoolSettings, log: Logger)
 }
 
 /**
- * @param name whose kind and number of connections it has
- * @param prepare what is done on each connection before anybody gets it. (Default: the limit of statements, if it has one;
- *                on the requests' pool that of generated procedures, since a transaction sets its own)
+ * @param name selects the kind of pool and its number of connections
+ * @param prepare runs on each new connection before its first use. (Default: sets the statement timeout, if there is
+ *   one; on the request pool that of generated procedures, since a transaction sets its own)
  */
 export function createPool(
   name: keyof PoolUrls,
@@ -95,7 +95,7 @@ export function createPool(
     application_name: `svc ${name}`,
     keepAlive: true,
     ...(prepare && { onConnect: prepare }),
-    // Lets a transaction's first statements share one round trip. `pg` knows it, its types do not yet.
+    // Sends a transaction's first statements in one round trip. `pg` supports it, its types do not yet.
     ...({ pipeline: name === "request" } as object),
   });
   if (name === "request") limitShares(pool, settings.perCaller ?? Math.ceil(settings.request / 2), settings.waitMs);
@@ -105,8 +105,8 @@ export function createPool(
   pool.on("error", (error) => log.warn({ pool: name, reason: error.message }, "idle database connection lost"));
   pool.on("connect", (client) => {
     if (name !== "request") serializeQueries(client);
-    // Without a listener, an error that arrives between two statements of a transaction would end the process.
-    // The first one says why; "connection terminated" only follows from it.
+    // Without a listener, an error between two statements of a transaction would end the process. The first error is
+    // the reason; "connection terminated" only follows from it.
     client.on("error", (error) => {
       if (!connectionErrors.has(client)) connectionErrors.set(client, error);
     });
@@ -117,8 +117,8 @@ export function createPool(
     pool,
     async close() {
       const ended = pool.end();
-      // What still runs fails with its connection, and gives it back itself: done for it, that would happen twice.
-      // However late its holder is, nothing is open any more.
+      // Running statements fail with their connection, and their holders release it. Releasing it here too would do so
+      // twice. Even if a holder is late, no connection stays open.
       for (const client of held) destroySocket(client);
       await Promise.race([ended, sleep(givesBackWithin, undefined, { ref: false })]);
     },
@@ -130,15 +130,15 @@ const timeoutOf = (name: keyof PoolUrls, { statementTimeoutMs, generatedTimeoutM
 
 const databaseOf = (url: string) => decodeURIComponent(new URL(url).pathname.slice(1));
 
-/** `pg` has no public way to break a connection without a goodbye. */
+/** `pg` has no public API to break a connection without a Terminate message. */
 function destroySocket(client: pg.PoolClient): void {
   (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }
 
 /**
- * The session's own limit, set before anybody gets the connection. Behind a pooler there is no session of ours: what is set
- * stays on a connection that others use, and a pooler's clients have numbers that no backend has. There hold the limit
- * inside each transaction, and that on the role (sql/roles.sql).
+ * Sets the session's statement timeout before the connection is used. Not behind a pooler: there the setting would stay
+ * on a connection that others use, and a pooler's clients have process numbers that no backend has. There the limit
+ * inside each transaction applies, and that of the role (sql/roles.sql).
  */
 const limitStatements = (milliseconds: number) => async (client: pg.ClientBase) => {
   const { processID } = client as unknown as { processID: number };

@@ -1,7 +1,7 @@
 /**
- * Keeps connections after statements that PostgreSQL refused. The driver's `pool.query` closes the connection after every
- * error: a limit that is reached, a job that another worker has, or a duplicate key in `unsafeDb` would each cost a new one.
- * Called by `pools.ts`.
+ * Keeps connections open after a statement that PostgreSQL refused. The driver's `pool.query` closes the connection
+ * after every error: each limit error, locked job or duplicate key in `unsafeDb` would cost a new connection. Called by
+ * `pools.ts`.
  */
 import type { EventEmitter } from "node:events";
 import type pg from "pg";
@@ -9,10 +9,10 @@ import { isConnectionLoss, sqlState } from "./errors.ts";
 
 type Query = (...values: unknown[]) => Promise<unknown>;
 
-/** What the types of `pg` do not know of a client. */
+/** Members of a client that the types of `pg` do not have. */
 interface Inner {
   connection: EventEmitter;
-  /** Whether the server waits for a statement. */
+  /** Whether the server is ready for the next statement. */
   readyForQuery: boolean;
   getTransactionStatus(): string | null;
 }
@@ -41,7 +41,7 @@ export function keepAfterRefusals(pool: pg.Pool): void {
   pool.query = send as unknown as typeof pool.query;
 }
 
-/** Text of several statements can fail in the middle of a transaction that it began: such a connection is of no use. */
+/** Text with several statements can fail inside a transaction that it began: such a connection cannot be reused. */
 function releaseWhenReady(client: pg.PoolClient, release: (destroy?: boolean) => void): void {
   const inner = client as unknown as Inner;
   const leave = () => {

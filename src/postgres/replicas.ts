@@ -1,7 +1,6 @@
 /**
- * Streaming standbys for queries, and how far each of them has come. A client says up to where it has to see (its
- * position, a place in the write-ahead log); a standby that has replayed that much may answer, and otherwise the primary
- * does.
+ * Streaming standbys for queries, and the replay position of each. A client sends the position that it must see (a
+ * place in the write-ahead log). A standby that has replayed it may answer; otherwise the primary does.
  * Next hop: `src/server/replica-reads.ts`; docs/adr/0012-standbys-answer-those-who-say-what-they-have-seen.md.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,34 +8,34 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { createPool, type OnePool, type PoolSettings } from "./pools.ts";
 
-/** In milliseconds: between two looks at how far the standbys are. */
+/** In milliseconds: interval between two reads of the standbys' positions. */
 const lookEvery = 100;
 
 const ownPosition = { name: "svc_position", text: "select pg_current_wal_insert_lsn()::text as position" };
-// A standby that was promoted replays no more; what it has is its own.
+// A promoted standby no longer replays: its own write position counts.
 const replayed = {
   name: "svc_replayed",
   text: "select case when pg_is_in_recovery() then pg_last_wal_replay_lsn()::text end as position",
 };
 
 export interface Standby extends OnePool {
-  /** As in DATABASE_REPLICA_URLS, from 1. */
+  /** Its position in DATABASE_REPLICA_URLS, from 1. */
   readonly number: number;
-  /** What it is known to have replayed. It never goes back, so what was true a moment ago still is. */
+  /** The position known to be replayed. It never decreases, so an old value stays valid. */
   replayed: bigint;
-  /** When the primary was where this standby is now, by `performance.now()`; -Infinity before that is known. */
+  /** The time, by `performance.now()`, when the primary was at this standby's position; -Infinity if unknown. */
   caughtUpAt: number;
   lost: boolean;
-  /** Queries that were sent to it: those that it answered, and those that the primary answered then. */
+  /** Queries sent to it: those that it answered, and those that the primary had to answer. */
   reads: { answered: number; failed: number };
 }
 
 export class Replicas {
   readonly standbys: readonly Standby[];
-  /** Queries with a position that were not sent to any standby, because none had come so far or all were too old. */
+  /** Queries with a position that no standby could answer, because all were behind or too old. */
   behind = 0;
   readonly #stalest: number;
-  /** Where the primary was, oldest first. One that replays a second late is level with the place of a second ago. */
+  /** Past positions of the primary, oldest first. A standby with one second of lag has the position of a second ago. */
   #places: { position: bigint; at: number }[] = [];
   readonly #primary: pg.Pool;
   readonly #log: Logger;
@@ -44,7 +43,7 @@ export class Replicas {
   readonly #looking: Promise<void>;
 
   /**
-   * @param urls    one for each standby, as the requests' login
+   * @param urls    one per standby, with the requests' login
    * @param stalest how old answers may be, in milliseconds. (Default: 5,000)
    */
   constructor(urls: readonly string[], primary: pg.Pool, settings: PoolSettings, log: Logger, stalest = 5_000) {
@@ -63,11 +62,11 @@ export class Replicas {
   }
 
   /**
-   * A standby that has what the caller has seen.
+   * A standby that has replayed the caller's position.
    *
-   * @param position as `position()` gave it
-   * @param key      whose calls stay with the same standby while it keeps up
-   * @returns null when there is none: then the primary is asked
+   * @param position as `position()` returned it
+   * @param key      calls with the same key stay with the same standby while it keeps up
+   * @returns null if there is none: then the primary is asked
    */
   choose(position: bigint, key: string): Standby | null {
     const oldest = performance.now() - this.#stalest;
@@ -77,7 +76,7 @@ export class Replicas {
     return standby ?? null;
   }
 
-  /** Where the primary is now: whoever has replayed this has everything that was committed before. */
+  /** The primary's current position: a standby that has replayed it has everything that was committed before. */
   async position(): Promise<string> {
     const { rows } = await this.#primary.query<{ position: string }>(ownPosition);
     return rows[0]?.position as string;
@@ -121,7 +120,7 @@ export class Replicas {
   }
 }
 
-/** @returns the place in the log as a number, or null for what is none */
+/** @returns the place in the log as a number, or null for an invalid one */
 export function readPosition(text: string | undefined): bigint | null {
   const [, high, low] = /^([0-9A-F]{1,8})\/([0-9A-F]{1,8})$/i.exec(text ?? "") ?? [];
   return high && low ? (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`) : null;

@@ -1,7 +1,8 @@
 /** Names and literals in the SQL that `svc migrate generate` writes: quoted only where PostgreSQL needs it. */
 
-// Words that cannot be a column's name without quotes. https://www.postgresql.org/docs/current/sql-keywords-appendix.html
-// The last line is PL/pgSQL's own: behind the dot of a record it takes them for keywords, as in `input.begin`.
+// Words that cannot be a column's name without quotes.
+// https://www.postgresql.org/docs/current/sql-keywords-appendix.html The last line is PL/pgSQL's own: after the dot of
+// a record it treats them as keywords, as in `input.begin`.
 const reserved = new Set(
   (
     "all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate collation " +
@@ -15,7 +16,7 @@ const reserved = new Set(
   ).split(" "),
 );
 
-/** A name as SQL takes it. */
+/** A name as SQL accepts it. */
 export const quote = (name: string): string =>
   /^[a-z_][a-z0-9_]*$/.test(name) && !reserved.has(name) ? name : `"${name.replaceAll('"', '""')}"`;
 
@@ -29,21 +30,21 @@ export function split(key: string): { schema: string; name: string } {
   return { schema: key.slice(0, dot), name: key.slice(dot + 1) };
 }
 
-/** A snapshot's key as SQL takes it: `public.tasks`, `auth."user"`. */
+/** A snapshot's key as SQL accepts it: `public.tasks`, `auth."user"`. */
 export function qualified(key: string): string {
   const { schema, name } = split(key);
   return `${quote(schema)}.${quote(name)}`;
 }
 
-/** A snapshot's key as people write it: without the schema that everything is in. */
+/** A snapshot's key for people: without the default schema `public`. */
 export const short = (key: string): string => key.replace(/^public\./, "");
 
 const longest = 63;
 
 /**
- * The name that PostgreSQL gives to what it makes for a table: `tasks_id_seq`, `tasks_pkey`. Of too long a name it cuts
- * the longer part first. (Bytes and letters are taken for the same.)
- * Source: makeObjectName(), https://github.com/postgres/postgres/blob/master/src/backend/commands/indexcmds.c
+ * The name that PostgreSQL derives for a table's sequence or constraint: `tasks_id_seq`, `tasks_pkey`. If the name is
+ * too long, it shortens the longer part first. (This code assumes one byte per letter.) Source: makeObjectName(),
+ * https://github.com/postgres/postgres/blob/master/src/backend/commands/indexcmds.c
  */
 export function derivedName(table: string, column: string | null, label: string): string {
   const room = longest - label.length - (column === null ? 1 : 2);
@@ -55,6 +56,6 @@ export function derivedName(table: string, column: string | null, label: string)
   return column === null ? `${first}_${label}` : `${first}_${second}_${label}`;
 }
 
-/** Whether an expression may speak of a name: it may say yes too often, never too seldom. */
+/** Whether an expression may mention a name: false positives are possible, false negatives are not. */
 export const mentions = (expression: string, name: string): boolean =>
   /^\w+$/.test(name) ? expression.split(/\W+/).includes(name) : expression.includes(name);

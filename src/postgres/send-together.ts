@@ -1,13 +1,14 @@
 /**
- * Statements of one connection in one packet: `pg` writes each to the socket by itself, and a write costs both sides more
- * than a small statement does. Called by `transaction.ts`; the connections of the request pool are pipelined.
+ * Sends several statements of one connection in one packet. `pg` writes each to the socket separately, and a write
+ * costs both sides more than a small statement. Called by `transaction.ts`; the connections of the request pool are
+ * pipelined.
  */
 import type { Duplex } from "node:stream";
 import type pg from "pg";
 
-/** Holds back what the connection sends until the promises that are ready now have been seen to. */
+/** Buffers the connection's output until the currently resolved promises have been handled. */
 export function batchWrites(client: pg.ClientBase): void {
-  // The types do not know it. A pooler's or a proxy's driver may have none.
+  // Missing in the types. The driver of a pooler or proxy may not have it.
   const stream = (client as { connection?: { stream?: Duplex } }).connection?.stream;
   if (!stream) return;
   stream.cork();

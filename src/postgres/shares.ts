@@ -1,17 +1,17 @@
 /**
- * How many connections of a pool one caller may hold: whoever sends many slow calls at once waits for their own, and leaves
- * connections for everybody else.
+ * Limits how many connections of a pool one caller may hold: a caller with many slow calls waits for its own, and
+ * leaves connections for others.
  * Next hop: `acquire.ts` asks for a share before it takes a connection.
  */
 import type pg from "pg";
 import { SvcError } from "../kit/svc-error.ts";
 
-/** Calls of one caller that may wait; each holds a request, its answer not yet begun. */
+/** Waiting calls per caller; each holds a request that has no answer yet. */
 const maxWaiting = 100;
 
 interface Held {
   count: number;
-  /** Those of the same caller that wait for one to be given back, in their order. */
+  /** Waiting calls of the same caller, oldest first. */
   waiting: (() => void)[];
 }
 
@@ -22,7 +22,7 @@ export class Shares {
 
   /**
    * @param most   connections that a caller may hold at once
-   * @param waitMs how long a further call of theirs waits, in milliseconds
+   * @param waitMs how long a further call of the caller waits, in milliseconds
    */
   constructor(most: number, waitMs: number) {
     this.#most = most;
@@ -35,7 +35,7 @@ export class Shares {
   }
 
   /**
-   * @returns a promise when the caller has to wait, nothing when not: most calls need not
+   * @returns a promise if the caller must wait, otherwise undefined: most calls need not wait
    * @throws SvcError UNAVAILABLE when too many calls of the caller wait, or when the wait was too long
    */
   take(caller: string): Promise<void> | undefined {
@@ -65,7 +65,7 @@ export class Shares {
   giveBack(caller: string): void {
     const held = this.#held.get(caller);
     if (!held) return;
-    // The place goes straight to the next of the same caller.
+    // The slot passes directly to the caller's next call.
     const next = held.waiting.shift();
     if (next) next();
     else if (--held.count === 0) this.#held.delete(caller);
@@ -77,7 +77,7 @@ const shares = new WeakMap<pg.Pool, Shares>();
 export const limitShares = (pool: pg.Pool, most: number, waitMs: number): void =>
   void shares.set(pool, new Shares(most, waitMs));
 
-/** @returns undefined for a pool of which anybody may hold all */
+/** @returns undefined for a pool without shares */
 export const sharesOf = (pool: pg.Pool): Shares | undefined => shares.get(pool);
 
 const tooMany = () =>

@@ -1,7 +1,8 @@
 /**
- * The only door to request SQL: one transaction per call, opened by the first statement, under one role with one
+ * The only access to request SQL: one transaction per call, opened by the first statement, with one role and one
  * identity. Reads see one snapshot and cannot write; writes commit when the handler has returned.
- * Next hop: `src/postgres/database.ts` puts Drizzle on top; `src/crud/statement.ts` is the shorter way for generated CRUD.
+ * Next hop: `src/postgres/database.ts` puts Drizzle on top; `src/crud/statement.ts` is the shorter path for generated
+ * CRUD.
  */
 import type pg from "pg";
 import { SvcError } from "../kit/svc-error.ts";
@@ -18,22 +19,22 @@ import { begin, carryTrace, end, enter, extended, roleNone, roleOf } from "./tra
 /** A call's transaction. Not usable after `commit` or `rollback`. */
 export class RequestTransaction {
   #pool: pg.Pool;
-  /** Until a statement has been answered. */
+  /** Only until a statement has been answered. */
   #fallback: Fallback | undefined;
   readonly #identity: Identity;
   readonly #access: Access;
   readonly #limits: TransactionLimits;
-  /** That of the call, for what it writes. */
+  /** The call's traceparent, for its writes. */
   readonly #traceparent: string | undefined;
   #lease: Promise<Lease> | undefined;
-  /** What went wrong first: the errors of the statements behind it only follow from it. */
+  /** The first error: errors of later statements only follow from it. */
   #failure: unknown;
   readonly #failures = new WeakSet<object>();
-  /** Of a transaction that writes, once the server has answered its first statements. */
+  /** Only of a transaction that writes, once the server has answered its first statements. */
   #mark: Omit<TransactionMark, "place"> | undefined;
   #ended = false;
   #savepoints = 0;
-  /** The last return to a savepoint. */
+  /** The last rollback to a savepoint. */
   #returning: Promise<unknown> | undefined;
 
   constructor(pool: pg.Pool, identity: Identity, access: Access, limits: TransactionLimits, fallback?: Fallback) {
@@ -49,9 +50,9 @@ export class RequestTransaction {
   /**
    * Runs one statement; the first one opens the transaction in the same round trip.
    *
-   * @param config always travels by the extended protocol, which takes a single statement: text that an application
-   *               interpolated cannot smuggle in a second one
-   * @throws the database's own error, for the handler to look at; `commit` reports it if the handler swallowed it
+   * @param config always uses the extended protocol, which accepts a single statement: interpolated text cannot add a
+   *   second one
+   * @throws the database's own error, for the handler; `commit` reports it if the handler ignored it
    */
   async query(config: pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
     if (this.#ended) {
@@ -74,10 +75,10 @@ export class RequestTransaction {
     try {
       const { client } = await opened;
       const result = await client.query(extended(config), values).catch((error) => {
-        // A connection that the server closed said why in an event of its own, before this statement found it closed.
+        // If the server closed the connection, the reason came in an earlier event.
         const reason = sqlState(error) === undefined ? (connectionError(client) ?? error) : error;
         this.#failures.add(Object(reason));
-        // At once: a COMMIT that was sent behind it may be answered already.
+        // Set at once: a COMMIT sent right after may already be answered.
         if (!this.#fallback && !isTried) this.#failure ??= reason;
         throw reason;
       });
@@ -85,13 +86,13 @@ export class RequestTransaction {
       return result;
     } catch (error) {
       if (opened === this.#lease && !this.#move(opened, error)) throw error;
-      // Moved, by this statement or by one that was sent with it.
+      // Moved, by this statement or by one sent with it.
       if (this.#ended || !this.#lease || opened === this.#lease) throw error;
       return this.#send(config, values, isTried);
     }
   }
 
-  /** Begins again on the other server, if that may help. */
+  /** Restarts on the other server, if that may help. */
   #move(opened: Promise<Lease>, error: unknown): boolean {
     const fallback = this.#fallback;
     if (!fallback?.helps(databaseError(this.#failure ?? error, this.#identity))) return false;
@@ -105,16 +106,17 @@ export class RequestTransaction {
   }
 
   /**
-   * Runs one statement as the login instead of the caller's role, for the few functions that no SQL of a request may reach
-   * (sql/jobs/enqueue_job.sql). The three statements are sent together: nothing else of this transaction comes between.
+   * Runs one statement as the login instead of the caller's role, for the few functions that SQL of a request must not
+   * reach (sql/jobs/enqueue_job.sql). The three statements are sent together: no other statement of this transaction
+   * comes between.
    */
   async asLogin(config: pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
     if (this.#identity.role === "svc_system") return this.query(config, values);
-    this.#lease?.then(({ client }) => batchWrites(client)).catch(() => {}); // the statements say so too
+    this.#lease?.then(({ client }) => batchWrites(client)).catch(() => {}); // the statements report the error too
     const leaving = this.query(roleNone);
     const answer = this.query(config, values);
     const returning = this.query(roleOf(this.#identity.role));
-    // When the statement fails, the others fail with it; its own reason is the one to tell.
+    // When the statement fails, the others fail with it; report the error of the statement.
     const [result, ...others] = await Promise.allSettled([answer, leaving, returning]);
     if (result.status === "rejected") throw result.reason;
     for (const other of others) if (other.status === "rejected") throw other.reason;
@@ -127,14 +129,14 @@ export class RequestTransaction {
   }
 
   /**
-   * As `asLogin`, inside a savepoint: when it fails, and the handler catches that, the transaction is as it was before.
-   * A statement of the handler that was sent meanwhile fails, and with it the call.
+   * As `asLogin`, but inside a savepoint: if it fails and the handler catches that, the transaction is unchanged. A
+   * statement that the handler sends meanwhile fails, and with it the call.
    */
   async tryAsLogin(config: pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
     const savepoint = `svc_try_${++this.#savepoints}`;
     const { role } = this.#identity;
     const asLogin = role !== "svc_system";
-    if (this.#ended) return this.query(config, values); // which says why not
+    if (this.#ended) return this.query(config, values); // its error says why not
     if (asLogin) this.#lease?.then(({ client }) => batchWrites(client)).catch(() => {});
     const before = this.#returning;
     const send = (one: pg.QueryConfig, its?: unknown[]) => this.#send(one, its, true);
@@ -148,7 +150,7 @@ export class RequestTransaction {
     if (!failed && result.status === "fulfilled") return result.value;
     const reason = failed?.reason;
     if (saved.status === "rejected") {
-      // Another one of these had failed, and the transaction is on its way back to that one's savepoint.
+      // Another of these failed, and the transaction is rolling back to its savepoint.
       if (this.#failure === undefined && this.#returning && this.#returning !== before) {
         await this.#returning;
         return this.tryAsLogin(config, values);
@@ -165,17 +167,17 @@ export class RequestTransaction {
     throw reason;
   }
 
-  /** Whether a statement has been run, and `commit` and `rollback` are still to come. */
+  /** Whether a statement has run, and `commit` or `rollback` has not been called. */
   get isOpen(): boolean {
     return this.#lease !== undefined;
   }
 
-  /** Whether `commit` or `rollback` has come. */
+  /** Whether `commit` or `rollback` has been called. */
   get isOver(): boolean {
     return this.#ended;
   }
 
-  /** Undoes what `run` wrote when it throws, and lets the transaction go on. */
+  /** Rolls back the writes of `run` if it throws; the transaction continues. */
   async savepoint<T>(run: () => Promise<T>): Promise<T> {
     await this.query({ text: "savepoint svc_nested" });
     try {
@@ -191,11 +193,11 @@ export class RequestTransaction {
   }
 
   /**
-   * Makes the writes last. Nothing happens when no statement was run. When the connection is lost meanwhile, the server is
-   * asked what became of them.
+   * Commits. Does nothing if no statement was run. If the connection is lost meanwhile, the server is asked for the
+   * outcome.
    *
-   * @throws SvcError when the database refused, or when a statement had failed and the handler carried on regardless;
-   *         OUTCOME_UNKNOWN when the connection was lost and nobody can say whether the writes last
+   * @throws SvcError when the database refused, or when a statement had failed and the handler ignored the error;
+   *   OUTCOME_UNKNOWN when the connection was lost and the outcome of the writes is unknown
    */
   async commit(): Promise<void> {
     const lease = await this.#end();
@@ -205,30 +207,32 @@ export class RequestTransaction {
       throw databaseError(this.#failure, this.#identity);
     }
     if (this.#access === "read") {
-      // A reader has its answer already: let it go while the connection finishes.
+      // A reader has its result already: answer while the connection finishes.
       return void this.#leave(lease, "commit").catch(() => {});
     }
     const leave = () => this.#leave(lease, "commit");
     const command = await commitWrites(lease.client, this.#pool, this.#mark, leave).catch((error) => {
       throw error instanceof SvcError ? error : databaseError(this.#failure ?? error, this.#identity);
     });
-    // PostgreSQL answers COMMIT with ROLLBACK, and no error, when the transaction had already failed: by a statement that
-    // was under way still, because the handler had not awaited it.
+    // PostgreSQL answers COMMIT with ROLLBACK, without an error, if the transaction had already failed: by a statement
+    // that the handler had not awaited.
     if (command === "COMMIT") return;
     throw this.#failure
       ? databaseError(this.#failure, this.#identity)
       : new SvcError("CONFLICT", "The changes could not be saved.");
   }
 
-  /** Undoes everything, unless `commit` came first. Never throws: the reason for it is more interesting. */
+  /**
+   * Rolls everything back, unless `commit` was called. Never throws: the error that caused the rollback matters more.
+   */
   async rollback(): Promise<void> {
     const lease = await this.#end().catch(() => undefined);
     if (lease) await this.#leave(lease, "rollback").catch(() => {});
   }
 
   /**
-   * What the caller may learn of an error: one that came from this transaction's statements goes through the SQLSTATE
-   * map, any other stays as it is.
+   * The error that the caller may see: errors of this transaction's statements go through the SQLSTATE map, others stay
+   * unchanged.
    */
   explain(error: unknown): unknown {
     if (!(error instanceof Error)) return error;
@@ -243,15 +247,16 @@ export class RequestTransaction {
 
   async #open(): Promise<Lease> {
     const lease = await acquire(this.#pool, this.#identity.holder);
-    // Sent together with the statement that follows. If one of them fails, so does that statement: outside a
-    // transaction this login has no privilege on any table, inside a failed one nothing runs.
+    // Sent together with the next statement. If one of them fails, so does that statement: outside a transaction this
+    // login has no privilege on any table, inside a failed one nothing runs.
     const send = (config: pg.QueryConfig) =>
       lease.client.query(config).catch((error) => {
         this.#note(error);
         return undefined;
       });
     if (this.#identity.role === "svc_system") {
-      // The system's pool is not pipelined. It may not call set_config() either: nobody can become it, and it nobody.
+      // The system's pool is not pipelined. It may not call set_config() either: no other role can become it, and it
+      // can become no other role.
       await send(begin[this.#access]);
       const { statementTimeoutMs, idleInTransactionMs } = this.#limits;
       await send({ text: `set local statement_timeout = ${Number(statementTimeoutMs)}` });
@@ -275,7 +280,7 @@ export class RequestTransaction {
     return lease;
   }
 
-  /** Closes the door and hands the connection to whoever ends the transaction: once, for it is then somebody else's. */
+  /** Marks the transaction ended; returns its connection once, since the connection then belongs to another holder. */
   async #end(): Promise<Lease | undefined> {
     const lease = this.#lease;
     this.#ended = true;
@@ -283,7 +288,7 @@ export class RequestTransaction {
     return lease;
   }
 
-  /** Ends the transaction and gives the connection back; one that may still be inside a transaction is destroyed. */
+  /** Ends the transaction and releases the connection; one that may still be inside a transaction is destroyed. */
   async #leave({ client, release }: Lease, how: "commit" | "rollback"): Promise<string> {
     try {
       const { command } = await client.query(end[how]);

@@ -1,7 +1,8 @@
 /**
- * The HTTP surface: what surrounds every exchange, calls by name and stored files, then Express with everything else as one
- * ordered list. Each entry is one file of this folder, or a neighbour's router.
- * Next hop: `procedures.ts` for calls by name, `../storage/route.ts` for files, `routes.ts` for the application's own paths.
+ * The HTTP surface: observation of every exchange, then calls by name and stored files, then Express with all other
+ * paths as one ordered list. Each entry is one file of this folder, or a neighbour's router.
+ * Next hop: `procedures.ts` for calls by name, `../storage/route.ts` for files, `routes.ts` for the application's own
+ * paths.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import express, { type Router } from "express";
@@ -37,7 +38,7 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   realtimeRoutes: Router[];
   files: Endpoint;
   uploads: Endpoint;
-  /** null where GraphQL is off. */
+  /** null: GraphQL is off. */
   graphql: Endpoint | null;
   origins: OriginPolicy;
   checkHost: CheckHost;
@@ -46,21 +47,21 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   log: Logger;
   metrics: Metrics;
   metricsAccess: MetricsAccess;
-  /** undefined while it is off. */
+  /** undefined: tracing is off. */
   tracing: Tracing | undefined;
   readiness: Readiness;
-  /** null: the API is not described. */
+  /** null: no API description. */
   openapi: OpenApiEndpoints | null;
   /** Folder of static files, or null. */
   webDir: string | null;
-  /** In place of, or beside, the headers that static files carry; "" takes one away. */
+  /** Replace or extend the headers of static files; "" removes one. */
   webHeaders: Readonly<Record<string, string>>;
-  /** Whether to keep quiet about origins that are not listed. */
+  /** Whether to suppress hints about unlisted origins. */
   production: boolean;
   trustProxy: boolean | number;
 }
 
-/** What answers every request of the service. */
+/** The request listener of the service. */
 export function createApp(options: AppOptions): RequestListener {
   const { procedures } = options.api["~svc"];
   const transport = { ...options, procedures };
@@ -71,7 +72,7 @@ export function createApp(options: AppOptions): RequestListener {
     ["/api/query", query],
     ["/api/mutation", mutation],
   ]);
-  // The same by a path of its own for each, as /openapi.json lists them.
+  // The same procedures at a path each, as /openapi.json lists them.
   for (const { kind, name } of procedures.values()) {
     if (kind === "query") calls.set(`/api/query/${name}`, (request, response) => query(request, response, name));
     else if (kind === "mutation")
@@ -99,7 +100,7 @@ export function createApp(options: AppOptions): RequestListener {
       sendError(response, error);
       return;
     }
-    // What is no URL at all no router can take apart; Express would answer with a page of its own.
+    // Reject targets that are not valid URLs; Express would answer with HTML.
     const { url = "" } = request;
     if (!url.startsWith("/") && url !== "*" && !URL.canParse(url)) {
       sendError(response, new SvcError("BAD_REQUEST"));
@@ -111,7 +112,7 @@ export function createApp(options: AppOptions): RequestListener {
     else account.work = endpoint(request, response).catch((error) => sendError(response, error));
   }
 
-  /** Paths of Express, and requests with a method that their path does not answer. */
+  /** Answers Express's paths, and requests with a method that their path does not support. */
   function answerOtherwise(request: IncomingMessage, response: ServerResponse): void {
     const { method, url = "" } = request;
     const path = pathOf(url);
@@ -138,7 +139,7 @@ export function createApp(options: AppOptions): RequestListener {
   }
 }
 
-/** Whoever looks whether we are well is never told to come later. */
+/** Probes are never rate limited. */
 const probes = new Set(["/healthz", "/readyz", "/metrics"]);
 
 function pathOf(url: string): string {

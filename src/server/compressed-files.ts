@@ -1,7 +1,7 @@
 /**
- * Static files as Brotli or gzip, for clients that accept them: scripts, styles and pages are a quarter of their size.
- * Each file is compressed once and kept in memory. Requests with ranges or with conditions other than `If-None-Match`
- * are left to `express.static`, which sends the file as it is.
+ * Serves static files as Brotli or gzip to clients that accept them: scripts, styles and pages shrink to a quarter.
+ * Each file is compressed once and kept in memory. Requests with ranges, or with conditions other than `If-None-Match`,
+ * are left to `express.static`, which sends the file uncompressed.
  * Next hop: `static-files.ts` mounts this in front of `express.static`.
  */
 import { readFile, stat } from "node:fs/promises";
@@ -13,10 +13,10 @@ import { isKnown } from "../http/conditions.ts";
 
 type Encoding = "br" | "gzip";
 
-/** What is not compressed already. */
+/** File types that are not compressed already. */
 const compressible = /^\.(?:css|html?|js|json|map|mjs|svg|txt|wasm|webmanifest|xml)$/i;
 
-/** In bytes, of a file: below, headers are most of the answer; above, compressing would hold a thread for seconds. */
+/** File sizes in bytes. Below, headers are most of the answer; above, compression would occupy a thread for seconds. */
 const smallest = 1024;
 const largest = 8 * 1024 * 1024;
 
@@ -27,14 +27,14 @@ const left = ["range", "if-match", "if-unmodified-since", "if-modified-since"] a
 
 /**
  * @param folder absolute
- * @param cacheControl of a path
+ * @param cacheControl the header's value for a path
  */
 export function compressedFiles(folder: string, cacheControl: (path: string) => string): RequestHandler {
   const files = new Compressed();
   return async (request, response, next) => {
     const path = request.method === "GET" || request.method === "HEAD" ? pathOf(request.path) : null;
     if (path === null || !compressible.test(extname(path))) return next();
-    // Caches keep the answers to different Accept-Encoding apart, the uncompressed one among them.
+    // Caches must keep the answers to different Accept-Encoding apart, including the uncompressed one.
     response.vary("Accept-Encoding");
     const encoding = preferred(request.headers["accept-encoding"]);
     if (encoding === null || left.some((name) => isAsked(request.headers, name))) return next();
@@ -51,13 +51,13 @@ export function compressedFiles(folder: string, cacheControl: (path: string) => 
   };
 }
 
-/** Browsers send If-Modified-Since along with If-None-Match, which then decides (RFC 9110, section 13.2.2). */
+/** Browsers send If-Modified-Since along with If-None-Match, which takes precedence (RFC 9110, section 13.2.2). */
 function isAsked(headers: Record<string, unknown>, name: (typeof left)[number]): boolean {
   if (name === "if-modified-since" && headers["if-none-match"] !== undefined) return false;
   return headers[name] !== undefined;
 }
 
-/** The file's path within the folder; null for paths that `express.static` is to refuse, or to answer in its way. */
+/** The file's path within the folder; null for paths that `express.static` must refuse or answer itself. */
 function pathOf(path: string): string | null {
   try {
     const decoded = decodeURIComponent(path);
@@ -68,7 +68,7 @@ function pathOf(path: string): string | null {
   }
 }
 
-/** What the client accepts, Brotli first (RFC 9110, section 12.5.3). */
+/** The accepted encoding, Brotli first (RFC 9110, section 12.5.3). */
 function preferred(header: string | string[] | undefined): Encoding | null {
   const weights = new Map<string, number>();
   for (const part of String(header ?? "").split(",")) {
@@ -88,11 +88,11 @@ interface File {
 }
 
 class Compressed {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #files = new Map<string, Promise<File>>();
   #size = 0;
 
-  /** @returns null for what is no file, or not worth it */
+  /** @returns null if it is not a file, or not worth compressing */
   async get(path: string, encoding: Encoding): Promise<File | null> {
     const found = await stat(path).catch(() => null);
     if (!found?.isFile() || found.size < smallest || found.size > largest) return null;
@@ -107,14 +107,14 @@ class Compressed {
       await this.#makeRoom();
       return await made;
     } catch {
-      this.#files.delete(key); // removed meanwhile: express.static says what it finds
+      this.#files.delete(key); // removed meanwhile: express.static answers
       return null;
     }
   }
 
   async #compress(path: string, encoding: Encoding, etag: string): Promise<File> {
     const bytes = await readFile(path);
-    // A middle quality: nearly as small as the highest, in a fiftieth of its time.
+    // A middle quality: nearly as small as the highest, in a fiftieth of the time.
     const params = { [constants.BROTLI_PARAM_QUALITY]: 6, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
     return { etag, bytes: encoding === "br" ? await toBrotli(bytes, { params }) : await toGzip(bytes) };
   }

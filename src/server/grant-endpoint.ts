@@ -1,7 +1,7 @@
 /**
- * `POST /api/realtime/query/authorize`: whether the caller may watch a query, answered by a grant for the socket. Lists
- * with scopes are watched in no other way.
- * Next hop: `src/realtime/subscription-topics.ts` says what is heard, the resource's `authorize` who may.
+ * `POST /api/realtime/query/authorize`: checks whether the caller may watch a query, and answers with a grant for the
+ * socket. Scoped lists always require one.
+ * Next hop: `src/realtime/subscription-topics.ts` maps queries to topics, the resource's `authorize` decides.
  */
 import { Router } from "express";
 import type { Caller } from "../call/create-context.ts";
@@ -25,7 +25,7 @@ export interface GrantEndpointOptions {
 
 const path = "/api/realtime/query/authorize";
 
-/** In bytes: a grant has to fit a frame of the socket, and it holds the arguments. */
+/** In bytes: a grant contains the arguments and must fit a frame of the socket. */
 const maxBody = 8 * 1024;
 
 export function grantEndpoint({ authenticate, grants, rules, runtime, requests }: GrantEndpointOptions): Router {
@@ -53,7 +53,7 @@ export function grantEndpoint({ authenticate, grants, rules, runtime, requests }
   return router;
 }
 
-/** @throws SvcError FORBIDDEN, or what `authorize` throws to say why */
+/** @throws SvcError FORBIDDEN, or the error that `authorize` throws */
 async function requireAuthorized(runtime: Runtime, grantable: Grantable, input: unknown, caller: Caller) {
   const { scoped } = grantable;
   if (scoped?.policy !== "authorized") return;

@@ -1,4 +1,4 @@
-/** `/healthz`: the process runs. `/readyz`: it can serve. `/metrics`: how it is doing. */
+/** `/healthz`: the process runs. `/readyz`: it can serve. `/metrics`: its metrics. */
 import { type RequestHandler, Router } from "express";
 import type pg from "pg";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
@@ -8,9 +8,12 @@ import { type MetricsAccess, refuseReader } from "../telemetry/metrics-access.ts
 
 export interface Readiness {
   pool: pg.Pool;
-  /** How changes arrive. Only told: while they do not, clients poll, and everything else works. */
+  /**
+   * The state of change notifications. For information only: without notifications clients poll, and everything else
+   * works.
+   */
   realtime(): Pick<RealtimeState, "flow" | "lag">;
-  /** Whether a stop has begun; balancers then send new requests elsewhere. */
+  /** Whether a shutdown has begun; balancers then send new requests elsewhere. */
   stopping(): boolean;
 }
 
@@ -50,8 +53,8 @@ export function healthEndpoints(readiness: Readiness, metrics: Metrics, access: 
 }
 
 /**
- * Asks the database once for all who want to know at the same time: nobody is told to come later here, and whoever asks
- * without end would take the requests' connections.
+ * Concurrent probes share one database query: probes are not rate limited, and many could exhaust the requests'
+ * connections.
  */
 export function createPing(pool: pg.Pool): () => Promise<boolean> {
   let asking: Promise<boolean> | undefined;

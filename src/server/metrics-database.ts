@@ -1,15 +1,15 @@
 /**
- * What metrics tell that only the database knows, for all processes together: the queue, workflows, storage, AI spending,
- * replication. Asked when somebody reads the metrics; when it does not answer, the last numbers stand.
+ * Metrics that come from the database, for all processes together: the queue, workflows, storage, AI spending,
+ * replication. Queried when metrics are read; if the database does not answer, the last values are kept.
  * Next hop: `sql/jobs/queue_state.sql`, `sql/ops/service_state.sql`.
  */
 import type pg from "pg";
 import { Gauge, type Registry } from "prom-client";
 
-/** In milliseconds: however often metrics are read, the database is asked no more than that. */
+/** In milliseconds: minimum time between queries, however often metrics are read. */
 const askedEvery = { queue: 1_000, service: 15_000 };
 
-/** By what sql/ops/service_state.sql calls them. */
+/** By their names in sql/ops/service_state.sql. */
 const known: readonly [name: string, help: string, labelled?: boolean][] = [
   ["workflow_runs", "Runs of workflows that have not ended, by what they do or wait for.", true],
   [
@@ -25,7 +25,7 @@ const known: readonly [name: string, help: string, labelled?: boolean][] = [
   ["replication_held_bytes", "Log that the slowest replication slot of the server keeps from being removed."],
 ];
 
-/** @param pool that of svc_system */
+/** @param pool svc_system's pool */
 export function addDatabaseMetrics(registry: Registry, pool: pg.Pool): void {
   const registers = [registry];
   const oldest = new Gauge({
@@ -72,7 +72,7 @@ export function addDatabaseMetrics(registry: Registry, pool: pg.Pool): void {
   );
 }
 
-/** Once for all metrics that come of one question, and again when the answer has become old. Never rejects. */
+/** Runs one query for all metrics that need it, and again only after `milliseconds`. Never rejects. */
 function atMostEvery(milliseconds: number, ask: () => Promise<void>): () => Promise<void> {
   let asked = Number.NEGATIVE_INFINITY;
   let answer = Promise.resolve();

@@ -1,7 +1,8 @@
 /**
- * Prometheus metrics of this process, served at `/metrics`. Their labels have few values: names of operations, pools and
- * states, never an id, a path or a user. docs/reference/metrics.md lists them; a test compares.
- * Next hop: `metrics-database.ts`, `src/realtime/metrics.ts`, `src/postgres/metrics.ts`; `src/telemetry/metrics-access.ts` for who may read them.
+ * Prometheus metrics of this process, served at `/metrics`. Labels have few values: names of operations, pools and
+ * states, never an id, a path or a user. docs/reference/metrics.md lists the metrics; a test compares.
+ * Next hop: `metrics-database.ts`, `src/realtime/metrics.ts`, `src/postgres/metrics.ts`;
+ * `src/telemetry/metrics-access.ts` for access control.
  */
 import type pg from "pg";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
@@ -14,8 +15,8 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import { addDatabaseMetrics } from "./metrics-database.ts";
 
 /**
- * @param pools    by name; their connections are counted when somebody asks
- * @param realtime likewise. (Default: no such metrics)
+ * @param pools by name; their connections are counted on each read
+ * @param realtime read on each request. (Default: no such metrics)
  * @param jobs     of a worker in this process. (Default: none)
  * @param replicas the standbys that queries are sent to. (Default: none)
  */
@@ -69,7 +70,7 @@ export function createMetrics(
   };
 }
 
-/** Also for a worker, which has pools and no requests. */
+/** Also used by a worker, which has pools but no requests. */
 function addPools(registry: Registry, pools: Record<string, pg.Pool>): void {
   const registers = [registry];
   new Gauge({

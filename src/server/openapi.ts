@@ -1,5 +1,5 @@
 /**
- * `/openapi.json`, and `/openapi`, the same to be read: made when somebody first asks, then kept.
+ * `/openapi.json`, and `/openapi`, its HTML page. Generated on first request, then kept.
  * Next hop: `src/openapi/document.ts`, `src/openapi/page.ts`.
  */
 import { createHash } from "node:crypto";
@@ -10,12 +10,12 @@ import type { OpenApiDocument } from "../openapi/document.ts";
 import { openApiPage, pagePolicy } from "../openapi/page.ts";
 
 export interface OpenApiEndpoints {
-  /** Whether the page is served too. */
+  /** Whether to serve the HTML page too. */
   reference: boolean;
   document(): OpenApiDocument;
 }
 
-/** @param endpoints null: neither is there */
+/** @param endpoints null: neither path exists */
 export function openApiEndpoints(endpoints: OpenApiEndpoints | null): Router {
   const router = Router({ caseSensitive: true, strict: true });
   if (!endpoints) return router;
@@ -31,7 +31,7 @@ export function openApiEndpoints(endpoints: OpenApiEndpoints | null): Router {
     const exchange = exchangeOf(response);
     exchange.operation = "/openapi.json";
     const { text, etag } = document();
-    // It changes with the application: whoever has a copy asks whether it still is the one.
+    // The document changes with the application, so clients must revalidate their copy.
     const caching = { etag, "cache-control": "no-cache" };
     if (isKnown(request.headers["if-none-match"], etag)) {
       response.writeHead(304, { ...exchange.headers, ...caching }).end();
@@ -41,7 +41,7 @@ export function openApiEndpoints(endpoints: OpenApiEndpoints | null): Router {
   router.get("/openapi", (_request, response) => {
     const exchange = exchangeOf(response);
     exchange.operation = "/openapi";
-    // For one person at a desk, now and then: not worth keeping.
+    // Rarely requested, so not cached.
     const page = openApiPage(endpoints.document());
     response.writeHead(200, {
       ...exchange.headers,

@@ -1,5 +1,5 @@
 /**
- * `POST /api/query` and `POST /api/mutation`: from a body to a definition and back.
+ * `POST /api/query` and `POST /api/mutation`: decodes a body, finds and runs the procedure, encodes the result.
  * Next hop: `src/call/invoke.ts`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -38,10 +38,11 @@ export interface ProcedureTransport {
 }
 
 /**
- * Handles one of the two paths, and those below it.
+ * Handles one of the two paths, and the paths below it.
  *
- * @param kind  the kind of procedure that this path may reach
- * @param named the procedure, where the path says it (docs/adr/0010-a-path-for-each-procedure.md). (Default: the body does)
+ * @param kind  the kind of procedure that this path may call
+ * @param named the procedure, if the path names it (docs/adr/0010-a-path-for-each-procedure.md). (Default: the body
+ *   does)
  */
 export function procedureEndpoint(
   transport: ProcedureTransport,
@@ -58,7 +59,7 @@ export function procedureEndpoint(
       if (!session && !procedure.anonymous) throw new SvcError("UNAUTHORIZED");
       return procedure;
     };
-    // Nobody makes the service hold more than 16 KiB for a call that will not be run.
+    // Refuse before more than 16 KiB are held for a call that will not run.
     if (named !== undefined) admit(named);
     const admitLarge = session || named !== undefined ? undefined : (start: Buffer) => void admit(nameIn(start));
     const { name, args, watch } = await readCall(request, transport.limits, kind, named, admitLarge);
@@ -82,7 +83,7 @@ export function procedureEndpoint(
     }
     if (!watch || kind !== "query") return sendJson(response, 200, await answer(runtime, procedure, args, caller));
 
-    // Watched, and so compared with events of the primary: read there too.
+    // A watched result is compared with events of the primary, so it is read from the primary.
 
     let snapshot: string | null = null;
     const body = await answer(runtime, procedure, args, caller, (seen) => {
@@ -92,7 +93,7 @@ export function procedureEndpoint(
   };
 }
 
-/** Runs a call and encodes its result. @param watched told under which snapshot it was read */
+/** Runs a call and encodes its result. @param watched called with the snapshot under which it was read */
 export async function answer(
   runtime: Runtime,
   procedure: ProcedureDefinition,
@@ -134,21 +135,20 @@ async function readCall(
   });
 }
 
-/** The name at the beginning of a call, as clients write it: in JSON, and in the part `data` of a form. */
+/** The name at the start of a call's body: in JSON, and in the form part `data`. */
 const leadingName = /^\uFEFF?\s*\{\s*(?:"json"\s*:\s*\{\s*)?"name"\s*:\s*("(?:[^"\\]|\\[\s\S]){0,800}")/;
 
 /**
- * Which procedure a call without a session is about, from the first 16 KiB of it. The decision is made again when all of
- * the call is there.
+ * Finds the procedure of a call without a session in its first 16 KiB. The check is repeated with the complete call.
  *
- * @throws SvcError PAYLOAD_TOO_LARGE where it does not say so
+ * @throws SvcError PAYLOAD_TOO_LARGE if the name is not there
  */
 function nameIn(start: Buffer): string {
   const [, name] = leadingName.exec(start.toString("utf8")) ?? [];
   try {
     if (name !== undefined) return JSON.parse(name);
   } catch {
-    // An escape that JSON does not know: there is no such name.
+    // An escape that JSON does not have: no procedure has such a name.
   }
   throw new SvcError("PAYLOAD_TOO_LARGE", "The beginning of this call does not say which procedure is meant.", {
     hint:
@@ -158,8 +158,8 @@ function nameIn(start: Buffer): string {
 }
 
 /**
- * Unknown, internal and wrong kind get one answer: which internal procedures exist is nobody's business. While developing,
- * the hint says what was probably meant.
+ * Unknown, internal and wrong-kind names get the same answer, so that internal procedures are not disclosed. In
+ * development, the hint suggests a name.
  */
 function find({ procedures, runtime }: ProcedureTransport, name: string, kind: ProcedureKind) {
   const procedure = procedures.get(name);
@@ -171,7 +171,7 @@ function find({ procedures, runtime }: ProcedureTransport, name: string, kind: P
   });
 }
 
-/** Internal ones are not called from outside, so they are not meant. */
+/** Internal procedures cannot be called from outside, so they are not suggested. */
 function probable(procedures: ProcedureDefinition[], name: string, kind: ProcedureKind): string | undefined {
   const open = procedures.filter((procedure) => procedure.kind !== "internal");
   const same = open.find((procedure) => procedure.name === name);

@@ -1,6 +1,6 @@
 /**
- * Which server answers a call, where there are standbys. The header `svc-position` goes both ways: a client says what it has
- * seen, and is told what it saw now. Without it nothing changes: the primary answers.
+ * Chooses the server that answers a call, if there are standbys. The header `svc-position` goes both ways: a client
+ * sends the position that it has seen, and receives a new one. Without the header, the primary answers.
  * Next hop: `src/postgres/replicas.ts`.
  */
 import type { Runtime } from "../call/invoke.ts";
@@ -8,31 +8,31 @@ import { SvcError } from "../kit/svc-error.ts";
 import { isTransient } from "../postgres/errors.ts";
 import { type Replicas, readPosition, type Standby } from "../postgres/replicas.ts";
 
-/** Said by a client that has not been told a position yet. */
+/** The value from a client that has no position yet. */
 const newcomer = "new";
 
 export interface Answered {
   body: string;
-  /** For the header of the answer. */
+  /** For the answer's header. */
   position?: string | undefined;
 }
 
 /** A query, and how to run it. */
 export interface Read {
-  /** The header of the request. */
+  /** The request's header. */
   said: string | undefined;
-  /** Whose calls stay together. */
+  /** Calls of one user go to the same standby. */
   user: string;
-  /** Whether the query is one statement and no handler: then it may be run again. */
+  /** Whether the query is one statement without a handler. Then it may be run again. */
   generated: boolean;
   run(runtime: Runtime): Promise<string>;
 }
 
 /**
- * Answers a query by a standby that has what the client has seen, or by the primary. A handler runs once: the primary takes
- * over for it where its first statement fails on the standby (`Fallback` in `src/postgres/transaction.ts`).
+ * Answers a query from a standby that has the client's position, or from the primary. A handler runs once: if its first
+ * statement fails on the standby, the primary continues (`Fallback` in `src/postgres/transaction.ts`).
  *
- * @throws SvcError UNAVAILABLE where a standby failed a handler after its first answer, for the client to try again
+ * @throws SvcError UNAVAILABLE if a standby failed a handler after its first answer; the client may try again
  */
 export async function readSomewhere(replicas: Replicas, runtime: Runtime, read: Read): Promise<Answered> {
   const { said, user, generated, run } = read;
@@ -60,20 +60,22 @@ export async function readSomewhere(replicas: Replicas, runtime: Runtime, read: 
   return { body, position: await positionOf(replicas) };
 }
 
-/** A recovery that went before is no conflict of the caller's: the next standby, or the primary, has none. */
+/** A recovery conflict on the standby is not the caller's error: the next standby, or the primary, does not have it. */
 function ofStandby(error: unknown, standby: Standby): unknown {
   if (!isTransient(error)) return error;
   standby.reads.failed++;
   return new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause: error });
 }
 
-/** Where the primary is, for the header. Undefined when it does not say: the answer is more important. */
+/**
+ * The primary's current position, for the header. Undefined if it is not available: the answer does not wait for it.
+ */
 export const positionOf = (replicas: Replicas): Promise<string | undefined> =>
   replicas.position().catch(() => undefined);
 
 /**
- * What a recovery that went before, a connection that broke or a migration that has not arrived look like: the primary may
- * know better. It does not where a provider failed, which would be asked, and paid, twice.
+ * The errors of a recovery conflict, a broken connection or a migration that has not arrived: the primary may succeed.
+ * Not for a failed provider: it would be called, and paid, twice.
  */
 const standbysOwn: ReadonlySet<string> = new Set(["INTERNAL", "UNAVAILABLE", "TIMEOUT", "CONFLICT"]);
 

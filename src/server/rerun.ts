@@ -1,5 +1,5 @@
 /**
- * Queries that anyone may call, run as nobody: whatever they return, every subscriber may have it.
+ * Runs anonymous queries without a session: their results may be sent to every subscriber.
  * Next hop: `src/call/invoke.ts`.
  */
 import { randomUUID } from "node:crypto";
@@ -14,7 +14,7 @@ import { answer } from "./procedures.ts";
 export const isPublicQuery = (procedure: ProcedureDefinition | undefined): procedure is ProcedureDefinition =>
   procedure?.kind === "query" && procedure.anonymous;
 
-/** Runs the query of a key; null when it is not one that anyone may call, or when it fails. */
+/** Runs the query of a key; null if it is not an anonymous query, or if it fails. */
 export function publicRerun(runtime: Runtime, procedures: ReadonlyMap<string, ProcedureDefinition>): Rerun {
   return async (key) => {
     const { name, args } = split(key);
@@ -31,6 +31,6 @@ export function publicRerun(runtime: Runtime, procedures: ReadonlyMap<string, Pr
   };
 }
 
-/** A list that is watched with a grant alone, and whose rows are nobody's in particular: who watches it was let in. */
+/** A list that is watched only with a grant and whose rows have no owner: each of its subscribers was authorized. */
 export const isGrantedList = (name: string, resources: readonly CrudDefinition[]): boolean =>
   resources.some(({ prefix, realtime, owner }) => name === `${prefix}.list` && !owner && realtime?.scoped);

@@ -19,9 +19,9 @@ import type { ProcedureTransport } from "./procedures.ts";
 
 export type RouteTransport = Pick<ProcedureTransport, "authenticate" | "runtime" | "requests" | "limits">;
 
-/** A router that answers all of the application's routes. */
+/** A router for all routes of the application. */
 export function applicationRoutes(routes: readonly RouteDefinition[], transport: RouteTransport): Router {
-  // Strict paths: /api/a and /api/a/ are two, and letters count.
+  // Strict paths: /api/a and /api/a/ differ, and so does letter case.
   const router = Router({ caseSensitive: true, strict: true });
   for (const route of routes) router[route.verb](route.path, routeEndpoint(route, transport));
   return router;
@@ -65,14 +65,14 @@ function routeEndpoint(
   }
 }
 
-/** The parsed body; undefined when it is empty or not JSON, which leaves it to the raw readers. */
+/** The parsed body; undefined if it is empty or not JSON. Then the raw readers can read it. */
 async function jsonInput(request: SvcRequest, type: string): Promise<unknown> {
   if (!isJson(type)) return undefined;
   const hasBody = request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"]) > 0;
   return hasBody ? request.json() : undefined;
 }
 
-/** Brings a handler's result into its final form. @throws SvcError OUTPUT_INVALID, INTERNAL */
+/** Encodes a handler's result for the wire. @throws SvcError OUTPUT_INVALID, INTERNAL */
 async function encode(route: RouteDefinition, result: unknown, isHead: boolean): Promise<Answer> {
   const { status, headers, body } = complete(result);
   if (!Number.isInteger(status) || status < 200 || status > 599) {
@@ -80,13 +80,14 @@ async function encode(route: RouteDefinition, result: unknown, isHead: boolean):
   }
   const checked = status >= 400 ? body : await checkOutput(route.output, body);
   const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-  // Node refuses these too, but only once the call has been committed.
+  // Node rejects these too, but only after the call has been committed.
   for (const [name, value] of Object.entries(lower)) {
     validateHeaderName(name);
     for (const one of [value].flat()) validateHeaderValue(name, one);
   }
   if (checked === undefined || checked === null) {
-    // Without a body it says how long that of a GET would be, or of an answer that the client has already.
+    // Without a body, content-length states the length of the body of a GET, or of the answer that the client already
+    // has.
     if (!isHead && status !== 304) checkLength(0);
     return { status, headers: lower, body: undefined };
   }
@@ -102,7 +103,7 @@ async function encode(route: RouteDefinition, result: unknown, isHead: boolean):
     return { status, headers: { "content-type": type, ...lower }, body };
   }
 
-  /** A client would get half a body, or wait for the rest. */
+  /** Otherwise a client would get half a body, or wait for the rest. */
   function checkLength(bytes: number): void {
     const said = lower["content-length"];
     if (said === undefined || String(said) === String(bytes)) return;
@@ -122,7 +123,7 @@ async function send(response: Response, { status, headers, body }: Answer): Prom
     if (body instanceof ReadableStream) body.cancel().catch(() => {});
     response.end();
   } else if (body instanceof ReadableStream) {
-    // Whichever side breaks ends the other: the client sees a cut answer, the source is cancelled.
+    // An error on either side ends the other: the client sees a cut answer, the source is cancelled.
     const stream = Readable.fromWeb(body as import("node:stream/web").ReadableStream);
     noteBreak(stream, response);
     pipeline([stream, ...enforceContentLength(length, response), response], () => {});

@@ -1,4 +1,4 @@
-/** The application's own pages (`webDir` of the configuration), for a frontend on the service's own origin. */
+/** Serves the application's frontend (`webDir` of the configuration) on the service's own origin. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import express, { type ErrorRequestHandler, Router } from "express";
@@ -8,8 +8,8 @@ import { SvcError } from "../kit/svc-error.ts";
 import { compressedFiles } from "./compressed-files.ts";
 
 /**
- * Scripts and styles from this origin only; nobody may frame the page; no other page keeps a handle on its window, but
- * the windows it opens itself may answer it. Images may be shown elsewhere: in mails, for example.
+ * Scripts and styles only from this origin. No framing of the page. Other pages get no handle on its window, but
+ * windows that it opens itself may answer it. Images may be embedded elsewhere, for example in mails.
  */
 const defaults: Readonly<Record<string, string>> = {
   "content-security-policy":
@@ -18,18 +18,18 @@ const defaults: Readonly<Record<string, string>> = {
   "cross-origin-opener-policy": "same-origin-allow-popups",
 };
 
-/** Folders that bundlers write files with a hash in their names to. */
+/** Folders to which bundlers write files with a hash in their names. */
 const bundled = /\/(?:assets|static|_astro|immutable)\//;
 
 /**
- * A hash of the content at the end of a name: `index-BKp3vQzA.js`, `chunk-X2FJ4MQ7.js`, `app.8f3e21c0.css`. Of eight
- * characters it has two kinds, since a word has eight letters too.
+ * A content hash at the end of a name: `index-BKp3vQzA.js`, `chunk-X2FJ4MQ7.js`, `app.8f3e21c0.css`. A hash of eight
+ * characters must have two kinds, since words can have eight letters too.
  */
 const hash =
   /[-.](?:(?=[\w-]{0,7}[a-z])(?=[\w-]{0,7}[A-Z])[\w-]{8}|(?=[A-Z]{0,7}\d)(?=\d{0,7}[A-Z])[A-Z\d]{8}|(?=[a-f]{0,63}\d)(?=\d{0,63}[a-f])[a-f\d]{8,64})(?:\.\w{1,12}){1,2}$/;
 
 /**
- * A file whose name changes with its content is kept for a year; of the others the client asks each time.
+ * Files whose name contains a content hash are cached for a year; clients revalidate all others.
  *
  * @param path within the folder, with a slash in front
  */
@@ -38,7 +38,7 @@ const cacheControl = (path: string): string =>
 
 /**
  * @param folder  absolute; files and folders whose names start with a dot are not served
- * @param changes headers in place of the defaults, or beside them; "" takes one away
+ * @param changes headers that replace or extend the defaults; "" removes one
  */
 export function staticFiles(folder: string, changes: Readonly<Record<string, string>>): Router {
   const lower = Object.entries(changes).map(([name, value]) => [name.toLowerCase(), value] as const);
@@ -75,7 +75,7 @@ export function staticFiles(folder: string, changes: Readonly<Record<string, str
   return router;
 }
 
-/** What express.static throws for conditions and ranges that do not hold. */
+/** The errors of express.static for unmet conditions and ranges. */
 const refuse: ErrorRequestHandler = (thrown, _request, response, next) => {
   const { status, headers } = Object(thrown) as { status?: number; headers?: Record<string, string> };
   if (status === 412) return next(new SvcError("PRECONDITION_FAILED", undefined, { cause: thrown }));
@@ -83,7 +83,7 @@ const refuse: ErrorRequestHandler = (thrown, _request, response, next) => {
   response.writeHead(416, { ...exchangeOf(response).headers, ...headers }).end();
 };
 
-/** Whether a GET of the path would get a file. */
+/** Whether a GET of the path would return a file. */
 async function isServed(folder: string, path: string): Promise<boolean> {
   try {
     const segments = decodeURIComponent(path).split("/");
@@ -91,6 +91,6 @@ async function isServed(folder: string, path: string): Promise<boolean> {
     const file = join(folder, ...segments, segments.at(-1) === "" ? "index.html" : "");
     return (await stat(file)).isFile();
   } catch {
-    return false; // there is none, or the path cannot be decoded
+    return false; // it does not exist, or the path cannot be decoded
   }
 }

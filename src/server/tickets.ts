@@ -1,6 +1,6 @@
 /**
- * `POST /api/realtime/ticket`: a browser cannot send a header with a WebSocket, so it brings a ticket, which works once
- * and not for long, instead of a credential that would stand in addresses and logs.
+ * `POST /api/realtime/ticket`: a browser cannot send a header with a WebSocket. Instead of a credential, which would
+ * appear in addresses and logs, it sends a ticket that works once and expires soon.
  * Next hop: `src/auth/mail/one-time-tokens.ts`.
  */
 import { Router } from "express";
@@ -24,7 +24,7 @@ export function ticketEndpoint(once: OneTimeTokens, authenticate: Authenticate):
   return router;
 }
 
-/** The session of a ticket, once, unless it has ended since. */
+/** The session of a ticket, unless it has ended. A ticket works once. */
 export async function redeemTicket(
   { once, hasSession }: Pick<Auth, "once" | "hasSession">,
   ticket: string,

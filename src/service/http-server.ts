@@ -1,5 +1,6 @@
 /**
- * The process's HTTP server: opened before there is anything behind it, and drained at the end, so that no answer is cut.
+ * The process's HTTP server. It listens before the services behind it are ready, and drains at the end, so that no
+ * answer is cut.
  * Next hop: `service.ts`.
  */
 import { randomUUID } from "node:crypto";
@@ -13,22 +14,23 @@ import { SvcError } from "../kit/svc-error.ts";
 
 export interface HttpServer {
   server: Server;
-  /** The answers that have not been sent to their end. */
+  /** Answers that have not been sent completely. */
   inFlight: ReadonlySet<ServerResponse>;
-  /** From now on, this answers. Until then everybody is asked to come back. */
+  /** Sets the listener. Until then, requests are answered with 503. */
   answerBy(listener: RequestListener): void;
 }
 
 export function openServer(): HttpServer {
   const server = createServer({
     keepAliveTimeout: idleMs,
-    // Some clients offer HTTP/2 with every request (Java's do); that is no socket, and they speak HTTP/1.1 as well.
+    // Some clients (Java's) offer HTTP/2 with every request. They also speak HTTP/1.1, so only WebSocket upgrades
+    // count.
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
   });
   const inFlight = trackResponses(server);
   let answer: RequestListener = refuseForNow;
   server.on("request", (request, response) => answer(request, response));
-  // Node would ask for the body before anybody has looked at its length.
+  // Node would send "100 Continue" before the body's length is checked.
   server.on("checkContinue", (request, response) => {
     delayContinue(request, response);
     server.emit("request", request, response);
@@ -51,25 +53,25 @@ export async function listen({ server }: HttpServer, port: number, host: string 
 }
 
 /**
- * In milliseconds: how long a connection without a request is kept. Longer than proxies keep theirs, a minute as a rule: who
- * closes first must be who sends the requests, or one of them meets a connection that is just being closed.
+ * In milliseconds: how long an idle connection is kept. Longer than a proxy's usual minute: the side that sends the
+ * requests must close first, or a request meets a closing connection.
  */
 const idleMs = 75_000;
 
-/** The port is open a moment before everything behind it is. */
+/** The port opens a moment before the services behind it. */
 const refuseForNow: RequestListener = (_request, response) => {
   startExchange(response, randomUUID(), { "x-content-type-options": "nosniff" });
   sendError(response, new SvcError("UNAVAILABLE", "The service is starting.", { retryAfter: 1 }));
 };
 
 /**
- * Takes no new connections, lets answers finish, and after the deadline breaks what is left.
+ * Stops accepting connections, lets answers finish, and after the deadline breaks the remaining connections.
  *
- * @param lingerMs before that, so that whoever keeps connections hears of it by an answer, and the balancer by /readyz: a
- *                 request that meets a connection that is just being closed cannot be sent again by itself
+ * @param lingerMs time before that, in which clients with open connections learn of the stop by an answer, and the
+ *   balancer by /readyz: a request that meets a closing connection cannot be retried automatically
  */
 export async function drain({ server, inFlight }: HttpServer, lingerMs: number, deadlineMs: number): Promise<void> {
-  // A connection in use closes after its answer, and says so; an idle one closes when it has lingered.
+  // A connection in use closes after its answer, with `connection: close`; an idle one closes after `lingerMs`.
   for (const response of inFlight) response.shouldKeepAlive = false;
   server.prependListener("request", (_request, response) => {
     response.shouldKeepAlive = false;

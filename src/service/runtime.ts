@@ -1,5 +1,5 @@
 /**
- * What a process needs to run calls of an application, whether they come by HTTP or from the queue.
+ * Creates the services that a process needs to run an application's calls, from HTTP or from the queue.
  * Next hop: `src/call/invoke.ts`.
  */
 import type { Logger } from "pino";
@@ -15,7 +15,7 @@ import { searchTables } from "../search/searchable.ts";
 import { isGrantedList, isPublicQuery } from "../server/rerun.ts";
 import { createStorage } from "../storage/storage.ts";
 
-/** @param secrets newest first; they sign read grants, here as in every other process */
+/** @param secrets newest first; they sign read grants, and all processes must have the same */
 export function createRuntime(
   app: LoadedApp,
   pools: Pools,

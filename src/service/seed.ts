@@ -1,6 +1,6 @@
 /**
- * Runs an application's seed: a call of the system, in one transaction, without a service.
- * Next hop: `src/contract/seed.ts` for what authors write, `src/call/invoke.ts` for the transaction.
+ * Runs an application's seed as the system, in one transaction, without a service.
+ * Next hop: `src/contract/seed.ts` for authors' types, `src/call/invoke.ts` for the transaction.
  */
 import pg from "pg";
 import type { Logger } from "pino";
@@ -24,8 +24,8 @@ export interface SeedOptions {
 }
 
 /**
- * @throws DefinitionError with what the database said; what else the seed, the database or a hook of the application
- *   throws; the rows are undone then, users are not
+ * @throws DefinitionError with the database's message; other errors of the seed, the database or an application's hook.
+ *   Rows are rolled back then, users are not
  */
 export async function runSeed(seed: Seed, { app, config, urls, secrets, log }: SeedOptions): Promise<void> {
   const pools = createPools(urls, { ...config.pool, ...config.limits, request: 1, system: 2, auth: 1 }, log);
@@ -60,7 +60,7 @@ export async function runSeed(seed: Seed, { app, config, urls, secrets, log }: S
   }
 }
 
-/** What clients are not told, its author may know: the seed is the developer's own. */
+/** Adds the details that clients do not get: the seed's author is the developer. */
 function inFull(error: SvcError): unknown {
   const { cause } = error;
   for (let current: unknown = cause; current instanceof Error; current = current.cause) {

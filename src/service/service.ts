@@ -1,5 +1,5 @@
 /**
- * One API process: pools, authentication, HTTP, and an orderly end. Everything it opens, `stop` closes.
+ * One API process: pools, authentication, HTTP, and an orderly shutdown. `stop` closes everything that it opens.
  * Next hop: `http-server.ts`, then `src/server/app.ts`.
  */
 import { tmpdir } from "node:os";
@@ -44,18 +44,18 @@ export interface ServiceOptions {
   log: Logger;
   /** Serve although generated functions differ from the definitions, as during a rolling deploy. (Default: false) */
   allowDrift?: boolean;
-  /** Where spans go; closed by whoever opened it. (Default: there are none) */
+  /** Exports spans; the caller closes it. (Default: no tracing) */
   tracing?: Tracing | undefined;
-  /** Those of a worker in this process, to be told with the others. (Default: none) */
+  /** Metrics of a worker in this process, to include in `/metrics`. (Default: none) */
   jobMetrics?: JobMetrics | undefined;
 }
 
 export interface Service {
-  /** Where it listens, for example `http://localhost:4000`. */
+  /** The address it listens on, for example `http://localhost:4000`. */
   url: string;
   /** Makes users and sessions without a sign-up, for tests. */
   users: UserAdmin;
-  /** Finishes what is in flight, then closes everything. Calling it again waits for the same end. */
+  /** Finishes requests in flight, then closes everything. Further calls wait for the same shutdown. */
   stop(): Promise<void>;
 }
 
@@ -100,7 +100,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     http.answerBy(application);
 
     const { request, system, auth: authentication } = config.pool;
-    // Besides: the reader of the log and the listener for the ends of sessions, each directly.
+    // Plus two direct connections: the reader of the log, and the listener for ended sessions.
     log.info({ connections: request + system + authentication + 2 }, "opens this many database connections at most");
     log.info({ url }, "listening");
     const stop = async () => {
@@ -120,15 +120,15 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     };
   } catch (error) {
     http.server.close();
-    http.server.closeAllConnections(); // those that were asked to come back
-    // Why it did not start is the thing to say, whatever else goes wrong.
+    http.server.closeAllConnections(); // connections that were answered with 503
+    // Report the original error; errors of the cleanup are only logged.
     await realtime?.close().catch((err) => log.warn({ err }, "realtime could not be closed"));
     await closeAll().catch((err) => log.warn({ err }, "not everything that had been opened could be closed"));
     throw error;
   }
 }
 
-/** What a process has opened when it makes the rest of itself. */
+/** The resources opened so far during start. */
 interface Parts {
   options: ServiceOptions;
   databases: ReturnType<typeof openDatabases>;
@@ -138,7 +138,7 @@ interface Parts {
   requests: RequestLimits;
   bodies: BodyBudget;
   runtime: ReturnType<typeof createRuntime>;
-  /** Counts whom it finds. */
+  /** Also counts requests per user. */
   authenticate: ReturnType<RequestLimits["countingUsers"]>;
 }
 
@@ -157,7 +157,7 @@ function openAuth(
 ) {
   return createAuth({
     pool: pools.auth,
-    // Not configured, replication goes where requests go; the login for authentication is then the nearer one.
+    // Without its own URL, replication uses the requests' URL; then the authentication login's URL is used to listen.
     listenUrl: urls.replication === urls.request ? urls.auth : urls.replication,
     secrets: [...secrets],
     origins,
@@ -192,7 +192,7 @@ function openRealtime({ options, origins, checkHost, auth, requests, runtime, au
   return realtime;
 }
 
-/** Files of forms lie beside stored ones, or in the system's folder where those lie elsewhere. */
+/** Temporary files of forms are kept beside stored files, or in the system's temporary folder if storage is remote. */
 function openBodies({ storage, limits }: EffectiveConfig, requests: RequestLimits, log: Logger): BodyBudget {
   const folder = storage.driver === "disk" ? join(storage.dir, "forms") : join(tmpdir(), "svc-forms");
   const files = new FormFiles(folder);

@@ -1,9 +1,10 @@
-/** What the log keeps of an error: enough to find the place, nothing that a row, a statement or a request held. */
+/** Formats errors for the log, without private data. */
 import { mask } from "./mask.ts";
 
 /**
- * What the log keeps of an error. Of a database error that is its code and place: its message may quote a value, its
- * detail a whole row, and Drizzle's wrapper the statement with all parameters.
+ * The loggable part of an error: enough to find the place, without content of a row, a statement or a request. For a
+ * database error that is its code and place: its message may quote a value, its detail a whole row, and Drizzle's
+ * wrapper the statement with all parameters.
  */
 export function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { message: mask(String(error)) };
@@ -18,9 +19,9 @@ export function describeError(error: unknown): object {
 }
 
 /**
- * Why the database refused, in a line: `42501 new row violates row-level security policy for table "tasks"`.
+ * The database's reason, in one line: `42501 new row violates row-level security policy for table "tasks"`.
  *
- * @returns undefined when it was not the database
+ * @returns undefined for other errors
  */
 export function databaseReason(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
@@ -29,7 +30,7 @@ export function databaseReason(error: unknown): string | undefined {
   return [code, message ?? routine].filter(Boolean).join(" ");
 }
 
-/** Data exceptions, and syntax errors: of casts, of text search queries. Their messages repeat what they were given. */
+/** Data exceptions, and syntax errors of casts and text search queries. Their messages quote their input. */
 const quotesValues = /^(22|42601)/;
 
 function describeDatabaseError(error: Error): object {

@@ -1,6 +1,6 @@
 /**
- * How jobs went in this process. `svc start` tells it at its own `/metrics`; a worker by itself on a port of its own,
- * `svc worker --metrics-port`.
+ * Metrics of the jobs in this process. `svc start` includes them in its `/metrics`; a worker serves them on its own
+ * port, `svc worker --metrics-port`.
  */
 import { Gauge, Histogram, type Registry } from "prom-client";
 
@@ -19,7 +19,7 @@ export class JobMetrics {
     registry.registerMetric(this.#running);
   }
 
-  /** Runs a job and records how it went. */
+  /** Runs a job and records its duration and outcome. */
   async timing<T>(name: string, run: () => Promise<T>): Promise<T> {
     const end = this.#duration.startTimer({ name });
     this.#running.inc();

@@ -5,7 +5,7 @@
  */
 import { traced } from "./span.ts";
 
-/** @param name of the procedure or workflow: these are known beforehand, so there are not many */
+/** @param name of the procedure or workflow: a bounded set, known in advance */
 export const jobAttributes = (operation: "send" | "process", name: string) => ({
   "messaging.system": "graphile_worker",
   "messaging.operation.type": operation,
@@ -13,7 +13,7 @@ export const jobAttributes = (operation: "send" | "process", name: string) => ({
   "messaging.destination.name": name,
 });
 
-/** Enqueues in a span of its own. @param enqueue gives the job's or the run's id */
+/** Enqueues inside a span. @param enqueue returns the job's or the run's id */
 export function sendingJob(name: string, enqueue: () => Promise<string>): Promise<string> {
   return traced(`send ${name}`, "producer", jobAttributes("send", name), async (span) => {
     const id = await enqueue();

@@ -8,13 +8,15 @@ import { mask, shortest } from "./mask.ts";
 import { censor, redact } from "./redact.ts";
 import { traceFields } from "./span.ts";
 
-/** For what a child logger carries, which `redact` does not see: these names, on the first two levels. */
+/**
+ * Redacted keys in the bindings of child loggers, which `redact` does not see: these names, on the first two levels.
+ */
 const carried = ["password", "token", "sessionToken", "secret", "authorization", "cookie", "apiKey"];
 
 /**
  * @param level       pino's level, for example "info"
  * @param destination (Default: standard output)
- * @param traced      whether lines say of which trace they are a part. (Default: false)
+ * @param traced whether lines contain the trace's id. (Default: false)
  */
 export function createLog(level: string, destination?: DestinationStream, traced = false): Logger {
   return pino(
@@ -29,7 +31,7 @@ export function createLog(level: string, destination?: DestinationStream, traced
         },
       },
       formatters: {
-        // What stands under `err` is the serializer's.
+        // The serializer handles `err`.
         log: ({ err, ...others }) => ({ ...(redact(others) as object), ...(err !== undefined && { err }) }),
       },
       serializers: { err: describeError },
@@ -40,8 +42,8 @@ export function createLog(level: string, destination?: DestinationStream, traced
 }
 
 /**
- * Masks messages, and what is put into them; the request's own lines have none that is long enough to look at. An error that
- * is logged without a message would lend its own, which is not looked at any more.
+ * Masks messages and their arguments; request lines have none that is long enough to check. Without a message, pino
+ * would log the error's own one, which would not be checked.
  */
 function withoutSecrets(values: readonly unknown[]): unknown[] {
   const [first, message] = values;
@@ -51,7 +53,7 @@ function withoutSecrets(values: readonly unknown[]): unknown[] {
   return values.map((value) => (typeof value === "string" ? mask(value) : value));
 }
 
-/** As far as the log keeps it. */
+/** The message in its logged form. */
 function messageOf(error: Error): string {
   const { message } = describeError(error) as { message?: unknown };
   return typeof message === "string" ? message : error.name;

@@ -1,18 +1,18 @@
 /**
- * Takes what looks like a secret out of a text: a message, an error's or a stack, where no name says what it is. By shape:
- * tokens, keys, passwords in URLs, one-time values in queries. A secret without a shape of its own is out of its reach.
+ * Masks secrets in free text, such as messages, error messages and stacks. Detects them by shape: tokens, keys,
+ * passwords in URLs, one-time values in queries. It cannot find a secret without a recognizable shape.
  */
 
 const masked = "[redacted]";
 
 /**
- * What is kept of a match is its first group. A message may hold whatever somebody sent: no pattern begins again within what
- * it has just read.
+ * The first group of a match is kept. A message may contain untrusted text, so no pattern rescans text that it has
+ * read.
  */
 const shapes: readonly RegExp[] = [
   /()\beyJ(?:(?!-eyJ)[\w-]){8,}\.[\w-]{8,}\.[\w-]{8,}/g, // JSON Web Tokens
   /\b(Bearer\s+)[\w.~+/=-]{12,}|\b(?:Basic\s+)[A-Za-z0-9+/]{16,}={0,2}/gi,
-  // In queries and forms, and as our cookies carry them.
+  // In queries and forms, and in our cookies.
   /((?:[?&]|\b(?:authlib\.)?)(?:\w*token|grant|code|state|ticket|sig|signature|password|secret|api_?key|X-Amz-\w+|X-Goog-\w+)=)[^\s&"'<>;]{6,}/gi,
   /\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s/:@]*:)[^\s/@]+(?=@)/gi, // the password of a URL
   /()\b[A-Za-z0-9]{32}\.[A-Za-z0-9+/%]{40,}={0,2}/g, // session tokens
@@ -20,7 +20,7 @@ const shapes: readonly RegExp[] = [
   /()-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
 ];
 
-/** The shortest text that any of these can be in. */
+/** The shortest text that can match any of these. */
 export const shortest = 12;
 
 export function mask(text: string): string {

@@ -1,7 +1,7 @@
 /**
- * Who may read `/metrics`: they tell how much is going on and what operations there are, and cost a look at the database.
- * With METRICS_TOKEN whoever shows it. Without: outside production anybody, in production this machine alone, asking
- * directly: what a proxy passed on came from elsewhere.
+ * Access control of `/metrics`: they disclose load and operations, and cost a database query. With METRICS_TOKEN,
+ * clients must send it. Without it, anyone may read outside production; in production only this machine, connecting
+ * directly: a forwarded request came from elsewhere.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -9,7 +9,7 @@ import { SvcError } from "../kit/svc-error.ts";
 
 export interface MetricsAccess {
   token: string | null;
-  /** Whether anybody may read where there is no token. */
+  /** Whether anyone may read if there is no token. */
   open: boolean;
 }
 
@@ -26,7 +26,7 @@ function shows({ headers }: IncomingMessage, token: string): boolean {
   return timingSafeEqual(hash(shown), hash(token));
 }
 
-/** Of one length, whatever was sent. */
+/** Of equal length for any input. */
 const hash = (text: string) => createHash("sha256").update(text).digest();
 
 const passedOn = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"];

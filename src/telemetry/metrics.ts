@@ -1,10 +1,10 @@
-/** What records an exchange. `src/server/metrics.ts` makes it. */
+/** The interface that records an exchange. `src/server/metrics.ts` implements it. */
 import type { Registry } from "prom-client";
 
 export interface Metrics {
   registry: Registry;
-  /** An exchange has begun. */
+  /** Records the start of an exchange. */
   begin(): void;
-  /** Records one that is over. @param seconds its whole duration @param code of the error that it was answered with */
+  /** Records the end of an exchange. @param seconds its whole duration @param code of the error in the answer */
   observe(operation: string, method: string, status: number, seconds: number, code?: string): void;
 }

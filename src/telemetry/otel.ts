@@ -1,6 +1,7 @@
 /**
- * Spans of OpenTelemetry, sent as OTLP over HTTP. Imported by `tracing.ts`, and only when there is somewhere to send them.
- * An application that uses `@opentelemetry/api` itself finds our span as the active one, and its own spans go the same way.
+ * OpenTelemetry spans, sent as OTLP over HTTP. `tracing.ts` imports this only if an endpoint is configured. In an
+ * application that uses `@opentelemetry/api` itself, our span is the active one, and its own spans are exported the
+ * same way.
  */
 import {
   type Context,
@@ -29,7 +30,7 @@ import {
 import { type Kind, type Span, type SpanAttributes, spans, type Tracing, type TracingSettings } from "./span.ts";
 import { formatTraceparent, parseTraceparent } from "./traceparent.ts";
 
-/** In milliseconds: what the last spans may take to leave when the process stops. */
+/** In milliseconds: time to send the last spans when the process stops. */
 const closesWithin = 3_000;
 
 const kinds: Record<Kind, SpanKind> = {
@@ -53,7 +54,7 @@ export function startTracing(settings: TracingSettings): Tracing {
       resourceFromAttributes({ "service.name": settings.serviceName, ...settings.attributes }),
     ),
     sampler: samplerOf(settings.sampler),
-    // Full, the queue lets spans go rather than let anybody wait.
+    // A full queue drops spans instead of blocking.
     spanProcessors: [
       new BatchSpanProcessor({
         exporter,
@@ -94,7 +95,7 @@ function samplerOf({ kind, ratio, believesParent }: TracingSettings["sampler"]):
       : kind === "off"
         ? new AlwaysOffSampler()
         : new TraceIdRatioBasedSampler(ratio);
-  // The share is taken by the trace's id, so that all spans of a trace, here and in other processes, are decided alike.
+  // Sampled by trace id, so that all processes decide alike for the spans of a trace.
   return believesParent ? new ParentBasedSampler({ root: own }) : own;
 }
 
@@ -106,7 +107,7 @@ function startSpan(tracer: Tracer, name: string, kind: Kind, attributes: SpanAtt
 class ActiveSpan implements Span {
   readonly #tracer: Tracer;
   readonly #span: OtelSpan;
-  /** What OpenTelemetry calls the active context when this span is. */
+  /** OpenTelemetry's context in which this span is active. */
   readonly context: Context;
 
   constructor(tracer: Tracer, span: OtelSpan, itsContext: Context) {
@@ -157,7 +158,7 @@ class ActiveSpan implements Span {
   }
 }
 
-/** Makes our active span that of `@opentelemetry/api`. @returns what takes it back */
+/** Makes our active span that of `@opentelemetry/api`. @returns a function that reverts this */
 function offerToApplication(provider: TracerProvider, tracer: Tracer): () => void {
   const manager: ContextManager = {
     active: () => (spans.getStore() as ActiveSpan | undefined)?.context ?? ROOT_CONTEXT,
@@ -174,7 +175,7 @@ function offerToApplication(provider: TracerProvider, tracer: Tracer): () => voi
     enable: () => manager,
     disable: () => manager,
   };
-  // False when there is a provider already: the application's own, which stays.
+  // False if the application has registered its own provider, which stays.
   const isOurs = trace.setGlobalTracerProvider(provider);
   if (isOurs) context.setGlobalContextManager(manager);
   return () => {

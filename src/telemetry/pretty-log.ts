@@ -1,21 +1,21 @@
-/** The log for a person at a terminal: a line per entry, the time and what matters first. Everybody else gets JSON. */
+/** The log for a terminal: one line per entry, the time and the key facts first. Elsewhere the log is JSON. */
 import type { DestinationStream } from "pino";
 
 const names: Record<number, string> = { 10: "trace", 20: "debug", 30: "info", 40: "warn", 50: "error", 60: "fatal" };
 const colours: Record<number, number> = { 40: 33, 50: 31, 60: 31 };
 
-/** @param out where lines go; colours are written too */
+/** @param out receives the lines, with colours */
 export function prettyLog(out: { write(text: string): unknown }): DestinationStream {
   return { write: (line) => void out.write(`${formatEntry(JSON.parse(line))}\n`) };
 }
 
-/** One entry, with colours. What a terminal would obey is taken out of what others may have written. */
+/** One entry, with colours. Control characters from untrusted text are removed. */
 export function formatEntry({ level, time, pid: _pid, msg, err, ...rest }: Record<string, unknown>): string {
   const clock = new Date(Number(time)).toTimeString().slice(0, 8);
   const name = (names[Number(level)] ?? String(level)).padEnd(5);
   const coloured = `\u001b[${colours[Number(level)] ?? 36}m${name}\u001b[39m`;
   const { method, operation, status, ms, requestId, trace_id: _trace, span_id: _span, ...others } = rest;
-  // The line of a request has always the same members: their values say enough.
+  // A request's line always has the same members, so their values are enough.
   const request = operation === undefined ? [] : [method, operation, status, `${ms} ms`];
   const parts = [
     ...request,
@@ -35,5 +35,5 @@ function describe(err: unknown): string {
   return obedient(text).replace(/^/gm, "  ");
 }
 
-/** Without control characters but line ends and tabs. */
+/** Removes control characters except line ends and tabs. */
 const obedient = (text: string) => text.replace(/(?![\n\t])\p{Cc}/gu, "");

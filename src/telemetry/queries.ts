@@ -1,20 +1,21 @@
 /**
- * A span for each statement that a pool's connections run on behalf of a span. Called by `src/postgres/pools.ts` when there
- * are traces; otherwise connections are left as they are.
+ * Creates a span for each statement that a pool's connections run inside a span. `src/postgres/pools.ts` calls it if
+ * tracing is on; otherwise connections stay unchanged.
  *
- * A statement is named by what it does and to what, as far as its text says so in a form that no value can have. The text
- * itself stays here: the application may have written values into it. So do parameters and the messages of errors.
+ * The span's name has the operation and its target, as far as the text shows them in a form that no value can have. The
+ * text itself is not exported: the application may have written values into it. Nor are parameters and the messages of
+ * errors.
  */
 import { AsyncResource } from "node:async_hooks";
 import type pg from "pg";
 import { activeSpan, errorType, type Span } from "./span.ts";
 
-/** Statements of ours that travel with another one, or say nothing. */
+/** Our own statements that are sent with another one, or are not interesting. */
 const silent = /^svc_(begin_|enter|role_|ping)/;
 
-/** @param pool its connections are made after this @param name of the database */
+/** @param pool its connections must be created later @param name of the database */
 export function traceQueries(pool: pg.Pool, name: string): void {
-  // A caller that has waited is called back by whoever let a connection go: not in that one's span.
+  // A waiting caller is called back by the code that released a connection: do not run in that code's span.
   const connect = pool.connect.bind(pool) as (call?: (...values: unknown[]) => void) => Promise<pg.PoolClient>;
   pool.connect = ((call?: (...values: unknown[]) => void) =>
     call ? connect(AsyncResource.bind(call)) : connect()) as typeof pool.connect;
@@ -42,7 +43,7 @@ function traceClient(client: pg.PoolClient, name: string): void {
   }) as typeof client.query;
 }
 
-/** Ends the span when the statement has. */
+/** Ends the span with the statement. */
 function watch(query: (...values: unknown[]) => unknown, values: unknown[], span: Span): unknown {
   const last = values.at(-1);
   if (typeof last === "function") {
@@ -81,7 +82,7 @@ const targets: Record<string, RegExp> = {
 const call = /^\s*select\s+(?:\*\s+from\s+)?(?:svc\.carry_trace\(\$\d+\),\s*)?(svc(?:_private|_crud)?\.[a-z_0-9]+)\(/;
 
 interface StatementName {
-  /** The operation, and what it is applied to. */
+  /** The operation and its target. */
   summary: string;
   operation: string;
   target?: string;
@@ -91,7 +92,7 @@ interface StatementName {
 const known = new Map<string, StatementName>();
 const mostKnown = 500;
 
-/** @returns names alone: identifiers that the text has where only an identifier can stand */
+/** @returns names only: identifiers at places where only an identifier can be */
 export function describeStatement(text: string): StatementName {
   let found = known.get(text);
   if (!found) {
@@ -102,10 +103,13 @@ export function describeStatement(text: string): StatementName {
   return found;
 }
 
-/** What may hold "from somebody" and is no statement: strings, to their end or that of the text, and comments. */
+/**
+ * Text that may contain "from somebody" but is not a statement: strings, to their end or that of the text, and
+ * comments.
+ */
 const quoted = /"(?:[^"]|"")*"?|'(?:[^']|'')*'?|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
 
-/** Strings that escape with a backslash, and those in dollars, are rare: such a text keeps its first word. */
+/** Strings with backslash escapes and dollar-quoted strings are rare: for such a text only its first word is used. */
 function withoutValues(text: string): string {
   if (/\\|\$\w*\$/.test(text)) return /^\s*[a-z]+/i.exec(text)?.[0] ?? "";
   return text.replace(quoted, (part) => (part.startsWith('"') ? part : ""));

@@ -1,27 +1,24 @@
-/**
- * Takes secrets out of what the application logs, by the names they stand under, at any depth, and where the name says
- * nothing by their shape (`mask.ts`).
- */
+/** Redacts secrets in the application's log entries: by key at any depth, and by the shape of values (`mask.ts`). */
 import { describeError } from "./describe-error.ts";
 import { mask } from "./mask.ts";
 import { Unredacted } from "./unredacted.ts";
 
 export const censor = "[redacted]";
 
-/** Part of a name, in any case: newPassword, set-cookie, X-Api-Key. */
+/** Part of a key, in any letter case: newPassword, set-cookie, X-Api-Key. */
 const secretName = /passw|passphrase|secret|token|authorization|cookie|credential|jwt|api[-_]?key|private[-_]?key/i;
 
-/** Levels, and values in one entry, that are looked at; what lies beyond is not logged. */
+/** Maximum depth, and maximum number of values in one entry; the rest is not logged. */
 const maxDepth = 8;
 const maxValues = 2000;
 
-/** @returns a copy without secrets, fit for JSON */
+/** @returns a copy without secrets, serializable as JSON */
 export function redact(value: unknown): unknown {
   let left = maxValues;
   try {
     return copy(value, 0);
   } catch {
-    return { unloggable: "a getter or toJSON threw" }; // a log line is no reason to fail
+    return { unloggable: "a getter or toJSON threw" }; // a log line must not cause an error
   }
 
   function copy(value: unknown, depth: number): unknown {
@@ -39,7 +36,7 @@ export function redact(value: unknown): unknown {
   }
 }
 
-/** How many tokens were used, or whether there is a cookie, is no secret. */
+/** A number (such as a count of tokens) or a boolean (such as the presence of a cookie) is not a secret. */
 function conceal(key: string, value: unknown): boolean {
   return typeof value !== "number" && typeof value !== "boolean" && value != null && secretName.test(key);
 }

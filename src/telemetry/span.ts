@@ -1,26 +1,31 @@
 /**
- * Spans as the rest of the code sees them: the one that is active, and children of it. Nothing here needs OpenTelemetry;
- * while tracing is off nobody starts a span, and asking for the active one costs a look into the async context.
- * Next hop: `tracing.ts` decides whether there are spans, `otel.ts` makes them.
+ * Spans for the rest of the code: the active span, and its children. Nothing here needs OpenTelemetry. While tracing is
+ * off no span is started, and reading the active one costs an async-context lookup.
+ * Next hop: `tracing.ts` decides whether there are spans, `otel.ts` creates them.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Names and values by OpenTelemetry's semantic conventions; ours begin with `svc.`. Never a value of a row or a request. */
+/**
+ * Names and values by OpenTelemetry's semantic conventions; our own begin with `svc.`. Never a value of a row or a
+ * request.
+ */
 export type SpanAttributes = Record<string, string | number | boolean>;
 
 export type Kind = "server" | "client" | "producer" | "consumer" | "internal";
 
-/** A span under way. */
+/** A running span. */
 export interface Span {
   readonly traceId: string;
   readonly spanId: string;
   /** Whether it will be exported. */
   readonly sampled: boolean;
-  /** As in the header of that name: for whatever goes on elsewhere because of this. */
+  /** As in the header of that name: for work elsewhere that this span causes. */
   readonly traceparent: string;
   set(attributes: SpanAttributes): void;
   rename(name: string): void;
-  /** @param type of the error, from a bounded set: a code or a class. Messages may quote what nobody should see */
+  /**
+   * @param type of the error, from a bounded set: a code or a class. Not its message, which may contain private data
+   */
   fail(type: string): void;
   child(name: string, kind: Kind, attributes?: SpanAttributes): Span;
   /** Runs `work` with this as the active span. */
@@ -28,21 +33,21 @@ export interface Span {
   end(): void;
 }
 
-/** Starts spans that have no active one above them. */
+/** Starts root spans. */
 export interface Tracing {
-  /** @param parent as in the header `traceparent`; what is not well-formed is none. (Default: a trace begins) */
+  /** @param parent as in the header `traceparent`; an invalid one is ignored. (Default: starts a new trace) */
   start(name: string, kind: Kind, attributes: SpanAttributes, parent?: string | null): Span;
-  /** Sends what is still to be sent, for some seconds at most. */
+  /** Exports the remaining spans, for some seconds at most. */
   close(): Promise<void>;
 }
 
-/** For `otel.ts` alone, which sets it. */
+/** Only `otel.ts` sets it. */
 export const spans = new AsyncLocalStorage<Span>();
 
 /** The span that this code runs in; undefined while tracing is off. */
 export const activeSpan = (): Span | undefined => spans.getStore();
 
-/** Runs `work` in a child of the active span, if there is one. @param failure what an error is called in it */
+/** Runs `work` in a child of the active span, if there is one. @param failure maps an error to its type */
 export async function traced<T>(
   name: string,
   kind: Kind,
@@ -62,24 +67,24 @@ export async function traced<T>(
   }
 }
 
-/** A code of ours, an SQLSTATE, or the error's class: never its message. */
+/** One of our codes, an SQLSTATE, or the error's class: never its message. */
 export function errorType(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   const { code, name } = error as Error & { code?: unknown };
   return typeof code === "string" && /^[A-Z0-9_]{1,50}$/.test(code) ? code : name;
 }
 
-/** What a log line says of the active span. */
+/** The trace fields of a log line. */
 export function traceFields(span: Span | undefined = activeSpan()): { trace_id?: string; span_id?: string } {
   return span ? { trace_id: span.traceId, span_id: span.spanId } : {};
 }
 
-/** What `otel.ts` needs to know. */
+/** Settings of `otel.ts`. */
 export interface TracingSettings {
   serviceName: string;
-  /** Of the resource. */
+  /** Attributes of the resource. */
   attributes: Record<string, string>;
-  /** Where spans are posted, as OTLP in JSON. */
+  /** The endpoint for OTLP in JSON. */
   url: string;
   headers: Record<string, string>;
   /** In milliseconds. */

@@ -1,5 +1,5 @@
 /**
- * Whether there are traces, and where they go: the standard OTEL_* variables. OpenTelemetry is imported only when there are.
+ * Configures tracing by the standard OTEL_* variables. OpenTelemetry is imported only if an endpoint is configured.
  * Next hop: `otel.ts`. Variables: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
  */
 import { DefinitionError } from "../kit/definition-error.ts";
@@ -9,9 +9,9 @@ type Variables = Readonly<Record<string, string>>;
 
 /**
  * @param otel the OTEL_* variables
- * @param name the service's, where no variable says it
- * @returns undefined when no endpoint is named: there are no traces, and nothing is loaded
- * @throws DefinitionError for variables that mean something else than we can do
+ * @param name the service's name, if no variable sets it
+ * @returns undefined without an endpoint: tracing is off, and nothing is loaded
+ * @throws DefinitionError for variables with unsupported values
  */
 export async function openTracing(otel: Variables, name = "svc"): Promise<Tracing | undefined> {
   const settings = readSettings(otel, name);
@@ -32,7 +32,7 @@ export function readSettings(otel: Variables, name: string): TracingSettings | n
   }
   if ((otel.OTEL_TRACES_EXPORTER ?? "otlp") !== "otlp") throw wrong("OTEL_TRACES_EXPORTER", '"otlp" or "none"');
   const protocol = of("PROTOCOL") ?? "http/json";
-  // Collectors take both over HTTP, at the same address.
+  // Collectors accept both protocols over HTTP, at the same address.
   if (protocol === "grpc") throw wrong("OTEL_EXPORTER_OTLP_PROTOCOL", '"http/json"; collectors take it at port 4318');
   const { "service.name": named, ...attributes } = pairs(otel.OTEL_RESOURCE_ATTRIBUTES);
   return {
@@ -52,8 +52,8 @@ export function readSettings(otel: Variables, name: string): TracingSettings | n
 }
 
 /**
- * Anybody can send a `traceparent`. Its ids only join what happens here to the caller's trace; whether to record is ours to
- * say, unless the operator chose a sampler that believes its parent.
+ * Anyone can send a `traceparent`. Its ids only join our spans to the caller's trace. We decide whether to record,
+ * unless the operator chose a parent-based sampler.
  */
 function readSampler(text: string, argument: string | undefined): TracingSettings["sampler"] {
   const believesParent = text.startsWith("parentbased_");

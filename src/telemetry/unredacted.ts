@@ -1,4 +1,4 @@
-/** A text that is logged as it is, whatever it looks like: what has a secret in it on purpose. */
+/** Marks a string that must not be redacted: it contains a secret on purpose. */
 export class Unredacted {
   readonly text: string;
   constructor(text: string) {
