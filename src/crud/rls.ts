@@ -59,7 +59,10 @@ export type Audience = "anyone" | "authenticated" | "nobody";
 type OpenAudience = { read: "anyone"; write: Audience } | { read: "authenticated"; write: Exclude<Audience, "anyone"> };
 
 /**
- * Rows belong to nobody in particular: what you may do with one, you may do with all.
+ * Rows without owners: each permission applies to all rows.
+ *
+ * @throws DefinitionError where anyone could write but only signed-in users read: an update or delete reaches every
+ *   row, so a stranger could overwrite or remove rows that he cannot read
  *
  * @throws DefinitionError where anyone could write and only people with an account read: an update or delete reaches
  *   every row, read or not, so a stranger could overwrite or remove what he is kept from seeing
