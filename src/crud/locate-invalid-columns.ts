@@ -33,7 +33,7 @@ export async function locateInvalidColumns(
   const data = Object.fromEntries(given.map((column) => [column.name, row[column.property]]));
   const parameters = [crud.schema, crud.table, JSON.stringify(data)];
   const asking = callAs(pool, identity, "to_json(svc.find_misfits($3, $4, $5))", parameters);
-  const names = new Set<string>(JSON.parse((await asking.catch(() => null)) ?? "[]")); // if this query fails, the first error says more
+  const names = new Set<string>(JSON.parse((await asking.catch(() => null)) ?? "[]")); // the first error says more
   const issues = given
     .filter((column) => names.has(column.name))
     .map(({ property, type }) => ({ path: [property], message: `must be a value of the type ${type}` }));

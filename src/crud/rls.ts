@@ -63,9 +63,6 @@ type OpenAudience = { read: "anyone"; write: Audience } | { read: "authenticated
  *
  * @throws DefinitionError where anyone could write but only signed-in users read: an update or delete reaches every
  *   row, so a stranger could overwrite or remove rows that he cannot read
- *
- * @throws DefinitionError where anyone could write and only people with an account read: an update or delete reaches
- *   every row, read or not, so a stranger could overwrite or remove what he is kept from seeing
  * @example
  * export const guestbook = pgTable("guestbook", { … }, () => openRls({ read: "anyone", write: "authenticated" }));
  */

@@ -20,9 +20,9 @@ export interface Folders {
 export interface Ledger {
   /** Checksums by `scope/name`. */
   migrations: Map<string, string>;
-  /** Checksum of the text that was applied last, by `scope/path`. */
+  /** Checksum of the last applied text, by `scope/path`. */
   sql: Map<string, string>;
-  /** Checksums of what was applied before, by `scope/path`. */
+  /** Checksums of texts applied before, by `scope/path`. */
   earlier: Map<string, readonly string[]>;
   /**
    * The objects that a file of policies/ created when it was applied, by `scope/path` (sql/migrate/access_state.sql).
