@@ -15,7 +15,7 @@ export type Target =
   | { kind: "expression"; node: Node; file: SourceFile }
   /** All exports of a file. */
   | { kind: "namespace"; file: SourceFile }
-  /** From a package; `name` is `*` for all of it. */
+  /** An import from a package; `name` is `*` for the whole package. */
   | { kind: "package"; name: string; from: string }
   /** A relative import without a source file: JSON, or a missing file. */
   | { kind: "nothing" };
