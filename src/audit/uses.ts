@@ -9,7 +9,7 @@ import type { Resolver } from "./resolve.ts";
 import type { SourceFile } from "./scopes.ts";
 
 export interface Use {
-  /** What is used; goes into "uses …". */
+  /** The used thing; completes the message "uses …". */
   what: string;
   /** Whether handwritten SQL may run here; texts near it may then name tables. */
   sql: boolean;
@@ -106,7 +106,7 @@ function isText(resolver: Resolver, node: Node, file: SourceFile): boolean {
     );
 }
 
-/** The source of what an expression comes from. */
+/** The source text of an expression's origin. */
 const textOf = (resolver: Resolver, node: Node, file: SourceFile): string =>
   resolver
     .origins(node, file)

@@ -1,5 +1,5 @@
 /**
- * What a backup consists of. A folder is a backup once it has a manifest, which is written last:
+ * The contents of a backup. The manifest is written last; a folder without one is not a backup:
  *
  *   manifest.json   this file's `Manifest`: versions, what every table must hold, checksums of the files below
  *   database.dump   of pg_dump, in its custom format

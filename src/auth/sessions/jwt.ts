@@ -1,7 +1,7 @@
 /**
  * Issues and verifies JWTs. They live five minutes, or less when the session ends or the user's row changes. Only EdDSA
  * is accepted. The database is asked once per process and token, as long as revocations are received.
- * Next hop: `key-store.ts` holds the keys, `verified-tokens.ts` what is believed, `sql/auth/check_session.sql` decides.
+ * Next hop: `key-store.ts` holds the keys, `verified-tokens.ts` caches tokens, `sql/auth/check_session.sql` decides.
  */
 import { errors, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import type pg from "pg";

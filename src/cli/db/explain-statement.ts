@@ -7,7 +7,7 @@ import type pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import type { Plan, PlanNode } from "./plan.ts";
 
-/** What to explain, as whom. */
+/** The statement to explain, and the user. */
 export interface Question {
   /** SQL, or the name of a list. */
   statement: string;
