@@ -54,7 +54,7 @@ const descriptions: Record<Verb, string> = {
   remove: "Removes a row. Answers with its id.",
 };
 
-/** The type of a write field and its arguments; null when it would have no arguments. */
+/** The type of a write field and its arguments; null when a needed type or argument is missing. */
 function shapeOf(build: GraphileBuild.Build, resource: Table, table: ExposedTable, verb: Verb) {
   const { GraphQLNonNull } = build.graphql;
   const name = typeName(build.inflection, table);
