@@ -1,6 +1,6 @@
 /**
  * Allow comments: a block comment `svc-allow: reason: …; scope: …; owner: …; test: path` directly above the definition
- * of a handler or above the call that needs it. Complete: four parts that say something, and a test file that exists.
+ * of a handler or above the call that needs it. It is complete with four non-empty parts and an existing test file.
  * Next hop: `reach.ts` asks for the comment above each step it follows.
  */
 import { existsSync, statSync } from "node:fs";
@@ -57,8 +57,8 @@ function isTestFile(root: string, path: string): boolean {
 }
 
 /**
- * The positions that a comment may stand above: those of the node and of what is around it, up to its statement. What
- * is inside a function without a block stops at the property or declarator that holds the function.
+ * The positions that a comment may stand above: those of the node and its parents, up to the statement. Inside a
+ * function without a block, the search stops at the property or declarator that holds the function.
  */
 function* startsAbove(file: SourceFile, node: Node): Iterable<number> {
   let crossed = false;
@@ -75,7 +75,7 @@ function* startsAbove(file: SourceFile, node: Node): Iterable<number> {
   }
 }
 
-/** The comments that end directly above a position: nothing but one line break between them and it. */
+/** The comments that end directly above a position, separated by only one line break. */
 function commentsAbove(file: SourceFile, position: number): Comment[] {
   const found: Comment[] = [];
   let edge = position;

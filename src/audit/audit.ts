@@ -1,12 +1,13 @@
 /**
- * The audit of anonymous handlers (spec, "Access rules for handlers", rules 2 and 3), over the source, without running it:
+ * Audits anonymous handlers (spec, "Access rules for handlers", rules 2 and 3) in the source, without running it:
  *
- * 1. `parse.ts`, `scopes.ts`, `modules.ts` read the files that the application loads, and what every name in them means.
- * 2. `builders.ts` and `crud.ts` find the handlers that anybody may call; what was registered and not found is refused.
- * 3. `reach.ts` collects all code that such a handler mentions; `uses.ts` judges it, `context-flow.ts` follows the context.
- * 4. `allow.ts` reads the comments that allow a use; `runtime-tables.ts` needs no handler and knows no exception.
+ * 1. `parse.ts`, `scopes.ts`, `modules.ts` read the application's files and resolve their names.
+ * 2. `builders.ts` and `crud.ts` find the handlers that anybody may call; a registered one that is not found is
+ * refused.
+ * 3. `reach.ts` collects all code that a handler mentions; `uses.ts` checks it, `context-flow.ts` follows the context.
+ * 4. `allow.ts` reads comments that allow a use; `runtime-tables.ts` checks all code and allows no exception.
  *
- * What cannot be followed is reported, not passed over. Next hop: `report.ts` makes one message of the findings.
+ * Code that cannot be followed is reported. Next hop: `report.ts` makes one message of the findings.
  */
 import { join, relative } from "node:path";
 import type { LoadedApp } from "../contract/loaded-app.ts";
@@ -25,13 +26,13 @@ import { isRuntimeTable, tableOf } from "./tables.ts";
 export type { Finding } from "./report.ts";
 
 export interface AuditOptions {
-  /** The application's folder: allow comments name tests relative to it, findings name files so. */
+  /** The application's folder: tests in allow comments, and files in findings, are relative to it. */
   root: string;
   /** Folder of the backend code, absolute. */
   rootDir: string;
   /** Schema files, absolute. */
   schemaFiles: readonly string[];
-  /** The application as loaded: what it registered must be found in the source. (Default: this is not checked) */
+  /** The loaded application: everything registered must be found in the source. (Default: not checked) */
   app?: Pick<LoadedApp, "api" | "schema">;
 }
 
@@ -42,7 +43,7 @@ const remedies = {
   table: "Take .allowAnonymous() away, or leave the table out; no comment allows this.",
 };
 
-/** @returns what has to change, sorted by place; empty when the application is in order */
+/** @returns findings sorted by place; empty when there are none */
 export async function auditApplication(options: AuditOptions): Promise<Finding[]> {
   const { root, rootDir, schemaFiles } = options;
   const modules = await readModules(entryFiles(rootDir, schemaFiles));
@@ -69,9 +70,9 @@ export async function auditApplication(options: AuditOptions): Promise<Finding[]
 }
 
 /**
- * Refuses an application whose anonymous handlers do what only allowed ones may.
+ * Refuses an application with anonymous handlers that do something without permission.
  *
- * @throws DefinitionError with every finding: its place, the handler, the text and what to write instead
+ * @throws DefinitionError with every finding: place, handler, text and remedy
  */
 export async function refuseUnaudited(options: AuditOptions): Promise<void> {
   refuse(await auditApplication(options));
@@ -133,7 +134,7 @@ function* describe({ uses, tables, texts, sql }: Reached, handler: string, root:
   }
 }
 
-/** What was registered and no definition in the source accounts for. */
+/** Registered handlers and tables without a definition in the source. */
 function notFound(
   { app, root, rootDir }: AuditOptions,
   handlers: readonly Handler[],

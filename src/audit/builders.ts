@@ -9,26 +9,26 @@ import type { Place } from "./report.ts";
 import type { Resolver } from "./resolve.ts";
 import type { Binding, SourceFile } from "./scopes.ts";
 
-/** A piece of code with the arguments under which it is read. */
+/** Code with the arguments of the call that it is read for. */
 export interface Code extends Place {
   given: Arguments;
 }
 
 export interface Handler {
   kind: "procedure" | "route" | "crud";
-  /** As far as it can be read; null for parts that cannot. */
+  /** The parts of the name; null for parts that cannot be read. */
   name: (string | null)[];
-  /** The definition, above which an allow comment may stand. */
+  /** The definition; an allow comment may stand above it. */
   definition: Place;
   /** The handler's function. */
   body: Code | undefined;
   /** Middleware and schemas. */
   layers: Code[];
-  /** Middleware alone: functions that get the context. */
+  /** Only middleware: functions that get the context. */
   middleware: Code[];
 }
 
-/** What is known of a builder at one place of its chain. */
+/** The known state of a builder at one point of its chain. */
 interface Chain {
   root: "procedure" | "route" | undefined;
   anonymous: boolean;
@@ -45,7 +45,7 @@ const makers: Record<string, Chain["root"]> = {
 };
 const CORE = "@svc/core";
 
-/** Handlers of the whole application that anybody may call. */
+/** The application's handlers that anybody may call. */
 export function anonymousHandlers(resolver: Resolver): Handler[] {
   return handlerCalls(resolver).flatMap(({ call, file }) =>
     instances(resolver, call, file, noArguments, { file, node: call }),
@@ -65,7 +65,7 @@ type Call = Extract<Node, { type: "CallExpression" }>;
 export const isHandlerCall = (node: Node): node is Call =>
   node.type === "CallExpression" && node.callee.type === "MemberExpression" && memberName(node.callee) === "handler";
 
-/** One handler per way to reach the call: the helper functions around it are read once per call of theirs. */
+/** One handler per call path: enclosing helper functions are read once for each of their calls. */
 function instances(
   resolver: Resolver,
   call: Call,
@@ -97,7 +97,7 @@ function instances(
   }));
 }
 
-/** The function around a site whose parameters the `.handler(…)` call mentions. */
+/** The function around a site whose parameters the `.handler(…)` call uses. */
 function enclosingMaker(site: Place, call: Node, file: SourceFile, given: Arguments) {
   for (let at = site.file.parents.get(site.node); at; at = site.file.parents.get(at)) {
     if (!isFunction(at)) continue;
@@ -137,10 +137,10 @@ function fill(node: Node, file: SourceFile, args: readonly Node[], at: Code, giv
   return filled;
 }
 
-/** What a builder expression may be: one chain for each possible value. */
+/** All possible values of a builder expression, as chains. */
 function evaluate(resolver: Resolver, code: Code, seen: Set<Node>): Chain[] {
   const { node, file, given } = code;
-  // A builder that leads back to itself, and a way too long to be one, end here.
+  // Stops at cycles and at paths too long for a builder.
   if (seen.has(node) || seen.size > 40) return [];
   const inner = new Set(seen).add(node);
   const member = (at: Node): Code => ({ node: at, file, given });
@@ -205,7 +205,7 @@ function coreMaker(resolver: Resolver, node: Call, file: SourceFile): Chain["roo
   return maker ? makers[maker] : undefined;
 }
 
-/** The name under which `@svc/core` exports what an expression is, or undefined. */
+/** The `@svc/core` export that an expression refers to, or undefined. */
 export function fromCore(resolver: Resolver, node: Node, file: SourceFile): string | undefined {
   const [origin] = resolver.origins(node, file);
   return origin?.kind === "package" && origin.from === CORE ? origin.name : undefined;

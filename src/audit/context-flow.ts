@@ -1,7 +1,7 @@
 /**
- * Follows the context itself: into parameters, variables and objects. It may not go where the audit cannot see what is
- * taken of it: under a name that is computed, into something that outlives the call, into a package.
- * Names need no following: `unsafeDb` is found by its name wherever it stands (`uses.ts`).
+ * Follows the context into parameters, variables and objects. It must not go where the audit cannot see which members
+ * are used: to a computed name, into something that outlives the call, or into a package. Names need no following:
+ * `uses.ts` finds `unsafeDb` by name anywhere.
  */
 import type { Code } from "./builders.ts";
 import { anyOf, bounded, memberOf, merge, some, type Value } from "./context-value.ts";
@@ -18,16 +18,16 @@ export interface Leak extends Place {
 const computed = "reads a member of the context under a name that is computed";
 const keeps = "keeps the context in something that outlives the call";
 
-/** What a handler or middleware is called with. */
+/** The argument of a handler or middleware. */
 const call: Value = { context: "context" };
 
-/** Reading the keys of an object, or printing it, takes nothing out of it. */
+/** Calls that only read an object's keys, or print it. */
 const harmless = /^(console|JSON|Boolean|String|Promise|Error|Object\.(keys|assign|create|freeze|is|hasOwn))\b/;
 
 export class ContextFlow {
   readonly #resolver: Resolver;
   readonly #values = new Map<Binding, Value>();
-  /** What the fields of classes and object literals hold. */
+  /** The values in fields of classes and object literals. */
   readonly #fields = new Map<Node, Value>();
   readonly #returned = new Map<FunctionNode, Value>();
   readonly #leaks = new Map<Node, Leak>();
@@ -39,13 +39,13 @@ export class ContextFlow {
 
   /**
    * @param entries the handler's function and its middleware
-   * @param regions all code that is reached and that no comment covers
+   * @param regions all reached code that no comment covers
    */
   leaks(entries: readonly Code[], regions: readonly Code[]): Leak[] {
     for (const { node, file, given } of entries) {
       for (const entry of this.#resolver.functions(node, file, given)) this.#enter(entry.node, entry.file, [call]);
     }
-    // Values only grow, and only so far: a few rounds reach the end.
+    // Values only grow, up to a bound, so a few rounds suffice.
     for (let round = 0; round < 12; round++) {
       this.#changed = false;
       this.#returned.clear();
@@ -99,7 +99,7 @@ export class ContextFlow {
     }
   }
 
-  /** Gives the parts of a value to the names in a pattern. */
+  /** Assigns the parts of a value to the names in a pattern. */
   #pattern(pattern: Node, file: SourceFile, value: Value): void {
     if (value === undefined) return;
     const next = (inner: Node, part: Value) => this.#pattern(inner, file, part);
@@ -173,13 +173,13 @@ export class ContextFlow {
         this.#leak(node, file, "hands the context to something that the audit cannot follow");
       }
     }
-    // A parameter that is called: `next` of a middleware goes to the next step, others must be known.
+    // A call of a parameter: a middleware's `next` leads to the next step; others must be known functions.
     if (callee.type !== "Identifier" && callee.type !== "MemberExpression" && !isFunction(callee)) {
       this.#leak(node, file, "hands the context to something that the audit cannot follow");
     }
   }
 
-  /** `[context].map((c) => …)`, `promise.then((c) => …)`: what a list or promise holds goes to the function. */
+  /** `[context].map((c) => …)`, `promise.then((c) => …)`: the items of a list or promise are passed to the function. */
   #callback(
     { callee, arguments: args }: Extract<Node, { type: "CallExpression" | "NewExpression" }>,
     file: SourceFile,
@@ -197,14 +197,14 @@ export class ContextFlow {
     }
   }
 
-  /** A method of a value made inside the function, such as a list: the value goes nowhere by that alone. */
+  /** A method of a value created inside the function, such as a list: the argument stays local. */
   #isLocal(callee: Node, file: SourceFile): boolean {
     if (callee.type !== "MemberExpression" || callee.object.type !== "Identifier") return false;
     const binding = file.bindings.get(callee.object);
     return binding !== undefined && file.top.get(binding.name) !== binding && binding.kind !== "import";
   }
 
-  /** What a function returns: worked out once a round. */
+  /** The return value of a function, computed once per round. */
   #returns(node: FunctionNode, file: SourceFile): Value {
     if (!this.#returned.has(node)) {
       this.#returned.set(node, undefined);
@@ -218,7 +218,7 @@ export class ContextFlow {
     return some(args.map((argument) => this.#value(argument, file, 1)).reduce(merge, undefined));
   }
 
-  /** Whether what is assigned to is a global or stands at the top of a file. */
+  /** Whether the target of an assignment is a global or a top-level variable of a file. */
   #outlives(target: Node, file: SourceFile): boolean {
     let root = target;
     while (root.type === "MemberExpression") root = root.object as Node;
@@ -282,7 +282,7 @@ export class ContextFlow {
         if (functions.length > 0) {
           return functions.map((called) => this.#returns(called.node, called.file)).reduce(merge, undefined);
         }
-        // Lists, maps and promises hold on to what they get: `Promise.all([…])`, `list.find(…)`.
+        // Lists, maps and promises keep their arguments: `Promise.all([…])`, `list.find(…)`.
         const { callee } = node;
         if (callee.type !== "MemberExpression") return undefined;
         const holder = inner(callee.object as Node);

@@ -1,18 +1,18 @@
 /**
- * What an expression holds of the context, as far as the audit follows it.
+ * The part of the context that an expression holds, as far as the audit follows it.
  * Next hop: `context-flow.ts` follows these values through the code.
  */
 
-/** The context, an object that holds it under some of its members, or nothing of interest. */
+/** The context, an object with the context in some members, or nothing relevant. */
 export type Value = "context" | { readonly [member: string]: Value } | undefined;
 
-/** Values that hold themselves would grow without end; one of this size may as well be the context. */
+/** Limits recursive values: a very large one is treated as the context. */
 export const bounded = (value: Value): Value => (JSON.stringify(value ?? null).length > 2000 ? "context" : value);
 
 /** A list or a promise of something. */
 export const some = (value: Value): Value => (value === undefined ? undefined : { "?": value });
 
-/** One member of a value, whichever. Lists inside lists count as one. */
+/** Any member of a value. Nested lists count as one. */
 export function anyOf(value: Value): Value {
   if (typeof value !== "object") return value;
   const member = Object.values(value).reduce(merge, undefined);

@@ -53,7 +53,7 @@ function isCreateCrud(resolver: Resolver, callee: Node, file: SourceFile): boole
     );
 }
 
-/** Everything but a plain `false`, or no such option in an object that can be read. */
+/** True unless the option is a literal `false`, or absent from a readable object. */
 function mayBeAnonymous(resolver: Resolver, options: Node, file: SourceFile): boolean {
   const values = resolver.origins(options, file, ["allowAnonymous"]);
   return values.some((origin) => {
@@ -62,7 +62,7 @@ function mayBeAnonymous(resolver: Resolver, options: Node, file: SourceFile): bo
   });
 }
 
-/** The prefix of the five names, as far as it can be read: the option, or the table's name. */
+/** The prefix of the five names, as far as readable: the option, or the table's name. */
 function prefixOf(resolver: Resolver, table: Node, options: Node, file: SourceFile): (string | null)[] {
   const [given, ...others] = resolver.origins(options, file, ["prefix"]);
   if (given) return given.kind === "node" && others.length === 0 ? resolver.text(given.node, given.file) : [null];

@@ -1,5 +1,5 @@
 /**
- * The files of an application: those that its entry files import, directly or through others, without packages.
+ * The files of an application: those that its entry files import, directly or indirectly, without packages.
  * Next hop: `resolve.ts` asks here what an import or an export stands for.
  */
 import { existsSync, statSync } from "node:fs";
@@ -8,23 +8,23 @@ import { dirname, join, resolve } from "node:path";
 import { literalText, type Node, parseSource, SyntaxProblem, walk } from "./parse.ts";
 import { type Binding, type SourceFile, withScopes } from "./scopes.ts";
 
-/** What an import stands for. */
+/** The target of an import. */
 export type Target =
   | { kind: "binding"; binding: Binding }
   /** `export default <expression>`. */
   | { kind: "expression"; node: Node; file: SourceFile }
   /** All exports of a file. */
   | { kind: "namespace"; file: SourceFile }
-  /** From a package; `name` is `*` for all of it. */
+  /** An import from a package; `name` is `*` for the whole package. */
   | { kind: "package"; name: string; from: string }
-  /** A relative import that leads to no source: JSON, a file that is missing. */
+  /** A relative import without a source file: JSON, or a missing file. */
   | { kind: "nothing" };
 
 export interface Modules {
   files: ReadonlyMap<string, SourceFile>;
-  /** Where the relative imports lead, by folder and specifier. */
+  /** Targets of relative imports, by folder and specifier. */
   sources: Map<string, string | undefined>;
-  /** What files export, by file and name, once it has been looked up. */
+  /** Resolved exports, by file and name. */
   exports: Map<string, Target>;
   /** Files that cannot be parsed. */
   broken: { path: string; problem: SyntaxProblem }[];
@@ -56,7 +56,7 @@ export async function readModules(entries: readonly string[]): Promise<Modules> 
   return { files: new Map([...files].toSorted(([a], [b]) => (a < b ? -1 : 1))), broken, sources, exports: new Map() };
 }
 
-/** The source file behind a relative specifier, as Node or a bundler would find it. */
+/** The source file of a relative specifier, as Node or a bundler would find it. */
 function sourceOf(sources: Modules["sources"], from: string, specifier: string): string | undefined {
   if (!isOwn(specifier)) return undefined;
   const key = `${dirname(from)} ${specifier}`;
@@ -88,7 +88,7 @@ function specifiers(file: SourceFile): string[] {
 const isExportFrom = (node: Node): node is Extract<Node, { type: "ExportNamedDeclaration" | "ExportAllDeclaration" }> =>
   (node.type === "ExportNamedDeclaration" || node.type === "ExportAllDeclaration") && Boolean(node.source);
 
-/** What an import specifier brings in. */
+/** The target of an import specifier. */
 function importTarget(modules: Modules, file: SourceFile, specifier: Node): Target {
   const declaration = file.parents.get(specifier);
   if (declaration?.type !== "ImportDeclaration") return { kind: "nothing" };
@@ -112,7 +112,7 @@ function exportFrom(modules: Modules, file: SourceFile, from: string, name: stri
   return other ? exportTarget(modules, other, name, seen) : { kind: "nothing" };
 }
 
-/** What a file exports under a name, re-exports followed to their end. */
+/** The target of a file's export; re-exports are followed. */
 export function exportTarget(modules: Modules, file: SourceFile, name: string, seen = new Set<string>()): Target {
   const key = `${file.path} ${name}`;
   const known = modules.exports.get(key);
@@ -121,7 +121,7 @@ export function exportTarget(modules: Modules, file: SourceFile, name: string, s
   const first = seen.size === 0;
   seen.add(key);
   const target = findExport(modules, file, name, seen);
-  // Inside a cycle an answer may be partial: only whole ones are kept.
+  // Inside a cycle a result may be partial, so only results of the first call are cached.
   if (first) modules.exports.set(key, target);
   return target;
 }
@@ -158,7 +158,7 @@ function starTarget(modules: Modules, file: SourceFile, name: string, seen: Set<
       continue;
     }
     const found = exportFrom(modules, file, from, name, seen);
-    // `export * from "package"` may or may not have the name: what the application defines itself comes first.
+    // `export * from "package"` may have the name; the application's own export takes precedence.
     if (found.kind === "package") outside = found;
     else if (found.kind !== "nothing") return found;
   }

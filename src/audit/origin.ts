@@ -1,5 +1,5 @@
 /**
- * The words of the resolver: where a value may come from, and what it carries along on the way there.
+ * Types of the resolver: the possible origins of a value, and the state of a search.
  * Next hop: `resolve.ts`.
  */
 import type { CallNode, FunctionNode, Node } from "./parse.ts";
@@ -12,17 +12,17 @@ export type Origin =
   | { kind: "package"; from: string; name: string; path: string[] }
   | { kind: "namespace"; file: SourceFile }
   | { kind: "global"; name: string; path: string[] }
-  /** A parameter that nobody in the application fills, a caught error. */
+  /** A parameter without a known argument, or a caught error. */
   | { kind: "unknown"; tooFar?: boolean };
 
-/** Nodes on the way, with the members taken of them: a value that leads back to itself ends there. */
+/** Visited nodes with their members, to detect cycles. */
 export interface Seen {
   nodes: Map<Node, string[]>;
   steps: number;
 }
 export const nothingSeen = (): Seen => ({ nodes: new Map(), steps: 0 });
 
-/** Arguments of one call, in place of parameters. */
+/** Arguments of one call, by parameter. */
 export type Arguments = ReadonlyMap<Binding, { node: Node; file: SourceFile; given: Arguments }>;
 export const noArguments: Arguments = new Map();
 

@@ -1,6 +1,6 @@
 /**
- * Reads one source file of an application: types are blanked out in place, so every position stays as written, and the
- * rest is parsed. Comments are kept, because an allow comment is one.
+ * Parses one source file of an application. Types are replaced by blanks, so every position stays the same. Comments
+ * are kept, for allow comments.
  * Next hop: `scopes.ts` says which name means what, `modules.ts` which files belong together.
  */
 import { stripTypeScriptTypes } from "node:module";
@@ -13,7 +13,7 @@ export interface Parsed {
   text: string;
   ast: Program;
   comments: Comment[];
-  /** The node around each node. */
+  /** The parent of each node. */
   parents: { get(node: Node): Node | undefined };
   /** All calls, in the order of the text. */
   calls: readonly CallNode[];
@@ -32,7 +32,7 @@ export class SyntaxProblem extends Error {
 }
 
 /**
- * @param path says whether types have to go: they do in `.ts` and `.mts`
+ * @param path types are removed in `.ts` and `.mts` files
  * @throws SyntaxProblem with the place
  */
 export function parseSource(path: string, text: string): Parsed {
@@ -52,7 +52,7 @@ export function parseSource(path: string, text: string): Parsed {
   }
 }
 
-/** Node warns that the function is experimental. It says so once, and only here is that no news to anybody. */
+/** Suppresses Node's warning that the function is experimental. */
 function withoutTypes(text: string): string {
   const { emitWarning } = process;
   process.emitWarning = () => {};
@@ -68,7 +68,7 @@ function withoutTypes(text: string): string {
   }
 }
 
-/** Calls back with a node's direct children, in the order of the text. No lists: this is where the time goes. */
+/** Calls back with a node's direct children, in source order. Allocates no lists, because this is the hot path. */
 export function forChildren(node: Node, visit: (child: Node) => void): void {
   for (const key in node) {
     if (key === "up") continue;
@@ -88,7 +88,7 @@ export function walk(node: Node, enter: (node: Node) => unknown): void {
 
 const isNode = (value: object | null): value is Node => typeof (value as Node | null)?.type === "string";
 
-/** One walk over a new tree: notes the node around each node in the node itself, and all calls. */
+/** Walks a new tree once: stores each node's parent in the node, and collects all calls. */
 function survey(ast: Program): CallNode[] {
   const calls: CallNode[] = [];
   walk(ast, (node) => {

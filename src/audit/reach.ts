@@ -1,7 +1,7 @@
 /**
- * Everything that a handler can reach: its own code, and each function, class, object or constant of the application
- * that this code mentions, through any number of files. Mentioning is enough: whether it is called is not asked.
- * An allow comment above a step covers what is reached through that step alone.
+ * Collects all code that a handler can reach: its own, and each function, class, object or constant of the application
+ * that this code mentions, across files. Mentioning suffices; a call is not required. An allow comment above a step
+ * covers only code that is reached through that step.
  * Next hop: `uses.ts` judges each node, `context-flow.ts` where the context goes.
  */
 import { allowAbove } from "./allow.ts";
@@ -17,25 +17,25 @@ import { nodeUse, outsideUse, type Use } from "./uses.ts";
 
 /** How a piece of code was reached. */
 interface Step {
-  /** An allow comment covers it: only what no comment can allow is looked for. */
+  /** Covered by an allow comment: only uses that no comment can allow are reported. */
   allowed: boolean;
-  /** What an incomplete comment on the way lacks. */
+  /** The missing parts of incomplete comments on the way. */
   lacks: string[];
 }
 
 export interface Reached {
   uses: (Place & { use: Use; lacks: string[] })[];
-  /** Runtime tables that are mentioned. */
+  /** Mentioned runtime tables. */
   tables: (Place & { name: string })[];
-  /** Texts and where they stand; with raw SQL in the same handler they may name tables. */
+  /** Texts with their places. If the same handler uses raw SQL, they may name tables. */
   texts: (Place & { text: string })[];
   /** Whether SQL written by hand may run, allowed or not. */
   sql: boolean;
-  /** Code that no comment covers: here the context is followed. */
+  /** Code that no comment covers; the context is followed here. */
   regions: Code[];
 }
 
-/** Calls of the platform whose arguments run elsewhere, under rules of their own. */
+/** Platform calls whose arguments run elsewhere, under other rules. */
 const elsewhere = new Set([
   "defineApi",
   "defineAuth",
@@ -69,7 +69,7 @@ export class Reach {
     }
   }
 
-  /** The step after a place, whose allow comment may cover it. */
+  /** The step through a place, which an allow comment may cover. */
   #through(place: Place, step: Step): Step {
     if (step.allowed) return step;
     const allow = allowAbove(this.#root, place);
@@ -99,7 +99,7 @@ export class Reach {
     });
   }
 
-  /** A name in a region: what it stands for, when that is outside the region. */
+  /** Follows a name in a region to its definition outside the region. */
   #reference(node: Node, region: Node, file: SourceFile, given: Arguments, step: Step): void {
     const binding = file.bindings.get(node);
     if (!binding) {
@@ -148,7 +148,7 @@ export class Reach {
     if (/_system_|_gencow_/i.test(text)) this.found.texts.push({ node, file, text });
   }
 
-  /** Definitions of other handlers: they are judged by themselves. */
+  /** Definitions of other handlers, which are audited separately. */
   #isElsewhere(node: Node, file: SourceFile): boolean {
     if (node.type !== "CallExpression") return false;
     const callee = node.callee as Node;
@@ -166,7 +166,7 @@ export class Reach {
   }
 }
 
-/** The object literal whose method this is, when the method says `this`. */
+/** The object literal of a method that uses `this`. */
 function objectOfThis(node: Node, file: SourceFile): Node | undefined {
   if (node.type !== "FunctionExpression") return undefined;
   const property = file.parents.get(node);
@@ -198,14 +198,14 @@ function endsAtCore(resolver: Resolver, node: Node, file: SourceFile, seen = new
 }
 
 /**
- * Which members of a value are taken where it is mentioned: `a.b.c`, `const { b } = a`, and the same through a constant
- * of its own. `[[]]` is the whole value.
+ * The members that are used where a value is mentioned: `a.b.c`, `const { b } = a`, and the same through a constant.
+ * `[[]]` is the whole value.
  */
 function pathsOf(node: Node, file: SourceFile, depth = 0): string[][] {
   const path: string[] = [];
   let at = node;
   let parent = file.parents.get(at);
-  // `import("…").then(…)` hands over the whole.
+  // `import("…").then(…)` uses the whole module.
   if (node.type === "ImportExpression" && parent?.type === "MemberExpression") return [path];
   for (;;) {
     if (parent?.type === "AwaitExpression" || parent?.type === "ChainExpression") at = parent;

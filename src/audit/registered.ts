@@ -1,6 +1,6 @@
 /**
- * What a loaded application lets anybody call, and its tables: the audit reads the source, and this says whether it has
- * seen all of it.
+ * Handlers that a loaded application lets anybody call, and its tables. The audit compares them with the source to find
+ * gaps.
  */
 import { is } from "drizzle-orm";
 import { getTableConfig, PgTable } from "drizzle-orm/pg-core";

@@ -16,7 +16,7 @@ export interface Finding {
   column: number;
   /** The procedure's name, the route's verb and path; absent where no handler is concerned. */
   handler?: string;
-  /** What is wrong, with the offending text. */
+  /** The problem, with the offending text. */
   what: string;
   /** What to write instead. */
   remedy: string;

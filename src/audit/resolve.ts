@@ -1,6 +1,6 @@
 /**
- * Where a value comes from: follows names, imports, members, destructuring and parameters back to the expressions that
- * make it. There is no type checker: where several values are possible, all of them are given.
+ * Finds the origins of a value: follows names, imports, members, destructuring and parameters back to the expressions
+ * that create it. There is no type checker: all possible values are returned.
  * Next hop: `builders.ts`, `reach.ts` and `context-flow.ts` ask here.
  */
 import { bindingTarget, exportNames, exportTarget, type Modules, moduleTarget, type Target } from "./modules.ts";
@@ -30,13 +30,13 @@ import { readText } from "./text.ts";
 export class Resolver {
   readonly modules: Modules;
   #calls: Map<FunctionNode, CallSite[]> | undefined;
-  /** Whether that list is complete. Until then what depends on it is not remembered. */
+  /** Whether that list is complete. Results are not cached before. */
   #listed = false;
   readonly #known = new Map<Node, Origin[]>();
 
   constructor(modules: Modules) {
     this.modules = modules;
-    // What other files write to an imported value belongs to that value.
+    // Writes in other files to an imported value belong to that value.
     for (const file of modules.files.values()) {
       for (const binding of file.top.values()) {
         if (binding.kind !== "import" || binding.writes.length === 0) continue;
@@ -48,7 +48,7 @@ export class Resolver {
 
   /** @param path members taken of the expression, outermost last */
   origins(node: Node, file: SourceFile, taken: string[] = [], given = noArguments, seen = nothingSeen()): Origin[] {
-    // `node = node.parent` would go on for ever; deeper members count as the whole.
+    // `node = node.parent` would never end, so deeper members count as the whole.
     const path = taken.length > 4 ? taken.slice(0, 4) : taken;
     const plain = path.length === 0 && given.size === 0 && seen.steps === 0;
     const known = plain ? this.#known.get(node) : undefined;
@@ -56,7 +56,7 @@ export class Resolver {
     const before = seen.nodes.get(node);
     const members = path.join(".");
     if (before?.includes(members)) return [];
-    // A value from this many places is beyond reading, and beyond the stack.
+    // So many places cannot be followed and would overflow the stack.
     if (seen.steps++ > 800) return [{ kind: "unknown", tooFar: true }];
     if (before) before.push(members);
     else seen.nodes.set(node, [members]);
@@ -106,7 +106,7 @@ export class Resolver {
     return [{ kind: "node", node, file, path }];
   }
 
-  /** What an import or export target stands for. */
+  /** The origins of an import or export target. */
   target(target: Target, path: string[], given = noArguments, seen = nothingSeen()): Origin[] {
     switch (target.kind) {
       case "binding":
@@ -157,7 +157,7 @@ export class Resolver {
     return more;
   }
 
-  /** What a write puts in. Where that leads out of sight, the written expression itself, for what its names say. */
+  /** The origins of a written value. If they are unknown, the written expression itself, for its names. */
   #written({ node, file, path: at, whole }: Write, path: string[], given: Arguments, seen: Seen): Origin[] {
     const found = this.origins(node, file, whole ? [] : path.slice(at.length), given, seen);
     if (found.some(({ kind }) => kind !== "unknown")) return found;
@@ -167,7 +167,7 @@ export class Resolver {
     return said ? [...found, { kind: "node", node: said, file, path: [] }] : found;
   }
 
-  /** The functions that an expression may be, those included that a call of the application's own code returns. */
+  /** The possible functions of an expression, including those that the application's own functions return. */
   functions(node: Node, file: SourceFile, given = noArguments, seen = new Set<Node>()): Callable[] {
     if (seen.has(node)) return [];
     seen.add(node);
@@ -181,7 +181,7 @@ export class Resolver {
       if (isClass(value)) return this.#methods(value, home, path[0] ?? "constructor");
       if (value.type === "NewExpression" && path[0]) return this.#methodsOfNew(value, home, path[0]);
       if (path.length === 0) {
-        // One of a list or an object, whichever: `steps[index]`, `for (const step of steps)`.
+        // Any item of a list or object: `steps[index]`, `for (const step of steps)`.
         const held = membersOf(value);
         if (held.length > 0) return held.flatMap((item) => this.functions(item, home, given, seen));
       }
@@ -234,7 +234,7 @@ export class Resolver {
   /** Where a function is called, in the whole application. */
   calls(node: FunctionNode): readonly CallSite[] {
     if (!this.#calls) {
-      // While the list is made, a callee that is a parameter stays unknown; the second round knows those of the first.
+      // In the first round, callees that are parameters stay unknown; the second round uses the first one's list.
       this.#calls = new Map();
       this.#noteCalls(() => true);
       this.#noteCalls((callee, file) => file.bindings.get(callee)?.kind === "parameter");
@@ -280,7 +280,7 @@ export class Resolver {
     const [name, ...rest] = path;
     if (node.type !== "ObjectExpression" || name === undefined) return [{ kind: "node", node, file, path }];
     const found: Origin[] = [];
-    // Later properties win; those whose name is unknown may be it or not.
+    // Later properties win. One with an unknown name may or may not match.
     for (const property of node.properties.toReversed()) {
       if (property.type === "SpreadElement") {
         found.push(...this.origins(property.argument, file, path, given, seen));

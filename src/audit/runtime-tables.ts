@@ -1,6 +1,6 @@
 /**
- * Runtime tables stay out of applications: names that begin with `_system_` or `_gencow_`, and the schemas of the
- * platform and its job queue, may stand neither in the schema nor in a migration. No comment allows them.
+ * Keeps runtime tables out of applications: names with the prefix `_system_` or `_gencow_`, and the schemas of the
+ * platform and its job queue, are not allowed in the schema or a migration. No comment allows them.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
@@ -16,7 +16,7 @@ export const modelled = (name: string): Pick<Finding, "what" | "remedy"> => ({
   remedy,
 });
 
-/** Tables in the source, and `pgSchema` of a schema that is not the application's. */
+/** Finds runtime tables in the source, and `pgSchema` of a schema that is not the application's. */
 export function runtimeTablesInSource(resolver: Resolver, root: string): Finding[] {
   const found: Finding[] = [];
   for (const file of resolver.modules.files.values()) {
@@ -67,7 +67,7 @@ export async function runtimeTablesInMigrations(root: string): Promise<Finding[]
 }
 
 function inMigration(file: string, text: string): Finding[] {
-  // Comments become blanks, so that places stay as written.
+  // Comments become blanks, so positions stay the same.
   const sql = text.replaceAll(/--[^\n]*|\/\*[\s\S]*?\*\//g, (comment) => comment.replaceAll(/[^\n]/g, " "));
   return [...sql.matchAll(create)].flatMap((match) => {
     const [first = "", second] = [match[1] ?? "", match[2]].map((part) => part?.replaceAll('"', ""));

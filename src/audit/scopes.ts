@@ -1,6 +1,6 @@
 /**
- * Which name means what inside one file: every binding with its declaration, its writes and its references.
- * Scopes of a function's parameters and body are taken as one; that never hides a use.
+ * Resolves names inside one file: every binding with its declaration, its writes and its references. A function's
+ * parameters and body are one scope; that never hides a use.
  * Next hop: `modules.ts` follows imports, `resolve.ts` follows values.
  */
 import { type FunctionNode, forChildren, isFunction, memberName, type Node, type Parsed } from "./parse.ts";
@@ -11,15 +11,15 @@ export interface Binding {
   name: string;
   file: SourceFile;
   kind: "import" | "function" | "class" | "variable" | "parameter" | "other";
-  /** The function, class, variable declarator, import specifier; of a parameter the function. */
+  /** The function, class, variable declarator or import specifier; for a parameter, the function. */
   declaration: Node;
   /** Which part of the initial value or argument it is: `["a", "b"]` for `{ a: { b } }`; null when unknown. */
   path: string[] | null;
-  /** Place among a function's parameters; -1 for everything else. */
+  /** Index of a parameter; -1 for everything else. */
   index: number;
   /** Default values in its pattern. */
   defaults: Node[];
-  /** What is put into it after its declaration: assigned to it or a member, or handed to a method of it. */
+  /** Later writes: assignments to it or a member, and arguments of its methods. */
   writes: Write[];
   references: Identifier[];
 }
@@ -29,14 +29,14 @@ export interface Write {
   file: SourceFile;
   /** The member written to; empty for the whole. */
   path: string[];
-  /** The value counts whichever member is asked for. */
+  /** The value counts for every member. */
   whole?: boolean;
 }
 
 export interface SourceFile extends Parsed {
-  /** What an identifier refers to where it is used; absent for globals. */
+  /** The binding that an identifier refers to; absent for globals. */
   bindings: ReadonlyMap<Node, Binding>;
-  /** What an identifier declares where it is introduced. */
+  /** The binding that an identifier declares. */
   declared: ReadonlyMap<Node, Binding>;
   /** Whether the file has allow comments. */
   allows: boolean;
@@ -89,7 +89,7 @@ export function withScopes(parsed: Parsed): SourceFile {
     } else if (pattern.type === "ObjectPattern") {
       for (const property of pattern.properties) {
         if (property.type === "RestElement") {
-          // What is left of an object has its members under the same names.
+          // A rest element has the object's members under the same names.
           declare(scope, property.argument, made);
           continue;
         }
@@ -212,7 +212,7 @@ function noteWrite(file: SourceFile, identifier: Identifier, binding: Binding): 
   let parent = up(node);
   for (; parent?.type === "MemberExpression" && parent.object === node; parent = up(node)) {
     const name = memberName(parent);
-    // What is assigned to a member that is unknown, or inside one, may be any: it counts for the whole.
+    // A write to an unknown or nested member counts for the whole value.
     if (name === undefined) path.length = 0;
     else path.push(name);
     node = parent;

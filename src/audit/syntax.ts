@@ -1,5 +1,5 @@
 /**
- * What can be said of an expression by its place in the file alone, without following names into others.
+ * Properties of an expression that follow from its place in the file, without resolving names.
  * Next hop: `resolve.ts` follows them.
  */
 import { type ClassNode, isClass, isFunction, memberName, type Node } from "./parse.ts";
@@ -9,8 +9,8 @@ export const overlap = (written: string[], asked: string[]): boolean =>
   written.slice(0, asked.length).every((name, index) => name === asked[index]);
 
 /**
- * Whether what is written may be code. Inside functions most writes keep data, such as rows in a cache: the result of a
- * call on a local value is taken for data.
+ * Whether a written value may be code. Inside functions most writes store data, such as rows in a cache, so the result
+ * of a call on a local value counts as data.
  */
 export function isCode({ node, file }: Write): boolean {
   let around = file.parents.get(node);
@@ -35,7 +35,7 @@ export function isCode({ node, file }: Write): boolean {
   }
 }
 
-/** `Object.freeze` and `Object.seal` give back what they get. */
+/** `Object.freeze` and `Object.seal` return their argument. */
 export const isFreeze = (callee: Node): boolean =>
   callee.type === "MemberExpression" &&
   callee.object.type === "Identifier" &&

@@ -1,18 +1,20 @@
 /**
- * Tables in the source: whether an expression is a Drizzle table, and under which name it stands in the database.
+ * Tables in the source: whether an expression is a Drizzle table, and its name in the database.
  * Next hop: `reach.ts` and `runtime-tables.ts`.
  */
 import type { Origin } from "./origin.ts";
 import type { Resolver } from "./resolve.ts";
 
-/** What `drizzle-orm/pg-core` makes at definition time: SQL in it becomes DDL and runs in no handler. */
+/**
+ * Functions of `drizzle-orm/pg-core` that run at definition time: SQL in them becomes DDL and does not run in handlers.
+ */
 const makers =
   /^(pg(Table|View|MaterializedView|Schema|Enum|Policy|Role|Sequence)|pgTableCreator|customType|index|uniqueIndex|check)$/;
 
 export interface TableName {
-  /** undefined: the default one. */
+  /** undefined for the default schema. */
   schema: string | undefined;
-  /** undefined: it cannot be read in the source. */
+  /** undefined when the source does not show it. */
   name: string | undefined;
 }
 
@@ -48,7 +50,7 @@ export function tableOf(resolver: Resolver, origin: Origin): TableName | undefin
   return object && tableOf(resolver, object);
 }
 
-/** The function of drizzle at the beginning of a chain of calls, when it defines schema. */
+/** The drizzle function at the start of a call chain, when it defines schema. */
 function rootMaker(resolver: Resolver, origin: Origin, seen = new Set<unknown>()): string | undefined {
   if (origin.kind === "package") {
     if (!origin.from.startsWith("drizzle-orm")) return undefined;

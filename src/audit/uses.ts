@@ -1,6 +1,6 @@
 /**
- * What a single piece of code does that an anonymous handler may not: reads `unsafeDb`, writes SQL by hand, reaches the
- * database past the context, or hides what it does.
+ * Finds what an anonymous handler may not do in one piece of code: read `unsafeDb`, use handwritten SQL, reach the
+ * database without the context, or obscure what it does.
  * Next hop: `reach.ts` asks this for every node that a handler reaches.
  */
 import type { Origin } from "./origin.ts";
@@ -9,9 +9,9 @@ import type { Resolver } from "./resolve.ts";
 import type { SourceFile } from "./scopes.ts";
 
 export interface Use {
-  /** What is used; goes into "uses …". */
+  /** The used thing; completes the message "uses …". */
   what: string;
-  /** Whether SQL written by hand may run here: texts near it may then name tables. */
+  /** Whether handwritten SQL may run here; texts near it may then name tables. */
   sql: boolean;
   /** The audit cannot see what it does. */
   opaque?: boolean;
@@ -27,7 +27,7 @@ const clients =
 const drivers =
   /^drizzle-orm\/(node-postgres|postgres-js|pglite|neon|vercel-postgres|pg-proxy|aws-data-api|xata|bun-sql)/;
 
-/** What the use of something from a package or a global amounts to. */
+/** The forbidden use, if any, of something from a package or a global. */
 export function outsideUse(origin: Origin): Use | undefined {
   if (origin.kind === "unknown") return origin.tooFar ? opaque("a value that comes from too many places") : undefined;
   if (origin.kind === "global") {
@@ -46,7 +46,7 @@ export function outsideUse(origin: Origin): Use | undefined {
   return undefined;
 }
 
-/** What the node itself amounts to. */
+/** The forbidden use, if any, in the node itself. */
 export function nodeUse(resolver: Resolver, node: Node, file: SourceFile): Use | undefined {
   switch (node.type) {
     case "MemberExpression": {
@@ -106,14 +106,14 @@ function isText(resolver: Resolver, node: Node, file: SourceFile): boolean {
     );
 }
 
-/** The source of what an expression comes from. */
+/** The source text of an expression's origin. */
 const textOf = (resolver: Resolver, node: Node, file: SourceFile): string =>
   resolver
     .origins(node, file)
     .map((origin) => (origin.kind === "node" ? origin.file.text.slice(origin.node.start, origin.node.end) : ""))
     .join(" ");
 
-/** `{ unsafeDb: … }.unsafeDb` of an object that the application wrote down: its value is read where it stands. */
+/** `{ unsafeDb: … }.unsafeDb` of the application's own object: the value is checked where it is written. */
 function isOwnMember(resolver: Resolver, node: Node, file: SourceFile): boolean {
   const object = (node as Extract<Node, { type: "MemberExpression" }>).object as Node;
   return isOwnObject(resolver.origins(object, file));
@@ -135,7 +135,9 @@ const isOwnObject = (origins: Origin[]): boolean =>
       origin.node.properties.every((item) => item.type === "Property" && memberName(item) !== undefined),
   );
 
-/** Drizzle hands `sql` to the callbacks of its queries: `where: (t, { sql }) => …`, `(t, helpers) => helpers.sql`…``. */
+/**
+ * Drizzle passes `sql` to the callbacks of its queries: `where: (t, { sql }) => …`, `(t, helpers) => helpers.sql`…``.
+ */
 function isLaterParameter(pattern: Node, file: SourceFile): boolean {
   const parent = file.parents.get(pattern);
   return isFunction(parent) && (parent.params as Node[]).indexOf(pattern) > 0;
@@ -148,7 +150,7 @@ function isHelperOfQuery(node: Extract<Node, { type: "MemberExpression" }>, file
   return used && node.object.type === "Identifier" && file.bindings.get(node.object)?.kind === "parameter";
 }
 
-/** Keys of objects and members are looked at where they stand. */
+/** Keys of objects and members are checked at their own place. */
 function isKey(node: Node, file: SourceFile): boolean {
   const parent = file.parents.get(node);
   if (parent?.type === "MemberExpression") return parent.property === node;

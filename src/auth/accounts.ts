@@ -1,5 +1,5 @@
 /**
- * What people do with their own account: another password, an end to all sessions, an end to the account.
+ * Actions on a user's own account: change the password, end all sessions, delete the account.
  * Next hop: `src/auth/passwords/passwords.ts`, and better-auth's internal adapter, through `library.ts`.
  */
 import { z } from "zod";
@@ -17,7 +17,7 @@ export interface AccountsOptions {
   attempts: Attempts;
 }
 
-/** In milliseconds: how long a sign-in by a provider counts as proof of who is there. */
+/** In milliseconds: how long a sign-in by a provider counts as proof of identity. */
 const fresh = 10 * 60 * 1000;
 
 export class Accounts {
@@ -33,7 +33,7 @@ export class Accounts {
   }
 
   /**
-   * Another password. The session that asks goes on, all others end.
+   * Changes the password. The current session stays, all others end.
    *
    * @throws SvcError VALIDATION_FAILED, UNAUTHORIZED, INVALID_CREDENTIALS, RATE_LIMITED, FORBIDDEN without a password
    */
@@ -48,17 +48,17 @@ export class Accounts {
         await passwords.requireRight(old, body.currentPassword);
         return passwords.hash(body.newPassword);
       });
-      // Overtaken: what was right a moment ago is the current password no longer.
+      // Another request has changed the password meanwhile.
       const isDone = await passwords.replace(user.id, { old, hash, keep: session.id });
       if (!isDone) throw new SvcError("INVALID_CREDENTIALS");
     });
   }
 
   /**
-   * The end of a user, with all that refers to it `on delete cascade`.
+   * Deletes a user and all rows that refer to it `on delete cascade`.
    *
-   * @throws SvcError VALIDATION_FAILED, UNAUTHORIZED, INVALID_CREDENTIALS, RATE_LIMITED; FORBIDDEN for people without a
-   *         password whose sign-in is too old; CONFLICT when rows of the application refer to the user and forbid it
+   * @throws SvcError VALIDATION_FAILED, UNAUTHORIZED, INVALID_CREDENTIALS, RATE_LIMITED; FORBIDDEN for users without a
+   *   password whose sign-in is too old; CONFLICT when rows of the application refer to the user and forbid it
    */
   async delete(session: Session, input: unknown, about: Headers): Promise<void> {
     const { passwords, attempts } = this.#options;
@@ -76,7 +76,7 @@ export class Accounts {
     await this.#remove(user.id);
   }
 
-  /** @throws SvcError UNAUTHORIZED when the session is over */
+  /** @throws SvcError UNAUTHORIZED when the session has ended */
   async signOutEverywhere(session: Session): Promise<void> {
     const { user } = await this.#present(session);
     await this.#options.passwords.endSessions(user.id);
@@ -99,7 +99,9 @@ export class Accounts {
     }
   }
 
-  /** The session from the database: a JWT outlives its session by minutes, which is too long for what is done here. */
+  /**
+   * Reads the session from the database. A JWT outlives its session by minutes, which is too long for these actions.
+   */
   async #present({ id, user: { id: userId } }: Session) {
     const { adapter, internalAdapter } = this.#options.library.context;
     const where = [

@@ -1,17 +1,17 @@
-/** One prepared statement on the authentication pool. SQL of this folder only calls functions of `sql/auth/`. */
+/** Runs one prepared statement on the authentication pool. SQL in this folder only calls functions of `sql/auth/`. */
 import type pg from "pg";
 import { SvcError } from "../kit/svc-error.ts";
 import { acquire } from "../postgres/acquire.ts";
 import { isConnectionLoss } from "../postgres/errors.ts";
 
-/** A statement that may be sent twice: what is asked here reads, or does nothing the second time. */
+/** A statement that is safe to send twice: it only reads, or a second run has no effect. */
 export interface Question {
   name: string;
   text: string;
   values?: unknown[];
 }
 
-/** @throws SvcError UNAVAILABLE when the database cannot be reached; anything else is a mistake of ours, as it came */
+/** @throws SvcError UNAVAILABLE when the database cannot be reached; other errors are bugs and pass unchanged */
 export async function ask<Row extends pg.QueryResultRow>(pool: pg.Pool, question: Question): Promise<Row[]> {
   for (let attempt = 0; ; attempt++) {
     const { client, release } = await acquire(pool);
@@ -20,7 +20,7 @@ export async function ask<Row extends pg.QueryResultRow>(pool: pg.Pool, question
       release();
       return rows;
     } catch (error) {
-      // After a failover the pool may hold a connection that is dead already: one more try takes another.
+      // After a failover the pool may hold a dead connection. One retry takes another connection.
       const lost = isConnectionLoss(error);
       release(lost);
       if (!lost) throw error;

@@ -1,6 +1,7 @@
 /**
- * `generated/auth-schema.ts` of an application: the tables of schema auth for Drizzle, so that trusted code can change
- * additional fields, and tables can point at users. Written before the application is loaded, which may import it.
+ * Writes `generated/auth-schema.ts` of an application: Drizzle tables of schema auth. With them trusted code can change
+ * additional fields, and tables can reference users. Written before the application is loaded, because the application
+ * may import it.
  * Next hop: `auth-tables.ts`.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -11,9 +12,9 @@ import type { AuthDefinition } from "../contract/auth.ts";
 import { type AuthColumn, type AuthTable, authTables } from "./auth-tables.ts";
 
 /**
- * Writes the file, unless the application owns its auth schema (`codegen.authSchema: false`).
+ * Writes the file, unless the application maintains its own auth schema (`codegen.authSchema: false`).
  *
- * @returns the file if it changed, relative to the application
+ * @returns the path, relative to the application, if the file changed
  */
 export async function writeAuthSchema(config: EffectiveConfig): Promise<string[]> {
   if (!config.codegen.authSchema) return [];
@@ -25,7 +26,7 @@ export async function writeAuthSchema(config: EffectiveConfig): Promise<string[]
   return [relative(config.cwd, file)];
 }
 
-/** The text of the file: the same for the same definition, byte by byte. */
+/** The text of the file. The same definition gives the same bytes. */
 export function authSchema(definition: AuthDefinition): string {
   const tables = authTables(definition);
   const body = tables.map((table, index) => tableText(table, tables, index)).join("\n\n");
@@ -67,7 +68,7 @@ function columnText(column: AuthColumn, tables: readonly AuthTable[], position: 
     ...defaultText(column),
     ...(references ? referenceText(references, tables, position) : []),
   ];
-  // As formatters break a long chain.
+  // Breaks a long chain as formatters do.
   return calls.join(references && calls.length > 2 ? "\n    " : "");
 }
 
@@ -80,7 +81,7 @@ function defaultText({ type, default: value }: AuthColumn): string[] {
 
 type Reference = NonNullable<AuthColumn["references"]>;
 
-/** A table that is declared later, or this one, has no type yet: TypeScript has to be told. */
+/** A table that is declared later, or this one, has no type yet, so the reference needs an explicit type. */
 function referenceText(
   { table, column, onDelete }: Reference,
   tables: readonly AuthTable[],

@@ -1,7 +1,8 @@
 /**
- * The tables of schema auth as better-auth knows them: its own, the declared additional fields, and what plugins bring
- * along, with whose migrations make which. Read from the library's options, so without a database.
- * Next hops: `auth-schema.ts` writes Drizzle tables of it, `src/migrate/generate/schema-auth.ts` what the application's migrations have to make.
+ * The tables of schema auth as better-auth defines them: its own, the declared additional fields, and the plugins'
+ * tables. Each column says which migrations create it. Read from the library's options, without a database.
+ * Next hops: `auth-schema.ts` writes Drizzle tables from it; `src/migrate/generate/schema-auth.ts` derives the
+ * application's migrations.
  */
 import { type DBFieldAttribute, getAuthTables, getSchema } from "better-auth/db";
 import type { AuthDefinition } from "../contract/auth.ts";
@@ -11,40 +12,40 @@ import { isCore } from "./plugins/plugin-names.ts";
 export type AuthType = "text" | "boolean" | "integer" | "bigint" | "timestamp" | "jsonb";
 
 export interface AuthColumn {
-  /** The library's name for it, and its property in Drizzle. */
+  /** The library's name of the column, and its property in Drizzle. */
   property: string;
   name: string;
   type: AuthType;
-  /** Of a text that is one of a few. */
+  /** The allowed values of an enum column. */
   values: readonly string[] | null;
   notNull: boolean;
-  /** What the database puts in; `"now"` of a timestamp is the moment. */
+  /** The database default; `"now"` on a timestamp is the current time. */
   default: string | number | boolean | Date | undefined;
   references: { table: string; column: string; onDelete: OnDelete } | null;
-  /** Who makes the column: the platform's migrations, or the application's, for a field it declares or for a plugin. */
+  /** Who creates the column: the platform's migrations, or the application's, for a declared field or a plugin. */
   origin: "platform" | "field" | "plugin";
 }
 
 export type OnDelete = "cascade" | "restrict" | "no action" | "set null" | "set default";
 
 export interface AuthTable {
-  /** The library's name for it. */
+  /** The library's name of the table. */
   key: string;
   name: string;
-  /** One of the library's own, made by the platform's migrations. */
+  /** Whether it is one of the library's own tables, which the platform's migrations create. */
   isCore: boolean;
-  /** Without `id`, which all have. */
+  /** Without `id`, which all tables have. */
   columns: AuthColumn[];
-  /** Of columns that the application's migrations make. */
+  /** Indexes on columns that the application's migrations create. */
   indexes: { name: string; columns: readonly string[]; unique: boolean }[];
-  /** The plugin makes it by itself. */
+  /** Whether the plugin creates the table itself. */
   isForeign: boolean;
 }
 
-/** Options of a build: the hook sees them, nothing of them is used. */
+/** Placeholder options for a build: the hook receives them, and nothing else uses them. */
 const nowhere = { secrets: [], baseURL: "http://localhost:4000", basePath: "/api/auth" };
 
-/** @throws DefinitionError when a plugin wants what is the platform's, and whatever the `betterAuth` hook throws */
+/** @throws DefinitionError when a plugin declares a table of the platform, and any error of the `betterAuth` hook */
 export function authTables(definition: AuthDefinition): AuthTable[] {
   const declared = definition.user?.additionalFields ?? {};
   const options = libraryOptions(definition, declared, nowhere);
@@ -54,7 +55,7 @@ export function authTables(definition: AuthDefinition): AuthTable[] {
     const columns = Object.entries(fields).map(([property, field]): AuthColumn => {
       const isDeclared = key === "user" && Object.hasOwn(declared, property);
       const origin = isDeclared ? "field" : platform[key]?.fields[property] ? "platform" : "plugin";
-      // Rows that are there have nothing for it.
+      // Existing rows have no value for it.
       const mayLack = isCore(key) && origin !== "platform";
       const { type, values } = typeOf(field);
       const { references } = field;
@@ -90,7 +91,7 @@ export function authTables(definition: AuthDefinition): AuthTable[] {
   });
 }
 
-/** As the library's own generator takes them for PostgreSQL. */
+/** The same type mapping as the library's own generator for PostgreSQL. */
 function typeOf({ type, bigint }: DBFieldAttribute): Pick<AuthColumn, "type" | "values"> {
   if (Array.isArray(type)) return { type: "text", values: type };
   const types = { string: "text", boolean: "boolean", number: "integer", date: "timestamp" } as const;
@@ -98,7 +99,7 @@ function typeOf({ type, bigint }: DBFieldAttribute): Pick<AuthColumn, "type" | "
   return { type: known === "integer" && bigint ? "bigint" : known, values: null };
 }
 
-/** A function is the library's to call; of a date it means now, as in the library's own tables. */
+/** Only the library calls default functions. On a date, a function means "now", as in the library's own tables. */
 function defaultOf({ type, defaultValue, onUpdate }: DBFieldAttribute): AuthColumn["default"] {
   if (type === "date") return typeof defaultValue === "function" || onUpdate ? "now" : undefined;
   const isPlain = ["string", "number", "boolean"].includes(typeof defaultValue);

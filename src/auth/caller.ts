@@ -1,6 +1,6 @@
 /**
- * Who sends the request that is being answered: its network, and whether its client is still connected. Kept for the
- * whole of a request below /api/auth, so that no code on the way to a password hash can leave it out.
+ * The caller of the current request: its network, and whether its client is still connected. It is kept for the whole
+ * request below /api/auth, so every password hash can read it.
  * Next hop: `src/auth/passwords/hash-queue.ts` reads it.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -17,12 +17,12 @@ export interface Caller {
 
 const callers = new AsyncLocalStorage<Caller>();
 
-/** The client's address, as its bridge, or else its connection and the proxies that are believed, tell it. */
+/** The client's address: from the bridge's signed header, else from the connection and its trusted proxies. */
 export const addressOf = (request: Request): string | undefined => handedAddress(request) ?? request.ip;
 
-/** Answers a request as one of its caller. Call it after the bridge's header was read. */
+/** Runs `answer` with the request's caller. Call it after the bridge's header has been read. */
 export function asCaller(request: Request, response: Response, answer: () => void): void {
-  // Most requests never wait for anything: they need no signal.
+  // Created on demand: most requests never wait, so they need no signal.
   let signal: AbortSignal | undefined;
   const left = () => {
     signal ??= signalOf(response);
@@ -31,7 +31,7 @@ export function asCaller(request: Request, response: Response, answer: () => voi
   callers.run({ network: networkOf(addressOf(request)), left }, answer);
 }
 
-/** undefined outside of a request, for example for code that creates users. */
+/** undefined outside of a request, for example when trusted code creates users */
 export const currentCaller = (): Caller | undefined => callers.getStore();
 
 function signalOf(response: Response): AbortSignal {

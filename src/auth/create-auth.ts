@@ -1,5 +1,5 @@
 /**
- * Authentication, put together: who is calling (`authenticate`) and the endpoints below /api/auth (`router`).
+ * Assembles authentication: `authenticate` identifies the caller, `router` has the endpoints below /api/auth.
  * Next hop: `src/auth/sessions/authenticate.ts`, and the endpoints in `routes/`.
  */
 import { Router } from "express";
@@ -43,40 +43,40 @@ import { UserAdmin } from "./user-admin.ts";
 import { type AdditionalFields, columnOf } from "./user-fields.ts";
 
 export interface AuthOptions {
-  /** Connections as svc_auth. They stay the caller's to close. */
+  /** Connections as svc_auth. The caller closes them. */
   pool: pg.Pool;
-  /** A direct connection to the same database, by any login: where revocations are heard. */
+  /** Direct connection to the same database, with any login. It listens for revocations. */
   listenUrl: string;
   /** Newest first: the first one signs and encrypts, all of them verify and decrypt. */
   secrets: readonly string[];
-  /** Its own origin issues the tokens. */
+  /** Our own origin issues the tokens. */
   origins: OriginPolicy;
   definition: AuthDefinition;
   /** Social sign-in; null switches it off. */
   google: ProviderSettings | null;
   limits: AttemptLimits;
-  /** Bridges, which ask in the name of others. (Default: nobody's word is taken) */
+  /** Verifies the client address that a bridge signs. (Default: no signed address is accepted) */
   handed?: SignedClientAddress;
-  /** Outside production, mails for which there is no mailer are printed to the log. */
+  /** Outside production, a mail without a mailer is printed to the log. */
   production: boolean;
   log: Logger;
 }
 
 export interface Auth {
   authenticate: Authenticate;
-  /** To be mounted at /api/auth. */
+  /** Mount it at /api/auth. */
   router: Router;
-  /** Tokens that work once, for other endpoints that need some. */
+  /** One-time tokens, also for other endpoints. */
   once: OneTimeTokens;
-  /** Whether the session with that id lasts. */
+  /** Whether the session with that id is still valid. */
   hasSession(id: string): Promise<boolean>;
-  /** Calls back when sessions have ended or users have changed, wherever that happened. */
+  /** Calls back when sessions have ended or users have changed, in this process or another. */
   onEnd(listener: EndListener): void;
-  /** Makes users and sessions for trusted code. */
+  /** Creates users and sessions for trusted code. */
   users: UserAdmin;
-  /** Whether revocations are heard. Until they are, every call by JWT asks the database. */
+  /** Whether revocations are received. Otherwise every call by JWT asks the database. */
   hearsRevocations(): boolean;
-  /** Lets go of what is remembered about callers, once the mails under way are sent. */
+  /** Waits for mails that are being sent, then clears the cached callers. */
   close(): Promise<void>;
 }
 
@@ -84,7 +84,7 @@ export interface Auth {
  * Builds authentication on a migrated database.
  *
  * @throws SvcError UNAVAILABLE when the database cannot be reached; TypeError without secrets; DefinitionError when
- *         addresses have to be verified and nothing sends the mails, or when a plugin cannot be mounted
+ *   addresses must be verified and no mailer is configured, or when a plugin cannot be mounted
  */
 export async function createAuth(options: AuthOptions): Promise<Auth> {
   const { pool, secrets, origins, definition, google, log } = options;
@@ -95,7 +95,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   if (typeof secretConfig === "string") throw new TypeError("The library did not take the list of secrets.");
 
   const keys = new KeyStore(pool, secretConfig, log);
-  await keys.signingKey(); // now rather than in the first sign-in, so that a process that cannot sign does not start
+  await keys.signingKey(); // a process that cannot sign must fail at start, not at the first sign-in
 
   const verified = new VerifiedTokens();
   const revocations = new Revocations({ url: options.listenUrl, pool, verified, log });
@@ -126,13 +126,13 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     library,
     social: createSocial({ google, definition, origins, library, once, log }),
   };
-  // Strict paths: letter case, doubled and trailing slashes count, so that a limit on a path has no other door.
+  // Strict paths: case and extra slashes count. Otherwise another spelling of a path would bypass its limit.
   const router = Router({ caseSensitive: true, strict: true });
   router.use((request, response, next) => {
     options.handed?.read(request);
     asCaller(request, response, next);
   });
-  // Plugins come last: they are not to take the place of what is ours.
+  // Plugins come last, so they cannot replace our own endpoints.
   for (const family of [tokenStyle, cookieStyle, social, currentSession, account, mailLinks, plugins]) {
     family(router, parts);
   }
@@ -159,7 +159,7 @@ const unprovable = () =>
     hint: "Give emailVerification.sendVerificationEmail in auth.ts.",
   });
 
-/** The declared additional fields that auth."user" has columns for. The others are announced and left out. */
+/** The declared additional fields that auth."user" has columns for. Other fields are logged and ignored. */
 async function fieldsWithColumns(pool: pg.Pool, declared: AdditionalFields, log: Logger): Promise<AdditionalFields> {
   if (Object.keys(declared).length === 0) return declared;
   const rows = await ask<{ name: string }>(pool, {

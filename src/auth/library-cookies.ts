@@ -1,27 +1,27 @@
 /**
- * Cookies on their way to the library and back. Its session cookie is ours, name and value, so it is never passed on as
- * it came: what goes in was read by our rules, and what comes out is set by our own code.
+ * Filters cookies to and from the library. We use the library's session cookie, name and value, so it never passes
+ * through unchanged: we parse incoming cookies by our own rules, and our own code sets outgoing ones.
  * Next hop: `src/auth/routes/cookie-style.ts`, `src/auth/routes/plugins.ts`.
  */
 import { decodeCookie } from "./sessions/session-cookie.ts";
 
-/** Beside the session: the device that is trusted, a sign-in that is half done, what plugins remember. */
+/** Cookies of the library other than the session: a trusted device, a half-finished sign-in, values of plugins. */
 const ours = /^(?:__Secure-)?authlib\./;
 
-/** What nobody may bring along: the session, the library's cache of it, and its wish for a shorter one. */
+/** Cookies that clients cannot pass to the library: the session, its cache, and the flag for a shorter session. */
 const session = /^(?:__Secure-)?authlib\.(?:session_token|session_data(?:\.\d+)?|dont_remember)$/;
 
-/** Whether a browser sent anything that stands for its user. */
+/** Whether a browser sent a cookie that identifies its user. */
 export const hasCookies = (header: string | undefined): boolean =>
   pairsOf(header).some(([name]) => ours.test(name) || session.test(name));
 
-/** A cookie's name that every parser reads as it is (RFC 6265, section 4.1.1). */
+/** A cookie name that every parser reads the same way (RFC 6265, section 4.1.1). */
 const plainName = /^[!#$%&'*+.^`|~\w-]+$/;
 
 /**
- * The `Cookie` header for the library, without the session. It has only cookies that the library's parser reads as ours
- * does: plain names, values spelled as they are set, and one value of each name. Otherwise the library could act on
- * another cookie than the one that was looked at here.
+ * The `Cookie` header for the library, without the session. It contains only cookies that the library's parser and ours
+ * read the same way: plain names, values spelled as they are set, one value per name. Otherwise the library could act
+ * on another cookie than the one checked here.
  */
 export function withoutSession(header: string | undefined): string {
   const values = new Map<string, Set<string>>();
@@ -33,17 +33,19 @@ export function withoutSession(header: string | undefined): string {
   return [...values].flatMap(([name, given]) => plainPair(name, [...given])).join("; ");
 }
 
-/** Characters of a value that no parser strips, and none ends the value at (RFC 6265, section 4.1.1). */
+/**
+ * A value that every parser reads the same way: no character is stripped or ends the value (RFC 6265, section 4.1.1).
+ */
 const plainValue = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*$/;
 
-/** Two values of one name are none: nothing tells which of them a neighbouring host has set. */
+/** Two different values of one name are dropped: one may come from a neighbouring host, and we cannot tell which. */
 function plainPair(name: string, values: readonly string[]): string[] {
   const [value = "", ...others] = new Set(values.map(decodeCookie));
   if (value === null || others.length > 0) return [];
   return [`${name}=${plainValue.test(value) && !value.includes("%") ? value : encodeURIComponent(value)}`];
 }
 
-/** The `Cookie` header of a browser that has just been told to set these. */
+/** The `Cookie` header that a browser would send after these `Set-Cookie` headers. */
 export const cookieHeader = (setCookies: readonly string[]): string =>
   withoutSession(
     setCookies
@@ -53,9 +55,10 @@ export const cookieHeader = (setCookies: readonly string[]): string =>
   );
 
 /**
- * Takes the session out of what the library sets.
+ * Removes the session from the library's `Set-Cookie` headers.
  *
- * @returns the signed session token, "" where the session is to go, and null where it stays; and the other cookies
+ * @returns the signed session token, "" when the session is to be removed, null when it is unchanged; and the other
+ *   cookies
  */
 export function splitSession(
   setCookies: readonly string[],
@@ -69,10 +72,10 @@ export function splitSession(
   };
 }
 
-/** As in `src/auth/sessions/session-cookie.ts`: one space may stand between two pairs, other blanks are part of a name. */
+/** As in `src/auth/sessions/session-cookie.ts`: one space may separate two pairs; other blanks belong to a name. */
 const pairsOf = (header = ""): [name: string, value: string][] =>
   header.split(";").flatMap((pair) => {
-    // Not by one pattern: a header full of spaces would be searched anew from each of them.
+    // Not one regular expression: on a header full of spaces it would take quadratic time.
     const text = pair.replace(/^ +/, "");
     const end = text.indexOf("=");
     return end > 0 ? [[text.slice(0, end), text.slice(end + 1)]] : [];

@@ -1,6 +1,6 @@
 /**
- * better-auth's options: our defaults, what the application's `betterAuth` hook makes of them, and what stays ours. Needs
- * no database, so that `svc codegen` knows the same tables as the running service.
+ * Builds better-auth's options: our defaults, then the application's `betterAuth` hook, then the options that a hook
+ * cannot change. Needs no database, so `svc codegen` sees the same tables as the running service.
  * Next hop: `library.ts` runs them, `src/auth/auth-tables.ts` reads their tables.
  */
 import type { BetterAuthOptions } from "better-auth";
@@ -11,7 +11,7 @@ import { checkPluginTables, inSnakeCase, pluginsInSnakeCase } from "./plugins/pl
 import { secondFactorRules } from "./second-factor-rules.ts";
 import { type AdditionalFields, libraryFields } from "./user-fields.ts";
 
-/** Where the library works, and with what: nothing that a hook may change. */
+/** Database, secrets and addresses of the library. A hook cannot change them. */
 export type FixedOptions = Pick<
   BetterAuthOptions,
   "database" | "secrets" | "baseURL" | "trustedOrigins" | "basePath" | "telemetry" | "logger"
@@ -22,8 +22,8 @@ type GenerateId = NonNullable<NonNullable<BetterAuthOptions["advanced"]>["databa
 const days = 24 * 60 * 60;
 
 /**
- * @param fields those declared fields that the library may use: at run time those that have a column
- * @throws DefinitionError when a plugin wants a table that is the platform's
+ * @param fields the declared fields that the library may use: at run time those that have a column
+ * @throws DefinitionError when a plugin declares a table of the platform
  */
 export function libraryOptions(
   { betterAuth, emailAndPassword, emailVerification }: AuthDefinition,
@@ -36,7 +36,8 @@ export function libraryOptions(
       enabled: emailAndPassword?.enabled ?? true,
       minPasswordLength: 8,
       maxPasswordLength: 128,
-      // A password then opens no session before the address is proved. The mails are ours: `src/auth/mail/mail-links.ts`.
+      // If required, a password opens no session before the address is verified. We send the mails:
+      // `src/auth/mail/mail-links.ts`.
       requireEmailVerification: emailVerification?.required ?? false,
     },
     session: { fields: columns.session, expiresIn: 7 * days, updateAge: 1 * days },
@@ -44,12 +45,12 @@ export function libraryOptions(
     account: { fields: columns.account },
     verification: { fields: columns.verification },
     advanced: fixedAdvanced({}, fixedOptions),
-    // For the endpoints of plugins, the only ones that are the library's own. It counts per process.
+    // Limits the endpoints of plugins, the only endpoints of the library that are mounted. Counted per process.
     rateLimit: { enabled: true },
     plugins: [],
   };
   const wanted = betterAuth?.(defaults) ?? defaults;
-  const { secondaryStorage: _, ...rest } = wanted; // sessions are looked up in SQL
+  const { secondaryStorage: _, ...rest } = wanted; // sessions are read by SQL
   const options: BetterAuthOptions = {
     ...rest,
     ...fixedOptions,
@@ -64,7 +65,7 @@ export function libraryOptions(
       modelName: "session",
       fields: columns.session,
       additionalFields: inSnakeCase(wanted.session?.additionalFields),
-      // With it, a session that is over would go on in the browser that remembers it.
+      // With the cache, an ended session would stay valid in the browser that holds the cookie.
       cookieCache: { enabled: false },
     },
     account: {
@@ -81,9 +82,9 @@ export function libraryOptions(
     },
     rateLimit: { ...wanted.rateLimit, modelName: "rate_limit", fields: { lastRequest: "last_request" } },
     advanced: fixedAdvanced(wanted.advanced ?? {}, fixedOptions),
-    // Its own spans record the messages of errors, which may quote what nobody should see. Ours are src/telemetry/.
+    // Its spans record error messages, which may contain secrets. Our own spans are in src/telemetry/.
     experimental: { ...wanted.experimental, instrumentation: { enabled: false } },
-    // An error that the library has no answer for is ours to log and to answer.
+    // We log and answer the library's unhandled errors ourselves.
     onAPIError: { throw: true },
     plugins: [...pluginsInSnakeCase(wanted.plugins ?? []), secondFactorRules],
   };
@@ -91,7 +92,7 @@ export function libraryOptions(
   return options;
 }
 
-/** Its cookies, checks and addresses, as our own routes rely on them. */
+/** Cookie, origin and address settings that our own routes rely on. */
 function fixedAdvanced(
   wanted: NonNullable<BetterAuthOptions["advanced"]>,
   { baseURL }: FixedOptions,
@@ -102,22 +103,26 @@ function fixedAdvanced(
     cookiePrefix: "authlib",
     useSecureCookies: String(baseURL).startsWith("https:"),
     ipAddress: { ...wanted.ipAddress, ipAddressHeaders: [addressHeader] },
-    // Said, because the library leaves its check of origins out where NODE_ENV is "test".
+    // Set explicitly: the library skips its origin check when NODE_ENV is "test".
     disableOriginCheck: false,
     disableCSRFCheck: false,
     trustedProxyHeaders: false,
     database: {
       ...wanted.database,
       generateId: makerOfIds(wanted.database?.generateId),
-      // The check looks at tables through the search path, which a shared login does not have.
+      // The check finds tables through the search path, which a shared login does not have.
       validateSchema: false,
-      // User and accounts in one statement. A second one would be sent only for an address that exists: a clock's work.
+      // Reads user and accounts in one statement. A second one, sent only for an existing address, would be a timing
+      // leak.
       joins: true,
     },
   };
 }
 
-/** The tables have ids of text without a default. The library would leave UUIDs and numbers for the database to make. */
+/**
+ * Generates ids: the tables have text ids without a default, and the library would leave UUIDs and numbers to the
+ * database.
+ */
 function makerOfIds(wanted: GenerateId): GenerateId {
   if (wanted === undefined || typeof wanted === "function") return wanted;
   if (wanted === "uuid") return () => crypto.randomUUID();
@@ -126,7 +131,7 @@ function makerOfIds(wanted: GenerateId): GenerateId {
   });
 }
 
-/** Its names for the columns of `migrations/0002_create_auth.sql`. */
+/** The library's column names in `migrations/0002_create_auth.sql`. */
 const columns = {
   session: {
     expiresAt: "expires_at",

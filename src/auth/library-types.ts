@@ -1,4 +1,4 @@
-/** The running instance of better-auth, as the rest of `src/auth` uses it. `library.ts` makes it. */
+/** Type of the running better-auth instance. `library.ts` creates it. */
 import type { BetterAuthOptions, betterAuth } from "better-auth";
 
 export type Instance = ReturnType<typeof betterAuth<BetterAuthOptions>>;
@@ -6,11 +6,13 @@ export type Instance = ReturnType<typeof betterAuth<BetterAuthOptions>>;
 export interface Library {
   api: Instance["api"];
   context: Awaited<Instance["$context"]>;
-  /** Its HTTP router, of which `src/auth/routes/plugins.ts` lets through what plugins bring along. Throws what is no answer. */
+  /**
+   * Its HTTP router; `src/auth/routes/plugins.ts` passes only plugin endpoints. Throws when it gets no valid response.
+   */
   handle: (request: Request) => Promise<Response>;
-  /** What the internal adapter writes meanwhile is written together or not at all; its after-hooks run when it is. */
+  /** Runs the internal adapter's writes in one transaction. After-hooks run once it commits. */
   transaction<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
-/** Header in which the client's address is handed to the library. Made by us, so no client can set it. */
+/** Header that passes the client's address to the library. We always set it, so clients cannot. */
 export const addressHeader = "x-svc-client-address";

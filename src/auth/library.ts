@@ -1,6 +1,6 @@
 /**
- * better-auth, running. Our routes call its server API and its own SQL runs as svc_auth; of its HTTP router only the
- * endpoints of plugins are mounted, so what we do not call cannot be reached.
+ * Runs better-auth. Our routes call its server API, and its SQL runs as svc_auth. Of its HTTP router only plugin
+ * endpoints are mounted, so other endpoints cannot be reached.
  * Next hop: `library-options.ts` configures it, `src/auth/passwords/credentials.ts` and `src/auth/sessions/session-store.ts` call it.
  */
 import { runWithTransaction } from "@better-auth/core/context";
@@ -21,12 +21,12 @@ export interface LibraryOptions {
   secrets: readonly string[];
   origins: Pick<OriginPolicy, "own" | "all">;
   definition: AuthDefinition;
-  /** Those declared fields that have a column. */
+  /** The declared fields that have a column. */
   fields: AdditionalFields;
   log: Logger;
 }
 
-/** Builds the library's instance. Opens nothing of its own: connections come from the given pool. */
+/** Builds the library's instance. It opens no connections of its own; it uses the given pool. */
 export async function createLibrary(options: LibraryOptions): Promise<Library> {
   const library = betterAuth<BetterAuthOptions>(
     libraryOptions(options.definition, options.fields, fixedOptions(options)),
@@ -40,11 +40,11 @@ export async function createLibrary(options: LibraryOptions): Promise<Library> {
   };
 }
 
-/** What the `betterAuth` hook cannot change, and a build without a database does not need. */
+/** Options that the `betterAuth` hook cannot change, and that a build without a database does not need. */
 function fixedOptions({ pool, secrets, origins, log }: LibraryOptions): FixedOptions {
   return {
-    // The schema is in every statement: a session's search_path neither exists on a shared login nor survives PgBouncer.
-    // With `transaction`, a user without an account cannot come about.
+    // Every statement names the schema: a search_path is not set on a shared login and does not survive PgBouncer. With
+    // `transaction`, a user and its account are created together or not at all.
     database: { dialect: new PostgresDialect({ pool }), type: "postgres", schemaName: "auth", transaction: true },
     secrets: secrets.map((value) => ({ version: versionOf(value), value })),
     baseURL: origins.own,
@@ -55,16 +55,16 @@ function fixedOptions({ pool, secrets, origins, log }: LibraryOptions): FixedOpt
   };
 }
 
-/** What every failed sign-in makes the library say. Our own line about the request says the same. */
+/** Messages of the library about failed sign-ins. Our own request log has the same information. */
 const expected = new Set(["User not found", "Password not found", "Invalid password"]);
 
-/** Its log, in ours. Arguments other than errors are dropped: nobody promises that they hold no secret. */
+/** Forwards the library's log to ours. Only errors are kept of the arguments: others may contain secrets. */
 function forward(log: Logger) {
   return (level: "debug" | "info" | "warn" | "error", message: string, ...details: unknown[]) => {
     const err = details.find((detail) => detail instanceof Error);
-    // Two sign-ups with one e-mail at once: the loser's insert is refused, and the loser told.
+    // Two sign-ups with one e-mail at once: the second insert fails, and its caller gets an error.
     const lostRace = (err as { code?: unknown } | undefined)?.code === "23505";
-    // Its "info" tells who tried to sign up, by address.
+    // Its "info" lines contain the e-mail addresses of sign-ups.
     if (level === "info" || level === "debug") return;
     const quiet = lostRace || expected.has(message);
     log[quiet ? "debug" : level]({ from: "better-auth", ...(err && !lostRace && { err }) }, message);

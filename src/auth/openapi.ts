@@ -36,18 +36,18 @@ export const userSchema: JsonSchema = {
 interface Endpoint {
   summary: string;
   security?: Security;
-  /** Of JSON. */
+  /** JSON body. */
   body?: JsonSchema;
-  /** Whether there may be none. */
+  /** Whether the body may be omitted. */
   optional?: boolean;
   query?: Record<string, JsonSchema>;
   required?: string[];
-  /** Of the answer; null for a redirect. */
+  /** The answer's schema; null for a redirect. */
   answer: JsonSchema | null;
   errors: Parameters<typeof errors>;
 }
 
-/** Whose body is read, and whose attempts are counted. */
+/** Errors of endpoints that read a body and count attempts. */
 const bodyErrors: Parameters<typeof errors> = [400, 413, 415];
 
 const endpoints: Record<string, Endpoint> = {
@@ -204,7 +204,7 @@ function operation(key: string, endpoint: Endpoint): Part {
   };
 }
 
-/** What a plugin answers is its own; what it takes it may have said in a schema. */
+/** Plugin answers have no known schema. The input may have one. */
 function pluginOperation(
   plugin: BetterAuthPlugin["id"],
   method: string,

@@ -1,7 +1,7 @@
 /**
- * What the library and its plugins keep encrypted, such as the secrets of authenticator apps: counted by the secret that
- * encrypted it, and encrypted anew under the newest. Without that, taking an old secret out of AUTHLIB_SECRET would lock
- * out everybody who set a second factor up before.
+ * Values that the library and its plugins encrypt, such as secrets of authenticator apps. Counts them by secret, and
+ * encrypts them again with the newest secret. Without that, removing an old secret from AUTHLIB_SECRET would lock out
+ * users whose second factor is encrypted with it.
  * Next hop: `sql/auth/sealed_columns.sql`, `sql/auth/next_sealed.sql`, `sql/auth/reseal.sql`.
  */
 import { parseEnvelope, type SecretConfig, symmetricDecrypt, symmetricEncrypt } from "better-auth/crypto";
@@ -9,13 +9,13 @@ import type pg from "pg";
 import { versionOf } from "../kit/secret-version.ts";
 
 export interface Encrypted {
-  /** How many values each secret encrypts, in the order of the list. */
+  /** Number of values per secret, in the order of the list. */
   bySecret: number[];
-  /** Values that none of the list can open. */
+  /** Number of values that no secret in the list can decrypt. */
   lost: number;
 }
 
-/** Values that are read in one statement. */
+/** Values read per statement. */
 const batch = 500;
 
 /** @param secrets newest first */
@@ -31,10 +31,10 @@ export async function countSealed(pool: pg.Pool, secrets: readonly string[]): Pr
 }
 
 /**
- * Safe beside a running service, and to be run again.
+ * Safe beside a running service, and safe to repeat.
  *
  * @param secrets newest first
- * @returns how many values were encrypted anew, and how many none of the secrets could open
+ * @returns how many values were re-encrypted, and how many no secret could decrypt
  */
 export async function resealAll(
   pool: pg.Pool,

@@ -1,4 +1,4 @@
-/** What switching a second factor on or off changes beside it: a plugin of better-auth. */
+/** A better-auth plugin: side effects of switching the second factor on or off. */
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
 import type { Library } from "./library-types.ts";
@@ -8,17 +8,17 @@ export const isSwitchedOn = (user: object | null | undefined): boolean =>
   (user as { twoFactorEnabled?: unknown } | null | undefined)?.twoFactorEnabled === true;
 
 /**
- * Notes that a code has opened a session. The primary key decides between two who bring it at the same moment.
+ * Records that a code has opened a session. The primary key decides between two concurrent uses.
  *
- * @returns false when it had been used before
+ * @returns false when the code was used before
  */
 async function claimCode({ adapter, getPlugin }: Library["context"], userId: string, code: string): Promise<boolean> {
   const { options } = getPlugin("two-factor") as { options?: { totpOptions?: { period?: number } } };
-  // The plugin takes the codes of the periods before and after as well.
+  // The plugin also accepts the codes of the previous and the next period.
   const expiresAt = new Date(Date.now() + 3 * (options?.totpOptions?.period ?? 30) * 1000);
   const id = `used-code-${userId}-${code}`;
   const model = "verification";
-  // The same six digits come round again.
+  // Removes expired records: the same six digits recur.
   await adapter.deleteMany({
     model,
     where: [
@@ -37,8 +37,8 @@ async function claimCode({ adapter, getPlugin }: Library["context"], userId: str
 }
 
 /**
- * What the plugin leaves out. Whoever switches the second factor on, keeps the device at hand: the user's other sessions
- * began without it, and end, and no device is trusted from before. And an authenticator's code opens one session, however long it is shown.
+ * Rules that the `twoFactor` plugin lacks. Switching the second factor on ends the user's other sessions, which began
+ * without it, and forgets trusted devices. A code of an authenticator app opens only one session.
  */
 export const secondFactorRules: BetterAuthPlugin = {
   id: "svc-second-factor",
@@ -51,7 +51,7 @@ export const secondFactorRules: BetterAuthPlugin = {
           if (!newSession || !isSwitchedOn(newSession.user)) return;
           if (session?.session) {
             await endSessions(internalAdapter, newSession.user.id, newSession.session.id);
-            await forget(context, newSession.user.id, "trust-device-"); // they were trusted with an older secret
+            await forget(context, newSession.user.id, "trust-device-"); // devices were trusted with an older secret
           } else if (path === "/two-factor/verify-totp") {
             if (await claimCode(context as Library["context"], newSession.user.id, String(body.code))) return;
             await internalAdapter.deleteSession(newSession.session.token);

@@ -1,6 +1,6 @@
 /**
- * Removes expired sessions and one-time values, about once an hour. Every process comes by; the database lets one of
- * them at a time do the work.
+ * Removes expired sessions and one-time values about once an hour. Every process tries; the database lets one at a time
+ * do the work.
  * Next hop: `sql/auth/sweep.sql`.
  */
 import type pg from "pg";
@@ -24,7 +24,7 @@ export class Sweeper {
     this.#log = log;
   }
 
-  /** Begins within a minute: processes that start together, or often, should not all do it at once. */
+  /** Starts at a random time within a minute, so that processes that start together do not all sweep at once. */
   start(): void {
     this.#next(Math.random() * minute);
   }

@@ -1,20 +1,20 @@
 /**
- * Users whom trusted code makes, without a sign-up: for tests and seeds. The library's hooks run, as for everybody.
+ * Creates users for trusted code, without a sign-up: for tests and seeds. The library's hooks run as usual.
  * Next hop: better-auth's internal adapter, through `library.ts`.
  */
 import { type AuthEndpointContext, runWithEndpointContext } from "@better-auth/core/context";
 import type { Library } from "./library-types.ts";
 import type { SessionTokens } from "./sessions/session-token.ts";
 
-/** A user to be made. */
+/** Input of `create`. */
 export interface NewUser {
   email: string;
   name: string;
-  /** With it the user can sign in, too; hashing it takes a tenth of a second. (Default: none) */
+  /** Lets the user sign in. Hashing takes a tenth of a second. (Default: none) */
   password?: string | undefined;
-  /** Whether the address counts as proved. (Default: true) */
+  /** Whether the address counts as verified. (Default: true) */
   emailVerified?: boolean | undefined;
-  /** Additional fields, by their declared names; what is left out gets its default. */
+  /** Additional fields by their declared names. Missing fields get their defaults. */
   fields?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -27,7 +27,7 @@ export class UserAdmin {
     this.#sessionTokens = sessionTokens;
   }
 
-  /** Makes a user. @returns the id @throws what the database or a hook of the application throws */
+  /** Creates a user. @returns the id @throws errors of the database or of a hook of the application */
   async create({ email, name, password, emailVerified = true, fields }: NewUser): Promise<string> {
     const { context } = this.#library;
     const { internalAdapter } = context;
@@ -46,11 +46,11 @@ export class UserAdmin {
       }
       return user.id;
     };
-    // The application's own word on who may come in (`user.validateUserInfo`) wants an endpoint; here is none.
+    // The application's `user.validateUserInfo` check needs an endpoint, and there is none here.
     return runWithEndpointContext({ context } as unknown as AuthEndpointContext, () => this.#library.transaction(make));
   }
 
-  /** Opens a session. @returns its token as clients hold it @throws what the database or a hook throws */
+  /** Opens a session. @returns the token in the form that clients hold @throws errors of the database or of a hook */
   async openSession(userId: string): Promise<string> {
     const session = await this.#library.context.internalAdapter.createSession(userId, false);
     if (!session) throw new Error("A hook of the application refused the session.");

@@ -1,5 +1,5 @@
 /**
- * Additional user fields, from their declaration to a column, to the library, into a session and into a JWT.
+ * Converts additional user fields: from their declaration to a column, to the library, to a session and to a JWT.
  * Next hop: `library.ts` declares them, `src/auth/sessions/session-store.ts` and `src/auth/sessions/jwt.ts` read them.
  */
 import type { BetterAuthOptions } from "better-auth";
@@ -11,10 +11,10 @@ type LibraryFields = NonNullable<NonNullable<BetterAuthOptions["user"]>["additio
 
 const libraryTypes = { text: "string", boolean: "boolean", integer: "number", timestamp: "date" } as const;
 
-/** The column of a field: `creditLimit` lies in `credit_limit`. */
+/** The column of a field: `creditLimit` is stored in `credit_limit`. */
 export const columnOf = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** The declarations as better-auth takes them. Without `input` the library itself refuses them from a sign-up. */
+/** The declarations in better-auth's form. The library rejects fields without `input` at sign-up. */
 export function libraryFields(fields: AdditionalFields): LibraryFields {
   return Object.fromEntries(
     Object.entries(fields).map(([name, field]) => [
@@ -33,9 +33,9 @@ export function libraryFields(fields: AdditionalFields): LibraryFields {
 }
 
 /**
- * Reads declared fields out of JSON: a row keyed by column, or claims keyed by name.
+ * Reads declared fields from JSON: a row keyed by column, or claims keyed by name.
  *
- * @returns by name; a timestamp is a Date; what the source lacks is left out
+ * @returns values by name; a timestamp is a Date; fields that the source lacks are omitted
  */
 export function readFields(
   fields: AdditionalFields,

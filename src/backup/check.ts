@@ -1,5 +1,5 @@
 /**
- * Checks a backup against its manifest: every file is there, as long as it was, with the same bytes. Reads all of it once.
+ * Checks a backup against its manifest: every file exists with the right size and bytes. Reads everything once.
  * Next hop: `manifest.ts`.
  */
 import { createHash } from "node:crypto";
@@ -20,11 +20,11 @@ import {
 
 export interface Checkup {
   manifest: Manifest;
-  /** A line for each thing that is wrong. */
+  /** One line per problem. */
   problems: string[];
 }
 
-/** @throws BackupError when there is no manifest that could be read */
+/** @throws BackupError when there is no readable manifest */
 export async function checkBackup(folder: string): Promise<Checkup> {
   const manifest = await readManifest(folder);
   const problems: string[] = [];
@@ -45,7 +45,7 @@ export async function checkBackup(folder: string): Promise<Checkup> {
   return { manifest, problems };
 }
 
-/** The files that have bytes in the backup, in batches. */
+/** The files whose bytes are in the backup, in batches. */
 export async function* backedUpFiles(folder: string): AsyncGenerator<BackedUpFile[]> {
   const lines = createInterface({
     input: createReadStream(join(folder, filesName)),

@@ -1,5 +1,5 @@
 /**
- * What a dump leaves out, as SQL: roles, privileges on the database, settings of it.
+ * Recreates as SQL what a dump omits: roles, and privileges on and settings of the database.
  * Next hop: `sql/backup/describe_surroundings.sql` found it, `restore.ts` runs this before the dump.
  */
 import pg from "pg";
@@ -7,10 +7,10 @@ import type { ClusterState } from "./manifest.ts";
 
 const { escapeIdentifier: name, escapeLiteral: literal } = pg;
 
-/** Settings whose value is a list, kept as SQL has it. */
+/** Settings whose value is a list, stored in SQL form. */
 const lists = ["search_path", "temp_tablespaces", "local_preload_libraries", "session_preload_libraries"];
 
-/** Roles that the target lacks. They get no password: `alter role … password` is the operator's. */
+/** Creates roles that the target lacks, without passwords: the operator sets those by `alter role … password`. */
 export function createRoles({ roles }: ClusterState, there: readonly string[]): string[] {
   const missing = roles.filter((role) => !there.includes(role.name));
   const made = missing.map(
@@ -22,7 +22,7 @@ export function createRoles({ roles }: ClusterState, there: readonly string[]): 
   return [...made, ...granted];
 }
 
-/** Privileges and settings of the database that is restored into. */
+/** Privileges and settings of the target database. */
 export function furnishDatabase({ privileges, settings }: ClusterState, database: string): string[] {
   const here = `database ${name(database)}`;
   const whom = (role: string) => (role === "public" ? "public" : name(role));

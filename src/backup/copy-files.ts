@@ -1,6 +1,6 @@
 /**
- * Copies the bytes of all files that a snapshot speaks of: stored objects, and what has arrived of uploads. Transforms are
- * left out, for they are made again. Each is compared with the checksum in its row on the way.
+ * Copies the bytes of all files in a snapshot: stored objects, and uploaded parts. Transforms are omitted, because they
+ * can be recreated. Each file is compared with the checksum in its row while copying.
  * Next hop: `sql/storage/next_storage_objects.sql`, `sql/backup/next_upload_parts.sql`.
  */
 import { createHash } from "node:crypto";
@@ -14,23 +14,23 @@ import { uploadPrefix } from "../storage/uploads.ts";
 import type { BackedUpFile, Checked, Manifest } from "./manifest.ts";
 
 export interface CopyOptions {
-  /** In a transaction that sees the snapshot. */
+  /** In a transaction with the snapshot. */
   client: pg.Client;
   from: StorageDriver;
-  /** Where the bytes go. */
+  /** Target folder of the bytes. */
   folder: string;
   /** The path of files.jsonl. */
   list: string;
   signal: AbortSignal;
 }
 
-/** Rows that are read in one statement. */
+/** Rows read per statement. */
 const batch = 500;
 
-/** In bytes: what is read at once. A stream costs more than it saves there. */
+/** In bytes: smaller files are read at once, because a stream would be slower. */
 const small = 1024 * 1024;
 
-/** At once: what one waits for the disk, another one hashes. */
+/** Concurrent copies: some hash while others wait for the disk. */
 const parallel = 8;
 
 export async function copyFiles({ client, from, folder, list, signal }: CopyOptions): Promise<Manifest["files"]> {
@@ -92,7 +92,9 @@ async function copyStream(key: string, from: StorageDriver, to: DiskDriver): Pro
   return bytes && putBytes(to, key, bytes, { durable: false });
 }
 
-/** Straight to its place: the backup's folder gets its name when all of it is there, so no file needs a passing one. */
+/**
+ * Writes directly to the final path. The backup's folder is renamed when complete, so files need no temporary names.
+ */
 async function copyWhole(key: string, from: StorageDriver, to: DiskDriver): Promise<Checked | null> {
   const bytes = await from.readWhole(key);
   if (!bytes) return null;
@@ -102,9 +104,7 @@ async function copyWhole(key: string, from: StorageDriver, to: DiskDriver): Prom
   return { size: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") };
 }
 
-/**
- * Flushes files and the folders that name them, behind the copies of a batch: the system has begun to write them by then.
- */
+/** Flushes files and their folders after the copies of a batch; the system has usually begun to write them by then. */
 export async function syncFiles(paths: readonly string[]): Promise<void> {
   const folders = new Set(paths.map((path) => dirname(path)));
   for (const all of [paths, [...folders], [...new Set([...folders].map((path) => dirname(path)))]]) {
@@ -117,7 +117,7 @@ async function sync(path: string): Promise<void> {
   await handle.sync().finally(() => handle.close());
 }
 
-/** Works on all of them, so many at once; the results in their order. The first failure ends it. */
+/** Runs at most so many calls at once; results keep their order. The first failure ends it. */
 export async function inParallel<Of, Result>(
   all: readonly Of[],
   work: (one: Of) => Promise<Result>,

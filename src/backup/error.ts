@@ -1,4 +1,4 @@
-/** A backup that could not be taken, checked or restored, for a reason that a person can do something about. */
+/** A backup error with a remedy: taking, checking or restoring failed. */
 export class BackupError extends Error {
   override readonly name = "BackupError";
 

@@ -1,5 +1,5 @@
 /**
- * What a backup consists of. A folder is a backup once it has a manifest, which is written last:
+ * The contents of a backup. The manifest is written last; a folder without one is not a backup:
  *
  *   manifest.json   this file's `Manifest`: versions, what every table must hold, checksums of the files below
  *   database.dump   of pg_dump, in its custom format
@@ -18,7 +18,7 @@ export const dumpName = "database.dump";
 export const filesName = "files.jsonl";
 export const storageName = "storage";
 
-/** Raised when an older svc could not restore a newer one's backup. */
+/** Increased when an older svc cannot restore a newer backup. */
 export const formatVersion = 1;
 
 export interface Checked {
@@ -56,22 +56,22 @@ export interface ClusterState {
 
 /** A line of files.jsonl. */
 export interface BackedUpFile extends Checked {
-  /** Of the driver: `objects/<id>` or `uploads/<id>/<name>`. */
+  /** The driver's key: `objects/<id>` or `uploads/<id>/<name>`. */
   key: string;
-  /** What was wrong with it already when it was backed up. */
+  /** Damage that existed before the backup. */
   damage?: "missing" | "other bytes";
 }
 
 export interface Manifest {
   format: number;
-  /** Of svc. */
+  /** Version of svc. */
   version: string;
   /** When its snapshot was taken, ISO 8601. */
   takenAt: string;
   database: {
     name: string;
     serverVersion: string;
-    /** Of pg_dump. */
+    /** Version of pg_dump. */
     dumpedBy: string;
   };
   dump: Checked;
@@ -83,12 +83,12 @@ export interface Manifest {
 
 export const majorOf = (version: string): number => Number.parseInt(version, 10);
 
-/** As text, with a checksum over all of it. */
+/** The manifest as text, with a checksum of itself. */
 export function writeManifest(manifest: Manifest): string {
   return `${JSON.stringify({ ...manifest, sha256: sha256(JSON.stringify(manifest)) }, null, 1)}\n`;
 }
 
-/** @throws BackupError for a folder that is no backup, or none that this version reads */
+/** @throws BackupError when the folder has no backup, or one of an unsupported format */
 export async function readManifest(folder: string): Promise<Manifest> {
   const text = await readFile(join(folder, manifestName), "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;

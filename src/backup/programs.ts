@@ -1,6 +1,6 @@
 /**
- * PostgreSQL's own programs, `pg_dump`, `pg_restore` and `psql`: found, and run so that no password stands in a list of
- * processes. They come with a server's client package, in one folder.
+ * Finds and runs PostgreSQL's `pg_dump`, `pg_restore` and `psql`, without a password in the process list. They come in
+ * one folder, with the client package of a version.
  * Next hop: `take.ts` and `restore.ts` run them.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -13,15 +13,15 @@ import { BackupError } from "./error.ts";
 export type ProgramName = "pg_dump" | "pg_restore" | "psql";
 
 export interface Programs {
-  /** The folder they are in. */
+  /** The folder of the programs. */
   folder: string;
-  /** As in 17. */
+  /** Major version, such as 17. */
   major: number;
-  /** As they say it: 17.2 */
+  /** Full version, such as 17.2. */
   version: string;
 }
 
-/** Where client packages put a folder for each version. */
+/** Where client packages install a folder per version. */
 const homes = [
   "/usr/lib/postgresql",
   "/opt/homebrew/opt",
@@ -30,11 +30,12 @@ const homes = [
 ];
 
 /**
- * Those of the server's version; without them the next newer ones, which can dump and fill an older server.
+ * Finds the programs of the server's version, or else of the next newer one, which can also dump and restore an older
+ * server.
  *
  * @param server the server's major version
- * @param folders looked into first, as a cluster's own programs
- * @param env whose PATH is looked into last. (Default: the process's)
+ * @param folders searched first, such as a cluster's own programs
+ * @param env whose PATH is searched last. (Default: the process's)
  * @throws BackupError naming the package to install
  */
 export async function findPrograms(
@@ -71,7 +72,7 @@ function installedFolders(): string[] {
   });
 }
 
-/** @param url whose password goes by the environment, which other users of the machine cannot read */
+/** @param url its password is passed by the environment, which other users of the machine cannot read */
 export function start(programs: Programs, name: ProgramName, args: readonly string[], url?: string): ChildProcess {
   const env: NodeJS.ProcessEnv = {
     PATH: process.env.PATH,
@@ -88,7 +89,7 @@ export function start(programs: Programs, name: ProgramName, args: readonly stri
   return spawn(join(programs.folder, name), [...args, ...target], { env, stdio: ["pipe", "pipe", "pipe"] });
 }
 
-/** Resolves when the program has ended well. @throws BackupError with the first thing that it complained of */
+/** Resolves when the program has succeeded. @throws BackupError with the first line of its errors */
 export function ended(child: ChildProcess, name: ProgramName): Promise<void> {
   let said = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {

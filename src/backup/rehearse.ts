@@ -1,5 +1,5 @@
 /**
- * Restores a backup's database under a passing name, on the server that the application uses, and drops it again.
+ * Restores a backup's database under a temporary name on the application's server, and drops it again.
  * Next hop: `restore.ts`, which compares the rows before it commits.
  */
 import { randomBytes } from "node:crypto";
@@ -7,7 +7,7 @@ import pg from "pg";
 import { BackupError } from "./error.ts";
 import { type RestoreOptions, restoreBackup } from "./restore.ts";
 
-/** @throws BackupError when it cannot be restored, or what was restored is something else */
+/** @throws BackupError when it cannot be restored, or the restored rows differ */
 export async function rehearseRestore(options: Omit<RestoreOptions, "driver" | "force">): Promise<void> {
   const client = new pg.Client({ connectionString: options.adminUrl, application_name: "svc db verify" });
   await client.connect();
@@ -15,7 +15,7 @@ export async function rehearseRestore(options: Omit<RestoreOptions, "driver" | "
   const url = new URL(options.adminUrl);
   url.pathname = `/${name}`;
   try {
-    // Not template1: what a host has put there would be in the way.
+    // Not template1: a host may have added objects to it.
     await client.query(`create database ${name} template template0`).catch((cause) => {
       throw new BackupError(`A database for the trial could not be created: ${cause.message}.`, {
         hint: "The login of DATABASE_ADMIN_URL needs CREATEDB for svc db verify --deep.",

@@ -1,7 +1,7 @@
 /**
- * Restores a backup. Files first, as whenever something is stored; then the database, in one transaction: it is emptied,
- * filled, compared with the backup row for row, and only then committed. Whatever fails, and whenever it is killed, the
- * database is what it was before; files that came too early are swept.
+ * Restores a backup. Files first, as always when storing; then the database in one transaction: it is emptied, filled,
+ * compared with the backup row by row, and only then committed. On any failure or kill the database is unchanged; files
+ * without rows are swept later.
  * Next hop: `cluster-state.ts` for roles, `sql/backup/require_restored.sql` for the comparison.
  */
 import { once } from "node:events";
@@ -23,25 +23,25 @@ import { dumpName, type Manifest, majorOf, storageName } from "./manifest.ts";
 import { ended, findPrograms, type Programs, start } from "./programs.ts";
 
 export interface RestoreOptions {
-  /** A folder whose backup was checked. */
+  /** The folder of a checked backup. */
   folder: string;
   manifest: Manifest;
-  /** The administrator's, of the database to restore into. */
+  /** The administrator's, for the target database. */
   adminUrl: string;
-  /** Holds svc's own `sql/roles.sql`. */
+  /** Folder with svc's own `sql/roles.sql`. */
   platform: string;
-  /** Where the files go; without it only the database is restored. */
+  /** Target of the files; without it only the database is restored. */
   driver?: StorageDriver;
-  /** Replaces what is there. (Default: a database with tables is refused) */
+  /** Replaces existing data. (Default: a database with tables is refused) */
   force?: boolean;
-  /** Signs everybody out: sessions that ended after the backup would be alive again. (Default: false) */
+  /** Ends all sessions. Otherwise sessions that ended after the backup would be valid again. (Default: false) */
   endSessions?: boolean;
   binDir?: string | null;
-  /** Gets a line per step. (Default: silence) */
+  /** Called with a line per step. (Default: no output) */
   report?: (line: string) => void;
 }
 
-/** @throws BackupError; then the database is as it was */
+/** @throws BackupError; the database is then unchanged */
 export async function restoreBackup(options: RestoreOptions): Promise<void> {
   const { manifest, adminUrl, driver, report = () => {} } = options;
   const target = await inspect(adminUrl);
@@ -57,7 +57,7 @@ interface Target {
   name: string;
   serverVersion: string;
   tables: number;
-  /** Names of svc's own processes that are connected. */
+  /** Names of connected svc processes. */
   users: string[];
   roles: string[];
 }
@@ -100,14 +100,14 @@ function refuseTarget(target: Target, manifest: Manifest, force: boolean): void 
   }
 }
 
-/** Roles belong to the server: what is there already stays as it is. */
+/** Roles belong to the server: existing ones stay unchanged. */
 async function ensureRoles({ manifest, adminUrl, platform }: RestoreOptions, there: readonly string[]): Promise<void> {
   const statements = createRoles(manifest.clusterState, there);
   if (statements.length === 0) return;
   await withClient(adminUrl, async (client) => {
     await client.query("begin");
     for (const statement of statements) await client.query(statement);
-    // Settings of svc's own roles, and what each may be.
+    // Settings and attributes of svc's own roles.
     await applyRoles(client, await readFile(join(platform, "sql/roles.sql"), "utf8"));
     await client.query("commit");
   });
@@ -133,7 +133,7 @@ async function putFiles(folder: string, driver: StorageDriver): Promise<number> 
   return count;
 }
 
-/** psql gets the commit only when pg_restore has said everything; before that, its end is a rollback. */
+/** psql gets the commit only after all of pg_restore's output. If it ends earlier, everything is rolled back. */
 async function restoreDatabase(options: RestoreOptions, programs: Programs, target: Target): Promise<void> {
   const { folder, manifest, adminUrl } = options;
   const { tables, definitions, clusterState } = manifest;
@@ -148,7 +148,7 @@ async function restoreDatabase(options: RestoreOptions, programs: Programs, targ
   );
   const restored = ended(psql, "psql");
   const input = psql.stdin as Writable;
-  input.on("error", () => {}); // it ended early, and says why itself
+  input.on("error", () => {}); // psql ended early and reports the reason itself
   const say = async (...statements: string[]) => {
     for (const statement of statements) if (!input.write(`${statement};\n`)) await drained(input);
   };
@@ -157,7 +157,7 @@ async function restoreDatabase(options: RestoreOptions, programs: Programs, targ
     if (target.tables > 0) await say(dropEverything.trim().replace(/;$/, ""));
     await say(...furnishDatabase(clusterState, target.name));
     await pour(programs, join(folder, dumpName), input, majorOf(target.serverVersion));
-    await say("reset all"); // what the dump's text set
+    await say("reset all"); // undoes settings of the dump's text
     await say(
       `select svc_private.require_restored(${json(tables)}, ${json(sameMajor ? definitions : null)}, ${json(clusterState.sequences)})`,
     );
@@ -167,7 +167,7 @@ async function restoreDatabase(options: RestoreOptions, programs: Programs, targ
   } catch (error) {
     psql.kill();
     await restored.catch((cause) => {
-      // What psql said comes first: the pipe broke because of it.
+      // psql's own error explains the broken pipe, so it is reported first.
       if (!/ended with SIGTERM/.test(String(cause))) throw explain(cause);
     });
     throw error;
@@ -177,7 +177,7 @@ async function restoreDatabase(options: RestoreOptions, programs: Programs, targ
   });
 }
 
-/** Everything that pg_restore says goes into psql. */
+/** Pipes the output of pg_restore into psql. */
 async function pour(programs: Programs, file: string, input: Writable, server: number): Promise<void> {
   const options = ["--clean", "--if-exists", "--no-tablespaces", "--no-subscriptions", "--file=-"];
   const child = start(programs, "pg_restore", [...options, file]);
@@ -185,7 +185,7 @@ async function pour(programs: Programs, file: string, input: Writable, server: n
   over.catch(() => {});
   let head = true;
   for await (let chunk of child.stdout as Readable) {
-    // A newer program sets what an older server does not know; it stands in the first lines.
+    // A newer program sets parameters that an older server does not know, in the first lines.
     if (head && server < 17)
       chunk = Buffer.from(chunk.toString("latin1").replace(/^SET transaction_timeout = 0;$/m, ""), "latin1");
     head = false;
@@ -198,7 +198,7 @@ async function drained(input: Writable): Promise<void> {
   const over = new AbortController();
   const { signal } = over;
   if (!input.destroyed) await Promise.race([once(input, "drain", { signal }), once(input, "close", { signal })]);
-  over.abort(); // takes the other listener away
+  over.abort(); // removes the other listener
   if (input.destroyed) throw new BackupError("psql ended before everything was said.");
 }
 

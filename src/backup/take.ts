@@ -1,8 +1,8 @@
 /**
- * Takes a backup: one snapshot decides which rows and which files belong to it. pg_dump writes that snapshot, SQL counts and
- * hashes its rows, and the files that it speaks of are copied, all three at once, while the service goes on. Bytes of what
- * is deleted meanwhile stay until the end (sql/backup/hold_bytes.sql). It is made under another name, and takes its own when
- * all of it is on the disk: killed at any moment, there is no half backup.
+ * Takes a backup. One snapshot defines its rows and files. At the same time, while the service runs, pg_dump writes the
+ * snapshot, SQL counts and hashes its rows, and its files are copied. Bytes of files deleted meanwhile are kept until
+ * the end (sql/backup/hold_bytes.sql). The folder is renamed to its final name when everything is on disk, so a crash
+ * leaves no partial backup.
  * Next hop: `manifest.ts` for what it consists of, `copy-files.ts` for the bytes.
  */
 import { createHash } from "node:crypto";
@@ -32,24 +32,24 @@ import {
 import { ended, findPrograms, type Programs, start } from "./programs.ts";
 
 export interface TakeOptions {
-  /** The administrator's, directly and not through a pooler. */
+  /** The administrator's, direct and not through a pooler. */
   adminUrl: string;
   driver: StorageDriver;
-  /** A folder that is not there yet, or is empty. */
+  /** A folder that does not exist or is empty. */
   folder: string;
   /** Of svc. */
   version: string;
   /** Where the server's own programs may be. */
   binDir?: string | null;
-  /** Gets a line per step. (Default: silence) */
+  /** Called with a line per step. (Default: no output) */
   report?: (line: string) => void;
-  /** Aborts it; nothing is left behind then. */
+  /** Aborts the backup and removes what was written. */
   signal?: AbortSignal;
 }
 
 /**
- * @returns what was backed up; `files.damaged` counts files that were missing or damaged before
- * @throws BackupError when the folder holds something, pg_dump is missing, or another backup runs
+ * @returns the manifest; `files.damaged` counts files that were already missing or damaged
+ * @throws BackupError when the folder is not empty, pg_dump is missing, or another backup runs
  */
 export async function takeBackup(options: TakeOptions): Promise<Manifest> {
   const folder = resolve(options.folder);
@@ -60,15 +60,15 @@ export async function takeBackup(options: TakeOptions): Promise<Manifest> {
     const serverVersion = (await client.query("show server_version")).rows[0].server_version as string;
     const programs = await findPrograms(majorOf(serverVersion), [options.binDir ?? null]);
     await holdBytes(client);
-    // What an earlier one left that was killed: nobody else is at it, for the lock above is ours.
+    // Left by a backup that was killed. Our lock excludes a running one.
     await rm(work, { recursive: true, force: true });
     await mkdir(work, { recursive: true, mode: 0o700 });
     const manifest = await write({ ...options, folder: work }, client, programs, serverVersion);
-    // The lock and the snapshot end with this connection: had it broken, a file might be missing.
+    // Lock and snapshot end with this connection. If it had broken, a file might be missing.
     await client.query("commit");
     await writeFile(join(work, manifestName), writeManifest(manifest), { mode: 0o600, flush: true });
     await syncPath(work);
-    await rm(folder, { recursive: true, force: true }); // empty, as was seen above
+    await rm(folder, { recursive: true, force: true }); // empty, as checked above
     await rename(work, folder);
     await syncPath(dirname(folder));
     return manifest;
@@ -95,12 +95,12 @@ async function write(
   const abort = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, abort.signal]) : abort.signal;
   const reader = await connect(options.adminUrl);
-  // A long query under way would hold everybody up who waits for the end.
+  // Waiting for a long query would delay the abort.
   signal.addEventListener("abort", () => reader.connection.stream.destroy(), { once: true });
   try {
     await reader.query("begin isolation level repeatable read read only");
     await reader.query(`set transaction snapshot ${reader.escapeLiteral(snapshot)}`);
-    // Before the dump: no snapshot holds sequences, and what is restored must not be behind what is said here.
+    // Before the dump: snapshots do not cover sequences, and restored ones must not be behind the values recorded here.
     const clusterState = await reader.query<{ found: ClusterState }>(
       "select svc_private.describe_surroundings() as found",
     );
@@ -123,7 +123,7 @@ async function write(
     ] as const;
     for (const part of parts) part.catch((error) => abort.abort(error));
     await Promise.allSettled(parts);
-    signal.throwIfAborted(); // the first failure, and not what followed from it
+    signal.throwIfAborted(); // throws the first failure, not a consequence of it
     const [dumped, described, files] = await Promise.all(parts);
     return {
       format: formatVersion,
@@ -151,10 +151,10 @@ async function refuseFull(folder: string): Promise<void> {
   });
 }
 
-/** Without the time limits that the server may have for others. */
+/** Connects without the server's time limits. */
 async function connect(adminUrl: string): Promise<pg.Client & { connection: { stream: { destroy(): void } } }> {
   const client = new pg.Client({ connectionString: adminUrl, application_name: "svc db backup", keepAlive: true });
-  client.on("error", () => {}); // the query that follows says it
+  client.on("error", () => {}); // the next query reports it
   await client.connect();
   await client.query("set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set lock_timeout = 0");
   return client as never;
@@ -162,7 +162,7 @@ async function connect(adminUrl: string): Promise<pg.Client & { connection: { st
 
 async function holdBytes(client: pg.Client): Promise<void> {
   try {
-    // Whoever removes bytes holds it for a moment, another backup for long.
+    // Removal of bytes holds the lock briefly, another backup for long.
     await client.query("set lock_timeout = '500ms'");
     await client.query("select svc_private.hold_bytes()");
     await client.query("set lock_timeout = 0");
@@ -174,7 +174,7 @@ async function holdBytes(client: pg.Client): Promise<void> {
   }
 }
 
-/** By way of this process: killed, pg_dump has nobody to write to and ends as well. */
+/** Output passes through this process: if it is killed, pg_dump ends with a broken pipe. */
 async function dump(
   programs: Programs,
   url: string,
@@ -216,7 +216,7 @@ async function describe(reader: pg.Client) {
   };
 }
 
-/** A file or folder is on the disk, and not only on its way. */
+/** Flushes a file or folder to disk. */
 async function syncPath(path: string): Promise<void> {
   const handle = await open(path, "r");
   await handle.sync().finally(() => handle.close());

@@ -1,5 +1,5 @@
 /**
- * `svc ai usage`: who used which model on which day, and what it cost, by the ledger.
+ * `svc ai usage`: model usage and cost per user and day, from the ledger.
  * Next hop: `sql/ai/list_usage.sql`.
  */
 import { defineCommand } from "citty";
@@ -58,7 +58,7 @@ const line = (row: UsageRow): string[] => [
   Number(row.reserved) > 0 ? amount(row.reserved) : "-",
 ];
 
-/** Without the noise of binary fractions. */
+/** Rounded, without binary fractions. */
 const amount = (credits: string) => String(Number(Number(credits).toFixed(6)));
 
 const more = (rows: number, limit: number) => (rows === limit ? `, of the first ${limit} lines alone` : "");

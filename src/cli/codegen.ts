@@ -1,4 +1,4 @@
-/** `svc codegen`: writes what follows from the definitions. Needs no database. */
+/** `svc codegen`: generates files from the definitions. Needs no database. */
 import { defineCommand } from "citty";
 import { loadApp } from "../app/load-app.ts";
 import { writeAuthSchema } from "../auth/auth-schema.ts";

@@ -1,4 +1,4 @@
-/** What all commands share: the folder to work in, plain progress lines, and errors that can be acted on. */
+/** Shared by all commands: the working folder, plain progress lines, and errors with a remedy. */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type OpenOptions, openCluster } from "../cluster/open-cluster.ts";
@@ -16,7 +16,7 @@ export const cwdArgument = {
 /** Progress goes to standard error; standard output carries the log. */
 export const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** Runs a command's body; a mistake becomes its explanation and exit code 1. @param cwd the application's folder */
+/** Runs a command's body. An error is explained, and the exit code is 1. @param cwd the application's folder */
 export async function run(cwd: string, body: () => Promise<void>): Promise<void> {
   try {
     await body();
@@ -26,7 +26,7 @@ export async function run(cwd: string, body: () => Promise<void>): Promise<void>
   }
 }
 
-/** The configuration, after the variables of `.env` in the application's folder: what is set already wins over them. */
+/** Reads the configuration, after `.env` in the application's folder. Variables that are already set win. */
 export async function readConfig(cwd: string): Promise<EffectiveConfig> {
   const file = resolve(cwd, ".env");
   try {
@@ -37,13 +37,13 @@ export async function readConfig(cwd: string): Promise<EffectiveConfig> {
   return loadConfig({ cwd });
 }
 
-/** Whether this is a part of `svc dev`, which has said the general things already. */
+/** Whether this process was started by `svc dev`, which has already printed the general messages. */
 export const isPart = process.send !== undefined;
 
 /**
  * The database that DATABASE_URL names, or the application's own cluster.
  *
- * @param options.logins which have to work. (Default: "all")
+ * @param options.logins that must work. (Default: "all")
  */
 export async function openDatabase(
   config: EffectiveConfig,
@@ -54,7 +54,7 @@ export async function openDatabase(
   return cluster;
 }
 
-/** The same for as long as `work` takes. */
+/** Opens the database while `work` runs. */
 export async function withDatabase(
   config: EffectiveConfig,
   options: Pick<OpenOptions, "logins">,

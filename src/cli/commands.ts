@@ -1,4 +1,4 @@
-/** All commands. One file per subcommand; each says what it did and how to go on. */
+/** All commands, one file per subcommand. Each reports the result and the next step. */
 import { defineCommand } from "citty";
 import { version } from "./version.ts";
 

@@ -1,5 +1,5 @@
 /**
- * `svc convert`: prints a document as Markdown, by local providers alone.
+ * `svc convert`: prints a document as Markdown, with local providers only.
  * Next hop: `src/documents/convert.ts`.
  */
 import { readFile } from "node:fs/promises";

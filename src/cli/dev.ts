@@ -1,6 +1,6 @@
 /**
- * `svc dev`: generates, migrates and serves, and does so again when a file changes. A mistake is printed, and the last
- * good version keeps serving until it is mended. A service that crashes is started again.
+ * `svc dev`: generates, migrates and serves, and repeats this when a file changes. On an error the message is printed,
+ * and the last working version keeps serving. A service that crashes is restarted.
  * Next hop: `prepare.ts` and `start.ts`, each run as a process of its own, since what was imported cannot be unloaded.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -44,7 +44,7 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
       return say(
         `Mend it and save. ${server.serves ? "The last good version keeps serving." : "Until then nothing is served."}`,
       );
-    if (waiting > 0) return; // for what was saved meanwhile, which this has not prepared
+    if (waiting > 0) return; // files were saved meanwhile that this run has not prepared
     await server.replace();
     say(`  ${Math.round(performance.now() - began)} ms`);
   };
@@ -75,7 +75,7 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
   if (ended instanceof Error) throw ended;
 }
 
-/** In a group of its own, which ends with this process, even with one that is killed: then its pipe is closed. */
+/** Runs in a process group of its own. It ends with this process, even after a SIGKILL, because its pipe is closed. */
 const startBeside = (companion: string, cwd: string): ChildProcess =>
   spawn("sh", ["-c", `(cat <&3 >/dev/null; kill 0) & ${companion}`], {
     cwd,
@@ -83,11 +83,11 @@ const startBeside = (companion: string, cwd: string): ChildProcess =>
     detached: true,
   });
 
-/** What `svc prepare` writes: by itself alone, and beside the author. Paths relative to the application. */
+/** Files that `svc prepare` writes, including those that the author also edits. Paths relative to the application. */
 const isGenerated = /^(sql[\\/](crud[\\/]|(realtime|search)\.sql$)|(migrations[\\/]meta|.*\bgenerated)[\\/])/;
 const isMigration = /^migrations\b/;
 
-/** Calls back once per burst of changes: an editor's save is several events. */
+/** Calls back once per burst of changes: one save emits several events. */
 function watchApplication(
   config: EffectiveConfig,
   isIgnored: (file: string) => boolean,
@@ -103,7 +103,7 @@ function watchApplication(
     clearTimeout(timer);
     timer = setTimeout(() => changed(file), 100);
   };
-  // A folder inside another one that is watched is seen there.
+  // A folder inside a watched folder needs no watcher.
   const roots = [...new Set(folders)].filter((one, _, all) => !all.some((other) => one.startsWith(other + sep)));
   for (const folder of roots.filter((folder) => existsSync(folder))) {
     watchers.push(watch(folder, { recursive: true }, (_event, file) => file && note(join(folder, file))));
@@ -117,9 +117,12 @@ function watchApplication(
   };
 }
 
-/** How long to wait before each new try after a crash, in milliseconds. After the last one only a save helps. */
+/**
+ * Delays before each restart after a crash, in milliseconds. After the last one, only a saved file restarts the
+ * service.
+ */
 const pauses = [200, 1_000, 3_000, 10_000, 30_000];
-/** In milliseconds. Who has served for so long was well: the next crash is the first again. */
+/** In milliseconds: after serving this long, the next crash counts as the first again. */
 const well = 60_000;
 
 /** The process that serves. */
@@ -130,7 +133,7 @@ class Server {
   #crashes = 0;
   #pause: NodeJS.Timeout | undefined;
 
-  /** @param due told when it is time to revive what has crashed */
+  /** @param due called when it is time to restart after a crash */
   constructor(cwd: string, due: () => void) {
     this.#cwd = cwd;
     this.#due = due;
@@ -141,14 +144,14 @@ class Server {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Ends the present one and starts the next; resolves when that serves, or has failed. */
+  /** Stops the current process and starts the next one. Resolves when that serves or has failed. */
   async replace(): Promise<void> {
     await this.stop();
     this.#crashes = 0;
     await this.#start();
   }
 
-  /** Starts what has crashed again, unless somebody did so meanwhile. */
+  /** Restarts after a crash, unless that has happened meanwhile. */
   async revive(): Promise<void> {
     if (this.#child && !this.serves) await this.#start();
   }
@@ -157,7 +160,7 @@ class Server {
     clearTimeout(this.#pause);
     const child = this.#child;
     if (!child) return;
-    this.#child = undefined; // that it ends now is no news
+    this.#child = undefined; // its exit is expected now
     child.kill("SIGTERM");
     await exited(child);
   }
@@ -175,7 +178,7 @@ class Server {
     await Promise.race([new Promise((resolve) => child.once("message", resolve)), exited(child)]);
   }
 
-  /** @param since when it began to serve; what never did would fail again */
+  /** @param since when it began to serve; without it, a restart would fail again */
   #crashed({ exitCode, signalCode }: ChildProcess, since: number | undefined): void {
     const why = signalCode ? `ended by ${signalCode}` : `exit code ${exitCode}; what it said last stands above`;
     if (since !== undefined && performance.now() - since > well) this.#crashes = 0;
@@ -190,7 +193,7 @@ class Server {
   }
 }
 
-/** The channel tells the command that it is a part of this one. */
+/** The IPC channel tells the command that `svc dev` started it. */
 const command = (name: string, cwd: string, ...flags: string[]) =>
   spawn(process.execPath, [process.argv[1] ?? "", name, "--cwd", cwd, ...flags], {
     stdio: ["inherit", "inherit", "inherit", "ipc"],

@@ -1,5 +1,5 @@
 /**
- * Finds the command that is meant, and runs it.
+ * Finds and runs a command.
  * Next hop: `commands.ts` lists them all, `usage.ts` reads the command line, `help.ts` prints what `--help` says.
  */
 import { runCommand } from "citty";
@@ -8,12 +8,12 @@ import { type AnyCommand, helpOf, settle, subCommandsOf } from "./help.ts";
 import { checkArguments, findCommand, shield, UsageError } from "./usage.ts";
 import { version } from "./version.ts";
 
-/** Never rejects: what goes wrong is printed, and the exit code is 1 then. @param words what follows `svc` */
+/** Never rejects: errors are printed, and the exit code is 1. @param words the arguments after `svc` */
 export async function dispatch(words: readonly string[]): Promise<void> {
   try {
     await follow(words);
   } catch (error) {
-    // citty's own class for arguments that cannot be is not exported.
+    // citty does not export its class for invalid arguments.
     const isUsage = error instanceof UsageError || (error as Error).name === "CLIError";
     process.stderr.write(`${isUsage ? (error as Error).message : ((error as Error).stack ?? error)}\n`);
     process.exitCode = 1;

@@ -1,6 +1,6 @@
 /**
- * What `svc doctor` says of the way to PostgreSQL: which URLs lead through a pooler that gives a connection to others
- * between two transactions, whether that is right for them, and how many connections a process may open.
+ * Checks of `svc doctor` on the connections to PostgreSQL: which URLs lead through a transaction pooler, whether that
+ * works for their purpose, and how many connections a process may open.
  * Next hop: docs/how-to/scale.md.
  */
 import pg from "pg";
@@ -12,7 +12,7 @@ interface Finding {
   text: string;
 }
 
-/** `own`: a session lasts. `shared`: a transaction does. `forgets`: neither does what was prepared by name. */
+/** `own`: a session persists. `shared`: only a transaction does. `forgets`: prepared statements are lost, too. */
 export type Way = "own" | "shared" | "forgets";
 
 const variables = {
@@ -23,7 +23,7 @@ const variables = {
   replication: "DATABASE_REPLICATION_URL",
 } as const;
 
-/** What breaks without a session of one's own. */
+/** The features that need a session of their own. */
 const needs = {
   queue: "workers hear of no new job by it, and the lock that says that a worker lives is somebody else's",
   replication: "no revocation of a JWT is heard, and the log may not be read",
@@ -54,18 +54,18 @@ export async function examineWays(urls: DatabaseUrls): Promise<Finding[]> {
   return [{ kind: "ok", text: `through a pooler in transaction mode: ${pooled.join(", ")}` }];
 }
 
-/** Sums for whoever sets max_connections, or the sizes of a pooler. */
+/** Connection totals, to set max_connections or the size of a pooler. */
 export async function examineConnections(pool: pg.Pool, config: EffectiveConfig): Promise<Finding[]> {
   const { rows } = await pool.query("select current_setting('max_connections')::int as allowed");
   const { request, system, auth } = config.pool;
   const allowed = rows[0].allowed as number;
-  const api = request + system + auth + 2; // the log, and revocations
+  const api = request + system + auth + 2; // for the log, and revocations
   const worker = "a worker twice its --concurrency and 8"; // its pools, the queue's four, its lock
   const text = `connections: an API process opens up to ${api}, ${worker}; the server allows ${allowed}`;
   return [{ kind: api > allowed ? "advice" : "ok", text }];
 }
 
-/** Logins and roles belong to the server: those of one database of svc's open every other one. */
+/** Logins and roles belong to the server: the logins of one svc database can open every other one there. */
 export async function examineServer(pool: pg.Pool): Promise<Finding[]> {
   const { rows } = await pool.query<{ name: string }>("select name from svc_private.sibling_databases() as name");
   if (rows.length === 0) return [];
@@ -77,14 +77,14 @@ export async function examineServer(pool: pg.Pool): Promise<Finding[]> {
   return [{ kind: "advice", text }];
 }
 
-/** Whether each of DATABASE_REPLICA_URLS is a standby that queries can be sent to. */
+/** Whether each of DATABASE_REPLICA_URLS is a standby that can answer queries. */
 export async function examineReplicas(urls: readonly string[]): Promise<Finding[]> {
   return (await Promise.all(urls.map((url, index) => examineReplica(url, index + 1)))).flat();
 }
 
 async function examineReplica(connectionString: string, number: number): Promise<Finding[]> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: patience, query_timeout: patience });
-  client.on("error", () => {}); // the question's own fails
+  client.on("error", () => {}); // the query itself fails
   const name = `standby ${number} of DATABASE_REPLICA_URLS`;
   try {
     await client.connect();
@@ -107,21 +107,21 @@ async function examineReplica(connectionString: string, number: number): Promise
   }
 }
 
-/** In milliseconds, for each question. */
+/** In milliseconds, per query. */
 const patience = 5_000;
-/** Others may take the connection that we look for. */
+/** Other clients may take the connection under test, so it is repeated. */
 const rounds = 5;
 
 /**
- * One client asks for the number of its backend; another one begins a transaction. If that has the same backend, the
- * first one's connection was given away; and its next statement runs on another one.
+ * Detects a pooler. One client reads its backend's pid, and another one begins a transaction. The same pid there means
+ * that connections are shared; the first client's next statement then runs on another backend.
  *
  * @throws the database's or the network's error when there is no connection
  */
 export async function wayOf(connectionString: string): Promise<Way> {
   const settings = { connectionString, connectionTimeoutMillis: patience, query_timeout: patience };
   const [asking, taking] = [new pg.Client(settings), new pg.Client(settings)];
-  for (const client of [asking, taking]) client.on("error", () => {}); // the question's own fails
+  for (const client of [asking, taking]) client.on("error", () => {}); // the query itself fails
   const backend = { name: "svc_backend", text: "select pg_backend_pid() as pid" };
   try {
     await Promise.all([asking.connect(), taking.connect()]);
@@ -146,7 +146,7 @@ async function remembers(client: pg.Client, statement: pg.QueryConfig): Promise<
     await client.query(statement);
     return "shared";
   } catch (error) {
-    // A pooler with a single connection lets it wait, which says nothing.
+    // A pooler with a single connection makes it wait, which proves nothing.
     return (error as { code?: string }).code === unknownStatement ? "forgets" : "shared";
   }
 }

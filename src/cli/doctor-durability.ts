@@ -1,7 +1,7 @@
-/** What `svc doctor` says of settings under which PostgreSQL forgets what it has said is done. Next hop: `doctor.ts`. */
+/** Check of `svc doctor`: settings under which PostgreSQL can lose committed data. Next hop: `doctor.ts`. */
 import type pg from "pg";
 
-/** @param pool the requests', whose login or database may have settings of its own */
+/** @param pool of requests; its login or database may have its own settings */
 export async function forgetful(pool: Pick<pg.Pool, "query">): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>(
     "select name from pg_catalog.pg_settings where name in ('fsync', 'full_page_writes', 'synchronous_commit') " +

@@ -1,6 +1,6 @@
 /**
- * What `svc doctor` says of replication: whether there is room for another reader of the log, and whether a slot keeps log
- * that nobody reads, which fills the disk.
+ * Checks of `svc doctor` on replication: whether another replication slot and sender are available, and whether an
+ * unused slot retains WAL, which fills the disk.
  * Next hop: `sql/realtime/replication_state.sql`.
  */
 import type pg from "pg";
@@ -11,7 +11,7 @@ export interface ReplicationState {
   slot_limit: number;
   senders: number;
   sender_limit: number;
-  /** What a slot may keep, in bytes; null without a limit. */
+  /** The most WAL that a slot may retain, in bytes; null without a limit. */
   keep_bytes: string | null;
   held: { name: string; active: boolean; status: string | null; bytes: number }[];
 }
@@ -21,7 +21,7 @@ interface Finding {
   text: string;
 }
 
-/** In bytes: a reader that is so far behind is slower than the writers, or stuck. */
+/** In bytes: a reader this far behind is too slow or stuck. */
 const behind = 256 * 1024 * 1024;
 
 export async function replicationState(pool: pg.Pool): Promise<ReplicationState> {

@@ -1,7 +1,4 @@
-/**
- * `svc doctor`: looks at everything that an application needs to run, and says what to do about what is not right.
- * Changes nothing.
- */
+/** `svc doctor`: checks everything that an application needs to run, and says how to fix problems. Changes nothing. */
 import { defineCommand } from "citty";
 import type pg from "pg";
 import { loadApp } from "../app/load-app.ts";
@@ -86,7 +83,7 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
   }
 }
 
-/** For how long a job may have been due before somebody should wonder, in seconds. */
+/** In seconds: a job that has been due for longer is reported. */
 const patience = 60;
 
 async function examineQueue(pool: pg.Pool, report: Report): Promise<void> {
@@ -100,7 +97,7 @@ async function examineQueue(pool: pg.Pool, report: Report): Promise<void> {
   }
 }
 
-/** What is fine on one's own machine, and not where others depend on it. */
+/** Settings that are fine in development but not in production. */
 function adviseProduction(config: EffectiveConfig, report: Report): void {
   const { database, auth } = config;
   if (auth.google && auth.url) {
@@ -134,7 +131,7 @@ const marks: Record<Finding, { sign: string; colour: number }> = {
   wrong: { sign: "wrong ", colour: 31 },
 };
 
-/** Collects findings, so that one that fails does not hide the next. */
+/** Collects findings, so that a failing check does not stop the others. */
 class Report {
   readonly #cwd: string;
   readonly #lines: string[] = [];
@@ -151,7 +148,7 @@ class Report {
     this.failed ||= finding === "wrong";
   }
 
-  /** @param what what is right when nothing is thrown, or null when `look` says so itself */
+  /** @param what the finding when nothing is thrown, or null when `look` reports it itself */
   async check<T>(what: string | null, look: () => Promise<T>): Promise<T | undefined> {
     try {
       const result = await look();

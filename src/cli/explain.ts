@@ -1,6 +1,6 @@
 /**
- * What a person reads when a command fails: the message and its remedy, and where in the application's own code it began.
- * A stack only where nobody foresaw the error.
+ * Formats the error of a failed command: the message, its hint, and the place in the application's code. A stack is
+ * printed only for unexpected errors.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { relative, sep } from "node:path";
@@ -12,7 +12,7 @@ import { DriftError } from "../crud/fingerprints.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { MigrationError } from "../migrate/migrate.ts";
 
-/** Errors that explain themselves. */
+/** Errors whose message suffices without a stack. */
 const explained = [BackupError, ConfigError, DefinitionError, ClusterError, MigrationError, DriftError];
 
 /** @param cwd the application's folder */
@@ -33,7 +33,7 @@ export function explain(thrown: unknown, cwd: string): string {
   return place ? `${place}\n${stack}` : stack;
 }
 
-/** The first line of the application's code in a stack, with what stands there. */
+/** The first line of the application's code in a stack, with its source. */
 function placeIn(stack: string, cwd: string): string | null {
   for (const line of stack.split("\n")) {
     const [, location = "", row = "", column = ""] = /\(?((?:file:\/\/|\/)[^()]+?):(\d+):(\d+)\)?$/.exec(line) ?? [];
@@ -52,7 +52,7 @@ function excerpt(file: string, row: number, column: number): string {
   return `  ${text.slice(0, 160)}\n  ${" ".repeat(Math.max(0, Math.min(column, 160) - 1))}^`;
 }
 
-/** Node puts file, line and a caret before the message; what follows are its own frames. */
+/** Node prints file, line and a caret before the message. Only its own frames follow. */
 function syntaxError({ stack = "", message }: SyntaxError, cwd: string): string {
   const [head = ""] = stack.split(/\n\s+at /);
   return head.includes(cwd)

@@ -1,7 +1,7 @@
 /**
- * Makes `drizzle-orm` load in a fifth of the time and memory. Node looks up the format of every module in the nearest
- * package.json and parses that file's 180 kB of `exports` again for each of drizzle's 250 modules: 0.4 s and 200 MiB of
- * garbage. Its relative imports need no lookup: they are ES modules beside each other.
+ * Loads `drizzle-orm` in a fifth of the time and memory. To find the format of a module, Node parses the nearest
+ * package.json. It repeats that for each of drizzle's 250 modules, with 180 kB of `exports`: 0.4 s and 200 MiB of
+ * garbage. Drizzle's relative imports need no such lookup: they are all ES modules.
  * Source: https://nodejs.org/api/module.html#synchronous-hooks-accepted-by-moduleregisterhooks
  */
 import { registerHooks } from "node:module";

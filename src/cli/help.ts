@@ -1,6 +1,6 @@
 /**
- * What `--help` prints. Description, arguments and options stand where a command is defined; examples, exit codes and the
- * page to read on in `manual.ts`. docs/reference/cli.md holds the same text (scripts/cli-reference.ts).
+ * Prints `--help`. Description, arguments and options come from the command's definition; examples, exit codes and the
+ * docs page from `manual.ts`. docs/reference/cli.md has the same text (scripts/cli-reference.ts).
  */
 import type { ArgDef, ArgsDef, CommandDef } from "citty";
 import { manual } from "./manual.ts";

@@ -1,4 +1,4 @@
-/** `svc init` on a Node that is too old for the other commands. */
+/** `svc init` on a Node version that is too old for the other commands. */
 import { defineCommand, runMain } from "citty";
 import { initCommand } from "./init.ts";
 

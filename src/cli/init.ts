@@ -1,7 +1,4 @@
-/**
- * `svc init`: makes an application from the starter, with everything it needs to run, its own Node included. Runs on
- * Node 20 too, so nothing here may need more.
- */
+/** `svc init`: creates an application from the starter, with its own Node. It must also run on Node 20. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
@@ -66,7 +63,7 @@ async function init(where: string, options: { install: boolean; packages?: strin
 
   await mkdir(folder, { recursive: true });
   await cp(starter(), folder, { recursive: true, filter: (path) => !/[\\/](node_modules|\.svc|dist)$/.test(path) });
-  // npm leaves a file of that name out of packages.
+  // npm excludes files named .gitignore from packages.
   await rename(join(folder, "gitignore"), join(folder, ".gitignore"));
   await adaptManifest(join(folder, "package.json"), name, options.packages && resolve(options.packages));
   say(`Made ${folder}`);
@@ -80,7 +77,7 @@ async function init(where: string, options: { install: boolean; packages?: strin
   say(`\nNow:\n${steps.map((step) => `  ${step}`).join("\n")}\n`);
 }
 
-/** In the repository it is an example like the others. */
+/** In the repository the starter is one of the examples. */
 function starter(): string {
   const published = join(platformRoot, "starter");
   return existsSync(published) ? published : join(platformRoot, "examples/starter");

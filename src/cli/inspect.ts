@@ -1,6 +1,6 @@
 /**
- * What the commands share that let an operator look at the queue, at runs and at files: a connection as svc_system,
- * options with their checks, and following what changes.
+ * Shared by the commands that inspect the queue, runs and files: a connection as svc_system, option checks, and
+ * following changes.
  * Next hop: `jobs.ts` for an example; `table.ts` for what is printed.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,8 +16,8 @@ export const limitArgument = {
 } as const;
 
 /**
- * A pool for one command. Its idle connections may break: those of a private cluster do when it stops with the command, for
- * `end()` does not wait until the server has heard of it. Without a listener that would end the process with an error.
+ * A pool for one command. Its errors are ignored: `end()` does not wait for the server, so a private cluster that stops
+ * with the command may break idle connections. Without a listener that would crash the process.
  *
  * @param name the connections' application_name
  */
@@ -28,7 +28,7 @@ export function commandPool(connectionString: string, name: string, max = 1): pg
 }
 
 /**
- * Connects as svc_system, which row-level security does not bind, for as long as `work` takes.
+ * Connects as svc_system, which bypasses row-level security, while `work` runs.
  *
  * @param cwd the application's folder
  */
@@ -47,31 +47,34 @@ export async function withSystem(
   }
 }
 
-/** The id of whoever `--as` names. @param text an id or an e-mail address @throws DefinitionError when there is nobody */
+/**
+ * The id of the user that `--as` names. @param text an id or an e-mail address @throws DefinitionError when there is
+ * none
+ */
 export async function findUser(pool: pg.Pool, text: string): Promise<string> {
   const { rows } = await pool.query('select id from auth."user" where id = $1 or email = lower($1)', [text]);
   if (rows[0]) return rows[0].id;
   throw new DefinitionError(`There is no user ${text}.`, { hint: "--as takes an id or an e-mail address." });
 }
 
-/** More rows, or days, than anybody reads. */
+/** Upper limit for counts of rows or days. */
 const most = 1_000_000;
 
-/** @throws DefinitionError when it is none from `least` on */
+/** @throws DefinitionError when it is not a whole number from `least` on */
 export function wholeNumber(option: string, text: string, least = 1): number {
   const value = Number(text);
   if (text.trim() !== "" && Number.isInteger(value) && value >= least && value <= most) return value;
   throw new DefinitionError(`--${option} ${text} is no whole number from ${least} to ${most}.`);
 }
 
-/** @returns null for an option that was not given @throws DefinitionError when it is none of those known */
+/** @returns null when the option is absent @throws DefinitionError for an unknown value */
 export function oneOf(option: string, text: string | undefined, known: readonly string[]): string | null {
   if (text === undefined) return null;
   if (known.includes(text)) return text;
   throw new DefinitionError(`--${option} ${text} is unknown.`, { hint: `There are: ${known.join(", ")}.` });
 }
 
-/** A row as `follow` compares it: when `state` differs from the last look, `line` is printed. */
+/** A row that `follow` watches: when `state` has changed, `line` is printed. */
 export interface Followed {
   id: string;
   state: string;
@@ -79,10 +82,10 @@ export interface Followed {
 }
 
 /**
- * Looks once a second, which is as often as a person reads, until Ctrl+C. What is there at the beginning is not printed.
+ * Polls once a second until Ctrl+C. Rows that exist at the start are not printed.
  *
- * @param look the newest first
- * @param gone what to print for a row that is not there any more; without it nothing is
+ * @param look returns rows, newest first
+ * @param gone returns the line for a row that has disappeared (Default: nothing is printed)
  */
 export async function follow(look: () => Promise<Followed[]>, gone?: (id: string) => string): Promise<void> {
   const known = new Map<string, string>();
@@ -103,5 +106,5 @@ export async function follow(look: () => Promise<Followed[]>, gone?: (id: string
   }
 }
 
-/** With as many rows as this, one that is missing may only be beyond the last. */
+/** With this many rows, a missing row may only have moved past the limit. */
 export const mostFollowed = 1_000;

@@ -1,5 +1,5 @@
 /**
- * `svc jobs`: what is in the queue, and what a person can do about it.
+ * `svc jobs`: lists the jobs of the queue, retries and cancels them.
  * Next hop: `sql/jobs/list_jobs.sql`, `retry_job.sql`, `cancel_any_job.sql`.
  */
 import { defineCommand } from "citty";

@@ -1,5 +1,5 @@
 /**
- * Lines of the log: which of them somebody asked for, and where they come from.
+ * Reads, parses and filters lines of the log.
  * Next hop: `logs.ts`.
  */
 import { createReadStream, type Stats, watch } from "node:fs";
@@ -11,13 +11,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 export type Entry = Record<string, unknown>;
 
-/** What is asked for; what is absent is not asked. */
+/** The filters; absent ones match everything. */
 export interface Filter {
-  /** As pino counts: 30 is info. */
+  /** pino's number: 30 is info. */
   level?: number | undefined;
   request?: string | undefined;
   user?: string | undefined;
-  /** A name, or its beginning and an asterisk: `tasks.*`. */
+  /** A name, or a prefix with an asterisk: `tasks.*`. */
   operation?: string | undefined;
   trace?: string | undefined;
   job?: string | undefined;
@@ -44,7 +44,7 @@ export function wanted(entry: Entry, filter: Filter): boolean {
 const fits = (name: unknown, pattern: string): boolean =>
   typeof name === "string" && (pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern);
 
-/** @returns null for a line that is no entry: what a library or Node wrote there */
+/** @returns null for a line that is not a log entry, such as output of Node or a library */
 export function parseLine(line: string): Entry | null {
   if (!line.startsWith("{")) return null;
   try {
@@ -58,10 +58,10 @@ export function parseLine(line: string): Entry | null {
 export const linesOf = (input: Readable): AsyncIterable<string> =>
   createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
 
-/** In milliseconds: how long after a change that nobody announced it is seen. */
+/** In milliseconds: polling interval for changes without a file event. */
 const looksEvery = 500;
 
-/** The lines of a file, and those that are added, also after it was rotated. Until the signal says so. */
+/** Yields the lines of a file and those appended later, across rotation, until the signal aborts. */
 export async function* follow(file: string, signal: AbortSignal): AsyncGenerator<string> {
   let position = 0;
   let last: Stats | undefined;
@@ -72,7 +72,7 @@ export async function* follow(file: string, signal: AbortSignal): AsyncGenerator
     const watcher = watchFile(file, () => changed.abort());
     const now = await stat(file).catch(() => undefined);
     if (now && (now.ino !== last?.ino || now.size < position)) {
-      position = 0; // another file of this name, or the same one emptied
+      position = 0; // the file was replaced or truncated
       rest = "";
       decoder = new StringDecoder("utf8");
     }
@@ -95,6 +95,6 @@ function watchFile(file: string, changed: () => void) {
     watcher.on("error", () => {});
     return watcher;
   } catch {
-    return undefined; // it is not there (yet)
+    return undefined; // it does not exist (yet)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * `svc logs`: the log for a person, and the part of it that matters. The service writes JSON lines to standard output and
- * leaves it to whatever runs it to keep them; this reads them from there, from a pipe or from a file.
+ * `svc logs`: prints the log in readable form, filtered. The service writes JSON lines to standard output and does not
+ * store them. This reads them from a pipe or a file.
  * Next hop: `log-lines.ts`; `src/telemetry/pretty-log.ts` for how a line is shown.
  */
 import { createReadStream } from "node:fs";
@@ -74,10 +74,10 @@ async function source(file: string | undefined, following: boolean): Promise<Asy
 
 async function show(lines: AsyncIterable<string>, filter: Filter, json: boolean): Promise<void> {
   const asked = Object.values(filter).some((value) => value !== undefined);
-  process.stdout.on("error", () => process.exit()); // whoever read this has gone, as `head` does
+  process.stdout.on("error", () => process.exit()); // the reader has closed the pipe, as `head` does
   for await (const line of lines) {
     const entry = parseLine(line);
-    // What is no entry belongs to no request: shown where everything is.
+    // A line that is not an entry belongs to no request, so it is shown only without filters.
     if (entry ? !wanted(entry, filter) : asked || json || line === "") continue;
     process.stdout.write(`${json ? line : paintless(entry ? formatEntry(entry) : line)}\n`);
   }

@@ -1,4 +1,4 @@
-/** `svc`, on a Node that is new enough. Next hop: `dispatch.ts`. */
+/** Starts `svc` on a supported Node version. Next hop: `dispatch.ts`. */
 import "./fast-imports.ts";
 import { dispatch } from "./dispatch.ts";
 

@@ -1,17 +1,17 @@
 /**
- * What `--help` says beside descriptions and options: how a command is used, what its exit codes mean where they mean more
- * than done (0) and an explained error (1), and where to read on. A command without a page here fails tests/structure.
+ * Examples, exit codes and docs pages for `--help`. Exit codes are listed only where they mean more than success (0)
+ * and an explained error (1). tests/structure fails for a command without a page here.
  */
 
 export interface ManualPage {
-  /** A command line, and what it is for. */
+  /** Command lines with their purposes. */
   examples: readonly (readonly [line: string, purpose: string])[];
   exitCodes?: Readonly<Record<number, string>>;
   /** Below docs/. */
   page: string;
 }
 
-/** By the command's words. */
+/** Keyed by the command's words. */
 export const manual: Readonly<Record<string, ManualPage>> = {
   init: {
     examples: [

@@ -1,4 +1,4 @@
-/** `svc migrate generate`: writes the next migration from the schema. Asks nothing, needs no database. */
+/** `svc migrate generate`: writes the next migration from the schema. Never prompts, needs no database. */
 import { defineCommand } from "citty";
 import { writeAuthSchema } from "../auth/auth-schema.ts";
 import { generateMigration } from "../migrate/generate/schema-generate.ts";
@@ -31,7 +31,7 @@ export const migrateGenerate = defineCommand({
     }),
 });
 
-/** All values of an option that may be repeated, of which citty keeps the last: `--drop a b`, `--drop a --drop=b`. */
+/** All values of a repeatable option, of which citty keeps only the last: `--drop a b`, `--drop a --drop=b`. */
 function valuesOf(rawArgs: readonly string[], option: string): string[] {
   const values: string[] = [];
   let taking = false;

@@ -1,4 +1,4 @@
-/** `svc migrate reset`: empties a development database and migrates it again. Every row is lost. */
+/** `svc migrate reset`: empties a development database and migrates it again. All rows are lost. */
 import { createInterface } from "node:readline/promises";
 import { defineCommand } from "citty";
 import type { EffectiveConfig } from "../config/config.ts";
@@ -37,7 +37,7 @@ export const migrateReset = defineCommand({
     }),
 });
 
-/** What may hold somebody's data is only emptied by its name. */
+/** A database that may hold real data must be named explicitly. */
 function refuseElsewhere({ database, production }: EffectiveConfig, isNamed: boolean): void {
   if ((!database && !production) || isNamed) return;
   const why = database ? "DATABASE_URL names a server that others may use" : "NODE_ENV is production";
@@ -53,7 +53,7 @@ function refuseWithoutAnswer(yes: boolean): void {
 
 async function isConfirmed(name: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  // Ctrl-C and Ctrl-D close it, and the question would stay open for ever.
+  // Ctrl-C and Ctrl-D close the terminal; without this the question would never resolve.
   const closed = new Promise<string>((resolve) => terminal.once("close", () => resolve("")));
   const asked = terminal.question(`Every row in ${name} will be lost. Type its name to go on: `);
   const answer = await Promise.race([asked, closed]);

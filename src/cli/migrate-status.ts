@@ -1,4 +1,7 @@
-/** `svc migrate status`: what the database has of migrations/ and sql/, and what it lacks. For people and for CI. */
+/**
+ * `svc migrate status`: lists which files of migrations/ and sql/ the database has and which it lacks. For people and
+ * CI.
+ */
 import { defineCommand } from "citty";
 import { type FileStatus, migrationStatus } from "../migrate/migration-status.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";

@@ -1,4 +1,4 @@
-/** `svc migrate`: brings the database to what the files say. Its subcommands write, list and undo: one file each. */
+/** `svc migrate`: applies the files to the database. Its subcommands write, list and undo migrations, one file each. */
 import { defineCommand } from "citty";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { migrate } from "../migrate/migrate.ts";
@@ -38,7 +38,7 @@ const apply = defineCommand({
           refuseNewer: config.production && !args["allow-older"],
           patienceMs: readSeconds(args.wait) * 1000,
         };
-        let isChanged = false; // also by what is dropped or secured, which no file says
+        let isChanged = false; // also set by dropped or secured objects, which appear in no file
         const report = (line: string) => {
           isChanged = true;
           say(line);
@@ -64,7 +64,7 @@ const subCommands = {
 
 export const migrateCommand = defineCommand({
   meta: { name: "migrate", description: "Apply what is new in migrations/ and sql/." },
-  // Here for --help: they are those of `apply`.
+  // The arguments of `apply`, repeated for --help.
   args: applyArguments,
   subCommands,
   default: "apply",

@@ -1,4 +1,4 @@
-/** `svc openapi`: the OpenAPI document of the application, as /openapi.json has it. Needs no database. */
+/** `svc openapi`: writes the application's OpenAPI document, the same as /openapi.json. Needs no database. */
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { defineCommand } from "citty";

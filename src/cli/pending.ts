@@ -1,12 +1,15 @@
-/** What a server of the operator's own lacks is the operator's decision; a process that needs it does not start. */
+/**
+ * Refuses to start a process on the operator's own server while migrations are pending: the operator decides when to
+ * migrate.
+ */
 import { DefinitionError } from "../kit/definition-error.ts";
 import { compareFiles } from "../migrate/ledger.ts";
 import { say } from "./command.ts";
 
 /**
- * @returns whether newer files than these have migrated the database, which is said: a process of the version before may be
- *   started again until the release is through
- * @throws DefinitionError that names the files that the database lacks
+ * @returns whether newer files have migrated the database, which is printed: during a release, a process of the
+ *   previous version may start again
+ * @throws DefinitionError that lists the pending files
  */
 export async function refusePending(target: Parameters<typeof compareFiles>[0]): Promise<boolean> {
   const { pending, newer } = await compareFiles(target);

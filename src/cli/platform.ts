@@ -1,5 +1,5 @@
-/** Where the platform's own files are: `sql/`, `migrations/` and the starter. */
+/** The platform's own folder, with `sql/`, `migrations/` and the starter. */
 import { resolve } from "node:path";
 
-/** In the repository and in the published package alike, two folders above this one. */
+/** Two folders above this file, in the repository and in the published package. */
 export const platformRoot = resolve(import.meta.dirname, "../..");

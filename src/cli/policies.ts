@@ -1,5 +1,5 @@
 /**
- * `svc policies`: who may do what to which rows, in words and in SQL, as the database has it.
+ * `svc policies`: access rules of tables, in words and in SQL, read from the database.
  * Next hop: `sql/catalog/list_access.sql`; `src/postgres/functions.ts` for functions.
  */
 import { defineCommand } from "citty";
@@ -17,7 +17,7 @@ export interface Access {
   has_rls: boolean;
   role: "svc_anonymous" | "svc_authenticated";
   command: "select" | "insert" | "update" | "delete";
-  /** "all", the names of columns, or null for no grant. */
+  /** "all", a list of columns, or null without a grant. */
   granted: string | null;
   policies: Policy[];
 }
@@ -66,7 +66,7 @@ function describeFunction(one: DatabaseFunction): string {
   return `${paint(one.name, 1)}\n  ${kind}, ${rights}\n`;
 }
 
-/** @throws DefinitionError for a table that there is not */
+/** @throws DefinitionError for an unknown table */
 export async function listAccess(pool: pg.Pool, table: string | null): Promise<Access[]> {
   const found = await pool.query("select to_regclass($1)::oid as oid", [table]);
   const oid = found.rows[0].oid;
@@ -87,7 +87,7 @@ function sentence({ role, command, granted, policies }: Access): string {
   if (granted === null) return `  ${callers[role]} may not ${command}.\n`;
   if (permissive.length === 0) return `  ${callers[role]} may ${command}, but no policy admits a row.\n`;
   const columns = granted === "all" ? "" : ` (${granted})`;
-  // Those that widen first: the first one reads on from "where".
+  // Permissive policies first, because the printed condition continues after "where".
   const restrictive = policies.filter((policy) => !policy.permissive);
   const lines = [...permissive, ...restrictive].map((policy, index) => {
     const link = index === 0 ? "" : policy.permissive ? "or " : "and ";
@@ -96,7 +96,7 @@ function sentence({ role, command, granted, policies }: Access): string {
   return `  ${callers[role]} may ${command}${columns} rows where\n${lines.join("")}`;
 }
 
-/** For an insert that of the new row; for an update both, where they differ. */
+/** The condition: of the new row for an insert; both for an update, where they differ. */
 function condition({ name, using, check, says }: Policy, command: Access["command"]): string {
   const first = command === "insert" ? check : using;
   const then = command === "update" && check !== using ? `; and afterwards ${check}` : "";

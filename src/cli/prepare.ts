@@ -1,6 +1,6 @@
 /**
- * `svc prepare`: everything that has to be right before the application can be served, in one process: generated files,
- * the next migration when it can lose nothing, the database. `svc dev` runs it after every change; a deploy may.
+ * `svc prepare`: everything before serving, in one process: generates files, writes the next migration if it can lose
+ * nothing, and migrates the database. `svc dev` runs it after every change; a deploy may, too.
  */
 import { defineCommand } from "citty";
 import { loadApp } from "../app/load-app.ts";

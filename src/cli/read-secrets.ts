@@ -1,4 +1,4 @@
-/** The keys that protect sessions and tokens: AUTHLIB_SECRET, or a generated one that stays in `.svc/`. */
+/** The secrets that protect sessions and tokens: AUTHLIB_SECRET, or a generated one stored in `.svc/`. */
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ export async function readSecrets(config: EffectiveConfig): Promise<readonly str
   const file = join(folder, "secret");
   await mkdir(folder, { recursive: true });
   try {
-    // Exclusive: of two first starts, both end up with the same secret.
+    // Exclusive: two concurrent first starts use the same secret.
     await writeFile(file, randomBytes(32).toString("hex"), { flag: "wx", mode: 0o600 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;

@@ -1,6 +1,7 @@
 /**
- * `svc search TABLE QUERY`: the best rows by keyword, as a user or anybody finds them, and with `--explain` why: rarity,
- * frequency, length and addend of each term. Next hop: `sql/search/find_matches.sql`, `explain_match.sql`.
+ * `svc search TABLE QUERY`: the best rows by keyword, as a user or an anonymous caller gets them. `--explain` shows the
+ * score: rarity, frequency, length and addend of each term. Next hop: `sql/search/find_matches.sql`,
+ * `explain_match.sql`.
  */
 import { defineCommand } from "citty";
 import pg from "pg";
@@ -28,7 +29,7 @@ interface Addend {
 interface Declared {
   name: string;
   fields: string[];
-  /** The visibility of all rows, where no column says it. */
+  /** The visibility of all rows, when no column defines it. */
   always: string | null;
 }
 interface Asked extends Omit<Declared, "always"> {
@@ -96,7 +97,7 @@ async function withClient(cwd: string, use: (client: pg.Client) => Promise<void>
   }
 }
 
-/** The visibility that is asked for; that of all rows, where the table has no other. */
+/** The requested visibility; when the table has only one for all rows, that one. */
 function visibilityOf(declared: Declared, asked: string | undefined, user: string | undefined): string {
   const { name, always } = declared;
   if (always !== null && asked !== undefined && asked !== always) {

@@ -1,6 +1,6 @@
 /**
- * `svc secrets`: which of the secrets in AUTHLIB_SECRET is still needed, and what is encrypted under an older one encrypted
- * anew. Never prints a secret.
+ * `svc secrets`: shows which secrets in AUTHLIB_SECRET are still in use, and re-encrypts values of older secrets. Never
+ * prints a secret.
  * Next hop: `src/auth/reencrypt.ts`.
  */
 import { defineCommand } from "citty";

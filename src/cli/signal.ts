@@ -1,11 +1,8 @@
-/**
- * How commands that keep running are told to stop: by a person, by whoever runs the service, by a terminal that is
- * closed.
- */
+/** Stop signals of long-running commands: from a person, a supervisor, or a closed terminal. */
 
 export const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Later signals change nothing: dying in the middle of the end would leave the embedded PostgreSQL running. */
+/** Later signals are ignored: an interrupted shutdown would leave the embedded PostgreSQL running. */
 export function nextSignal(): Promise<NodeJS.Signals> {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", outliveTerminal);
   return new Promise((resolve) => {
@@ -13,7 +10,7 @@ export function nextSignal(): Promise<NodeJS.Signals> {
   });
 }
 
-/** What is written to a terminal that is closed is lost. It must not end the process before it has ended in order. */
+/** Ignores write errors of a closed terminal, so that the process can shut down in order. */
 function outliveTerminal(error: NodeJS.ErrnoException): void {
   if (error.code !== "EIO") throw error;
 }

@@ -1,4 +1,4 @@
-/** `svc start`: serves the application until it is told to stop. */
+/** `svc start`: serves the application until it receives a stop signal. */
 import { defineCommand } from "citty";
 import type { Worker, WorkerOptions } from "../../workers/runner.ts";
 import { loadApp } from "../app/load-app.ts";
@@ -51,9 +51,9 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean): Pro
     const jobMetrics = withWorker || !config.database ? new JobMetrics() : undefined;
     const shared = { app, config, urls: cluster.urls, secrets, log, tracing };
     service = await startService({ ...shared, allowDrift: allowDrift || isOlder, jobMetrics });
-    // Nobody else would run jobs on a cluster that belongs to this process.
+    // On a private cluster no other process runs the jobs.
     if (jobMetrics) worker = await startOwnWorker({ ...shared, metrics: jobMetrics });
-    const stop = nextSignal(); // before anybody is told that it is ready, and may stop it
+    const stop = nextSignal(); // before "Ready" is printed, since a stop may follow at once
     say(`\n  Ready: ${config.auth.url ?? service.url}\n`);
     if (config.host === "127.0.0.1" && !config.production && !isPart)
       say("  This machine alone can reach it; SVC_HOST=:: lets others.\n");
@@ -69,7 +69,7 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean): Pro
   }
 }
 
-/** Imported only where it is wanted: an API process needs no queue library. */
+/** Imported on demand: an API process needs no queue library. */
 async function startOwnWorker(options: WorkerOptions) {
   const { startWorker } = await import("../../workers/runner.ts");
   return startWorker(options);

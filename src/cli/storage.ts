@@ -1,5 +1,5 @@
 /**
- * `svc storage`: what is stored, whether its bytes are whole, and the removal of what no row speaks of.
+ * `svc storage`: lists stored files, verifies their bytes, and removes files without a row.
  * Next hop: `sql/storage/list_storage_objects.sql`, `src/storage/verify.ts`, `src/storage/sweep.ts`.
  */
 import { defineCommand } from "citty";

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The `svc` command, as an old Node can still read it: nothing is imported before the version is known. `svc init` works
- * there, for the application that it makes brings its own Node.
+ * The `svc` command. An old Node must be able to parse it, so nothing is imported before the version is checked. `svc
+ * init` runs on an old Node too, because the application that it creates has its own Node.
  * Next hop: `main.ts`.
  */
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);

@@ -1,7 +1,7 @@
-/** Tables, times and colours of commands that list things. */
+/** Formats tables, times and colours for commands that list things. */
 import { stripVTControlCharacters } from "node:util";
 
-/** Columns as wide as their widest cell; the last one ends where it ends. */
+/** Each column is as wide as its widest cell; the last one is not padded. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [head, ...rows.map((row) => row.map(printable))];
   const widths = head.map((_, column) => Math.max(...all.map((row) => lengthOf(row[column] ?? ""))));
@@ -18,20 +18,20 @@ export function paint(text: string, colour: number): string {
   return !process.stdout.isTTY || process.env.NO_COLOR ? text : `\u001b[${colour}m${text}\u001b[39m`;
 }
 
-/** One thing's properties, a line each. */
+/** Prints properties, one per line. */
 export function details(rows: readonly (readonly [label: string, value: string])[]): string {
   const width = Math.max(...rows.map(([label]) => label.length));
   return rows.map(([label, value]) => `${label.padEnd(width)}  ${printable(value)}\n`).join("");
 }
 
 /**
- * What others have written, such as the message of an error, without what a terminal would obey: it can set the clipboard
- * and rewrite what stands above. Lines, tabs and the colours of `paint` stay.
+ * Removes control characters from foreign text, such as an error's message: a terminal would obey them, set the
+ * clipboard or rewrite lines above. Line breaks, tabs and the colours of `paint` stay.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
 export const printable = (text: string): string => text.replace(/(?![\n\t]|\u001b\[[39]\d?m)\p{Cc}/gu, "");
 
-/** UTC, to the second; "-" for none. */
+/** UTC, to the second; "-" for null. */
 export const time = (value: Date | null): string => value?.toISOString().slice(0, 19).replace("T", " ") ?? "-";
 
 const lengthOf = (text: string) => stripVTControlCharacters(text).length;

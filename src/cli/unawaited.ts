@@ -1,6 +1,6 @@
 /**
- * Promises that an application made, did not await, and that fail. Node would end the process for one, and with it every
- * call that is under way; a statement of this kind has already failed its own call (src/postgres/transaction.ts).
+ * Handles rejected promises that the application did not await. By default Node would end the process and all its
+ * calls. Such a statement has already failed its own call (src/postgres/transaction.ts).
  */
 import type { Logger } from "pino";
 

@@ -1,12 +1,12 @@
 /**
- * From words on the command line to a command and its own arguments. citty would take an option that nobody knows and say
- * nothing; here it is refused, with what was probably meant.
+ * Parses the command line into a command and its arguments. citty ignores unknown options; here they are refused, with
+ * a suggestion.
  */
 import type { ArgDef, ArgsDef } from "citty";
 import { byNearness } from "../kit/nearest.ts";
 import { type AnyCommand, argumentsOf, isRequired, settle, subCommandsOf } from "./help.ts";
 
-/** Something on the command line that cannot be. The message says what to write instead. */
+/** An invalid command line. The message says what to write instead. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -15,19 +15,19 @@ export interface Found {
   command: AnyCommand;
   /** Its words, such as ["svc", "db", "lint"]. */
   path: string[];
-  /** What is left for it. */
+  /** The remaining arguments. */
   rest: string[];
-  /** Whether the last word is to name a subcommand and does not. */
+  /** Whether a subcommand's name is missing or unknown. */
   isGroup: boolean;
 }
 
-/** SQL that begins with a line of comment is no option: a space before it keeps everybody from taking it for one. */
+/** SQL that begins with a line comment is not an option: a space in front keeps parsers from reading it as one. */
 export const shield = (word: string): string => (/^--(?![\w-]+=)[^\n]*\n/.test(word) ? ` ${word}` : word);
 
 /**
- * Follows the words down to a command. Options may stand before its name: `svc migrate --cwd folder status`.
+ * Finds the command that the words name. Options may stand before its name: `svc migrate --cwd folder status`.
  *
- * @throws UsageError for a name that nobody has
+ * @throws UsageError for an unknown command
  */
 export async function findCommand(root: AnyCommand, rawArgs: readonly string[]): Promise<Found> {
   const found: Found = { command: root, path: ["svc"], rest: [...rawArgs], isGroup: false };
@@ -51,12 +51,12 @@ function firstWord(words: readonly string[]): number {
   return end >= 0 && index > end ? -1 : index;
 }
 
-/** @throws UsageError for what the command does not take, and for what it needs and does not get */
+/** @throws UsageError for an unknown option, and for a missing argument */
 export async function checkArguments({ command, path, rest }: Found): Promise<void> {
   const known = await argumentsOf(command);
   const name = path.join(" ");
   const positional = Object.entries(known).filter(([, { type }]) => type === "positional");
-  // A command without arguments of its own hands what follows -- to a program.
+  // A command without its own arguments passes everything after -- to a program.
   let words = rest.includes("--") && positional.length > 0 ? rest.length - rest.indexOf("--") - 1 : 0;
   for (let index = 0; index < rest.length; index++) {
     const word = rest[index] ?? "";
@@ -70,12 +70,12 @@ export async function checkArguments({ command, path, rest }: Found): Promise<vo
     if (!option) throw unknownOption(name, word.split("=", 1)[0] ?? word, known);
     if (option.type === "boolean" || value !== undefined) continue;
     const next = rest[index + 1];
-    // A value may be a negative number; what looks like an option is one.
+    // A value may be a negative number; anything else with a dash is an option.
     if (next === undefined || /^--?[a-z]/i.test(next)) {
       throw new UsageError(`${word} needs a value.\n  Write ${word} VALUE, or see ${name} --help.`);
     }
     index++;
-    // `--drop a b`: an option that may be repeated takes what follows.
+    // `--drop a b`: a repeatable option takes all following values.
     if (isRepeatable(option)) while (index + 1 < rest.length && !rest[index + 1]?.startsWith("-")) index++;
   }
   const missing = positional.slice(words).find(([, one]) => isRequired(one));

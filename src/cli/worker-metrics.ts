@@ -1,4 +1,7 @@
-/** The metrics of a worker by itself: its jobs and its process, on a port of their own (`svc worker --metrics-port`). */
+/**
+ * Serves the metrics of a standalone worker, its jobs and its process, on a separate port (`svc worker
+ * --metrics-port`).
+ */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,5 +1,5 @@
 /**
- * `svc worker`: runs jobs until it is told to stop. Start as many as there is work for; each takes what the others leave.
+ * `svc worker`: runs jobs until it receives a stop signal. Several workers can run at once; they share the queue.
  * Next hop: `workers/runner.ts`.
  */
 import { defineCommand } from "citty";

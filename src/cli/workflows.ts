@@ -1,5 +1,5 @@
 /**
- * `svc workflows`: how runs are doing, and what a person can do about one.
+ * `svc workflows`: lists workflow runs, retries and cancels them.
  * Next hop: `sql/workflows/list_runs.sql`, `retry_any_workflow.sql`, `cancel_any_workflow.sql`.
  */
 import { defineCommand } from "citty";
@@ -111,7 +111,7 @@ async function read(pool: pg.Pool, status: string | null, id: string | null, mos
   return (await pool.query<Run>("select * from svc_private.list_runs($1, $2, $3)", [status, id, most])).rows;
 }
 
-/** What the functions answer instead of "accepted", in words. */
+/** Messages for the results other than "accepted". */
 const refusals: Record<string, [string, string]> = {
   active: ["has not failed, and was not cancelled.", "Only such a run can be taken up again."],
   ended: ["has ended.", "See `svc workflows show`."],
@@ -142,7 +142,7 @@ const line = (one: Run): string[] => [
   one.name,
   one.caller,
   time(one.created_at),
-  // Of a mistake in the handler the hint is what tells.
+  // For a bug in the handler, the hint is more useful than the message.
   ((one.error?.code === "INTERNAL" && one.error.hint) || one.error?.message)?.split("\n", 1)[0]?.slice(0, 80) ?? "",
 ];
 

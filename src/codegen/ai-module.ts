@@ -1,4 +1,7 @@
-/** `backend/generated/ai.ts`: the AI module, where an application imports it from. Next hop: `src/ai/create-ai.ts`. */
+/**
+ * Generates `backend/generated/ai.ts`, from which an application imports the AI module. Next hop:
+ * `src/ai/create-ai.ts`.
+ */
 export const aiModule = (): string => `// Written by svc codegen. Do not edit.
 import { createAi } from "@svc/core";
 

@@ -1,6 +1,6 @@
 /**
- * The application's `api.ts` for its clients: the procedures' names at run time, their types by a type-only import of the
- * backend, which leaves no trace in a bundle.
+ * Generates the client's `api.ts`: the procedures' names at run time, and their types by a type-only import of the
+ * backend, which adds nothing to a bundle.
  * Next hop: `client/sdk/src/operation.ts` is what the file is written in.
  */
 import { relative, sep } from "node:path";
@@ -8,15 +8,15 @@ import type { Api } from "../contract/api.ts";
 import type { CrudDefinition } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 
-/** Names in the file, by segment; a leaf is its expression. */
+/** Names by segment; a leaf holds its expression. */
 interface Folder {
   [segment: string]: Folder | string;
 }
 
 /**
- * @param folder where the file will lie, absolute
+ * @param folder of the generated file, absolute
  * @param index  the backend's index.ts, absolute
- * @throws DefinitionError when a procedure's name is also the beginning of another's
+ * @throws DefinitionError when a procedure's name is also the prefix of another's
  */
 export function clientApi(api: Api, folder: string, index: string): string {
   const { procedures, crud, paths } = api["~svc"];
@@ -26,7 +26,7 @@ export function clientApi(api: Api, folder: string, index: string): string {
     if (kind === "internal") continue;
     kinds.add(kind);
     const path = paths.get(name)?.map((key) => `[${JSON.stringify(key)}]`);
-    // The legacy crud bag is not part of the backend's type: its operations can be called, untyped.
+    // The legacy crud bag is not in the backend's type, so its operations are callable but untyped.
     const type = path ? `Procedures${path.join("")}` : (builtIn(name) ?? "Untyped");
     const columns = columnsOf(crud, name);
     place(root, name, `${kind}<${type}>(${[JSON.stringify(name), ...(columns ? [columns] : [])].join(", ")})`);
@@ -53,7 +53,7 @@ export function clientApi(api: Api, folder: string, index: string): string {
   return body.includes("<Untyped>") ? body.replace("\n\nconst operations", `\n${untyped}\nconst operations`) : body;
 }
 
-/** The type of a procedure of the platform's. */
+/** The type of a procedure of the platform. */
 function builtIn(name: string): string | undefined {
   const [group, operation] = name.split(".");
   return group === "workflows" ? `Workflows["${operation}"]` : undefined;
@@ -62,7 +62,7 @@ function builtIn(name: string): string | undefined {
 const hasConversions = (crud: CrudDefinition) => crud.columns.some(({ conversion }) => conversion !== null);
 const constantName = ({ prefix }: CrudDefinition) => `${prefix}Columns`;
 
-/** The columns of a resource that are not plain JSON in the application. */
+/** The columns of a resource whose values are not plain JSON in the application. */
 function columnsConstant(crud: CrudDefinition): string {
   const entries = crud.columns
     .filter(({ conversion, property }) => conversion !== null && crud.visible.has(property))
@@ -104,7 +104,7 @@ function print(folder: Folder, indent: string): string {
   return lines.length > 0 ? `{\n${lines.join("\n")}\n${indent}}` : "{}";
 }
 
-/** One for each group, the inner ones first. */
+/** One interface per group, inner groups first. */
 function interfaces(root: Folder): string[] {
   const lines: string[] = [];
   const names = new Set<string>();
@@ -125,7 +125,7 @@ function interfaces(root: Folder): string[] {
   return lines;
 }
 
-/** ["books", "loans"] is BooksLoansOperations; so is ["booksLoans"], and the second of them gets a number. */
+/** ["books", "loans"] and ["booksLoans"] both give BooksLoansOperations; the second one gets a number. */
 function unusedName(path: readonly string[], used: Set<string>): string {
   const name = `${path.map((segment) => segment.charAt(0).toUpperCase() + segment.slice(1)).join("")}Operations`;
   let free = name;

@@ -1,5 +1,5 @@
 /**
- * `svc codegen`: writes what follows from the definitions. Needs no database.
+ * `svc codegen`: generates files from the definitions. Needs no database.
  * Next hop: `src/crud/crud-sql.ts`, `client-api.ts`.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { searchFile } from "../search/search-sql.ts";
 import { aiModule } from "./ai-module.ts";
 import { clientApi } from "./client-api.ts";
 
-/** @returns what was done: "wrote FILE" or "removed FILE", relative to the application */
+/** @returns the changes: "wrote FILE" or "removed FILE", relative to the application */
 export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<string[]> {
   const crudFolder = join(config.cwd, "sql", "crud");
   const { clientOutDir } = config.codegen;
@@ -31,7 +31,7 @@ export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<
     await writeFile(path, text);
     note("wrote", path);
   }
-  // That folder is generated as a whole; a resource that is gone takes its file along.
+  // The whole folder is generated, so files of removed resources are deleted.
   const present: string[] = await readdir(crudFolder).catch(() => []);
   for (const path of present.filter((name) => name.endsWith(".sql")).map((name) => join(crudFolder, name))) {
     if (files.has(path)) continue;

@@ -1,6 +1,6 @@
 /**
- * What a declared type allows beyond its form on the wire: the length of a text, the range of a number, the length of a
- * vector. PostgreSQL would refuse the same values without saying which column it was.
+ * Limits of a declared type: the length of a text, the range of a number, the length of a vector. PostgreSQL would
+ * reject the same values, but without naming the column.
  * Next hop: `columns.ts` keeps it with the column, `crud-input.ts` checks values with it.
  */
 import type { ColumnLimit } from "../contract/crud.ts";
@@ -27,7 +27,7 @@ export function columnLimit(sqlType: string): ColumnLimit | undefined {
     case "vector":
       return vectorOf(first, (value) => Number.isFinite(Math.fround(value as number)));
     case "halfvec":
-      return vectorOf(first, (value) => Math.abs(value as number) < 65_520); // what is nearest to 65504
+      return vectorOf(first, (value) => Math.abs(value as number) < 65_520); // rounds to 65504 at most
     default:
       return undefined;
   }
@@ -36,17 +36,17 @@ export function columnLimit(sqlType: string): ColumnLimit | undefined {
 const isBetween = (value: unknown, least: number, most: number) =>
   typeof value === "number" && value >= least && value <= most;
 
-/** Neither too large for 32 bits nor too small, which PostgreSQL refuses as well. */
+/** Within the range of 32-bit floats; PostgreSQL also rejects values that are too small. */
 function isReal(value: unknown): boolean {
   const near = Math.fround(value as number);
   return Number.isFinite(near) && (near !== 0 || value === 0);
 }
 
-/** Spaces at the end that do not fit are cut off by PostgreSQL. */
+/** PostgreSQL removes trailing spaces that do not fit. */
 function textOf(most: number): ColumnLimit {
   return {
     expects: `at most ${most} characters`,
-    // The length in UTF-16 is never the smaller one: what is short by it needs no counting.
+    // The UTF-16 length is never smaller, so a text that is short by it needs no counting.
     holds: (value) =>
       (value as string).length <= most || [...(value as string)].slice(most).every((one) => one === " "),
   };
@@ -65,7 +65,7 @@ function numericOf(precision: number, scale: number): ColumnLimit {
   };
 }
 
-/** A number's text without an exponent. */
+/** A number as decimal text, without an exponent. */
 function decimal(text: string): string {
   if (!text.includes("e")) return text;
   return Math.abs(Number(text)) < 1 ? Number(text).toFixed(100) : BigInt(Number(text)).toString();

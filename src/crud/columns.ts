@@ -1,7 +1,7 @@
 /**
- * What generated CRUD knows of a table's columns: their names on both sides, their form on the wire, and what input
- * they take. On the wire a timestamp is an ISO 8601 string in UTC, `numeric` and `bigint` are strings, `bytea` is
- * base64, a vector is an array of numbers.
+ * Describes a table's columns for generated CRUD: their names on both sides, their wire format, and the input they
+ * accept. On the wire a timestamp is an ISO 8601 string in UTC, `numeric` and `bigint` are strings, `bytea` is base64,
+ * a vector is an array of numbers.
  * Next hop: `crud.ts` checks input with this, `src/crud/crud-sql.ts` writes SQL from it.
  */
 import { getTableColumns, is, SQL } from "drizzle-orm";
@@ -10,10 +10,10 @@ import type { ColumnDescription, Conversion, WireKind } from "../contract/crud.t
 import { columnLimit } from "./column-limits.ts";
 import { wireKind } from "./wire-kinds.ts";
 
-/** Kinds whose values the application's code has as something other than JSON. */
+/** Kinds whose values are not plain JSON in the application's code. */
 const converted = new Set<WireKind>(["timestamp", "date", "bigint", "numeric"]);
 
-/** Properties that callers cannot write: the database or the session decides them. */
+/** Properties that callers cannot write: the database or the session sets them. */
 const managedProperties = new Set(["id", "userId", "createdAt", "updatedAt"]);
 
 /** Describes the columns of a Drizzle table, in the order of their declaration. */
@@ -48,7 +48,7 @@ export function describeColumns(table: PgTable): ColumnDescription[] {
   });
 }
 
-/** A wire value of each kind that may be something else in the application, depending on the column's `mode`. */
+/** A sample wire value of each kind whose type in the application depends on the column's `mode`. */
 const samples: Partial<Record<WireKind, string>> = {
   timestamp: "2026-01-01T00:00:00Z",
   date: "2026-01-01",
@@ -86,7 +86,7 @@ const dialect = new PgDialect();
 function defaultSql(column: AnyPgColumn): string | null {
   const { default: value } = column;
   if (value === undefined || value === null) return null;
-  // What reaches a migration as `DEFAULT …` is the same text: no parameters in either.
+  // The same text as the `DEFAULT …` in a migration: without parameters.
   if (is(value, SQL)) return dialect.sqlToQuery(value.inlineParams()).sql;
   return literal(column.mapToDriverValue(value));
 }
@@ -94,7 +94,7 @@ function defaultSql(column: AnyPgColumn): string | null {
 const isNumbered = (column: PgColumn) =>
   column.getSQLType().endsWith("serial") || column.generatedIdentity !== undefined;
 
-/** A value as a SQL literal; the context of an assignment gives it its type. */
+/** A value as a SQL literal, typed by the context of the assignment. */
 function literal(value: unknown): string {
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   const text = typeof value === "string" ? value : JSON.stringify(value);

@@ -1,4 +1,4 @@
-/** A `createCrud`, checked: what the code generator, the input checks and the server go by. */
+/** A checked `createCrud` definition, used by the code generator, the input checks and the server. */
 import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 
 /** The columns that `create` and `update` take from callers. */

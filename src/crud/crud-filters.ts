@@ -1,6 +1,6 @@
 /**
- * The `filters` of a generated list: their types for callers, and the one step in TypeScript. What is allowed, valid and
- * meant is decided in SQL; here only what jsonb cannot carry is left out, so that the text sent there always parses.
+ * The `filters` of a generated list: their types, and the one step in TypeScript. SQL decides what is allowed and
+ * valid. Here only values that jsonb cannot hold are removed, so that SQL can always parse the text.
  * Next hop: `sql/crud/filter_sql.sql`; `docs/reference/filters.md` states the language.
  */
 import type { PgTable } from "drizzle-orm/pg-core";
@@ -9,23 +9,23 @@ type Columns<T extends PgTable> = T["_"]["columns"];
 type Row<T extends PgTable> = T["$inferSelect"];
 type Nullable<V> = V | null;
 
-/** A date may be given as ISO 8601 text, a bigint as decimal text, also where rows hold the object. */
+/** A date may also be ISO 8601 text, and a bigint decimal text. */
 type Accepted<V> = V extends Date ? Date | string : V extends bigint ? bigint | number | string : V;
 
-/** Numbers and dates, also those that Drizzle hands out as strings. */
+/** Numbers and dates, also those that Drizzle returns as strings. */
 type IsOrdered<Column> = Column extends { _: { dataType: "number" | "bigint" | "date" } }
   ? true
   : Column extends { _: { columnType: "PgNumeric" | "PgDateString" | "PgTimestampString" } }
     ? true
     : false;
 
-/** Of every kind of column. */
+/** Conditions on every kind of column. */
 type Equal<V> = Nullable<V> | { op: "eq" | "ne"; value: Nullable<V> };
-/** What the compiler names where a condition is wrong: the value's type and not its column's, which fills lines. */
+/** Compiler messages show the value's type instead of the column's, which would fill many lines. */
 type Exact<V> = Equal<V> | { op: "in" | "nin"; value: readonly Nullable<V>[] };
 type Ordered<V> = Exact<V> | { op: "gt" | "gte" | "lt" | "lte"; value: V };
 type Text<V> = Exact<V> | { op: "like" | "ilike"; value: string };
-/** A `numeric` and a date in a string are strings to Drizzle, too. */
+/** To Drizzle, a `numeric` and a date in string mode are strings, too. */
 type OrderedText<V> = Ordered<V> | { op: "like" | "ilike"; value: string };
 
 type Condition<Column, V> = Column extends { _: { dataType: "json" | "array" } }
@@ -38,7 +38,7 @@ type Condition<Column, V> = Column extends { _: { dataType: "json" | "array" } }
       ? Ordered<V>
       : Exact<V>;
 
-/** What each of these properties may be compared with. */
+/** The values that each of these properties may be compared with. */
 export type ConditionsOf<T extends PgTable, Allowed extends keyof Row<T>> = {
   [K in Allowed]: Condition<K extends keyof Columns<T> ? Columns<T>[K] : never, Accepted<NonNullable<Row<T>[K]>>>;
 };
@@ -52,8 +52,9 @@ interface Groups<Conditions> {
 export type FiltersOf<Conditions> = Partial<Conditions> & Groups<Conditions>;
 
 /**
- * Filters of a table's rows: a value per property means equality, `{ op, value }` anything else, several keys AND, and
- * `OR` and `AND` take arrays of filters, 5 levels deep. What the resource does not allow is ignored.
+ * Filters of a table's rows: a value means equality, `{ op, value }` another comparison. Several keys are joined by
+ * AND; `OR` and `AND` take arrays of filters, up to 5 levels deep. Conditions that the resource does not allow are
+ * ignored.
  *
  * @typeParam Allowed properties of `allowedFilters`. (Default: all)
  * @example
@@ -63,12 +64,12 @@ export type CrudFilters<T extends PgTable, Allowed extends keyof Row<T> = keyof 
   ConditionsOf<T, Allowed>
 >;
 
-/** As deep as a call may be nested at all (src/http/wire.ts). */
+/** The maximum depth of a call's arguments (src/http/wire.ts). */
 const maxDepth = 64;
 
 /**
- * Filters as plain JSON. A condition that holds anything jsonb cannot carry is left out, as every invalid one; dates
- * become ISO 8601 text, bigints decimal text.
+ * Filters as plain JSON. Conditions with values that jsonb cannot hold are omitted, like all invalid ones. Dates become
+ * ISO 8601 text, bigints decimal text.
  *
  * @param filters decoded arguments: any shape, any type
  * @returns undefined when nothing is left
@@ -83,17 +84,17 @@ function filterOf(input: unknown, depth: number): Record<string, unknown> | unde
   const entries = Object.keys(input).flatMap((key): [string, unknown][] => {
     const value = input[key];
     if ((key === "OR" || key === "AND") && Array.isArray(value)) {
-      // Member by member: an invalid one must not take its neighbours along.
+      // Per member: an invalid one must not remove the others.
       return [[key, value.flatMap((member) => filterOf(member, depth + 2) ?? [])]];
     }
     const json = isText(key) ? jsonOf(value, depth + 1) : undefined;
     return json === undefined ? [] : [[key, json]];
   });
-  // fromEntries defines properties, where an assignment to `__proto__` would not.
+  // fromEntries defines properties; assigning to `__proto__` would not.
   return entries.length > 0 ? Object.fromEntries(entries) : undefined;
 }
 
-/** A value as JSON, all of it or undefined. */
+/** The value as JSON, or undefined when any part cannot be converted. */
 function jsonOf(value: unknown, depth: number): unknown {
   switch (typeof value) {
     case "string":
@@ -135,12 +136,12 @@ function jsonOf(value: unknown, depth: number): unknown {
 /** PostgreSQL text can hold neither NUL nor half a surrogate pair. */
 const isText = (text: string) => !text.includes("\0") && text.isWellFormed();
 
-/** ISO 8601 as the filter language reads it: years after 9999 without the sign that JavaScript gives them. */
+/** ISO 8601 as the filter language reads it: without JavaScript's sign before years after 9999. */
 function isoText(date: Date): string | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString().replace(/^\+0*/, "");
 }
 
-/** Map, Set, URL, RegExp and other classes are no JSON, whatever their own properties. */
+/** False for Map, Set, URL, RegExp and other classes, which are not JSON. */
 function isPlain(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const prototype = Object.getPrototypeOf(value);

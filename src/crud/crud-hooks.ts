@@ -1,6 +1,6 @@
 /**
- * The step before a generated statement: the application's hook, given data that has been checked. What it returns is
- * checked as well, and what is wrong with that is no fault of the caller's.
+ * Runs the application's hook before a generated statement, with checked data. The result is checked as well; if it is
+ * invalid, the error is the application's, not the caller's.
  * Next hop: `crud-input.ts` for the checks, `src/call/invoke.ts` runs the step.
  */
 import type { CrudDefinition, CrudOperation, CrudStatement } from "../contract/crud.ts";
@@ -11,7 +11,7 @@ import { writableColumns } from "./crud-definition.ts";
 import { idOf, rowOf } from "./crud-input.ts";
 import type { CrudOptions } from "./crud-types.ts";
 
-/** A hook returned what cannot be stored: an author's mistake, for the log. */
+/** A hook returned a value that cannot be stored: a bug of the application, for the log. */
 export class HookMistake extends Error {
   override readonly name = "HookMistake";
   /** Such as `hooks.beforeCreate of "tasks"`. */
@@ -23,13 +23,13 @@ export class HookMistake extends Error {
   }
 }
 
-/** What a hook is to return. */
+/** The expected results of hooks. */
 const wanted = {
   create: "the data to insert, such as { ...data, title: data.title.trim() }",
   update: "the changes to make, such as { ...data, body: data.body?.trim() }",
 };
 
-/** Makes that step, if the resource declares a hook for the operation. It throws HookMistake. */
+/** Creates the hook step, if the resource declares a hook for the operation. It throws HookMistake. */
 export function crudHook(
   crud: CrudDefinition,
   operation: CrudOperation,

@@ -1,6 +1,6 @@
 /**
- * Checks the rows that callers send to generated CRUD and turns them into the arguments of the SQL functions.
- * Unknown and managed keys are left out, wrong types are refused with the path.
+ * Checks the rows that callers send to generated CRUD and turns them into the arguments of the SQL functions. Unknown
+ * and managed keys are ignored; a wrong type is an error with its path.
  * Next hop: `wire-kinds.ts` for the forms of values, `column-limits.ts` for their limits, `crud-list.ts` for the
  * arguments of lists.
  */
@@ -13,7 +13,7 @@ import { wireForms } from "./wire-kinds.ts";
 
 type ToValues = (input: unknown) => (string | number)[];
 
-/** Makes the function that turns a call's input into SQL arguments. It throws VALIDATION_FAILED. */
+/** Creates the function that turns a call's input into SQL arguments. It throws VALIDATION_FAILED. */
 export function crudValues(crud: CrudDefinition, operation: CrudOperation): ToValues {
   const writable = writableColumns(crud);
   switch (operation) {
@@ -47,7 +47,7 @@ export function crudValues(crud: CrudDefinition, operation: CrudOperation): ToVa
 export function idOf(id: ColumnDescription, object: Input, issues: Issue[]): string | number {
   const value = own(object, "id");
   const accepted = value === null ? undefined : wireForms[id.kind].accept(value, id.values);
-  // A text that is too long for its column is an id of no row; a number would not reach the comparison.
+  // A text that is too long matches no row. A number out of range would be an error in SQL.
   const isTooLarge = id.kind === "integer" && accepted !== undefined && !isWithin(id, accepted);
   if (accepted !== undefined && !isTooLarge) return accepted as string | number;
   issues.push({ path: ["id"], message: `must be ${isTooLarge ? id.limit?.expects : wireForms[id.kind].expects}` });
@@ -64,14 +64,14 @@ function ifUnmodifiedSince(object: Input, issues: Issue[]): Input {
   return { ifUnmodifiedSince: accepted };
 }
 
-/** The columns of a row that are there, each in the form that the SQL function takes. */
+/** The columns that the row contains, each in the form that the SQL function takes. */
 export function rowOf(
   columns: ColumnDescription[],
   object: Input,
   issues: Issue[],
   operation: "create" | "update",
 ): Input {
-  const row: Input = Object.create(null); // a column may be named as something that objects inherit
+  const row: Input = Object.create(null); // without a prototype: a column may be named like an inherited member
   for (const column of columns) {
     const value = own(object, column.property);
     if (value === undefined) {

@@ -1,19 +1,19 @@
 /**
- * Checks the arguments of a generated list. Numbers out of range are clamped and an unknown `orderBy` falls back, both in
- * SQL; a wrong type is refused with the path; inside `filters` nothing is refused, only ignored.
+ * Checks the arguments of a generated list. SQL clamps numbers out of range and replaces an unknown `orderBy`. A wrong
+ * type is an error with its path; invalid conditions in `filters` are ignored.
  * Next hop: `crud-filters.ts`, then `sql/crud/find_rows.sql`.
  */
 import type { CrudDefinition } from "../contract/crud.ts";
 import { check, type Input, own, toObject } from "../kit/input-checks.ts";
 import { toFilterJson } from "./crud-filters.ts";
 
-/** Characters of `search`: it is looked for in the text of every row, as a pattern of a filter is. */
+/** Most characters of `search`, which is a pattern matched against every row. */
 export const maxSearch = 1_000;
 
-/** In whole characters, of which JavaScript counts some twice. */
+/** Counts code points; JavaScript's length counts some of them twice. */
 const isLong = (text: string) => text.length > maxSearch && [...text].length > maxSearch;
 
-/** @returns what the SQL function takes: only what was given, so that the plain list stays on its short way */
+/** @returns the SQL function's arguments: only those that were given, because a plain list has a faster path */
 export function listArguments(crud: CrudDefinition, input: unknown): Input {
   if (input === undefined || input === null) return {};
   return check((issues) => {
@@ -40,7 +40,7 @@ export function listArguments(crud: CrudDefinition, input: unknown): Input {
       value === "asc" || value === "desc" ? value : refuse("orderDir", 'must be "asc" or "desc"'),
     );
     take("cursor", (value) => (value === null ? null : text("cursor")(value)));
-    // Without the option an argument has no effect; leaving it out keeps the call on its short way.
+    // Without the option the argument has no effect. Omitting it keeps the call on the faster path.
     take("search", (value) => {
       const search = text("search")(value);
       if (search !== undefined && isLong(search)) return refuse("search", `must have at most ${maxSearch} characters`);
@@ -51,7 +51,7 @@ export function listArguments(crud: CrudDefinition, input: unknown): Input {
   });
 }
 
-/** Whole, and small enough for SQL, which clamps it to what the resource allows. Infinity has no JSON. */
+/** An integer small enough for SQL, which clamps it to the resource's limits. JSON has no Infinity. */
 function toPageNumber(value: unknown): number | undefined {
   if (typeof value !== "number" || Number.isNaN(value)) return undefined;
   return Math.trunc(Math.min(Math.max(value, -1), 2 ** 31 - 1));

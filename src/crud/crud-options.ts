@@ -1,5 +1,5 @@
 /**
- * The options of `createCrud`: their types, and the check that finds every mistake when the definition is loaded.
+ * The options of `createCrud`: their types, and a check when the definition is loaded.
  * Next hop: `crud.ts` builds procedures from them, `src/crud/crud-sql.ts` SQL.
  */
 import { type ColumnDescription, crudOperations } from "../contract/crud.ts";
@@ -42,7 +42,7 @@ const filterable = new Set([
 /**
  * Checks options against the table's columns.
  *
- * @throws DefinitionError naming the option, what is wrong with it, and what to write
+ * @throws DefinitionError with the option, the problem and the remedy
  */
 export function checkCrudOptions(table: string, columns: readonly ColumnDescription[], options: CrudOptions): void {
   const fail = (problem: string, hint: string): never => {

@@ -1,5 +1,5 @@
 /**
- * The option `realtime` of `createCrud`: its types, the check of what is written, and of what its functions return.
+ * The option `realtime` of `createCrud`: its types, and the checks of the option and of its functions' results.
  * Next hop: `src/realtime/buckets.ts` puts lists and rows into buckets with it.
  */
 import type { PgTable } from "drizzle-orm/pg-core";
@@ -11,8 +11,8 @@ import { wireForms } from "./wire-kinds.ts";
 const scopedKeys = new Set(["policy", "resourceIdentity", "scope", "scopeFromRow", "authorize"]);
 
 /**
- * @returns null when subscribers hear nothing
- * @throws DefinitionError saying what to write
+ * @returns null when subscribers are not notified
+ * @throws DefinitionError with the remedy
  */
 export function describeRealtime(
   table: string,
@@ -67,9 +67,9 @@ function checkScoped(table: string, option: ScopedRealtime, keys: string[], hasL
 }
 
 /**
- * The JSON of a scope, members sorted: equal scopes have equal text.
+ * The scope as JSON with sorted keys: equal scopes give equal text.
  *
- * @throws TypeError when it is no plain object of JSON-serializable values
+ * @throws TypeError when it is not a plain object of JSON-serializable values
  */
 export function scopeText(scope: unknown, source: string): string {
   if (!isScope(scope)) {
@@ -92,7 +92,7 @@ function isScope(scope: unknown): boolean {
   }
 }
 
-/** Which member it is, without its value: that may be somebody's. */
+/** Names the invalid member without its value, which may be personal data. */
 function describe(scope: unknown): string {
   if (scope === null || typeof scope !== "object") return scope === null ? "null" : typeof scope;
   if (Array.isArray(scope)) return "an array";

@@ -1,15 +1,15 @@
 /**
- * What a generated list function tells `svc.find_rows()` of its table, as JSON text: names, types, and what callers may
- * filter, search and sort by.
+ * The description of a table that a generated list function passes to `svc.find_rows()`, as JSON text: names, types,
+ * and the columns that callers may filter, search and sort by.
  */
 import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { quote } from "../postgres/schema-names.ts";
 import { isVisible, item, qualified } from "./crud-text.ts";
 
-/** Types that travel as text and have no order. */
+/** Types that travel as text and have no sort order. */
 const unordered = /^(point|line|lseg|box|path|polygon|circle|xml)\b/;
 
-/** What PostgreSQL can sort. */
+/** Whether PostgreSQL can sort the column. */
 const sortable = ({ isArray, kind, type }: ColumnDescription) =>
   !isArray && !["json", "bytes", "vector"].includes(kind) && !(kind === "text" && unordered.test(type));
 
@@ -28,7 +28,7 @@ export function resourceJson(crud: CrudDefinition): string {
   const named = (properties: readonly string[]) => crud.columns.filter(({ property }) => properties.includes(property));
   const orderBy = defaultOrder(crud);
   const columns = sortableColumns(crud);
-  // What a page is sorted by and made of. Not t.*: a role may be kept from a column that callers do not see.
+  // The columns that a page is sorted by and made of. Not t.*: a role may lack access to a hidden column.
   const row = crud.columns.filter(
     (column) => crud.visible.has(column.property) || [orderBy, "id"].includes(column.property),
   );

@@ -74,7 +74,7 @@ ${crudFunctions(crud)
 `;
 }
 
-/** What quotes a function's body: a table's names and defaults may hold dollar signs of their own. */
+/** Dollar quotes for a function's body, chosen so that names and defaults with dollar signs cannot end it. */
 function dollars(body: string): string {
   let delimiter = "$$";
   for (let number = 1; body.includes(delimiter); number++) delimiter = `$body${number}$`;
@@ -194,10 +194,10 @@ end`,
   }),
 };
 
-/** For how many rows the first page is planned. A longer one gets a plan of its own, and the default never is. */
+/** Rows for which the first page is planned, at least the default. A longer page gets its own plan. */
 const planned = ({ defaultLimit, maxLimit }: CrudDefinition) => Math.min(maxLimit, Math.max(100, defaultLimit));
 
-/** Newest first, as svc.find_rows() has it; the id makes the order total, so that pages neither skip nor repeat rows. */
+/** Newest first, as in svc.find_rows(). The id makes the order total, so that pages neither skip nor repeat rows. */
 function order(crud: CrudDefinition): string {
   const createdAt = findColumn(crud, "createdAt");
   const id = `t.${quote(crud.id.name)} desc`;

@@ -29,7 +29,7 @@ export type CrudListArguments<T extends PgTable = PgTable, O = CrudOptions<T>> =
   Filterable<T, O>
 >;
 
-/** In the two words that tell one from another, which is what the compiler prints of it. */
+/** Two type parameters keep the compiler's messages short. */
 interface ListArguments<Column extends string, Conditions> {
   /** From 1; less means 1. (Default: 1) */
   page?: number;
@@ -43,7 +43,7 @@ interface ListArguments<Column extends string, Conditions> {
   orderDir?: "asc" | "desc";
   /** Conditions on the resource's `allowedFilters`. */
   filters?: FiltersOf<Conditions>;
-  /** Where to go on: null for the beginning, then each answer's `nextCursor`. Takes the place of `page`. */
+  /** Where the page begins: null for the first page, then each answer's `nextCursor`. Replaces `page`. */
   cursor?: string | null;
 }
 
@@ -57,7 +57,7 @@ export interface CrudList<Row> {
 
 type PrefixOf<T extends PgTable, O> = O extends { prefix: infer P extends string } ? P : T["_"]["name"];
 
-/** The columns that the option `columns` leaves. */
+/** The columns that the option `columns` keeps. */
 type Visible<T extends PgTable, O> = O extends { columns: { pick: readonly (infer K)[] } }
   ? K | "id"
   : O extends { columns: { omit: readonly (infer K)[] } }
@@ -67,7 +67,7 @@ type Visible<T extends PgTable, O> = O extends { columns: { pick: readonly (infe
 // biome-ignore lint/suspicious/noEmptyInterface: the compiler says its name to who filters such a list
 interface NoAllowedFilters {}
 
-/** What may be filtered: nothing without the option, every column where the compiler cannot see it. */
+/** The columns that may be filtered: none without the option, all where the compiler cannot see the options. */
 type Filterable<T extends PgTable, O> = O extends { allowedFilters: readonly (infer K extends keyof CrudRow<T>)[] }
   ? Flat<ConditionsOf<T, K>>
   : "allowedFilters" extends keyof O
@@ -85,7 +85,7 @@ type UpdateOf<T extends PgTable, O> = Flat<
 
 type MethodsOf<O> = O extends { methods: readonly (infer M extends CrudOperation)[] } ? M : CrudOperation;
 
-/** What `createCrud` returns. An alias, since only aliases fit where any record of procedures is welcome. */
+/** The result of `createCrud`. A type alias, because only aliases are assignable to a record of procedures. */
 export type CrudProcedures<T extends PgTable, O extends CrudOptions<T> = object> = Pick<
   {
     list: Crud<
@@ -102,21 +102,21 @@ export type CrudProcedures<T extends PgTable, O extends CrudOptions<T> = object>
   MethodsOf<O>
 >;
 
-/** One of the five, in the four words that tell it apart. */
+/** One of the five procedures. Four type parameters keep the compiler's messages short. */
 interface Crud<Name extends string, Kind extends ProcedureKind, Input, Output>
   extends Procedure<{ name: Name; kind: Kind; input: Input; output: Output }> {}
 
-/** Lists in buckets: who watches a list hears of the rows of its scope alone. */
+/** Lists in buckets: subscribers of a list are notified only of rows in its scope. */
 export interface ScopedRealtime<T extends PgTable = PgTable> {
-  /** Whether `authorize` decides who may watch a scope, or anyone may who may call the list. */
+  /** "authorized": `authorize` decides who may watch a scope. "public": everybody who may call the list. */
   policy: "authorized" | "public";
-  /** What the buckets are of. Resources with the same identity and policy share theirs. */
+  /** Names the rows in the buckets. Resources with the same identity and policy share buckets. */
   resourceIdentity: string;
-  /** The scope of a list. Called with what a client sends: every member may be missing or something else. */
+  /** The scope of a list. Called with unchecked client input: every member may be missing or of another type. */
   scope(args: CrudListArguments<T>): RealtimeScope;
   /**
-   * The scope of a row, as it was and as it is. It is read from the log, whoever changed it: there is no request, and
-   * nothing to wait for.
+   * The scope of a row, called with its old and its new version. Rows come from the write-ahead log, so there is no
+   * request, and the function must be synchronous.
    */
   scopeFromRow(call: { row: CrudRow<T>; ctx: RowContext }): RealtimeScope;
   /** Whether the caller may watch the list. Required where the policy is "authorized", unused otherwise. */
@@ -125,7 +125,7 @@ export interface ScopedRealtime<T extends PgTable = PgTable> {
 
 export type RealtimeOption<T extends PgTable> = false | { listRealtime?: boolean } | ScopedRealtime<T>;
 
-/** What a hook gets beside the data. */
+/** Passed to a hook besides the data. */
 export interface CrudHookCall {
   context: Context;
 }
@@ -133,7 +133,10 @@ export interface CrudHookCall {
 export type Property<T extends PgTable> = keyof CrudRow<T> & string;
 
 export interface CrudOptions<T extends PgTable = PgTable> {
-  /** Skips authentication; what the caller then may see and do is up to the table's policies. (Default: false) */
+  /**
+   * Allows calls without authentication. The table's policies then decide what the caller may see and do. (Default:
+   * false)
+   */
   allowAnonymous?: boolean;
   /** First part of the five names. (Default: the table's name) */
   prefix?: string;
@@ -156,20 +159,20 @@ export interface CrudOptions<T extends PgTable = PgTable> {
   /** Whether GraphQL shows the table as this resource does. (Default: true for the first resource of a table) */
   graphql?: boolean;
   /**
-   * What subscribers are told: lists and single rows, single rows alone (`{ listRealtime: false }`), nothing (`false`),
-   * or single rows and the lists of a row's scope (`{ policy, resourceIdentity, scope, scopeFromRow, authorize }`).
-   * (Default: lists and single rows)
+   * What subscribers are notified of: lists and single rows, only single rows (`{ listRealtime: false }`), nothing
+   * (`false`), or single rows and the lists of a row's scope (`{ policy, resourceIdentity, scope, scopeFromRow,
+   * authorize }`). (Default: lists and single rows)
    */
   realtime?: RealtimeOption<T>;
-  /** Run inside the call's transaction, on input that has been checked; what they return is checked again. */
+  /** Run inside the call's transaction, on checked input. Their results are checked again. */
   hooks?: {
     beforeCreate?(data: CrudCreate<T>, call: CrudHookCall): CrudCreate<T> | Promise<CrudCreate<T>>;
-    /** `id` is the row's. Whether there is such a row that the caller may change is found out after the hook. */
+    /** `id` is the row's. The hook runs before we know whether the row exists and the caller may change it. */
     beforeUpdate?(
       data: Partial<CrudCreate<T>>,
       call: CrudHookCall & { id: CrudId<T> },
     ): Partial<CrudCreate<T>> | Promise<Partial<CrudCreate<T>>>;
-    /** By throwing it keeps the row; what it returns is waited for and left aside. Likewise before the row is looked for. */
+    /** Throwing prevents the deletion. The result is awaited and ignored. Also runs before the row is looked up. */
     beforeRemove?(id: CrudId<T>, call: CrudHookCall): unknown;
   };
 }

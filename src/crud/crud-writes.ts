@@ -1,6 +1,6 @@
 /**
- * The writing half of generated CRUD: what create sets, what update changes, how remove removes, and how values get from
- * JSON into columns. `crud-sql.ts` puts the pieces into functions.
+ * The writing part of generated CRUD: the columns that create and update set, how remove removes, and how JSON values
+ * become column values. `crud-sql.ts` builds functions from these parts.
  */
 import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
@@ -8,7 +8,7 @@ import { list, literal, quote } from "../postgres/schema-names.ts";
 import { writableColumns } from "./crud-definition.ts";
 import { byId, findColumn, isVisible, qualified } from "./crud-text.ts";
 
-/** Optimistic concurrency, for tables that know when a row changed. Clients keep milliseconds, PostgreSQL more. */
+/** Optimistic concurrency, for tables with `updatedAt`. Clients keep milliseconds; PostgreSQL is more precise. */
 export function unmodified(crud: CrudDefinition): string {
   const updatedAt = findColumn(crud, "updatedAt");
   if (!updatedAt) return "";
@@ -37,7 +37,7 @@ export function removal(crud: CrudDefinition): string {
   return `update ${qualified(crud)} as t set ${quote(crud.softDelete.name)} = ${value}`;
 }
 
-/** jsonb_populate_record reads every type by its own input function, so no type needs to be named here. */
+/** jsonb_populate_record reads each type by its own input function, so no type is named here. */
 export function populate(crud: CrudDefinition, source: string): string {
   const columns = given(crud, source);
   const special = columns.flatMap((column) => {
@@ -54,17 +54,17 @@ export function populate(crud: CrudDefinition, source: string): string {
   ].join("\n");
 }
 
-/** A function takes 100 arguments; a table may have more than 50 columns. */
+/** Splits pairs into groups: a function takes at most 100 arguments, and a table may have more than 50 columns. */
 function chunks(pairs: string[], size: number): string[] {
   const count = Math.max(1, Math.ceil(pairs.length / size));
   return Array.from({ length: count }, (_, index) => pairs.slice(index * size, (index + 1) * size).join(",\n"));
 }
 
-/** Forms whose JSON text is not what the type's input function reads. */
+/** Conversion for types whose JSON text differs from their input format. */
 function specialInput(column: ColumnDescription, text: string): string | null {
   if (column.isArray) return null;
   if (column.kind === "bytes") return `decode(${text}, 'base64')`;
-  // A column without time zone would drop the offset of what it is given instead of applying it.
+  // A column without time zone would ignore the value's offset instead of applying it.
   if (column.kind === "timestamp" && !column.type.includes("with time zone")) {
     return `(${text})::timestamptz at time zone 'UTC'`;
   }
@@ -77,7 +77,7 @@ function written(crud: CrudDefinition): ColumnDescription[] {
   return [...(userId ? [userId] : []), ...given(crud, "data")];
 }
 
-/** The columns whose values come in as JSON: those of the caller, and for a new row those with a `$defaultFn`. */
+/** The columns whose values arrive as JSON: the caller's, and for a new row those with a `$defaultFn`. */
 function given(crud: CrudDefinition, source: string): ColumnDescription[] {
   const generated = source === "data" ? crud.columns.filter(({ generate, managed }) => generate && managed) : [];
   return [...generated.filter(({ property }) => property !== "userId"), ...writableColumns(crud)];
@@ -86,8 +86,9 @@ function given(crud: CrudDefinition, source: string): ColumnDescription[] {
 const mostNumbered = 4;
 
 /**
- * The INSERT of a new row, up to its RETURNING. Only the word DEFAULT gives a column its next number without a privilege on
- * the sequence, and that is no expression: so there is a statement for the value that is given, and one for none.
+ * The INSERT of a new row, up to its RETURNING. Only the keyword DEFAULT takes a sequence's next number without a
+ * privilege on the sequence, and DEFAULT is not an expression. So there is one statement with a given value and one
+ * without.
  *
  * @param returning the end of each statement
  */
@@ -140,6 +141,6 @@ export function updates(crud: CrudDefinition): string[] {
     return `    ${name} = case when changes ? ${literal(column.property)} then input.${name} else t.${name} end`;
   });
   if (updatedAt) assignments.push(`    ${quote(updatedAt.name)} = now()`);
-  // A table of nothing but an id has nothing to change; the statement still tells whether the row is there.
+  // A table with only an id has nothing to change; the statement still tells whether the row exists.
   return assignments.length > 0 ? assignments : [`    ${quote(crud.id.name)} = t.${quote(crud.id.name)}`];
 }

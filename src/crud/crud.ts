@@ -32,7 +32,7 @@ const operations: Record<CrudOperation, Pick<CrudStatement, "absent"> & { kind: 
 };
 
 /**
- * Makes the application's `createCrud`, once, in its `runtime.ts`.
+ * Creates the application's `createCrud`. Call it once, in `runtime.ts`.
  *
  * @param _procedure the application's procedure builders: they carry the schema's types
  * @example
@@ -40,9 +40,13 @@ const operations: Record<CrudOperation, Pick<CrudStatement, "absent"> & { kind: 
  */
 export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilders<S>) {
   /**
-   * Registers `<prefix>.list | get | create | update | remove` for a table with an `id` and declared policies.
+   * Registers `<prefix>.list
+   * get
+   * create
+   * update
+   * remove` for a table with an `id` and declared policies.
    *
-   * @throws DefinitionError when the table has no usable `id` or no policy, or an option makes no sense
+   * @throws DefinitionError when the table has no usable `id` or no policy, or an option is invalid
    */
   return function createCrud<T extends PgTable, const O extends CrudOptions<T> = object>(
     table: T,
@@ -98,7 +102,7 @@ function describeCrud(table: PgTable, options: CrudOptions): CrudDefinition {
   };
 }
 
-/** PostgreSQL cuts longer names without an error, and values would go missing between the two forms. */
+/** PostgreSQL truncates longer names without an error; two names could become one, and values would be lost. */
 function checkNames(names: readonly string[]): void {
   for (const name of names) {
     const bytes = Buffer.byteLength(name);
@@ -131,7 +135,7 @@ function findId(table: string, columns: ColumnDescription[]): ColumnDescription 
   return id;
 }
 
-/** Callers cannot choose ids, so something has to. A UUID does where a text or UUID has no default. */
+/** Callers cannot choose ids, so the database must generate them. Text and UUID ids without a default get a UUID. */
 function checkNewId(name: string, id: ColumnDescription, table: PgTable): void {
   if (id.defaultSql !== null || id.generate || getTableColumns(table).id?.generated) return;
   if (!["uuid", "text", "varchar"].includes(id.type)) {

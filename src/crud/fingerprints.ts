@@ -1,6 +1,6 @@
 /**
- * Start-up check: are the generated functions in the database those of the definitions in memory? A difference means
- * that a deploy forgot `svc codegen` or `svc migrate`, and would answer with yesterday's columns.
+ * Start-up check: the generated functions in the database must match the definitions in memory. If they differ, a
+ * deploy has skipped `svc codegen` or `svc migrate`, and answers would have outdated columns.
  */
 import type pg from "pg";
 import type { CrudDefinition } from "../contract/crud.ts";
@@ -11,7 +11,7 @@ interface Stray {
   problem: "missing" | "different";
 }
 
-/** @returns the functions that are missing or were made from another definition; empty when all is well */
+/** @returns the functions that are missing or come from another definition; empty when all match */
 async function strayFunctions(pool: pg.Pool, resources: readonly CrudDefinition[]): Promise<Stray[]> {
   const expected = resources.flatMap(crudFunctions);
   const { rows } = await pool.query<{ signature: string; exists: boolean; comment: string | null }>(
@@ -28,12 +28,12 @@ async function strayFunctions(pool: pg.Pool, resources: readonly CrudDefinition[
   });
 }
 
-/** The database is not in the state that the definitions expect. */
+/** The database does not match the definitions. */
 export class DriftError extends Error {
   override readonly name = "DriftError";
 }
 
-/** @throws DriftError that lists the functions and the commands that bring them in line */
+/** @throws DriftError that lists the functions and the commands that fix it */
 export async function refuseDrift(pool: pg.Pool, resources: readonly CrudDefinition[]): Promise<void> {
   const stray = await strayFunctions(pool, resources);
   if (stray.length === 0) return;

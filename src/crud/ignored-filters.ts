@@ -1,15 +1,15 @@
 /**
- * While developing: a list ignores conditions that its resource does not allow, and answers with more rows than were asked
- * for. The log says so, once for each name.
+ * For development: a list ignores conditions that its resource does not allow, and so returns more rows than expected.
+ * This logs each ignored name once.
  * Next hop: `docs/reference/filters.md` states what is ignored.
  */
 import type { Logger } from "pino";
 import type { CrudDefinition } from "../contract/crud.ts";
 
-/** What each log has been told, by resource. */
+/** Names that were already logged, by log and resource. */
 const noted = new WeakMap<Logger, Map<CrudDefinition, Set<string>>>();
 
-/** As `svc.filter_sql()` has it. */
+/** The same limit as in `svc.filter_sql()`. */
 const maxPatterns = 20;
 const maxCharacters = 2_000;
 
@@ -36,7 +36,7 @@ export function noteIgnoredFilters(log: Logger, crud: CrudDefinition, input: unk
   }
 }
 
-/** What stands for it among the names; none of them has a space in front. */
+/** Stands for the pattern limit in the set of names; no property name begins with a space. */
 const tooMany = " patterns";
 
 function patternsIn(filters: unknown, depth: number): string[] {

@@ -1,6 +1,7 @@
 /**
- * What a generated write was refused for where PostgreSQL alone knows a type: an interval, an address, a range, a type of an
- * extension. It does not say which column it was, so it is asked again, column by column.
+ * Finds the columns that made PostgreSQL reject a generated write, for types that only PostgreSQL can check: intervals,
+ * addresses, ranges, types of extensions. Its error does not name the column, so each column is tested in a second
+ * query.
  * Next hop: `sql/crud/find_misfits.sql`.
  */
 import type pg from "pg";
@@ -11,13 +12,13 @@ import { sqlState } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { callAs } from "./statement.ts";
 
-/** Values that are none of their type; of a domain, which it checks; and what types raise that are languages. */
+/** SQLSTATEs of an invalid value, a domain's check, and syntax errors of types that are languages. */
 const isOfValues = (state: string | undefined) => state !== undefined && /^(22...|23514|42601)$/.test(state);
 
 /**
  * @param values of the statement that failed
- * @param error  what it failed with
- * @returns VALIDATION_FAILED with the columns, or the error as it was when all values fit
+ * @param error  its error
+ * @returns VALIDATION_FAILED with the columns, or the same error when all values are valid
  */
 export async function locateInvalidColumns(
   pool: pg.Pool,
@@ -32,14 +33,14 @@ export async function locateInvalidColumns(
   const data = Object.fromEntries(given.map((column) => [column.name, row[column.property]]));
   const parameters = [crud.schema, crud.table, JSON.stringify(data)];
   const asking = callAs(pool, identity, "to_json(svc.find_misfits($3, $4, $5))", parameters);
-  const names = new Set<string>(JSON.parse((await asking.catch(() => null)) ?? "[]")); // the first refusal says more
+  const names = new Set<string>(JSON.parse((await asking.catch(() => null)) ?? "[]")); // the first error says more
   const issues = given
     .filter((column) => names.has(column.name))
     .map(({ property, type }) => ({ path: [property], message: `must be a value of the type ${type}` }));
   return issues.length > 0 ? new SvcError("VALIDATION_FAILED", undefined, { issues, cause: error }) : error;
 }
 
-/** The arguments of a generated function by property: `create` takes a row, `update` an id and a row, the others an id. */
+/** The row in a generated function's arguments: `create` takes a row, `update` an id and a row, the others an id. */
 function rowOf(name: string, values: (string | number)[]): Input {
   const [first, changes] = values;
   if (name.endsWith(".create")) return JSON.parse(String(first));

@@ -1,13 +1,13 @@
 /**
- * Columns of generated CRUD in JSON Schema: what rows have, what input and filters take.
- * The forms are those of `src/crud/wire-kinds.ts`.
+ * JSON Schemas of generated CRUD's columns: in rows, in input and in filters. The formats are those of
+ * `src/crud/wire-kinds.ts`.
  */
 import type { ColumnDescription, WireKind } from "../contract/crud.ts";
 import type { JsonSchema } from "../kit/json-schema.ts";
 
 const wholeNumber = "^-?[0-9]+$";
 
-/** As rows have them. */
+/** Formats in rows. */
 const forms: Record<WireKind, JsonSchema> = {
   integer: { type: "integer", minimum: -(2 ** 31), maximum: 2 ** 31 - 1 },
   bigint: { type: "string", pattern: wholeNumber },
@@ -24,7 +24,7 @@ const forms: Record<WireKind, JsonSchema> = {
   vector: { type: "array", items: { type: "number" }, minItems: 1 },
 };
 
-/** Where input may have another form than rows. */
+/** Formats of input, where they differ from rows. */
 const accepted: Partial<Record<WireKind, JsonSchema>> = {
   bigint: { type: ["string", "integer"], pattern: "^-?[0-9]{1,19}$", description: "A whole number of 64 bits." },
   numeric: { type: ["string", "number"], pattern: "^-?[0-9]+(\\.[0-9]+)?$", description: "A decimal number." },
@@ -33,7 +33,7 @@ const accepted: Partial<Record<WireKind, JsonSchema>> = {
 /** A column of a row. */
 export const rowSchema = (column: ColumnDescription): JsonSchema => whole(column, single(column, forms[column.kind]));
 
-/** The same in `create` and `update`. */
+/** The schema in `create` and `update`. */
 export function inputSchema(column: ColumnDescription): JsonSchema {
   return whole(column, single(column, accepted[column.kind] ?? forms[column.kind]));
 }
@@ -54,10 +54,7 @@ function single({ kind, type, values }: ColumnDescription, form: JsonSchema): Js
   return kind === "numeric" ? { ...form, ...digits(size - scale, scale) } : { ...form };
 }
 
-/**
- * What a column of limited precision surely takes: more digits behind the point are rounded, up to one too many before
- * it.
- */
+/** A pattern for numbers of limited precision. Extra fraction digits are rounded; one more integer digit is allowed. */
 function digits(before: number, behind: number): JsonSchema {
   if (before < 1) return {};
   const fraction = behind > 0 ? `(\\.[0-9]{1,${behind}})?` : "";
@@ -72,7 +69,7 @@ function whole({ isArray, notNull }: ColumnDescription, value: JsonSchema): Json
 
 export function orNull(schema: JsonSchema): JsonSchema {
   if (schema.$ref) return { anyOf: [schema, { type: "null" }] };
-  if (schema.type === undefined) return schema; // anything, so null too
+  if (schema.type === undefined) return schema; // any type, so null too
   const types = [schema.type].flat();
   return { ...schema, type: [...types, "null"], ...(Array.isArray(schema.enum) && { enum: [...schema.enum, null] }) };
 }

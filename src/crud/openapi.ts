@@ -1,5 +1,5 @@
 /**
- * What generated CRUD takes and answers, from the table and the options of its `createCrud`.
+ * Input and output schemas of generated CRUD, from the table and the options of its `createCrud`.
  * Next hop: `columns.ts` for single values; `src/crud/crud-input.ts` and `crud-list.ts` are what checks them.
  */
 import type { ColumnDescription, CrudDefinition, CrudOperation } from "../contract/crud.ts";
@@ -19,7 +19,7 @@ export interface CallSchemas {
   summary?: string;
 }
 
-/** By operation. Rows and filters become components, named after the prefix. */
+/** Schemas by operation. Rows and filters become components, named after the prefix. */
 export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<CrudOperation, CallSchemas> {
   const shown = crud.columns.filter(({ property }) => crud.visible.has(property));
   const row = schemas.add(`${crud.prefix}.Row`, object(shown, rowSchema, shown, { additionalProperties: false }));

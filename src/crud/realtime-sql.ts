@@ -1,6 +1,6 @@
 /**
- * Writes the application's `sql/realtime.sql`: which tables realtime follows, and by which columns their rows are known
- * in the write-ahead log.
+ * Writes the application's `sql/realtime.sql`: the tables that realtime follows, and the columns that identify their
+ * rows in the write-ahead log.
  * Next hop: `sql/realtime/publish_tables.sql`.
  */
 import type { CrudDefinition } from "../contract/crud.ts";
@@ -8,7 +8,7 @@ import { literal } from "../postgres/schema-names.ts";
 
 interface PublishedTable {
   table: string;
-  /** Columns by which the log knows a row that was changed; none stands for the primary key, "full" for all. */
+  /** Columns that identify a changed row in the log; empty for the primary key, "full" for all columns. */
   identity: string[] | "full";
 }
 
@@ -17,7 +17,7 @@ export function realtimeFile(resources: readonly CrudDefinition[]): string {
   for (const crud of resources.filter(({ realtime }) => realtime)) {
     const table = [crud.schema, crud.table].map((part) => `"${part.replaceAll('"', '""')}"`).join(".");
     const identity = crud.realtime?.scoped ? "full" : crud.owner ? [crud.id.name, crud.owner.name] : [];
-    // One resource of several on a table needs the whole row as it was: then it is logged for all of them.
+    // If one of several resources needs the whole old row, it is logged for all of them.
     if (tables.get(table)?.identity !== "full") tables.set(table, { table, identity });
   }
   const lines = [...tables.values()].map((table) => JSON.stringify(table)).join(",\n  ");

@@ -1,6 +1,6 @@
 /**
- * Row-level security as an author declares it: helpers that return Drizzle policies for the table's own definition.
- * They decide nothing at run time. The policies stand in the application's migrations, where a DBA reads them.
+ * Row-level security declared by the author: helpers that return Drizzle policies for a table. They do nothing at run
+ * time. The policies are written to the application's migrations, where a DBA can read them.
  * Next hop: the `create policy` statements in the application's `migrations/`.
  */
 import { getTableColumns, getTableName, type SQL, sql } from "drizzle-orm";
@@ -11,13 +11,13 @@ const anonymous = pgRole("svc_anonymous").existing();
 const authenticated = pgRole("svc_authenticated").existing();
 const everybody = [anonymous, authenticated];
 
-/** The owner's column, by the policy that says so. */
+/** The owner's column, by policy. */
 const owners = new WeakMap<PgPolicy, string>();
 
 /**
- * Whose rows a table holds, for realtime: events about them go to their owners alone.
+ * The owner's column, for realtime: events about a row go only to its owner.
  *
- * @returns the column with the owner's id; null when others may read rows too, or the policies are the author's own
+ * @returns the column with the owner's id; null when others may read rows too, or the author wrote the policies
  */
 export function ownerColumn(policies: readonly PgPolicy[]): string | null {
   const reading = policies.filter((policy) => policy.for === "select" || policy.for === "all" || !policy.for);
@@ -25,7 +25,7 @@ export function ownerColumn(policies: readonly PgPolicy[]): string | null {
   return columns.size === 1 ? ([...columns][0] ?? null) : null;
 }
 
-/** Notes that a policy shows rows to their owners alone. */
+/** Records that a policy shows rows only to their owners. */
 export const readsOwn = (policy: PgPolicy, owner: AnyPgColumn) => owners.set(policy, owner.name);
 
 /**
@@ -52,17 +52,17 @@ export function ownerRls(userIdColumn: AnyPgColumn, options: { read?: "public" }
   ];
 }
 
-/** Who may do something with every row of an open table. */
+/** Who may access the rows of an open table. */
 export type Audience = "anyone" | "authenticated" | "nobody";
 
-/** Whoever writes also reads. */
+/** Everybody who may write may also read. */
 type OpenAudience = { read: "anyone"; write: Audience } | { read: "authenticated"; write: Exclude<Audience, "anyone"> };
 
 /**
- * Rows belong to nobody in particular: what you may do with one, you may do with all.
+ * Rows without owners: each permission applies to all rows.
  *
- * @throws DefinitionError where anyone could write and only people with an account read: an update or delete reaches
- *   every row, read or not, so a stranger could overwrite or remove what he is kept from seeing
+ * @throws DefinitionError where anyone could write but only signed-in users read: an update or delete reaches every
+ *   row, so a stranger could overwrite or remove rows that he cannot read
  * @example
  * export const guestbook = pgTable("guestbook", { … }, () => openRls({ read: "anyone", write: "authenticated" }));
  */
@@ -90,10 +90,10 @@ export function openRls(options: OpenAudience): PgPolicy[] {
 }
 
 /**
- * Rows belong to teams: whoever is a member of a row's team may do everything with it.
+ * Rows belong to teams: each member of a row's team has full access to it.
  *
- * The table of memberships needs policies of its own, `ownerRls` on its user column as a rule: what a caller may not see
- * of it makes no member of anybody.
+ * The table of memberships needs policies of its own, usually `ownerRls` on its user column: a membership that the
+ * caller cannot read does not count.
  *
  * @param options.through table of memberships, with one row per team and user
  * @param options.team    this table's column with the team; the memberships have one of the same name
@@ -110,8 +110,8 @@ export function memberRls(options: { through: PgTable; team: AnyPgColumn; user: 
       hint: "Give the column with the team the same name in both tables.",
     });
   }
-  // An array and not `in (select …)`: PostgreSQL asks an index on the team for the members of an array, and compares the
-  // rows of all teams with a sub-select in a policy.
+  // An array, not `in (select …)`: PostgreSQL can then use an index on the team. A sub-select in a policy would be
+  // compared with the rows of all teams.
   const isMember = sql`${team} = any (array(select ${theirs} from ${through} where ${isCaller(user)}))`;
   return [
     pgPolicy("select_member", { for: "select", to: authenticated, using: isMember }),
@@ -121,7 +121,7 @@ export function memberRls(options: { through: PgTable; team: AnyPgColumn; user: 
   ];
 }
 
-/** Types are stripped and not checked: a misspelt audience must not become another one. */
+/** Types are not checked at run time: a misspelt audience must not become another one. */
 function checkOne(helper: string, option: string, given: unknown, allowed: readonly (string | undefined)[]): void {
   if (allowed.includes(given as string | undefined)) return;
   const choices = allowed.map((one) => (one === undefined ? "nothing" : JSON.stringify(one)));
@@ -132,14 +132,16 @@ function checkOne(helper: string, option: string, given: unknown, allowed: reado
 
 const roles = (audience: Exclude<Audience, "nobody">) => (audience === "anyone" ? everybody : authenticated);
 
-/** The sub-select makes PostgreSQL ask once per statement instead of once per row. */
+/** As a sub-select it runs once per statement, not once per row. */
 export function isCaller(column: AnyPgColumn, helper = "ownerRls"): SQL {
   return sql`${column} = (select svc.current_user_id())${sql.raw(cast(column, helper))}`;
 }
 
-/** The caller's id is text. Inside a table's definition Drizzle knows a column by its builder's name only. */
+/**
+ * The caller's id is text, so it may need a cast. In a table's definition Drizzle only knows the column's builder name.
+ */
 function cast(column: AnyPgColumn, helper: string): string {
-  // Types are stripped and not checked.
+  // Types are not checked at run time.
   if (!column) {
     throw new DefinitionError(`${helper} got no column, but ${column}: the table has none of that name.`, {
       hint: "Name the property of the column with the user's id, as in (t) => ownerRls(t.userId).",

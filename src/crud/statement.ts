@@ -1,6 +1,6 @@
 /**
- * Generated CRUD in one round trip: a single statement sets the identity, changes to the request role and calls the
- * SQL function. The transaction is the statement.
+ * Calls generated CRUD in one round trip: a single statement sets the identity, changes to the request role and calls
+ * the SQL function. The statement is the transaction.
  * Next hop: the function itself, in the application's `sql/crud/`.
  */
 import type pg from "pg";
@@ -13,17 +13,17 @@ import type { RequestTransaction } from "../postgres/transaction.ts";
 import { activeSpan } from "../telemetry/span.ts";
 
 /**
- * The statement that enters and calls.
+ * The statement that sets the identity and calls the function.
  *
- * `offset 0` keeps the sub-select from being flattened, and its select list is evaluated in order: identity first, then
- * the role, after which set_config() is out of reach (sql/grants.sql); only then does the outer list call the function.
- * The functions are plpgsql because `language sql` would be planned, policies included, before the role changes.
+ * `offset 0` prevents flattening of the sub-select, and its select list is evaluated in order: identity first, then the
+ * role, which may not call set_config() (sql/grants.sql). Only then does the outer list call the function. The
+ * functions are plpgsql because `language sql` would be planned, policies included, before the role changes.
  *
- * @param traced whether a last parameter is the trace that the changes are a part of (sql/realtime/carry_trace.sql)
+ * @param traced whether the last parameter is the trace of the changes (sql/realtime/carry_trace.sql)
  */
 export function callText(name: string, argumentCount: number, withSnapshot = false, traced = false): string {
   const parameters = Array.from({ length: argumentCount }, (_, index) => `$${index + 3}`).join(", ");
-  // The functions that read are STABLE: they see what the statement's own snapshot shows.
+  // Reading functions are STABLE: they see the statement's own snapshot.
   const snapshot = withSnapshot ? ", pg_current_snapshot()::text as snapshot" : "";
   const trace = traced ? `svc.carry_trace($${argumentCount + 3}) as t, ` : "";
   return (
@@ -37,9 +37,9 @@ const entered = (before = "") =>
   "where a is not null and b is not null";
 
 /**
- * Evaluates a call of a function of the platform's that is plpgsql and STABLE, as the given identity.
+ * Calls a platform function that is plpgsql and STABLE, with the given identity.
  *
- * @param call our own text; its parameters begin with $3
+ * @param call trusted SQL; its parameters begin with $3
  * @returns the result as text
  */
 export async function callAs(
@@ -65,17 +65,17 @@ export async function callAs(
 
 const texts = new Map<string, string>();
 
-/** Attempts after a deadlock or serialization failure. The statement is its own transaction, so nothing is repeated. */
+/** Retries after a deadlock or serialization failure. Each statement is its own transaction, so nothing runs twice. */
 export const maxRetries = 2;
 
 /**
- * Calls a generated function as the given identity.
+ * Calls a generated function with the given identity.
  *
- * @param reads   whether the function only reads; then a lost connection is worth one more try
- * @param watched told under which snapshot the answer was read
+ * @param reads   whether the function only reads; then it is retried once after a lost connection
+ * @param watched called with the snapshot of the answer
  * @returns the function's JSON as text, or null
  * @throws SvcError through the SQLSTATE map; OUTCOME_UNKNOWN for a write whose connection was lost before its answer: a
- *         statement that is its own transaction cannot say its id beforehand
+ *   statement that is its own transaction cannot report its transaction id in advance
  */
 export async function callStatement(
   pool: pg.Pool,
@@ -103,7 +103,7 @@ export async function callStatement(
       watched?.(rows[0]?.snapshot ?? null);
       return rows[0]?.result ?? null;
     } catch (error) {
-      // PostgreSQL has rolled back, role and identity with it; only a broken connection must go.
+      // PostgreSQL has rolled back, role and identity included. Only a broken connection must be closed.
       const lost = isConnectionLoss(error);
       release(lost);
       const again = isTransient(error) || (lost && reads);
@@ -113,7 +113,7 @@ export async function callStatement(
   }
 }
 
-/** Of a list that took too long its caller can make less. */
+/** A timeout of a list: the caller can request less. */
 function explained(error: SvcError, reads: boolean): SvcError {
   if (error.code !== "TIMEOUT" || !reads) return error;
   return new SvcError("TIMEOUT", undefined, { hint: slowList, cause: error.cause });

@@ -1,6 +1,6 @@
 /**
- * The forms that column values take on the wire, and the check of each. One entry per form; a PostgreSQL type finds its
- * form by name and anything unknown travels as text.
+ * The wire formats of column values, with a check for each. A PostgreSQL type finds its format by name; unknown types
+ * travel as text.
  */
 import type { WireKind } from "../contract/crud.ts";
 import { isUuid } from "../kit/uuid.ts";
@@ -8,7 +8,7 @@ import { isUuid } from "../kit/uuid.ts";
 interface WireForm {
   /** Ends the sentence "… must be". */
   expects: string;
-  /** The value as it travels to SQL inside JSON, or undefined when the input is not of this form. */
+  /** The value as sent to SQL inside JSON, or undefined when the input is invalid. */
   accept(value: unknown, values: readonly string[] | undefined): unknown;
 }
 
@@ -17,19 +17,19 @@ const isoTimestamp = /^\d{4,6}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 const isDate = (value: unknown): value is Date => value instanceof Date && value.getUTCFullYear() > 0;
-/** JavaScript takes February 30 for a day in March; PostgreSQL has no year 0, and no zone 16 hours away. */
+/** JavaScript reads February 30 as a day in March. PostgreSQL has no year 0 and no offset of 16 hours. */
 function isTime(text: string): boolean {
   const [, year = 0, month = 0, day = 0] = /^(\d+)-(\d\d)-(\d\d)/.exec(text)?.map(Number) ?? [];
   const days = new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
   return year > 0 && day <= days && !/:.*[+-](1[6-9]|2\d)/.test(text) && !Number.isNaN(Date.parse(text));
 }
-/** Years after 9999 without the sign that JavaScript gives them. */
+/** Without JavaScript's sign before years after 9999. */
 const isoOf = (date: Date) => date.toISOString().replace(/^\+0*/, "");
-// PostgreSQL text cannot hold NUL or half a surrogate pair. Caught here, the caller learns which field it was.
+// PostgreSQL text cannot hold NUL or half a surrogate pair. Checked here, the error names the field.
 const isText = (value: unknown): value is string =>
   typeof value === "string" && !value.includes("\0") && value.isWellFormed();
 
-/** What JSON can carry. A Map or a bigint would arrive as something else, or not at all. */
+/** Values that JSON can hold. A Map or a bigint would be changed or lost. */
 function isJsonValue(value: unknown): boolean {
   if (typeof value !== "object" || value === null) {
     return value === null || isText(value) || typeof value === "boolean" || Number.isFinite(value);

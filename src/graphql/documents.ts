@@ -1,6 +1,6 @@
 /**
- * Documents: parsed, held against the limits, validated, and kept, so that a client's hundredth request with the same text
- * costs none of it. What is wrong with a document is kept as well.
+ * Parses documents, checks them against the limits, validates them and caches the result, so that repeated texts cost
+ * nothing. Errors are cached, too.
  * Next hop: `limits.ts` measures; `engine.ts` carries the operation out.
  */
 import {
@@ -24,13 +24,13 @@ export interface Found {
   operation: OperationDefinitionNode;
 }
 
-/** Text of documents that a process keeps, in characters, at most: parsed, it takes some fifty times as much memory. */
+/** Maximum of cached document text per process, in characters. A parsed document takes about fifty times the memory. */
 const most = 500_000;
 
-/** Words and signs of a document, at most: a field, a bracket, a name each. Per field that is allowed. */
+/** Maximum number of tokens of a document, per allowed field. */
 const tokensPerField = 50;
 
-/** Errors that are told at once. Past a few, nobody reads them. */
+/** Maximum number of errors in an answer. */
 const maxErrors = 5;
 
 export class Documents {
@@ -45,8 +45,8 @@ export class Documents {
   }
 
   /**
-   * @param operationName which of several; null where there is one
-   * @throws SvcError VALIDATION_FAILED when the text is no document, none for this schema, or larger than is allowed
+   * @param operationName selects one of several operations; null when there is one
+   * @throws SvcError VALIDATION_FAILED when the text is not a valid document for this schema, or exceeds a limit
    */
   find(text: string, operationName: string | null): Found {
     const document = this.#read(text);
@@ -57,7 +57,7 @@ export class Documents {
         hint: "Give operationName the name of one of the document's operations.",
       });
     }
-    // The library would find out while it plans, and print it.
+    // The library would detect this only while planning, and print it.
     if (!this.#schema.getRootType(operation.operation)) {
       throw new SvcError("VALIDATION_FAILED", `There are no ${operation.operation}s here.`);
     }
@@ -68,7 +68,7 @@ export class Documents {
     return tooLarge("could read", Math.min(cost, Number.MAX_SAFE_INTEGER), "rows", this.#settings.maxCost, "maxCost");
   }
 
-  /** Those that were used least recently make room. One that would push out many others is not kept. */
+  /** Evicts the least recently used documents. A document that would evict many others is not cached. */
   #read(text: string): DocumentNode | SvcError {
     const known = this.#kept.get(text);
     if (known) {
@@ -104,7 +104,7 @@ export class Documents {
     }
   }
 
-  /** Before validation, whose work grows with the square of what it is given. */
+  /** Runs before validation, whose cost is quadratic in the document's size. */
   #measure(document: DocumentNode, operation: OperationDefinitionNode): void {
     const { maxDepth, maxFields, maxAliases } = this.#settings;
     const { depth, fields, aliases } = sizeOf(document, operation);

@@ -1,6 +1,6 @@
 /**
- * `POST /api/graphql`: from a body to an operation and back. Whoever asks is found out as for a mutation by name, whatever
- * is asked: a cookie counts only for pages of listed origins.
+ * `POST /api/graphql`: parses the body, runs the operation and sends the answer. The caller is identified as for a
+ * mutation by name, even for queries: a cookie counts only from pages of listed origins.
  * Next hop: `engine.ts`, which is loaded with the first request.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -20,7 +20,7 @@ import type { Engine, EngineOptions, GraphqlRequest } from "./engine.ts";
 
 const path = "/api/graphql";
 
-/** Whether a path is GraphQL's. */
+/** Whether a path belongs to GraphQL. */
 export const isGraphqlPath = (asked: string) => asked === path || asked.startsWith(`${path}/`);
 
 export interface GraphqlOptions extends EngineOptions {
@@ -30,7 +30,7 @@ export interface GraphqlOptions extends EngineOptions {
   log: Logger;
 }
 
-/** Answers one request: 200 for whatever was carried out, the status of the error where nothing was. */
+/** Answers one request: 200 when the operation was executed, otherwise the status of the error. */
 export function graphqlEndpoint(options: GraphqlOptions): Endpoint {
   const load = engineLoader(options);
   return async (request, response) => {
@@ -57,7 +57,7 @@ export function graphqlEndpoint(options: GraphqlOptions): Endpoint {
   };
 }
 
-/** Whatever is asked for otherwise than by POST: the page, in development. */
+/** Answers requests other than POST: in development with the page. */
 async function show(request: IncomingMessage, response: ServerResponse, { settings }: GraphqlOptions): Promise<void> {
   const isRead = request.method === "GET" || request.method === "HEAD";
   const hint = "Send operations by POST to /api/graphql.";
@@ -65,18 +65,18 @@ async function show(request: IncomingMessage, response: ServerResponse, { settin
     return answerMethods(response, request.method, settings.ruru ? ["GET", "HEAD", "POST"] : ["POST"], hint);
   }
   if (!settings.ruru || !isRead) throw new SvcError("NOT_FOUND", undefined, { hint });
-  // It is large, and of no use in production: whoever wants the page installs it.
+  // An optional package: it is large and has no use in production.
   const { serveRuru } = await import("./ruru.ts").catch((cause) => {
     throw new SvcError("NOT_FOUND", "Ruru is not installed.", { hint: "npm install --save-dev ruru", cause });
   });
   return serveRuru(request, response);
 }
 
-/** Loads the engine once. One that could not be loaded is tried again with the next request. */
+/** Loads the engine once. After a failure the next request tries again. */
 function engineLoader(options: GraphqlOptions): () => Promise<{ engine: Engine }> {
   let loading: Promise<{ engine: Engine }> | undefined;
   return () => {
-    // PostGraphile's checks of its plugins, which it would otherwise print advice about, are for their authors.
+    // PostGraphile's checks of its plugins print advice that only their authors need.
     process.env.GRAPHILE_ENV ??= "production";
     loading ??= import("./engine.ts")
       .then(async ({ createEngine }) => ({ engine: await createEngine(options) }))

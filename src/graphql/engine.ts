@@ -1,6 +1,6 @@
 /**
- * A GraphQL request from its text to its answer: one document, one transaction, one identity. Loaded when it is first
- * needed: PostGraphile takes a second to load and to read the catalog, which a service without GraphQL never spends.
+ * Executes a GraphQL request: one document, one transaction, one identity. Loaded on first use: PostGraphile takes a
+ * second to load and to read the catalog.
  * Next hop: `documents.ts` for what may be asked, `preset.ts` for the schema, `src/call/invoke.ts` for the transaction.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -24,7 +24,7 @@ import { preset } from "./preset.ts";
 import type { RequestContext } from "./request-context.ts";
 import { clientOf } from "./statements.ts";
 
-/** What a client sends, checked for its types. */
+/** A client's request with checked types. */
 export interface GraphqlRequest {
   query: string;
   operationName: string | null;
@@ -35,7 +35,7 @@ export interface GraphqlAnswer {
   status: number;
   /** JSON text. */
   body: string;
-  /** What is worth a line in the log. */
+  /** An error for the log. */
   failure?: unknown;
 }
 
@@ -47,13 +47,13 @@ export interface EngineOptions {
   settings: EffectiveConfig["graphql"];
 }
 
-/** One time that a request is carried out. */
+/** One execution of a request. */
 interface Attempt {
-  /** Whether what it fails with goes to the caller, and it is not carried out again. */
+  /** Whether it must not be repeated: an error then goes to the caller. */
   isOnly: boolean;
 }
 
-/** Reads the catalog and builds the schema. @throws whatever keeps it from being built */
+/** Reads the catalog and builds the schema. @throws errors of building it */
 export async function createEngine(options: EngineOptions): Promise<Engine & { schema: GraphQLSchema }> {
   const { api, runtime, settings } = options;
   const { schema, resolvedPreset } = await makeSchema(preset(exposedTables(api), runtime.requestPool));
@@ -66,7 +66,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
     },
   };
 
-  /** @param attempt told whether code of the application has run, which must not run twice */
+  /** @param attempt is marked when code of the application has run, which must not run twice */
   const carryOut = async ({ document, operation }: Found, asked: GraphqlRequest, caller: Caller, attempt: Attempt) => {
     const { operationName, variables } = asked;
     const access = operation.operation === "mutation" ? "write" : "read";
@@ -79,7 +79,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
         pgSettings: null,
         withPgClient: (_settings, use) => Promise.resolve(use(client)),
         async write(name, input) {
-          // Hooks may do more than write here: for what is undone anyway, they are not run.
+          // Hooks may have other side effects, so they do not run when the request is rolled back anyway.
           if (hasFailed) throw new SvcError("PRECONDITION_FAILED", "Not carried out, since an earlier field failed.");
           const procedure = api["~svc"].procedures.get(name);
           if (!procedure?.statement) throw new SvcError("NOT_FOUND");
@@ -107,7 +107,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
       if (transient && !attempt.isOnly) throw transient.originalError;
       failure = worst(errors);
       if (errors.length > 0) await transaction.rollback();
-      // A request is one transaction: where a field of it failed, nothing has been written, and nothing says otherwise.
+      // A request is one transaction: if a field failed, nothing was written, so no data is returned.
       return encode(errors.length > 0 && access === "write" ? null : result.data, errors, caller);
     });
     return { status: 200, body, ...(failure !== undefined && { failure }) };
@@ -122,9 +122,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
       try {
         return await carryOut(found, asked, caller, attempt);
       } catch (error) {
-        // One that failed at COMMIT comes here as well: nothing of it has happened.
+        // A failed COMMIT arrives here too: it has written nothing.
         if (attempt.isOnly || !isTransient(error)) throw error;
-        // The other one needs a moment for what was in its way: at once, both would only meet again.
+        // Waits until the conflicting transaction is done; an immediate retry would conflict again.
         await sleep((retries + 1) * (100 + Math.random() * 200));
       }
     }
@@ -132,18 +132,18 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
   return Object.assign(engine, { schema });
 }
 
-/** The error that a plan ended with, or the one that the transaction had before it, in words for the caller. */
+/** The error of a plan, or the transaction's earlier error, worded for the caller. */
 function explained(error: GraphQLError, transaction: RequestTransaction): GraphQLError {
   return toGraphqlError(error, transaction.explain(error.originalError ?? error));
 }
 
-/** What the log should tell: one of our own failures before the caller's mistakes. */
+/** The error for the log: our own failures before the caller's mistakes. */
 function worst(errors: readonly GraphQLError[]): unknown {
   const reasons = errors.map(({ originalError }) => originalError as SvcError | undefined);
   return reasons.find((reason) => reason && reason.status >= 500) ?? reasons[0];
 }
 
-/** @param data as `execute` gives it with `outputDataAsString`: JSON text, or null */
+/** @param data from `execute` with `outputDataAsString`: JSON text, or null */
 function encode(data: unknown, errors: readonly GraphQLError[], caller: Caller): string {
   const text = typeof data === "string" ? data : JSON.stringify(data ?? null);
   if (errors.length === 0) return `{"data":${text}}`;

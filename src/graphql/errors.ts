@@ -1,13 +1,13 @@
 /**
- * Errors as GraphQL has them, with what every error of this service says in `extensions`: code, hint, issues, request id.
- * Nobody's SQL, and no text that PostGraphile wrote about itself, leaves the process.
+ * Converts errors to GraphQL's form, with code, hint, issues and request id in `extensions`. SQL and PostGraphile's
+ * internal messages are never sent to callers.
  * Next hop: `src/kit/error-codes.ts` for the codes, `src/postgres/errors.ts` for the database's own.
  */
 import { isSafeError } from "grafast";
 import { GraphQLError } from "grafast/graphql";
 import { SvcError } from "../kit/svc-error.ts";
 
-/** An error that happened while a field was answered: its place stays, its words are those of a `SvcError`. */
+/** An error of a field: keeps its location, and takes the message of a `SvcError`. */
 export function toGraphqlError(error: GraphQLError, reason: unknown): GraphQLError {
   const known = reason instanceof SvcError ? reason : fromLibrary(error, reason);
   return new GraphQLError(known.message, {
@@ -18,9 +18,8 @@ export function toGraphqlError(error: GraphQLError, reason: unknown): GraphQLErr
 }
 
 /**
- * What GraphQL itself has to say against variables and values is for the caller to read; it stems from no thrown error, or
- * from one that is marked as fit for callers.
- * Whatever else was thrown is ours to look at in the log.
+ * GraphQL's own errors about variables and values are shown to the caller: they have no thrown cause, or a cause that
+ * is marked as safe. All other errors are internal and go to the log.
  */
 function fromLibrary(error: GraphQLError, reason: unknown): SvcError {
   if (reason instanceof Error && isSafeError(reason)) return new SvcError("VALIDATION_FAILED", reason.message);
@@ -31,7 +30,7 @@ function fromLibrary(error: GraphQLError, reason: unknown): SvcError {
   return new SvcError("INTERNAL", undefined, { cause: reason });
 }
 
-/** A refusal of the document as a whole. */
+/** The error for an invalid document. */
 export function invalidDocument(errors: readonly GraphQLError[], showSuggestions: boolean): InvalidDocument {
   return new InvalidDocument(
     errors.map(({ message, nodes, source, positions }) => {
@@ -41,7 +40,7 @@ export function invalidDocument(errors: readonly GraphQLError[], showSuggestions
   );
 }
 
-/** Several things that are wrong with one document. */
+/** All errors of an invalid document. */
 export class InvalidDocument extends SvcError {
   readonly errors: readonly GraphQLError[];
 
@@ -55,7 +54,7 @@ export class InvalidDocument extends SvcError {
 export const describeErrors = (errors: readonly GraphQLError[], requestId: string) =>
   errors.map((error) => describeError(error, error.originalError as SvcError | undefined, requestId));
 
-/** One entry of `errors`. @param known the reason (Default: the document is wrong) */
+/** One entry of `errors`. @param known the reason (Default: the document is invalid) */
 function describeError({ message, locations, path }: GraphQLError, known: SvcError | undefined, requestId: string) {
   return {
     message,
@@ -70,7 +69,7 @@ function describeError({ message, locations, path }: GraphQLError, known: SvcErr
   };
 }
 
-/** The body that refuses a request before any of it was carried out. */
+/** The body for a request that is refused before execution. */
 export function refusal(error: SvcError, requestId: string): string {
   const errors =
     error instanceof InvalidDocument ? error.errors : [new GraphQLError(error.message, { originalError: error })];

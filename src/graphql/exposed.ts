@@ -1,6 +1,6 @@
 /**
- * What GraphQL shows: exactly what `createCrud` offers by name. A table without one is not there, nor is a column that it
- * leaves out. Where a table has several, the first that is registered and can be read counts, unless `graphql: false`.
+ * The tables that GraphQL exposes: exactly those that `createCrud` offers, with its columns. If a table has several
+ * resources, the first registered, readable one is used, unless it has `graphql: false`.
  * Next hop: `tables-plugin.ts` and `writes-plugin.ts` make a schema of it.
  */
 import type { Api } from "../contract/api.ts";
@@ -9,12 +9,12 @@ import { writableColumns } from "../crud/crud-definition.ts";
 
 export interface ExposedTable {
   crud: CrudDefinition;
-  /** Whether a caller without a session may ask. */
+  /** Whether callers without a session are allowed. */
   anonymous: boolean;
-  /** The most rows that a page holds. */
+  /** Maximum number of rows per page. */
   maxLimit: number;
   offers(operation: CrudOperation): boolean;
-  /** By the column's name in the database; columns that GraphQL does not show are not among them. */
+  /** By the column's name in the database; hidden columns are omitted. */
   columns: ReadonlyMap<string, ExposedColumn>;
 }
 
@@ -26,15 +26,15 @@ export interface ExposedColumn {
   canWrite: boolean;
 }
 
-/** By schema and name, as `keyOf` puts them together. */
+/** Keyed by schema and name, see `keyOf`. */
 export type Exposed = ReadonlyMap<string, ExposedTable>;
 
 export const keyOf = (schema: string, table: string) => `${schema}\0${table}`;
 
-/** Names in GraphQL are letters, digits and _; those with two in front are its own. Other properties are left out. */
+/** Whether GraphQL allows the name: letters, digits and _, but not two _ in front. Other properties are omitted. */
 const isName = (property: string) => /^[A-Za-z_]\w*$/.test(property) && !property.startsWith("__");
 
-/** Vectors are for comparing, inside the database. */
+/** Vectors are omitted: they are only compared inside the database. */
 const has = (kind: ColumnDescription["kind"]) => kind !== "vector";
 
 export function exposedTables(api: Api): Exposed {

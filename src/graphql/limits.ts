@@ -1,7 +1,7 @@
 /**
- * How large a document is: how deep, how many fields and other names it asks for, and how many rows it could read. Counts
- * with fragments put in where they are spread, each worked out once, so that a document that unfolds to millions of fields
- * costs no more than its text.
+ * Measures a document: its depth, its fields and other names, and the rows that it could read. Fragments count wherever
+ * they are spread, but each is measured once, so a document that expands to millions of fields costs no more than its
+ * text.
  * Next hop: `documents.ts` holds documents against the limits before they are validated.
  */
 import {
@@ -34,9 +34,9 @@ const fragmentsOf = (document: DocumentNode): Fragments =>
   );
 
 /**
- * Measures an operation without looking at a schema.
+ * Measures an operation without a schema.
  *
- * @throws SvcError VALIDATION_FAILED when fragments spread each other in a circle
+ * @throws SvcError VALIDATION_FAILED when fragments form a cycle
  */
 export function sizeOf(document: DocumentNode, operation: OperationDefinitionNode): DocumentSize {
   const fragments = fragmentsOf(document);
@@ -48,7 +48,7 @@ export function sizeOf(document: DocumentNode, operation: OperationDefinitionNod
     if (known === null) throw circle();
     const fragment = fragments.get(name);
     if (!fragment) return { depth: 0, fields: 0, aliases: 0 };
-    sizes.set(name, null); // under way
+    sizes.set(name, null); // in progress
     const size = ofSet(fragment.selectionSet);
     sizes.set(name, size);
     return size;
@@ -59,7 +59,7 @@ export function sizeOf(document: DocumentNode, operation: OperationDefinitionNod
       const isField = selection.kind === Kind.FIELD;
       const inner =
         selection.kind === Kind.FRAGMENT_SPREAD ? ofFragment(selection.name.value) : ofSet(selection.selectionSet);
-      // The schema is deep in itself, and `validate` knows how deep one may look into it.
+      // Introspection is deep by nature; `validate` limits its depth.
       const isSchema = isField && /^__(schema|type)$/.test(selection.name.value);
       total.depth = Math.max(total.depth, isSchema ? 1 : inner.depth + (isField ? 1 : 0));
       total.fields += inner.fields + (isField ? 1 : 0);
@@ -72,11 +72,11 @@ export function sizeOf(document: DocumentNode, operation: OperationDefinitionNod
 
 const circle = () => new SvcError("VALIDATION_FAILED", "Fragments spread each other in a circle.");
 
-/** What counting all rows of a connection stands for. */
+/** The cost of counting all rows of a connection. */
 const costOfCount = 10;
 
 /**
- * The most rows that a valid operation could read, each row and each count as one read or more.
+ * The maximum cost of a valid operation: one per row, and more per count.
  *
  * @param variables as the client sent them
  */
@@ -115,8 +115,8 @@ export function costOf(
   };
   const ofField = (node: FieldNode, type: GraphQLObjectType): number => {
     const field = type.getFields()[node.name.value];
-    if (!field) return 0; // one of GraphQL's own, such as __typename
-    const isPart = /(Connection|Edge)$/.test(type.name); // of a page that has been counted
+    if (!field) return 0; // a meta field such as __typename
+    const isPart = /(Connection|Edge)$/.test(type.name); // of a page that was already counted
     if (isPart && field.name === "totalCount") return costOfCount;
     const inner = ofSet(node.selectionSet, getNamedType(field.type));
     const page = field.extensions.svcPage as { byDefault: number; most: number } | undefined;
@@ -126,14 +126,14 @@ export function costOf(
   return ofSet(operation.selectionSet, root);
 }
 
-/** By how much a page is sorted: each is a part of the statement. */
+/** Number of sort criteria of a page; each adds to the statement. */
 function orderings({ arguments: args = [] }: FieldNode, variables: Readonly<Record<string, unknown>>): number {
   const given = args.find(({ name }) => name.value === "orderBy");
   const value = given && valueFromASTUntyped(given.value, variables);
   return Array.isArray(value) ? value.length : 0;
 }
 
-/** Rows on the page that a field asks for. */
+/** Rows of the page that a field requests. */
 function pageSize(
   { arguments: args = [] }: FieldNode,
   { byDefault, most }: { byDefault: number; most: number },

@@ -1,10 +1,10 @@
-/** Names in GraphQL: after the prefix of `createCrud`, its columns' properties, and the labels of enums. */
+/** GraphQL names, from the prefix of `createCrud`, its columns' properties, and the labels of enums. */
 import type { ExposedTable } from "./exposed.ts";
 
-/** PostGraphile's own ways with words. */
+/** PostGraphile's inflection. */
 export type Words = GraphileBuild.Inflection;
 
-/** Names that GraphQL and PostGraphile have for themselves. */
+/** Names that GraphQL and PostGraphile reserve. */
 const taken =
   /^(Query|Mutation|Subscription|Node|Cursor|PageInfo|Int|Float|String|Boolean|ID|JSON|UUID|Big\w+|Date\w*|Time\w*|Interval\w*)$/;
 const endings = /(Input|Patch|Connection|Edge|Condition|OrderBy)$/;
@@ -15,7 +15,7 @@ export function typeName(words: Words, { crud }: ExposedTable): string {
   return taken.test(name) || endings.test(name) ? `${name}Row` : name;
 }
 
-/** @returns for example `notes`; `allSheep` where one and many have the same name */
+/** @returns for example `notes`; `allSheep` where singular and plural are the same */
 export function listName(words: Words, table: ExposedTable): string {
   const many = words.camelCase(words.pluralize(table.crud.prefix));
   return many === rowName(words, table) ? words.camelCase(`all-${many}`) : many;
@@ -25,7 +25,8 @@ export function listName(words: Words, table: ExposedTable): string {
 export const rowName = (words: Words, table: ExposedTable) => words.camelCase(typeName(words, table));
 
 /**
- * A label that is no name has its other characters replaced, by their codes where that would give two labels one name.
+ * The label as a GraphQL name: invalid characters are replaced, by their codes where two labels would otherwise get the
+ * same name.
  *
  * @returns for example `it_s_complicated`
  */

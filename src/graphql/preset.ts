@@ -1,4 +1,4 @@
-/** The plugins of PostGraphile that are used, less those that write to tables, call functions or look tables up by nodes. */
+/** The PostGraphile plugins in use, without those that write to tables, call functions or look rows up by node ids. */
 import { makePgService } from "@dataplan/pg/adaptors/pg";
 import { defaultPreset as buildPreset } from "graphile-build";
 import { defaultPreset as pgPreset } from "graphile-build-pg";
@@ -8,19 +8,19 @@ import { tablesPlugin } from "./tables-plugin.ts";
 import { writesPlugin } from "./writes-plugin.ts";
 
 const unused = [
-  // Writing goes through the generated procedures alone.
+  // Writes go only through the generated procedures.
   "PgMutationCreatePlugin",
   "PgMutationUpdateDeletePlugin",
   "PgMutationPayloadEdgePlugin",
   "MutationPayloadQueryPlugin",
   "ClientMutationIdDescriptionPlugin",
-  // Functions of the application are its own.
+  // The application's functions are not exposed.
   "PgProceduresPlugin",
   "PgCustomTypeFieldPlugin",
   "PgConditionCustomFieldsPlugin",
   "PgOrderCustomFieldsPlugin",
   "PgJWTPlugin",
-  // `id` is the column; there is no second way to a row.
+  // `id` is the column; rows have no second identifier.
   "NodePlugin",
   "NodeAccessorPlugin",
   "RegisterQueryNodePlugin",
@@ -31,15 +31,15 @@ const unused = [
   "PgTableNodePlugin",
   "SubscriptionPlugin",
   "BuiltinScalarConnectionsPlugin",
-  // `createCrud` says what may be filtered and ordered, and in which order rows come.
+  // `createCrud` defines filters, sort columns and the default order.
   "PgIndexBehaviorsPlugin",
   "PgConnectionArgOrderByDefaultValuePlugin",
 ];
 
-/** How long a document may take to plan, in milliseconds. One of 400 fields takes some hundred on a calm machine. */
+/** Maximum planning time of a document, in milliseconds. One of 400 fields takes a few hundred on an idle machine. */
 const planningMs = 3000;
 
-/** @param pool the one of requests; the catalog is read as the role of whoever is signed in, so that its grants hold */
+/** @param pool of requests; the catalog is read as the role of signed-in users, so that its grants apply */
 export function preset(exposed: Exposed, pool: pg.Pool): GraphileConfig.Preset {
   const schemas = [...new Set([...exposed.values()].map(({ crud }) => crud.schema))];
   return {
@@ -54,7 +54,7 @@ export function preset(exposed: Exposed, pool: pg.Pool): GraphileConfig.Preset {
         pubsub: false,
       }),
     ],
-    // Planning keeps the process busy; a document that took longer is refused for a minute.
+    // Planning blocks the process; a document that exceeds the limit is refused for a minute.
     grafast: { explain: false, timeouts: { planning: planningMs } },
   };
 }

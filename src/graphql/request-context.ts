@@ -1,10 +1,10 @@
-/** What the plans of one request read: who asks, and the one connection that they ask with. */
+/** The context of one request's plans: the caller, and the one connection. */
 import type { WithPgClient } from "@dataplan/pg";
 import type { Session } from "../kit/session.ts";
 
 export interface RequestContext {
   session: Session | null;
-  /** Nothing to set: the transaction has its identity before any statement of a plan. */
+  /** No settings: the transaction has its identity before any statement of a plan. */
   pgSettings: null;
   withPgClient: WithPgClient;
   /**

@@ -1,5 +1,5 @@
 /**
- * Ruru, a page to write GraphQL requests in, for development. All of it comes from this process, nothing from elsewhere.
+ * Serves Ruru, a GraphQL editor page, for development. All its files come from this process.
  * Next hop: the page asks `endpoint.ts` as any client does.
  */
 import { randomBytes } from "node:crypto";
@@ -12,7 +12,7 @@ import { SvcError } from "../kit/svc-error.ts";
 const endpoint = "/api/graphql";
 const staticPath = `${endpoint}/ruru/`;
 
-/** Answers `GET /api/graphql` and what lies under it. @throws SvcError NOT_FOUND */
+/** Answers `GET /api/graphql` and paths below it. @throws SvcError NOT_FOUND */
 export async function serveRuru(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [path = ""] = (request.url ?? "").split("?", 1);
   if (path === endpoint) return sendPage(response);
@@ -29,7 +29,7 @@ function sendPage(response: ServerResponse): void {
   const policy = [
     "default-src 'none'",
     `script-src 'self' 'nonce-${nonce}'`,
-    "style-src 'self' 'unsafe-inline'", // the editor sets its sizes and colours
+    "style-src 'self' 'unsafe-inline'", // the editor sets inline sizes and colours
     "font-src 'self' data:",
     "img-src 'self' data:",
     "worker-src 'self' blob:",

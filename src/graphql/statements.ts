@@ -1,16 +1,16 @@
 /**
- * How PostGraphile reaches the request's transaction: it can neither begin nor end one, and what it asks is bounded in time
- * and in what it leaves behind.
+ * PostGraphile's client for the request's transaction: it cannot begin or end one, and its statements are limited in
+ * time and in number of prepared names.
  * Next hop: `src/postgres/transaction.ts`.
  */
 import type { PgClient } from "@dataplan/pg";
 import { SvcError } from "../kit/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 
-/** Statements of a request that are sent at once: what comes behind them can still be called off. */
+/** Statements of a request sent at once. Later ones can still be cancelled. */
 const together = 4;
 
-/** @param timeMs for how long statements are begun after the first, in milliseconds */
+/** @param timeMs period after the first statement in which others may start, in milliseconds */
 export function clientOf(transaction: RequestTransaction, timeMs: number): PgClient {
   let deadline: number | undefined;
   const underWay = new Set<Promise<unknown>>();
@@ -39,8 +39,8 @@ const tooLong = () =>
   new SvcError("TIMEOUT", undefined, { hint: "The statements of one request took too long together. Ask for less." });
 
 /**
- * Which statements are prepared. A connection keeps what it has prepared until it closes, and clients can send any number
- * of documents: only the first statements get a name, the others are planned each time.
+ * Decides which statements are prepared. A connection keeps prepared statements until it closes, and clients can send
+ * any number of documents. So only the first ones get a name; the others are planned each time.
  */
 class PreparedNames {
   readonly #names = new Set<string>();
@@ -54,7 +54,7 @@ class PreparedNames {
       if (this.#names.size >= this.#most) return {};
       this.#names.add(name);
     }
-    return { name: `graphql_${name}`.slice(0, 63) }; // of a hash; PostgreSQL takes no more
+    return { name: `graphql_${name}`.slice(0, 63) }; // from a hash; PostgreSQL's names are at most 63 bytes
   }
 }
 

@@ -1,8 +1,7 @@
 /**
- * Reading: cuts what PostGraphile would show down to the exposed tables and columns, calls them by the names that
- * applications know, and keeps every read to what the generated list would give: no soft-deleted rows, no callers without
- * a session where one is needed, pages of the same size in the same order.
- * Next hop: `preset.ts` lists the plugins, PostGraphile writes the SQL, the policies of the tables decide about the rows.
+ * Reads: restricts PostGraphile to the exposed tables and columns, renames them, and applies the rules of the generated
+ * list: no soft-deleted rows, no callers without a session where one is required, the same page size and order.
+ * Next hop: `preset.ts` lists the plugins, PostGraphile writes the SQL, the tables' policies filter the rows.
  */
 import { type PgCodec, type PgResourceOptions, type PgSelectStep, TYPES } from "@dataplan/pg";
 import { type ConnectionStep, context, type FieldArgs, lambda, type Step } from "grafast";
@@ -14,7 +13,7 @@ import { type Exposed, type ExposedTable, keyOf } from "./exposed.ts";
 import { enumValueName, listName, rowName, typeName } from "./names.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** Behaviours that turn everything off. PostGraphile insists that those before are among them. */
+/** Behaviours that disable everything. PostGraphile requires the existing ones in the list. */
 const nothing = (behavior: string) => [behavior, "-*"] as never;
 
 export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
@@ -55,7 +54,7 @@ export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
     gather: {
       namespace: "svcTables",
       hooks: {
-        // A type that it does not know has no place in GraphQL, and is nothing to warn of at every start.
+        // Unknown types are omitted from GraphQL, without a warning at every start.
         pgCodecs_findPgCodec(_info: unknown, event: { pgCodec: PgCodec | null; pgType: { typname: string } }) {
           event.pgCodec ??= /^_?(vector|halfvec|sparsevec)$/.test(event.pgType.typname) ? TYPES.void : null;
         },
@@ -64,10 +63,10 @@ export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
           if (table) resourceOptions.selectAuth = ($select) => guard($select as PgSelectStep, table);
         },
       },
-    } as never, // its types want a cache and a state, which this has not
+    } as never, // its types require a cache and a state, which this plugin lacks
     schema: {
       behaviorRegistry: {
-        // PostGraphile asks for it without having declared it, and warns of that.
+        // PostGraphile uses it without declaring it, and warns.
         add: {
           "resource:connection:backwards": { description: "pages from the end", entities: ["pgResource"] },
         } as never,
@@ -175,7 +174,7 @@ export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
           const byDefault = defaultOrder(table).map((name) => build.inflection.constantCase(name));
           const known = byDefault.map((name) => values.find((value) => value.name === name));
           return {
-            // What `limitPage` reads, they do not apply themselves.
+            // `limitPage` reads these arguments, so they must not apply themselves.
             ...(first && { first: { ...first, applyPlan: undefined, defaultValue: undefined } }),
             ...(last && { last: { ...last, applyPlan: undefined } }),
             ...others,
@@ -195,7 +194,7 @@ export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
 // biome-ignore lint/suspicious/noExplicitAny: of whatever items
 type Connection = ConnectionStep<any>;
 
-/** A list in JSON, in base64; whether it fits the list that it is for is seen there. @throws GraphQLError */
+/** Decodes a cursor, a JSON list in base64. The list itself checks whether it fits. @throws GraphQLError */
 function cursor({ graphql }: GraphileBuild.Build, value: unknown): unknown {
   try {
     if (typeof value === "string" && Array.isArray(JSON.parse(Buffer.from(value, "base64").toString()))) return value;
@@ -203,13 +202,13 @@ function cursor({ graphql }: GraphileBuild.Build, value: unknown): unknown {
   throw new graphql.GraphQLError("A cursor comes from an earlier answer; this one does not.");
 }
 
-/** The generated list's: newest first, or by id. */
+/** The generated list's order: newest first, or by id. */
 function defaultOrder({ columns }: ExposedTable): string[] {
   const fields = [...columns.values()].map(({ field }) => field);
   return [...(fields.includes("createdAt") ? ["createdAt-desc"] : []), "id-desc"];
 }
 
-/** What holds wherever rows of the table are read, by whatever way the query comes to them. */
+/** Conditions for every read of the table's rows, on any path of the query. */
 function guard($select: PgSelectStep, { crud, anonymous }: ExposedTable): void {
   const { softDelete } = crud;
   if (softDelete) {
@@ -224,11 +223,11 @@ function guard($select: PgSelectStep, { crud, anonymous }: ExposedTable): void {
     if (!session) throw new SvcError("UNAUTHORIZED");
     return true;
   });
-  // As a value of the statement, it is asked for even where PostGraphile makes one statement of two.
+  // As a value of the statement it is checked even where PostGraphile merges two statements.
   $select.where(sql`${$select.placeholder($allowed, TYPES.boolean)}`);
 }
 
-/** Pages as the generated list has them: of its default size unless the caller says, never of more rows than it allows. */
+/** The generated list's page sizes: its default, and at most its limit. */
 function limitPage($connection: Connection, fieldArgs: FieldArgs, { crud, maxLimit }: ExposedTable): Connection {
   const clamp = (value: unknown) => {
     if (value === null || value === undefined) return null;

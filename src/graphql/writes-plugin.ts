@@ -1,6 +1,6 @@
 /**
- * Writing: one field for each `create`, `update` and `remove` that `createCrud` offers. A field runs that very procedure,
- * its checks and hooks and its SQL function, and then reads the row back for whoever asked.
+ * Writes: a field for each `create`, `update` and `remove` of `createCrud`. A field runs the procedure, with its
+ * checks, hooks and SQL function, and then reads the row back as the caller.
  * Next hop: `engine.ts` gives `write`, which calls `invokeWithin` of `src/call/invoke.ts`.
  */
 import type { PgCodecWithAttributes, PgResource } from "@dataplan/pg";
@@ -54,7 +54,7 @@ const descriptions: Record<Verb, string> = {
   remove: "Removes a row. Answers with its id.",
 };
 
-/** The type of a write's field and its arguments; null where nothing could be said with them. */
+/** The type of a write field and its arguments; null when a needed type or argument is missing. */
 function shapeOf(build: GraphileBuild.Build, resource: Table, table: ExposedTable, verb: Verb) {
   const { GraphQLNonNull } = build.graphql;
   const name = typeName(build.inflection, table);
@@ -111,7 +111,7 @@ const inputs: Record<Verb, readonly string[]> = {
   remove: ["id"],
 };
 
-/** What the procedure takes by its own name. */
+/** Input of the procedure. */
 function inputOf(verb: Verb, given: readonly unknown[]): unknown {
   const [first, patch, ifUnmodifiedSince] = given;
   if (verb === "create") return wire(first ?? {});
@@ -119,7 +119,7 @@ function inputOf(verb: Verb, given: readonly unknown[]): unknown {
   return { ...wire(patch), id: first, ifUnmodifiedSince };
 }
 
-/** GraphQL has taken bytes for bytes; by name they come as base64. */
+/** GraphQL has decoded bytes; the procedure expects base64. */
 const wire = (row: unknown): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(row as object).map(([field, value]) => [

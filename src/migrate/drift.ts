@@ -1,6 +1,6 @@
 /**
- * How a database differs from what the files of `migrations/` and `sql/` describe: they are applied to an empty database
- * of the same server, both are described by `svc_private.list_facts()`, and the two descriptions are compared.
+ * Finds differences between a database and the files of `migrations/` and `sql/`. The files are applied to an empty
+ * database on the same server, `svc_private.list_facts()` describes both, and the descriptions are compared.
  * Next hop: `sql/catalog/list_facts.sql`; `src/cli/db/drift.ts` prints.
  */
 import { readFile } from "node:fs/promises";
@@ -19,11 +19,11 @@ export interface Fact {
 
 export interface Difference {
   state: "missing" | "unexpected" | "differs";
-  /** Such as `table public.tasks`. */
+  /** For example `table public.tasks`. */
   object: string;
-  /** Such as `policy` or `column`; `itself` when the whole object is missing or unexpected. */
+  /** For example `policy` or `column`; `itself` when the whole object is missing or unexpected. */
   kind: string;
-  /** The policy's, column's or role's name; empty where there is one of a kind. */
+  /** Name of the policy, column or role; empty for kinds that an object has only once. */
   part: string;
   /** Null when it is unexpected. */
   expected: string | null;
@@ -33,12 +33,12 @@ export interface Difference {
 }
 
 type Files = Required<Pick<MigrateOptions, "adminUrl" | "platform" | "application">> & {
-  /** DATABASE_SCRATCH_URL; null where an empty database is made on the same server. */
+  /** DATABASE_SCRATCH_URL; null to create an empty database on the same server. */
   scratchUrl: string | null;
 };
 
 /**
- * Changes nothing in the database, and nothing that outlives the call on its server.
+ * Changes nothing in the database; temporary objects on its server are removed.
  *
  * @throws MigrationError when the files cannot be applied to an empty database
  */
@@ -47,7 +47,7 @@ export async function findDrift(files: Files): Promise<Difference[]> {
   return compareFacts(expected, found);
 }
 
-/** What the files describe. @param files their `adminUrl` names the server on which an empty database is made */
+/** The state that the files describe. @param files their `adminUrl` names the server for the empty database */
 export async function describeFiles(files: Files): Promise<Fact[]> {
   const facts = await withScratchDatabase(files.adminUrl, files.scratchUrl, (adminUrl) =>
     rehearseMigration({ ...files, adminUrl }, readFacts),
@@ -55,7 +55,7 @@ export async function describeFiles(files: Files): Promise<Fact[]> {
   return withoutMemberships(facts, files.platform);
 }
 
-/** On any connection of an administrator, also within a transaction. */
+/** Works on any connection of an administrator, also within a transaction. */
 export const readFacts = async (client: pg.Client): Promise<Fact[]> =>
   (await client.query<Fact>("select object, kind, part, definition from svc_private.list_facts()")).rows;
 
@@ -71,8 +71,8 @@ async function describeDatabase(adminUrl: string): Promise<Fact[]> {
 }
 
 /**
- * Roles belong to the server: what a login was made a member of by hand is seen from the empty database too. `roles.sql`
- * restates attributes, and takes no membership away; what it should be is in the committed dump.
+ * Removes role memberships. Roles belong to the server, so the empty database has manual memberships too. `roles.sql`
+ * resets attributes but revokes no membership; the expected ones come from the committed dump.
  */
 async function withoutMemberships(described: Fact[], platform: string): Promise<Fact[]> {
   const dump = await readFile(join(platform, "sql/schema.dump.sql"), "utf8");
@@ -92,7 +92,7 @@ export function compareFacts(expected: readonly Fact[], found: readonly Fact[]):
   return [...new Set([...wanted.keys(), ...present.keys()])].sort().flatMap((object) => {
     const before = wanted.get(object);
     const now = present.get(object);
-    // Of a whole object one line says that it is missing or too much, not one for each of its columns.
+    // A missing or unexpected object gives one line, not one for each of its columns.
     if (!before || !now) return [difference(object, before?.get(whole), now?.get(whole), { kind: "itself", part: "" })];
     return [...new Set([...before.keys(), ...now.keys()])]
       .filter((key) => before.get(key)?.definition !== now.get(key)?.definition)
@@ -124,7 +124,7 @@ function difference(
   return { state, object, kind, part, expected, found, remedy: remedyFor(state, object, kind) };
 }
 
-// What sql/ says anew whenever it is applied: functions, views, policies and grants of the platform, roles and schemas.
+// Objects that sql/ recreates on every run: functions, views, policies and grants of the platform, roles and schemas.
 const repeatable =
   /^(function|view) (svc|svc_private|svc_crud|auth)\.|^(role|schema|database|default privileges|PostgreSQL's own)\b/;
 const repeatableParts = ["policy", "grant", "comment"];
@@ -134,7 +134,7 @@ function remedyFor(state: Difference["state"], object: string, kind: string): st
   if (kind === "version")
     return "Update the extension (alter extension … update), here or where the files are applied.";
   const isRestated = repeatable.test(object) || (platformTable.test(object) && repeatableParts.includes(kind));
-  // Policies and grants of a platform's table are taken away before its file says them again; other things are not.
+  // Only policies and grants of a platform table are removed before its file is applied again.
   const isTakenAway = platformTable.test(object) && ["policy", "grant"].includes(kind);
   if (isRestated && (state !== "unexpected" || isTakenAway)) return "`svc migrate --again` restores it.";
   if (state === "unexpected") return "Take it away by hand, or write the migration that makes it.";

@@ -1,4 +1,4 @@
-/** The platform's schema as text. The work is done by `sql/catalog/`; this file only asks. */
+/** The platform's schema as text. The SQL in `sql/catalog/` does the work. */
 import pg from "pg";
 
 /** @returns the text of `sql/schema.dump.sql` for the database that `adminUrl` names */

@@ -1,6 +1,6 @@
 /**
- * What `svc migrate` has written down in a database, compared with the files at hand: what the database lacks, and what it has
- * from newer files than these, as an old process meets it that is started again in the middle of a release.
+ * Compares the ledger that `svc migrate` writes in a database with the files: files that are pending, and entries from
+ * newer files. The latter occur when an old process restarts during a release.
  * Next hop: `migrate.ts`, which writes it; `src/cli/pending.ts`, which decides whether a process starts.
  */
 import { createHash } from "node:crypto";
@@ -20,20 +20,22 @@ export interface Folders {
 export interface Ledger {
   /** Checksums by `scope/name`. */
   migrations: Map<string, string>;
-  /** Checksum of the text that was applied last, by `scope/path`. */
+  /** Checksum of the last applied text, by `scope/path`. */
   sql: Map<string, string>;
-  /** Checksums of what was applied before, by `scope/path`. */
+  /** Checksums of texts applied before, by `scope/path`. */
   earlier: Map<string, readonly string[]>;
-  /** What a file of policies/ had set up when it was applied, by `scope/path` (sql/migrate/access_state.sql). */
+  /**
+   * The objects that a file of policies/ created when it was applied, by `scope/path` (sql/migrate/access_state.sql).
+   */
   states: Map<string, string>;
-  /** When each was applied last, by `scope/migrations/name` and `scope/sql/path`. */
+  /** When each was last applied, by `scope/migrations/name` and `scope/sql/path`. */
   appliedAt: Map<string, Date>;
 }
 
 export interface Comparison {
-  /** Files that the database has not seen yet. */
+  /** Files that were not applied yet. */
   pending: string[];
-  /** What it has and these files do not: migrations, and files of sql/ whose text was replaced since. */
+  /** Entries without a matching file: unknown migrations, and files of sql/ with a newer text. */
   newer: string[];
 }
 
@@ -53,7 +55,7 @@ export async function readLedger(client: pg.Client): Promise<Ledger> {
     `select scope || '/' || name as key, scope || '/migrations/' || name as path, checksum, applied_at
        from svc_private.applied_migrations`,
   );
-  // Not by its name: the migration that adds the column may be among those that are to come.
+  // Not by column name: the migration that adds the column may be pending.
   const sql = await client.query(
     `select scope || '/' || path as key, scope || '/sql/' || path as path, checksum, applied_at,
             coalesce(to_jsonb(a) -> 'earlier', '[]') as earlier, to_jsonb(a) ->> 'state' as state
@@ -68,7 +70,7 @@ export async function readLedger(client: pg.Client): Promise<Ledger> {
   };
 }
 
-/** The migrations at hand, as the ledger names them. */
+/** The migration files, named as in the ledger. */
 export async function migrationNames(folders: Folders): Promise<Set<string>> {
   const names = new Set<string>();
   for (const { scope, folder } of scopes(folders)) {
@@ -80,7 +82,7 @@ export async function migrationNames(folders: Folders): Promise<Set<string>> {
 export const unknownMigrations = ({ migrations }: Ledger, names: ReadonlySet<string>): string[] =>
   [...migrations.keys()].filter((name) => !names.has(name)).map((name) => name.replace("/", "/migrations/"));
 
-/** @param options.adminUrl any login that reads the ledger will do: the administrator's, or the system's */
+/** @param options.adminUrl any login that can read the ledger: the administrator's, or the system's */
 export async function compareFiles({ adminUrl, ...folders }: Folders & { adminUrl: string }): Promise<Comparison> {
   const client = new pg.Client({ connectionString: adminUrl, application_name: "svc migrate status" });
   await client.connect();
@@ -106,13 +108,14 @@ export async function compareFiles({ adminUrl, ...folders }: Folders & { adminUr
   }
 }
 
-/** Names of the application's and the platform's files that this database does not have yet. */
+/** Pending files of the application and the platform. */
 export const pendingMigrations = async (options: Folders & { adminUrl: string }): Promise<string[]> =>
   (await compareFiles(options)).pending;
 
 /**
- * Notes what is applied now, and keeps the checksums that it replaces. A text that was there before takes back what came after
- * it. A file that is gone has no text: when it comes back as it was it is applied again, for what it had set up may be gone as well.
+ * Records the applied files and keeps the checksums that they replace. When an earlier text is applied again, the later
+ * checksums are removed. A deleted file has no entry: if it returns unchanged it is applied again, because its objects
+ * may be gone.
  */
 export async function noteApplied(client: pg.Client, scope: Scope, files: readonly MigrationFile[]): Promise<void> {
   await client.query(

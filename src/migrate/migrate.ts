@@ -1,8 +1,8 @@
 /**
- * Brings a database to the state that the files describe: the platform's `migrations/` and `sql/`, then the
- * application's. One transaction for each of the two scopes: a crash in the middle of a scope, or an error in its last file,
- * leaves that scope as it was before. So a long index of the application's does not hold the platform's tables, which sign-in
- * needs. Two migrators at once: the second waits for the first and then finds nothing to do.
+ * Brings a database to the state of the files: the platform's `migrations/` and `sql/`, then the application's. Each of
+ * the two scopes is one transaction: a crash or an error leaves the scope unchanged. So a slow index of the application
+ * does not lock the platform's tables, which sign-in needs. Of two concurrent migrators, the second waits and then
+ * finds nothing to do.
  * Next hop: `migration-files.ts` reads the folders; `sql/README.md` states the order.
  */
 import pg from "pg";
@@ -21,7 +21,7 @@ import {
 import { type MigrationFile, readFolder } from "./migration-files.ts";
 import { type Patience, withLocks } from "./migration-locks.ts";
 
-/** Says which file failed, where in it, and what to do. */
+/** Names the file and the place of a failure, with a remedy. */
 export class MigrationError extends Error {
   override readonly name = "MigrationError";
   readonly hint: string | undefined;
@@ -33,27 +33,30 @@ export class MigrationError extends Error {
 }
 
 export interface MigrateOptions extends Patience {
-  /** Connection string of an administrator: may create roles and extensions, or has been given them. */
+  /** Connection string of an administrator: may create roles and extensions, or already has them. */
   adminUrl: string;
   /** Folder that holds the platform's `migrations/` and `sql/`. */
   platform: string;
   /** The application's root; its `migrations/` and `sql/` may be absent. */
   application?: string;
-  /** Called with one line per applied file, and whenever it gives way to others. */
+  /** Called with a line per applied file, and whenever the migration waits for other transactions. */
   report?: (line: string) => void;
   /**
-   * Stops after the first n of the platform's migrations, without the files of `sql/` that follow them: the state from
-   * which an upgrade is rehearsed. (Default: everything is applied)
+   * Stops after the first n platform migrations, without the later files of `sql/`. Tests use it to rehearse an
+   * upgrade. (Default: everything is applied)
    */
   platformMigrations?: number;
-  /** Applies every file of `sql/` again, as if its text were new: what was changed by hand is as it is written. */
+  /** Applies every file of `sql/` again, even if unchanged. This reverts manual changes. */
   again?: boolean;
-  /** Refuses a database that newer files have migrated: these would put older functions in place of theirs. (Default: false) */
+  /**
+   * Refuses a database that newer files have migrated: these files would replace newer functions with older ones.
+   * (Default: false)
+   */
   refuseNewer?: boolean;
 }
 
 /**
- * Applies what is new.
+ * Applies pending files.
  *
  * @returns the files that were applied, in order, as `scope/path`; empty when there was nothing to do
  * @throws MigrationError when a file fails, or when a migration was edited after it had been applied
@@ -74,8 +77,8 @@ export const migrate = (options: MigrateOptions): Promise<string[]> =>
   });
 
 /**
- * Applies what is new, looks at the result and takes it all back: the database, and the roles that it shares with its
- * server, are as before. Both scopes share one transaction here.
+ * Applies pending files, calls `look` and rolls everything back, including the server's roles. Both scopes share one
+ * transaction here.
  *
  * @throws MigrationError as `migrate` does
  */
@@ -92,12 +95,12 @@ async function connected<T>(options: MigrateOptions, work: (client: pg.Client) =
   try {
     return await work(client);
   } finally {
-    // An open transaction ends with its connection.
+    // This rolls back an open transaction.
     await client.end();
   }
 }
 
-/** The application's scope failed after the platform's had been committed. */
+/** The error when the application's scope fails after the platform's was committed. */
 function besideApplied(error: unknown): unknown {
   if (error instanceof Error) {
     error.message += "\n  The platform's files have been applied; the application's are as they were before.";
@@ -127,7 +130,7 @@ class Migration {
     return this.#applied;
   }
 
-  /** What holds after every scope, whatever its files say. */
+  /** Security settings that must hold after every scope. */
   async #secure(scope: Scope): Promise<void> {
     const { rows } = await this.#client.query("select svc_private.secure_tables()::text as name");
     for (const { name } of rows) {
@@ -138,7 +141,8 @@ class Migration {
     }
     const { application } = this.#options;
     if (scope === "application" && application) await this.#dropUnwrittenCrud(application);
-    // After the line above, which may have revoked something. Of what was applied now alone: a change by hand stays noticed.
+    // After the line above, which may have revoked privileges. Only for files applied now, so that drift stays
+    // detectable.
     const policies = this.#applied.filter((path) => path.startsWith(`${scope}/sql/policies/`));
     await this.#client.query(
       `update svc_private.applied_sql a set state = svc_private.access_state(substring(a.path from '^policies/(.*)\\.sql$'))
@@ -183,7 +187,7 @@ class Migration {
     const repeatable = order(await readFolder(`${folder}/sql`));
 
     const fresh = migrations.filter((file) => isNew(scope, file, ledger.migrations));
-    // A migration may have rebuilt what a file of sql/ had set up: a dropped table loses its policies without a trace.
+    // A migration may have removed objects of sql/: a dropped table loses its policies silently.
     const changed = (file: MigrationFile) =>
       this.#options.again || fresh.length > 0 || ledger.sql.get(`${scope}/${file.path}`) !== checksum(file.text);
 
@@ -207,7 +211,7 @@ class Migration {
       const all = [...repeatable.before, ...repeatable.between, ...repeatable.after];
       await noteApplied(this.#client, scope, all);
     }
-    // Recorded last: on a fresh database the ledger itself is the first migration's work.
+    // Recorded last: on a fresh database the first migration creates the ledger.
     for (const file of [...before, ...between, ...after]) {
       await this.#client.query(
         `insert into svc_private.applied_sql (scope, path, checksum) values ($1, $2, $3)
@@ -223,7 +227,7 @@ class Migration {
     }
   }
 
-  /** Whether a file of policies/ would set up what is there already, and lock its table for that. */
+  /** Whether a policy file's objects already exist, so that applying it would only lock its table. */
   async #isInForce(file: MigrationFile, { sql, states }: Ledger, key: string): Promise<boolean> {
     const state = states.get(key);
     if (this.#options.again || !isPolicy(file) || !state || sql.get(key) !== checksum(file.text)) return false;
@@ -235,7 +239,7 @@ class Migration {
     const path = `${scope}/${kind}/${file.path}`;
     try {
       await this.#client.query("set local search_path = public, extensions");
-      // A function may be created before the one that it calls.
+      // A function may be created before another one that it calls.
       await this.#client.query("set local check_function_bodies = off");
       if (as === "owner") await this.#client.query("set local role svc_owner");
       if (kind === "sql" && isPolicy(file)) {
@@ -255,11 +259,11 @@ class Migration {
 const isPolicy = (file: MigrationFile) => file.path.startsWith("policies/");
 const tableOf = (file: MigrationFile) => file.path.slice("policies/".length, -".sql".length);
 
-/** Roles and schemas before the migrations, privileges on PostgreSQL's own functions after everything. */
+/** Roles and schemas come before the migrations, privileges on PostgreSQL's own functions last. */
 function order(files: MigrationFile[]) {
   const first = ["roles.sql", "schemas.sql"];
   const last = ["grants.sql"];
-  // Policies call functions, and PostgreSQL looks for those at once; it looks into the bodies of functions later.
+  // PostgreSQL resolves functions in policies at once, but those in function bodies later.
   const rest = files.filter((file) => !first.includes(file.path) && !last.includes(file.path));
   return {
     before: files.filter((file) => first.includes(file.path)),

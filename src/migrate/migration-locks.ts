@@ -1,36 +1,38 @@
 /**
- * Lets a migration run beside a service that goes on. What changes a table waits for everybody who uses it, and whoever
- * comes later waits behind: one forgotten transaction, or a dump, would bring all calls to a stand. So a migration waits
- * shortly, gives way, and tries again.
+ * Runs a migration beside an active service. A change of a table waits for its users, and all later users wait behind
+ * it: one forgotten transaction, or a dump, could stop all calls. So a migration waits briefly, releases its locks, and
+ * tries again.
  * Next hop: `migrate.ts`, its only caller.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 
 export interface Patience {
-  /** For how long to try again, in milliseconds. (Default: 300,000) */
+  /** In milliseconds: how long to keep retrying. (Default: 300,000) */
   patienceMs?: number;
   /**
-   * For how long a statement waits for a table, in milliseconds. Longer than the server's deadlock_timeout (1,000), after
-   * which autovacuum gives way. (Default: 2,000)
+   * In milliseconds: how long a statement waits for a table. Longer than the server's deadlock_timeout (1,000), after
+   * which autovacuum cancels itself. (Default: 2,000)
    */
   lockWaitMs?: number;
-  /** Called with one line whenever it gives way. */
+  /** Called with one line whenever it releases its locks. */
   report?: ((line: string) => void) | undefined;
 }
 
-/** In milliseconds, between two attempts: what has queued up behind the first gets its turn. Doubled each time. */
+/** In milliseconds: pause between two attempts, for queued transactions. Doubled each time. */
 const firstPause = 1_000;
 const longestPause = 10_000;
 
-// Any number will do, as long as every version of svc uses the same one.
+// An arbitrary number, the same in every version of svc.
 const advisoryLock = 7_265_021_846_113;
 
 /**
- * Opens a transaction, as the only migrator of this database, and runs a part of the migration in it. The transaction is left open.
+ * Opens a transaction, as the only migrator of this database, and runs a part of the migration in it. The transaction
+ * stays open.
  *
- * @param run gets what limits its waiting from there on: not for roles, which nobody else waits for, but for tables
- * @throws the last attempt's error when others held the tables for all that time, and any other error at once
+ * @param run gets a function that limits lock waits from then on: only for tables, because other transactions do not
+ *   wait for roles
+ * @throws the last attempt's error when the tables stayed locked; any other error at once
  */
 export async function withLocks<T>(
   client: pg.Client,
@@ -57,13 +59,13 @@ export async function withLocks<T>(
   }
 }
 
-/** Waited too long for a lock, or was chosen to end a deadlock. */
+/** A lock timeout, or the victim of a deadlock. */
 const isHeldUp = (error: unknown) =>
   error instanceof Error &&
   error.cause instanceof pg.DatabaseError &&
   ["55P03", "40P01"].includes(error.cause.code ?? "");
 
-/** Whose transactions are open on tables of svc and the application, the oldest first. They hold no less than that. */
+/** Open transactions that hold locks on tables of svc and the application, oldest first. */
 async function findHolders(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ pid: number; application: string; state: string; seconds: number }>(
     `select a.pid, a.application_name as application, a.state,

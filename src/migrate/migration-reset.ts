@@ -1,12 +1,12 @@
 /**
- * Takes everything out of a database that svc and the application have put there, for `svc migrate reset`: schemas of
- * svc_owner, and what it has in `public`. Roles, extensions, the database itself and the work of others stay.
+ * Drops everything that svc and the application created in a database, for `svc migrate reset`: schemas of svc_owner,
+ * and its objects in `public`. Roles, extensions, the database itself and objects of others stay.
  */
 import pg from "pg";
 import { MigrationError } from "./migrate.ts";
 
-// Also a graphile_worker that is not svc_owner's: one from before svc made it would be in the way of ours.
-/** SQL, for one transaction. */
+// Also a graphile_worker schema of another owner: one created before svc would conflict with ours.
+/** SQL for one transaction. */
 export const dropEverything = `
 do $$
 declare
@@ -50,14 +50,14 @@ begin
 end
 $$`;
 
-/** The name of the database behind a connection string: what the server says, not what the string looks like. */
+/** The name of the connected database, as the server reports it. */
 export const databaseName = (adminUrl: string): Promise<string> =>
   withClient(adminUrl, async (client) => (await client.query("select current_database() as name")).rows[0].name);
 
 /**
- * Drops it all, in one transaction.
+ * Drops everything in one transaction.
  *
- * @throws MigrationError when something else holds a table, such as a running service
+ * @throws MigrationError when another session locks a table, such as a running service
  */
 export async function dropAll(adminUrl: string): Promise<void> {
   await withClient(adminUrl, async (client) => {
@@ -79,6 +79,6 @@ async function withClient<T>(connectionString: string, body: (client: pg.Client)
   try {
     return await body(client);
   } finally {
-    await client.end(); // an open transaction ends with it
+    await client.end(); // this rolls back an open transaction
   }
 }

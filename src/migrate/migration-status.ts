@@ -1,5 +1,5 @@
 /**
- * Which files a database has and which it lacks, for `svc migrate status`. Changes nothing.
+ * Lists applied and pending files, for `svc migrate status`. Changes nothing.
  * Next hop: `ledger.ts` reads what `migrate.ts` has recorded.
  */
 import pg from "pg";
@@ -8,14 +8,17 @@ import { checksum, type Folders, type Ledger, readLedger, scopes } from "./ledge
 import { type MigrationFile, readFolder } from "./migration-files.ts";
 
 export interface FileStatus {
-  /** `scope/migrations/…` or `scope/sql/…`, as `svc migrate` reports it; `platform/queue` where its schema is an old one. */
+  /**
+   * `scope/migrations/…` or `scope/sql/…`, as `svc migrate` reports it; `platform/queue` when the queue's schema is
+   * outdated.
+   */
   path: string;
   /**
-   * `pending`: `svc migrate` would apply it. `edited`: a migration whose text is no longer what was applied, which
-   * `svc migrate` refuses. `missing`: a migration that was applied, and whose file is gone.
+   * `pending`: `svc migrate` would apply it. `edited`: a migration whose text differs from the applied one; `svc
+   * migrate` refuses it. `missing`: an applied migration without a file.
    */
   state: "applied" | "pending" | "edited" | "missing";
-  /** When it was applied last; null when it never was. */
+  /** When it was last applied; null if never. */
   appliedAt: Date | null;
 }
 

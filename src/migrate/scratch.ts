@@ -1,13 +1,13 @@
-/** A database that is made to look at and is gone afterwards, whatever happens in between. */
+/** A temporary database that is always dropped afterwards. */
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 
 /**
- * Makes an empty database on the same server, and drops it when `work` ends or the process is told to stop.
+ * Creates an empty database on the same server, and drops it when `work` ends or the process is stopped.
  *
- * @param adminUrl an administrator's address
- * @param given    an empty database to use instead; `work` leaves nothing in it
+ * @param adminUrl an administrator's connection string
+ * @param given    an empty database to use instead; `work` must leave it empty
  * @throws DefinitionError when the administrator may not create databases, or the given one is not empty
  */
 export async function withScratchDatabase<T>(
@@ -25,7 +25,7 @@ export async function withScratchDatabase<T>(
   const drop = () => admin.query(`drop database if exists ${name} with (force)`);
   const stop = (signal: NodeJS.Signals) => void drop().finally(() => process.kill(process.pid, signal));
   try {
-    // template0: what a host put into template1 is none of the files' doing.
+    // template0, because a host may have added objects to template1.
     await admin.query(`create database ${name} template template0`).catch(explainRefusal);
     for (const signal of signals) process.once(signal, stop);
     const url = new URL(adminUrl);
@@ -40,7 +40,7 @@ export async function withScratchDatabase<T>(
 
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** What is in it already would be taken for what the files describe. @throws DefinitionError when there is something */
+/** Existing objects would be mistaken for objects of the files. @throws DefinitionError when there are any */
 export async function refuseUsed(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, application_name: "svc scratch database" });
   await client.connect();

@@ -1,5 +1,5 @@
 /**
- * The platform's own endpoints in the document that have no file of their own: GraphQL, realtime, health, the document.
+ * The platform's endpoints that have no OpenAPI file of their own: GraphQL, realtime, health, the document.
  * Next hop: `src/graphql/endpoint.ts`, `src/realtime/`, `src/server/health.ts` answer them.
  */
 import type { EffectiveConfig } from "../config/config.ts";
@@ -92,7 +92,7 @@ const graphqlErrors: JsonSchema = {
   },
 };
 
-/** Errors have GraphQL's form, but where a request was turned away before it was read. */
+/** Errors have GraphQL's form, except where a request was refused before it was read. */
 const graphqlError = json({
   anyOf: [
     { type: "object", properties: { errors: graphqlErrors }, required: ["errors"] },
@@ -134,7 +134,7 @@ const ruru: Part = {
   },
 };
 
-/** What is there as configured. */
+/** The endpoints that the configuration enables. */
 export const builtInPaths = ({ openapi, graphql: { enabled, ruru: hasRuru } }: Switches): Record<string, Part> => ({
   ...(enabled && { "/api/graphql": { post: graphql, ...(hasRuru && { get: ruru }) } }),
   ...storagePaths,

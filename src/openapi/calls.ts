@@ -1,6 +1,6 @@
 /**
- * Procedures in the document: a path for each that clients may call, and the two paths that take any of them by name.
- * Internal procedures are nobody's business, and not here.
+ * Procedures in the document: a path for each that clients may call, and the two paths that call any of them by name.
+ * Internal procedures are omitted.
  * Next hop: `src/crud/openapi.ts` for generated ones, `src/kit/json-schema.ts` for the others.
  */
 import type { Api } from "../contract/api.ts";
@@ -10,7 +10,7 @@ import { type JsonSchema, jsonSchemaOf, takesNothing } from "../kit/json-schema.
 import { answers, anyone, errors, json, type Part, security, text } from "../kit/parts.ts";
 import type { Schemas } from "../kit/schemas.ts";
 
-/** Everything that a call may end with, beside its answer. */
+/** All possible errors of a call. */
 const callErrors = () => errors(400, 401, 402, 403, 404, 409, 413, 415, 504);
 
 export function callPaths(api: Api["~svc"], schemas: Schemas): Record<string, Part> {
@@ -25,12 +25,12 @@ export function callPaths(api: Api["~svc"], schemas: Schemas): Record<string, Pa
     const call = (procedure.statement && generated.get(procedure.name)) ?? declared(procedure, schemas);
     paths[`/api/${procedure.kind}/${procedure.name}`] = { post: operation(procedure, call) };
   }
-  // Last: who reads this wants the procedures themselves.
+  // Last, because readers look for the procedures.
   return { ...paths, "/api/query": anyCall("query", open), "/api/mutation": anyCall("mutation", open) };
 }
 
 /**
- * How far the caller has seen, where standbys answer queries
+ * The position up to which the caller has seen changes, where standbys answer queries
  * (docs/adr/0012-standbys-answer-those-who-say-what-they-have-seen.md).
  */
 const position: Part = {
@@ -51,7 +51,7 @@ function declared({ name, input, output }: ProcedureDefinition, schemas: Schemas
   };
 }
 
-/** Open, and saying so: anything else would be a guess. */
+/** An open schema, with a note that none was declared. */
 const untold = (declared: unknown, what: string): JsonSchema => ({
   description: declared ? `Checked, by rules that have no JSON Schema here.` : `The procedure declares no ${what}.`,
 });
@@ -93,7 +93,7 @@ const watch = {
   description: "Whether the answer says under which snapshot it was read.",
 };
 
-/** Files are no JSON: `data` says where in the arguments each of them belongs. */
+/** Files are not JSON: `data` gives each one's place in the arguments. */
 const multipartSchema = (call: JsonSchema): JsonSchema => ({
   type: "object",
   properties: {
@@ -128,7 +128,7 @@ function answerSchema(result: JsonSchema, isQuery: boolean): JsonSchema {
   };
 }
 
-/** The path that takes any call of a kind by name. */
+/** The path that calls any procedure of a kind by name. */
 function anyCall(kind: "query" | "mutation", open: readonly ProcedureDefinition[]): Part {
   const names = open.filter((procedure) => procedure.kind === kind).map(({ name }) => name);
   const name = names.length > 0 ? { type: "string", enum: names.sort() } : { type: "string" };
@@ -157,5 +157,5 @@ function anyCall(kind: "query" | "mutation", open: readonly ProcedureDefinition[
   };
 }
 
-/** Whether some value of it is a file, which travels as a part of its own. */
+/** Whether the schema contains a file, which is sent as its own part. */
 const hasFile = (schema: JsonSchema): boolean => JSON.stringify(schema).includes('"format":"binary"');

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 document of an application: its procedures and routes, and what the platform answers by itself. Made of
- * definitions alone, so it needs no database.
+ * Builds the OpenAPI 3.1 document of an application: its procedures and routes, and the platform's endpoints. It uses
+ * only definitions, so it needs no database.
  * Source: https://spec.openapis.org/oas/v3.1.1
  * Next hop: `calls.ts`, `routes.ts`, `builtin*.ts` for the paths; `src/server/openapi.ts` serves it.
  */
@@ -24,7 +24,7 @@ export interface OpenApiDocument {
   components: Record<string, Part>;
 }
 
-/** @param url where the service is reached, for example https://api.example.com */
+/** @param url public address of the service, for example https://api.example.com */
 export function openApiDocument(
   app: Pick<LoadedApp, "api" | "auth">,
   config: EffectiveConfig,

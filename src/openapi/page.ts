@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document as a page to read: plain HTML without scripts, so it needs neither a network nor leave to run
- * anything. Everything that comes from the document is escaped.
+ * Renders the OpenAPI document as plain HTML without scripts or external resources. Everything from the document is
+ * escaped.
  * Next hop: `src/kit/schema-text.ts` writes schemas; `src/server/openapi.ts` serves the page.
  */
 import { createHash } from "node:crypto";
@@ -9,7 +9,7 @@ import { anchor, html, schemaText } from "../kit/schema-text.ts";
 import type { OpenApiDocument } from "./document.ts";
 import { pageStyle } from "./page-style.ts";
 
-/** In the order in which they are shown. */
+/** In display order. */
 const methods = ["get", "head", "post", "put", "patch", "delete", "options"] as const;
 
 interface Operation {
@@ -29,7 +29,7 @@ interface Entry {
   operation: Operation;
 }
 
-/** Only its own style; no scripts, no frames, nowhere to send anything. */
+/** Allows only the page's own style: no scripts, frames or requests. */
 export const pagePolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash("sha256").update(pageStyle).digest("base64")}'`,
@@ -127,7 +127,7 @@ function bodyOf({ content, required }: NonNullable<Operation["requestBody"]>): s
   return `<h4>Body${required ? "" : ", optional"}</h4>${kinds.join("")}`;
 }
 
-/** What is no error each by itself, the errors in one line: they have one form. */
+/** Successful answers one by one; the errors in one line, because they share one form. */
 function answers(responses: Operation["responses"]): string {
   const isError = (response: Part) => typeof response.$ref === "string";
   const entries = Object.entries(responses);
@@ -159,5 +159,5 @@ function curl(method: string, url: string, { security, requestBody }: Operation)
   ].join(" \\\n  ");
 }
 
-/** Text in which backticks mean code. */
+/** Text with backticks for code. */
 const code = (text: string) => html(text).replace(/`([^`]*)`/g, "<code>$1</code>");

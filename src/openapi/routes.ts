@@ -1,6 +1,6 @@
 /**
- * The application's own routes in the document. What a handler returns is its own affair, status and type included, so
- * only what `.output()` promises is promised here.
+ * The application's own routes in the document. A handler decides its status and type, so only the schema of
+ * `.output()` is documented.
  */
 import type { RouteDefinition } from "../contract/http-route.ts";
 import { type JsonSchema, jsonSchemaOf, takesNothing } from "../kit/json-schema.ts";
@@ -15,7 +15,7 @@ export function routePaths(routes: readonly RouteDefinition[], schemas: Schemas)
     let id = `${route.verb}${path.replace(/[^A-Za-z0-9]+/g, "-")}`.replace(/-$/, "");
     while (ids.has(id)) id += "-";
     ids.add(id);
-    // Two routes that differ in their parameters' names alone are one path to OpenAPI; the first one answers first.
+    // To OpenAPI, two routes that differ only in parameter names are one path; the first one answers first.
     const item = paths[sameShape(paths, path) ?? path] ?? {};
     item[route.verb] ??= operation(route, id, schemas);
     paths[sameShape(paths, path) ?? path] = item;
@@ -23,7 +23,7 @@ export function routePaths(routes: readonly RouteDefinition[], schemas: Schemas)
   return paths;
 }
 
-/** `/api/hello/:name` as OpenAPI writes it. */
+/** `/api/hello/:name` in OpenAPI's form. */
 export const pathOf = ({ path }: Pick<RouteDefinition, "path">) => path.replace(/:(\w+)/g, "{$1}");
 
 const shape = (path: string) => path.replace(/\{\w+\}/g, "{}");
@@ -70,7 +70,7 @@ function resultOf(output: NonNullable<RouteDefinition["output"]>, operationId: s
   return described ? schemas.inline(`${operationId}.Output`, described) : {};
 }
 
-/** The members of an object, each of which is a text in the query. */
+/** The members of an object, each a text parameter of the query. */
 function queryParameters(schema: JsonSchema): Part[] {
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   return Object.entries(Object(schema.properties)).map(([name, of]) => ({

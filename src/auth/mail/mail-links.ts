@@ -1,5 +1,5 @@
 /**
- * What a mail can prove: that an address is somebody's, and that who forgot the password is its owner. Links work once.
+ * Proofs by mail: verify an address, and reset a forgotten password. Links work once.
  * Next hop: `mails.ts` sends them, `one-time-tokens.ts` keeps what they stand for, `src/auth/passwords/passwords.ts` replaces passwords.
  */
 import { createHash, randomInt } from "node:crypto";
@@ -22,13 +22,13 @@ export interface MailLinksOptions {
   origins: OriginPolicy;
 }
 
-/** What the token of a mail stands for: this user, as long as this is the address. */
+/** The content of a mail's token. It is valid for this user while this is the address. */
 interface Proof {
   userId: string;
   email: string;
 }
 
-/** A reset is for the password that was forgotten, and not for a later one. */
+/** A reset replaces the password that was forgotten, not a later one. */
 interface Reset extends Proof {
   /** Digest of its hash; null when there is none. */
   old: string | null;
@@ -40,8 +40,8 @@ type Addressee = { id: string; email: string; emailVerified: boolean };
 const lifetimes = { verification: 24 * 60 * 60, reset: 60 * 60 };
 
 /**
- * In milliseconds: up to so much later the work of a reset begins. An address without an account is less work, and the
- * next answer would take less time if it began at once.
+ * In milliseconds: the work of a reset starts after a random delay of at most this. Without it, the timing of the next
+ * answer would reveal whether an address has an account.
  */
 const longestDelay = 1000;
 
@@ -55,15 +55,15 @@ export class MailLinks {
     this.#reset = z.object({ token: z.string("The token must be a text."), newPassword }, "Send an object.");
   }
 
-  /** Whether a password opens no session before the address is proved. */
+  /** Whether a password opens no session before the address is verified. */
   get isRequired(): boolean {
     return this.#options.library.context.options.emailAndPassword?.requireEmailVerification === true;
   }
 
   /**
-   * A verification mail that comes with a sign-up or sign-in, and does not make it fail.
+   * Sends a verification mail with a sign-up or sign-in, and never makes it fail.
    *
-   * @param origin of the page to come back to (Default: the service's own)
+   * @param origin of the page to return to (Default: the service's own)
    */
   async mailQuietly(user: Addressee, origin = ""): Promise<void> {
     const { attempts, mails } = this.#options;
@@ -73,10 +73,10 @@ export class MailLinks {
   }
 
   /**
-   * A verification mail that its receiver asks for.
+   * Sends a verification mail at the user's request.
    *
    * @throws SvcError VALIDATION_FAILED, BAD_REQUEST for a `callbackURL` elsewhere, FORBIDDEN without a mailer,
-   *         RATE_LIMITED, UNAUTHORIZED when the user is gone
+   *   RATE_LIMITED, UNAUTHORIZED when the user no longer exists
    */
   async requestVerification(userId: string, input: unknown, about: Headers): Promise<void> {
     const { attempts, library, mails } = this.#options;
@@ -93,7 +93,7 @@ export class MailLinks {
   /**
    * Redeems the token of a verification mail.
    *
-   * @throws SvcError BAD_REQUEST when it is none, or none any more; RATE_LIMITED
+   * @throws SvcError BAD_REQUEST when it is invalid, used or expired; RATE_LIMITED
    */
   async verify(token: unknown, about: Headers): Promise<void> {
     const { attempts, library, once } = this.#options;
@@ -101,7 +101,7 @@ export class MailLinks {
     await attempts.redeem(about, async () => {
       const proof = await once.take<Proof>("verify-email", token);
       const user = proof && (await internalAdapter.findUserById(proof.userId));
-      // The address may have changed since: the mail proved the one that it went to.
+      // The address may have changed since. The mail proved only the address that it was sent to.
       if (!user || user.email !== proof.email) throw spent();
       if (user.emailVerified) return;
       if (!(await internalAdapter.updateUser(user.id, { emailVerified: true }))) throw spent();
@@ -109,8 +109,7 @@ export class MailLinks {
   }
 
   /**
-   * Asks for a mail with which the password can be replaced. Neither the answer nor its time tells whether there is such
-   * an account.
+   * Requests a mail to reset the password. Neither the answer nor its timing reveals whether the account exists.
    *
    * @throws SvcError VALIDATION_FAILED, BAD_REQUEST for a `redirectTo` elsewhere, FORBIDDEN without a mailer, RATE_LIMITED
    */
@@ -124,17 +123,17 @@ export class MailLinks {
   }
 
   /**
-   * Redeems the token of such a mail: a new password, and an end to all sessions. Who has the mail has the mailbox, hence
-   * the address is verified by it.
+   * Redeems the token of a reset mail: sets the password and ends all sessions. The token also proves the mailbox, so
+   * the address becomes verified.
    *
-   * @throws SvcError VALIDATION_FAILED, which leaves the token usable; BAD_REQUEST when it is none, or none any more;
-   *         RATE_LIMITED
+   * @throws SvcError VALIDATION_FAILED, which leaves the token usable; BAD_REQUEST when it is invalid, used or expired;
+   *   RATE_LIMITED
    */
   async reset(input: unknown, about: Headers): Promise<void> {
     const { attempts, library, once, passwords } = this.#options;
     const body = await checked(this.#reset, input);
     const address = await attempts.redeem(about, () =>
-      // In the gate before the token is taken: who is sent away because too many wait can come back with it.
+      // Enters the hash queue before taking the token: when the queue is full, the token stays usable.
       passwords.gate.run(async () => {
         const kept = await once.take<Reset>("reset-password", body.token);
         const user = kept && (await library.context.internalAdapter.findUserById(kept.userId));
@@ -149,7 +148,7 @@ export class MailLinks {
     await attempts.succeeded(address, about);
   }
 
-  /** @throws SvcError BAD_REQUEST for what is not on the list */
+  /** @throws SvcError BAD_REQUEST for an origin that is not listed */
   destination(name: string, target: string): URL {
     const url = this.#options.origins.destination(target);
     if (url) return url;

@@ -1,6 +1,6 @@
 /**
- * Mails of authentication, handed to the application's mailer. Always beside the answer, never before it: what a mailer
- * takes, or that it fails, is nothing that a caller may notice.
+ * Sends mails of authentication through the application's mailer. Always after the answer: callers must not notice how
+ * long a mailer takes, or that it fails.
  * Next hop: `mail-links.ts` decides what is sent.
  */
 import type { Logger } from "pino";
@@ -12,7 +12,7 @@ export type MailKind = "verification" | "password reset";
 
 export interface MailsOptions {
   definition: AuthDefinition;
-  /** Outside production a mail that nobody sends is printed to the log. */
+  /** Outside production, a mail without a mailer is printed to the log. */
   production: boolean;
   log: Logger;
   /** How long a mailer may take, in milliseconds. (Default: 10000) */
@@ -30,17 +30,17 @@ export class Mails {
     this.#options = options;
   }
 
-  /** Whether the application gave a function for mails of this kind. */
+  /** Whether the application defines a mailer of this kind. */
   hasMailer(kind: MailKind): boolean {
     return this.#given(kind) !== undefined;
   }
 
-  /** Whether such mails go anywhere, and be it to the log. */
+  /** Whether mails of this kind are sent or printed to the log. */
   canSend(kind: MailKind): boolean {
     return this.#mailer(kind) !== undefined;
   }
 
-  /** @throws SvcError FORBIDDEN when mails of this kind go nowhere */
+  /** @throws SvcError FORBIDDEN when mails of this kind cannot be sent */
   require(kind: MailKind): void {
     if (this.canSend(kind)) return;
     throw new SvcError("FORBIDDEN", `Mails for ${kind} are not set up.`, {
@@ -49,9 +49,9 @@ export class Mails {
   }
 
   /**
-   * Makes and sends a mail later. What goes wrong with it is in the log and nowhere else.
+   * Builds and sends a mail later. Errors are only logged.
    *
-   * @param make  gives null when there is nobody to write to
+   * @param make returns null when there is no recipient
    * @param delay in milliseconds (Default: 0)
    */
   later(kind: MailKind, make: () => Promise<AuthMail | null>, delay = 0): void {
@@ -64,7 +64,7 @@ export class Mails {
     this.#waiting.set(timer, start);
   }
 
-  /** Sends what waits, and waits for what is being sent. */
+  /** Sends delayed mails at once, and waits for all mails. */
   async close(): Promise<void> {
     for (const [timer, start] of this.#waiting) {
       clearTimeout(timer);
@@ -100,7 +100,7 @@ export class Mails {
     return this.#given(kind) ?? (this.#options.production ? undefined : this.#printer(kind));
   }
 
-  /** On one's own machine the link is the point, token and all. */
+  /** Prints the whole link, token included, for development. */
   #printer(kind: MailKind): Mailer {
     return ({ email, url }) =>
       this.#options.log.info({ mail: kind, email, url: new Unredacted(url) }, "no mailer is set up; this is the mail");
@@ -112,7 +112,7 @@ const names: Record<MailKind, string> = {
   "password reset": "emailAndPassword.sendResetPassword",
 };
 
-/** Mailers put the address, and sometimes the whole mail, into their errors. */
+/** Removes mail content: mailers put the address, and sometimes the whole mail, into their errors. */
 function reasonOf(error: unknown): string {
   const { name, message, code } = (error ?? {}) as { name?: unknown; message?: unknown; code?: unknown };
   const said = [name, code, message].filter((part) => typeof part === "string" || typeof part === "number").join(": ");

@@ -1,15 +1,15 @@
 /**
- * Tokens that work once: in links of mails, in the redirects of social sign-in.
+ * Tokens that work once: for links in mails and redirects of social sign-in.
  * Next hop: `sql/auth/add_one_time_value.sql`, `sql/auth/take_one_time_value.sql`.
  */
 import { createHash, randomBytes } from "node:crypto";
 import type pg from "pg";
 import { ask } from "../ask.ts";
 
-/** What a token is for. One of another purpose is none. */
+/** The purpose of a token. It is invalid for any other purpose. */
 export type Purpose = "verify-email" | "reset-password" | "oauth-state" | "oauth-code" | "realtime-ticket";
 
-/** 32 random bytes in base64url. Anything else is refused without the database. */
+/** 32 random bytes in base64url. Any other form is rejected without the database. */
 const shape = /^[A-Za-z0-9_-]{43}$/;
 
 const hash = (token: string): string => createHash("sha256").update(token).digest("hex");
@@ -22,9 +22,9 @@ export class OneTimeTokens {
   }
 
   /**
-   * Keeps JSON, and makes the token that gets it back.
+   * Stores JSON and returns the token that retrieves it.
    *
-   * @param seconds how long
+   * @param seconds lifetime
    * @throws SvcError UNAVAILABLE when the database cannot be reached
    */
   async add(purpose: Purpose, content: object, seconds: number): Promise<string> {
@@ -38,9 +38,9 @@ export class OneTimeTokens {
   }
 
   /**
-   * Redeems a token. Of many at the same moment exactly one succeeds.
+   * Redeems a token. Of several concurrent calls exactly one succeeds.
    *
-   * @param token anything; only strings can be one
+   * @param token any value; only strings can be valid
    * @returns null when it is unknown, used, expired, or of another purpose
    * @throws SvcError UNAVAILABLE when the database cannot be reached
    */

@@ -1,6 +1,6 @@
 /**
- * Limits on attempts: passwords, sign-ups, mails, one-time tokens. Counted in the database, before the attempt is made,
- * for all processes together.
+ * Limits on attempts: passwords, sign-ups, mails, one-time tokens. Counted in the database before the attempt, for all
+ * processes together.
  * Next hop: `sql/auth/take_attempt.sql`; why there: docs/adr/0005-attempts-are-counted-in-sql.md.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -15,7 +15,7 @@ import { addressHeader } from "../library-types.ts";
 
 const minutes = 60;
 
-/** How long a window lasts, in seconds. */
+/** Length of a window, in seconds. */
 const windows = {
   signInsPerAccount: 15 * minutes,
   signInsPerAddress: 15 * minutes,
@@ -29,17 +29,17 @@ const windows = {
 
 type Kind = keyof typeof windows;
 
-/** How many in a window; false switches a limit off. Keys of `limits` in svc.config.ts. */
+/** Attempts per window; false switches a limit off. Keys of `limits` in svc.config.ts. */
 export type AttemptLimits = Readonly<Record<Kind, number | false>>;
 
-/** Of these, successes stay counted too: a right password costs as much processor time as a wrong one. */
+/** For these kinds successes stay counted too: a right password costs as much processor time as a wrong one. */
 const ofAllPasswords: ReadonlySet<Kind> = new Set<Kind>(["passwordsPerAccount", "passwordsPerAddress"]);
 
-/** A guess that has been counted, while it is compared. */
+/** A counted guess while it is compared. */
 interface Guess {
-  /** Stored hashes of the accounts that it was counted for; "all" where nothing else can be compared. */
+  /** Stored hashes of the accounts that it was counted for; "all" when it covers every comparison. */
   hashes: ReadonlySet<string> | "all";
-  /** Whether a password that it brought was wrong. */
+  /** Whether a wrong password was compared. */
   wasWrong: boolean;
 }
 
@@ -53,7 +53,7 @@ export interface GuessOptions {
 interface Counter {
   kind: Kind;
   subject: string;
-  /** Counts in place of the subject while it is remembered. */
+  /** Counted instead of the subject while this value is remembered. */
   known?: string;
 }
 
@@ -67,7 +67,7 @@ const guesses = new AsyncLocalStorage<Guess>();
 
 export interface AttemptsOptions {
   pool: pg.Pool;
-  /** The newest: with another one, counting begins anew. */
+  /** The newest secret. Another secret starts new counters. */
   secret: string;
   limits: AttemptLimits;
   log: Logger;
@@ -83,11 +83,11 @@ export class Attempts {
   }
 
   /**
-   * Tries a password. A wrong one stays counted; any other outcome says nothing about it and is taken back.
+   * Tries a password. A wrong one stays counted; any other outcome gives the attempt back.
    *
-   * @param email normalised, whether or not there is such an account
-   * @param about from `about()`: where it comes from
-   * @throws SvcError RATE_LIMITED without trying; what `check` throws, INVALID_CREDENTIALS for a wrong password
+   * @param email normalised, whether or not it has an account
+   * @param about from `about()`: browser and address
+   * @throws SvcError RATE_LIMITED without trying; errors of `check`, INVALID_CREDENTIALS for a wrong password
    */
   async password<T>(email: string, about: Headers, check: () => Promise<T>): Promise<T> {
     const result = await this.guess([email], about, check);
@@ -96,10 +96,10 @@ export class Attempts {
   }
 
   /**
-   * Tries a password or a code that may belong to any of several accounts, and counts it for all of them.
+   * Tries a password or a code that may belong to several accounts, and counts it for all of them.
    *
    * @param accounts at least one: a normalised e-mail address, or another name
-   * @throws SvcError RATE_LIMITED without trying; what `check` throws, INVALID_CREDENTIALS for a wrong one
+   * @throws SvcError RATE_LIMITED without trying; errors of `check`, INVALID_CREDENTIALS for a wrong one
    */
   async guess<T>(
     accounts: readonly string[],
@@ -119,8 +119,8 @@ export class Attempts {
   }
 
   /**
-   * Compares a password with a stored hash. The callers of `guess` have counted it already, unless the hash is not of an
-   * account that they counted it for: then it is counted here, by the hash.
+   * Compares a password with a stored hash. `guess` has already counted it for its accounts. A hash of any other
+   * account is counted here, by the hash.
    *
    * @throws SvcError RATE_LIMITED without comparing
    */
@@ -152,7 +152,7 @@ export class Attempts {
     const guess: Guess = { hashes, wasWrong: false };
     try {
       const result = await guesses.run(guess, check);
-      // A password may be wrong in a request that succeeds all the same.
+      // A request may succeed although it contained a wrong password.
       if (!guess.wasWrong) await this.#giveBack(receipt, ofAllPasswords);
       return result;
     } catch (error) {
@@ -164,7 +164,10 @@ export class Attempts {
     }
   }
 
-  /** Whoever comes from there with this account has proved to be its owner: strangers do not lock them out there. */
+  /**
+   * Remembers that the owner of this account has signed in from this address. Failed attempts of others then do not
+   * lock the owner out there.
+   */
   async succeeded(email: string, about: Headers): Promise<void> {
     if (this.#options.limits.signInsPerAccount === false) return;
     await this.#quietly({
@@ -180,7 +183,7 @@ export class Attempts {
   }
 
   /**
-   * Counts a mail that somebody asks for, whether or not there is such an account.
+   * Counts a requested mail, whether or not the address has an account.
    *
    * @throws SvcError RATE_LIMITED
    */
@@ -191,7 +194,9 @@ export class Attempts {
     ]);
   }
 
-  /** Counts a mail that comes with something else, which has a limit of its own and must not fail. False: better not. */
+  /**
+   * Counts a mail that accompanies another action, which has its own limit and must not fail. False: do not send it.
+   */
   async mayMail(email: string): Promise<boolean> {
     try {
       await this.#take([{ kind: "mailsPerAccount", subject: this.#hash(email) }]);
@@ -253,7 +258,7 @@ export class Attempts {
     });
   }
 
-  /** What was decided stands, also when the counter cannot follow: it is then one too high until its window ends. */
+  /** The decision stands even if the counter cannot be updated; it is then one too high until its window ends. */
   async #quietly(question: Parameters<typeof ask>[1]): Promise<void> {
     try {
       await ask(this.#options.pool, question);
@@ -266,7 +271,7 @@ export class Attempts {
     return `${this.#hash(email)}@${networkIn(about)}`;
   }
 
-  /** Under a key, so that the table does not tell, not even by trying, which addresses were tried. */
+  /** A keyed hash, so that the table does not reveal which addresses were tried, even by guessing. */
   #hash(email: string): string {
     return createHmac("sha256", this.#key).update(email).digest("base64url");
   }

@@ -1,5 +1,5 @@
 /**
- * Sign-up and sign-in by e-mail and password: checks what came, calls the library, puts its errors into our words.
+ * Sign-up and sign-in by e-mail and password: validates the input, calls the library and translates its errors.
  * Next hop: better-auth's `signUpEmail` and `signInEmail`, through `src/auth/library.ts`.
  */
 import { isAPIError } from "better-auth/api";
@@ -19,13 +19,13 @@ const name = text("The name")
   .transform((value) => value.trim())
   .pipe(z.string().min(1, "The name is empty.").max(200, "The name is longer than 200 characters."));
 
-/** Where a password has led to. */
+/** Result of a sign-in by password. */
 export type SignIn = {
-  /** What else the library sets, beside the session. */
+  /** Other cookies that the library sets, besides the session. */
   cookies: string[];
 } & (
   | { /** The session's, bare. */ token: string }
-  /** The library's answer: a second factor is to follow. */
+  /** The library's answer when a second factor is required. */
   | { token: null; challenge: object }
 );
 
@@ -57,7 +57,7 @@ export class Credentials {
     this.#library = options.library;
     this.#options = options;
     const { password, newPassword } = passwordRules(options.library);
-    // Unknown keys are dropped, additional fields among them: nobody makes themselves an admin by asking.
+    // Unknown keys are dropped, additional fields too, so that clients cannot give themselves roles.
     this.#signUp = z.object({ email, password: newPassword, name }, "Send an object.");
     const factor = z.string("It must be a text.").max(100, "It is too long.").optional();
     this.#signIn = z.object({ email, password, code: factor, backupCode: factor }, "Send an object.");
@@ -68,12 +68,12 @@ export class Credentials {
   }
 
   /**
-   * Creates a user with a password, and a session. The mail that proves the address goes out later.
+   * Creates a user with a password, and a session. The verification mail is sent later.
    *
-   * @param origin of the page that asks, if it may be sent back to
+   * @param origin of the requesting page, if redirects to it are allowed
    * @returns the session's bare token
-   * @throws SvcError EMAIL_TAKEN, VALIDATION_FAILED, RATE_LIMITED, EMAIL_NOT_VERIFIED where that is required first, and
-   *         what the application's hooks answer
+   * @throws SvcError EMAIL_TAKEN, VALIDATION_FAILED, RATE_LIMITED, EMAIL_NOT_VERIFIED where verification is required
+   *   first, and errors of the application's hooks
    */
   async signUp(input: unknown, about: Headers, origin?: string): Promise<string> {
     const { attempts, links } = this.#options;
@@ -87,14 +87,14 @@ export class Credentials {
   }
 
   /**
-   * Opens a session. Whether an address has an account shows in nothing: the same hash is computed either way, and the
+   * Opens a session. Nothing reveals whether an address has an account: either way the same hash is computed and the
    * same attempts are counted.
    *
    * @param input e-mail and password, and `code` or `backupCode` where there is a second factor
-   * @param origin of the page that asks, if it may be sent back to
-   * @param about from `about()`; with the cookies of a device that the library is to recognise
+   * @param origin of the requesting page, if redirects to it are allowed
+   * @param about from `about()`; with the cookies of a trusted device
    * @throws SvcError INVALID_CREDENTIALS, VALIDATION_FAILED, RATE_LIMITED, EMAIL_NOT_VERIFIED after the right password,
-   *         and what the application's hooks answer
+   *   and errors of the application's hooks
    */
   async signIn(input: unknown, about: Headers, origin?: string): Promise<SignIn> {
     const { attempts, links, passwords } = this.#options;
@@ -115,7 +115,7 @@ export class Credentials {
       };
       return await attempts.password(body.email, about, () => passwords.opening(open));
     } catch (error) {
-      // The password was right and does not count as an attempt, but nobody has signed in.
+      // The password was right and is not counted as a failed attempt, but no session is open yet.
       if (error instanceof Unfinished) return { token: null, challenge: error.challenge, cookies: error.cookies };
       const isUnproved = error instanceof SvcError && error.code === "EMAIL_NOT_VERIFIED";
       const user = isUnproved && (await this.#library.context.internalAdapter.findUserByEmail(body.email))?.user;
@@ -124,7 +124,7 @@ export class Credentials {
     }
   }
 
-  /** The library, asked to require verified addresses, makes a user up where it has a reason not to create one. */
+  /** With required verification, the library returns an invented user when it did not create one. */
   async #requireReal(userId: string, address: string): Promise<void> {
     const { internalAdapter } = this.#library.context;
     if (await internalAdapter.findUserById(userId)) return;
@@ -152,12 +152,12 @@ export class Credentials {
     }
     const known = libraryErrors[error.body?.code ?? ""];
     if (known) return new SvcError(known);
-    // The insert failed, and the library does not tell why: somebody else may have taken the address in between.
+    // The insert failed without a reason. Another sign-up may have taken the address meanwhile.
     if (error.body?.code === "FAILED_TO_CREATE_USER") {
       const taken = await this.#library.context.internalAdapter.findUserByEmail(address).catch(() => null);
       return taken ? new SvcError("EMAIL_TAKEN") : new SvcError("INTERNAL", undefined, { cause: error });
     }
-    // What is left are refusals by the application's own hooks, worded for the caller.
+    // The remaining errors are refusals by the application's hooks, written for the caller.
     const status = statusErrors[error.statusCode];
     return status ? new SvcError(status, error.message || undefined, { cause: error }) : error;
   }

@@ -1,6 +1,6 @@
 /**
- * Password hashes, a few at once. The networks that wait take turns, so that many sign-ins from one network do not delay
- * those from the others.
+ * Limits concurrent password hashes. Waiting networks take turns, so that many sign-ins from one network do not delay
+ * the others.
  * Next hop: `../service/gate.ts`; `passwords.ts` hashes.
  */
 import { Gate } from "../../kit/concurrency-limiter.ts";
@@ -12,10 +12,13 @@ import { currentCaller } from "../caller.ts";
  */
 const maxHashes = 3;
 
-/** Sign-ins that may wait for one of them: some seconds' worth. */
+/** Sign-ins that may wait for a hash: some seconds' worth. */
 const maxWaiting = 100;
 
-/** Of one network. A browser sends one sign-in at a time; a bridge that hands over no addresses sends those of all. */
+/**
+ * Waiting sign-ins of one network. A browser sends one at a time; a bridge without client addresses sends those of all
+ * users.
+ */
 const maxWaitingPerNetwork = 20;
 
 export class HashQueue {
@@ -27,9 +30,9 @@ export class HashQueue {
   }
 
   /**
-   * Runs what hashes, in the turn of the caller's network. When the client leaves before, it is not run.
+   * Runs a hash when it is the caller's network's turn. It is skipped when the client has disconnected before.
    *
-   * @throws SvcError UNAVAILABLE when too many wait, or the client has left; what `call` throws
+   * @throws SvcError UNAVAILABLE when too many wait, or the client has left; errors of `call`
    */
   run<T>(call: () => Promise<T>): Promise<T> {
     const caller = currentCaller();

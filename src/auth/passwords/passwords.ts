@@ -1,5 +1,5 @@
 /**
- * Passwords of users who exist: compared, replaced. Whoever replaces one ends the sessions that it opened.
+ * Compares and replaces passwords of existing users. Replacing one ends the sessions that it opened.
  * Next hop: better-auth's internal adapter, through `src/auth/library.ts`.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -10,13 +10,13 @@ import type { HashQueue } from "./hash-queue.ts";
 
 /** How a password is replaced. */
 export interface Replacement {
-  /** The hash that it takes the place of, as read before; null when there was no password. */
+  /** The current hash, as read before; null without a password. */
   old: string | null;
   /** The new one. */
   hash: string;
-  /** Id of the one session that goes on. (Default: none does) */
+  /** Id of the one session to keep. (Default: none) */
   keep?: string;
-  /** Whether this proves the address, too. (Default: false) */
+  /** Whether this also verifies the address. (Default: false) */
   provesAddress?: boolean;
 }
 
@@ -30,7 +30,7 @@ export class Passwords {
     this.gate = gate;
     const { password } = library.context;
     const { verify } = password;
-    // The library and its plugins compare passwords here and nowhere else: none is compared that was not counted.
+    // The library and its plugins compare passwords only here, so every comparison is counted.
     password.verify = (pair) => {
       const note = this.#compared.getStore();
       if (note) note.hash = pair.hash;
@@ -39,17 +39,17 @@ export class Passwords {
   }
 
   /**
-   * Lets the library open a session for a password, and ends it when the password was replaced meanwhile: hashing takes
-   * long, and the session came too late to be ended with the others.
+   * Lets the library open a session for a password, and ends it when the password was replaced meanwhile. Hashing takes
+   * long, so the session may have been created after the others were ended.
    *
-   * @throws SvcError INVALID_CREDENTIALS then; what `open` throws
+   * @throws SvcError INVALID_CREDENTIALS then; errors of `open`
    */
   async opening<Opened extends { token: string | null }>(open: () => Promise<Opened>): Promise<Opened> {
     const { internalAdapter } = this.#library.context;
     const note: { hash?: string } = {};
     const opened = await this.#compared.run(note, open);
     if (opened.token === null) {
-      // A second factor is asked for: nothing is open yet, and nothing is to open later for a replaced password.
+      // A second factor is required: no session is open yet, and none may open later for a replaced password.
       if (note.hash === undefined || (await this.#isPresent(note.hash))) return opened;
       throw new SvcError("INVALID_CREDENTIALS");
     }
@@ -64,18 +64,18 @@ export class Passwords {
     return (await adapter.findOne({ model: "account", where: [{ field: "password", value: hash }] })) !== null;
   }
 
-  /** The hash, or null for people who come by a provider only. */
+  /** The stored hash, or null for users who only sign in by a provider. */
   async hashOf(userId: string): Promise<string | null> {
     return (await this.#library.context.internalAdapter.findCredentialAccount(userId))?.password ?? null;
   }
 
-  /** Costs a thread: run it in the gate. */
+  /** Occupies a thread: run it in the hash queue. */
   hash(password: string): Promise<string> {
     return this.#library.context.password.hash(password);
   }
 
   /**
-   * Costs a thread: run it in the gate.
+   * Occupies a thread: run it in the hash queue.
    *
    * @throws SvcError INVALID_CREDENTIALS
    */
@@ -84,16 +84,16 @@ export class Passwords {
   }
 
   /**
-   * Replaces a password, together with everything that has to happen with it, or does nothing.
+   * Replaces a password and ends the affected sessions in one transaction, or changes nothing.
    *
-   * @returns false when the old one is not the present one any more
+   * @returns false when the old password is no longer the current one
    * @throws SvcError FORBIDDEN when a hook of the application refuses
    */
   async replace(userId: string, { old, hash, keep, provesAddress = false }: Replacement): Promise<boolean> {
     const { internalAdapter } = this.#library.context;
     try {
       await this.#library.transaction(async () => {
-        // Locks the row: of two who replace the password at the same moment, the second finds that it was overtaken.
+        // Locks the row: of two concurrent replacements, the second sees that the password has changed.
         const now = new Date();
         const user = await internalAdapter.updateUser(userId, {
           updatedAt: now,
@@ -116,15 +116,12 @@ export class Passwords {
       if (error instanceof Overtaken) return false;
       throw error;
     }
-    // Once more, for sessions that were opened between the line above and the commit; later ones see to themselves.
+    // Again, for sessions that were opened before the commit. Later ones check for themselves.
     await this.endSessions(userId, keep);
     return true;
   }
 
-  /**
-   * Ends all sessions of a user, but for the one with the id `keep`, the sign-ins that wait for a second factor, and the
-   * trust in devices that are spared one.
-   */
+  /** Ends all sessions of a user except `keep`, pending second-factor sign-ins, and the trust in devices. */
   async endSessions(userId: string, keep?: string): Promise<void> {
     const { context } = this.#library;
     await endSessions(context.internalAdapter, userId, keep);
@@ -133,7 +130,7 @@ export class Passwords {
   }
 }
 
-/** What the second factor's plugin remembers of a user: challenges (`2fa-`), devices (`trust-device-`). */
+/** Deletes the plugin's records of a user: challenges (`2fa-`), devices (`trust-device-`). */
 export async function forget(
   { adapter }: Pick<Library["context"], "adapter">,
   userId: string,
@@ -166,5 +163,5 @@ export async function endSessions(
 
 class Overtaken extends Error {}
 
-/** The library says nothing when a hook of the application keeps it from writing. */
+/** The library returns nothing when a hook of the application prevents a write. */
 export const refused = () => new SvcError("FORBIDDEN", "The application does not allow this.");

@@ -1,10 +1,10 @@
-/** What an address, a name and a password must be. */
+/** Validation rules for addresses, names and passwords. */
 import { z } from "zod";
 import { validate } from "../../contract/middleware.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import type { Library } from "../library-types.ts";
 
-/** Text that PostgreSQL can store and that comes back as it went: no NUL, no half of a surrogate pair. */
+/** Text that PostgreSQL can store unchanged: no NUL, no half of a surrogate pair. */
 export const text = (what: string) =>
   z
     .string(`${what} must be a text.`)
@@ -17,7 +17,7 @@ export const email = text("The e-mail address")
   .transform((value) => value.trim().toLowerCase())
   .pipe(z.email("This is not an e-mail address.").max(254, "The e-mail address is longer than 254 characters."));
 
-/** What a password may be: one that is only compared, and one that is to be kept. */
+/** Rules for a password that is only compared, and for one that is stored. */
 export function passwordRules({ context }: Library) {
   const { minPasswordLength: min, maxPasswordLength: max } = context.password.config;
   const password = text("The password").refine(

@@ -1,7 +1,7 @@
 /**
- * The second factor of better-auth's `twoFactor` plugin, at the doors that the plugin does not know: the library asks for
- * it after a password in its own endpoint, and nowhere else.
- * Doors: `credentials.ts`, `src/auth/routes/social.ts`, `src/auth/plugins/plugin-second-factor.ts`.
+ * Applies the second factor of better-auth's `twoFactor` plugin to every kind of sign-in. The library itself asks for
+ * it only after a password, in its own endpoint.
+ * Used by `credentials.ts`, `src/auth/routes/social.ts`, `src/auth/plugins/plugin-second-factor.ts`.
  * Next hop: better-auth/plugins/two-factor, through `src/auth/library.ts`.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
@@ -13,23 +13,23 @@ import { isSwitchedOn } from "../second-factor-rules.ts";
 import { cookieValue } from "../sessions/session-cookie.ts";
 import type { SessionTokens } from "../sessions/session-token.ts";
 
-/** What a client sends along with e-mail and password, in token style. */
+/** The second factor in token style, sent with e-mail and password. */
 export interface SecondFactor {
-  /** Of the authenticator app. */
+  /** From the authenticator app. */
   code?: string | undefined;
   /** Each works once. */
   backupCode?: string | undefined;
 }
 
-/** In seconds: how long the second step of a sign-in may take, as the plugin has it by default. */
+/** In seconds: how long the second step of a sign-in may take; the plugin's own default. */
 const challengeLifetime = 600;
 
-/** Whether this user's sign-ins take a second factor. */
+/** Whether this user's sign-ins require a second factor. */
 export async function hasSecondFactor({ context }: Pick<Library, "context">, userId: string): Promise<boolean> {
   return context.hasPlugin("two-factor") && isSwitchedOn(await context.internalAdapter.findUserById(userId));
 }
 
-/** What can stand behind the first factor, by the plugin's names, as it tells after a password. */
+/** The user's methods for the second factor, by the plugin's names, as it lists them after a password. */
 export async function methodsOf({ context }: Pick<Library, "context">, userId: string): Promise<string[]> {
   const { options = {} } = context.getPlugin("two-factor") as { options?: PluginOptions };
   const where = [{ field: "userId", value: userId }];
@@ -47,7 +47,7 @@ interface PluginOptions {
 }
 
 /**
- * Whether this browser is one that this user has spared the second factor (`trustDevice`), and still does.
+ * Whether this user still trusts this browser, so that it needs no second factor (`trustDevice`).
  *
  * @param cookies the `Cookie` header
  */
@@ -57,7 +57,8 @@ export async function isTrusted(
   cookies: string | undefined,
 ): Promise<boolean> {
   const value = cookieValue(cookies, context.createAuthCookie("trust_device").name) ?? "";
-  // A keyed digest of user and record, then the record; the cookie's own signature says no more than that.
+  // The cookie holds a keyed digest of user and record, then the record. The cookie's signature does not include the
+  // user.
   const [, digest, record] = /^([\w-]{43})!(trust-device-[\w-]{32})\./.exec(value) ?? [];
   if (digest === undefined || record === undefined) return false;
   const expected = createHmac("sha256", context.secret).update(`${userId}!${record}`).digest();
@@ -67,10 +68,10 @@ export async function isTrusted(
 }
 
 /**
- * Leaves a sign-in that is not by password where the plugin leaves one by password: a cookie that stands for the first
- * factor, which `/two-factor/verify-totp` and its like complete.
+ * Starts the second step of a sign-in without a password, as the plugin does after a password: sets a cookie for the
+ * first factor, which `/two-factor/verify-totp` and its like complete.
  *
- * @param sessionTokens sign as the library does
+ * @param sessionTokens signs as the library does
  * @returns `Set-Cookie`
  */
 export async function challenge(
@@ -91,9 +92,9 @@ export async function challenge(
 }
 
 /**
- * Completes a sign-in by password in one request: what cookie style does in two.
+ * Completes a sign-in by password in one request; cookie style needs two.
  *
- * @param cookies what the library set after the password
+ * @param cookies that the library set after the password
  * @returns the session's bare token
  * @throws SvcError INVALID_CREDENTIALS; the library's errors
  */
@@ -123,7 +124,7 @@ export const secondFactorRequired = () =>
 
 type Verify = (call: { body: object; headers: Headers }) => Promise<{ token: string }>;
 
-/** The plugin's own; its types are not those of an instance that may have any plugins. */
+/** The plugin's endpoints. The library's types do not include them, since an instance may have any plugins. */
 interface Verifiers {
   verifyTOTP: Verify;
   verifyBackupCode: Verify;

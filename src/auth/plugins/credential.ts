@@ -1,10 +1,10 @@
-/** Which credential a call of a plugin endpoint brought. */
+/** The credential of a call of a plugin endpoint. */
 import type { LiveSession } from "../sessions/session-store.ts";
 
-/** A session token that came along, signed here. */
+/** A session token that we signed. */
 export interface Credential {
   style: "token" | "cookie";
-  /** null when the session has ended: the token then says nothing about who asks. */
+  /** null when the session has ended: the token then does not identify the caller. */
   live: {
     /** Bare, without its signature. */
     token: string;

@@ -1,7 +1,7 @@
 /**
- * Which accounts a request to a plugin's endpoint may be about. Which of them the plugin compares a password or a code
- * with is its own business, so attempts are counted for all: the session's user, the user whose second factor is asked
- * for, and every user whom the request names.
+ * The accounts that a request to a plugin's endpoint may concern. We do not know which of them the plugin compares a
+ * secret with, so attempts are counted for all: the session's user, the user whose second factor is pending, and every
+ * user named in the request.
  * Next hop: `plugin-passwords.ts` counts by them.
  */
 import { getAuthTables } from "better-auth/db";
@@ -18,13 +18,13 @@ export interface Given {
 }
 
 export interface Accounts {
-  /** As attempts are counted by them: the address of a user who exists, else the name that was given. */
+  /** Subjects of the counters: the address of an existing user, else the given name. */
   names: string[];
   /** Stored hashes of their passwords. */
   hashes: Set<string>;
 }
 
-/** More names than any endpoint takes: each costs a statement. */
+/** More names than any endpoint takes. Each costs a statement. */
 const maxNames = 8;
 
 /** @throws SvcError BAD_REQUEST for too many names */
@@ -63,13 +63,13 @@ interface Name {
   value: string;
 }
 
-/** A name that is nobody's is counted as one that is somebody's. An address is counted as our own sign-in counts it. */
+/** An unknown name is counted like a known one. An address is counted as in our own sign-in. */
 const unknown = ({ field, value }: Name): string => {
   const name = value.trim().toLowerCase();
   return field === "email" ? name : `${field} ${name}`;
 };
 
-/** The keys that name a user, with how their values are kept: fields of which no two users have the same value. */
+/** The keys that name a user, and how their values are stored: only fields with unique values. */
 function naming({ context }: Pick<Library, "context">): Map<string, (value: string) => Name> {
   const names = new Map<string, (value: string) => Name>();
   for (const [field, { unique, transform }] of Object.entries(getAuthTables(context.options).user?.fields ?? {})) {
@@ -89,14 +89,14 @@ interface User {
   account?: { password?: string | null }[];
 }
 
-/** One statement, whether or not there is such a user. */
+/** One statement, whether or not the user exists. */
 async function findUser({ context }: Pick<Library, "context">, { field, value }: Name): Promise<User | null> {
-  // PostgreSQL cannot store such a text, so it is nobody's name.
+  // PostgreSQL cannot store such text, so no user has it.
   if (value.includes("\0") || !value.isWellFormed()) return null;
   return context.adapter.findOne<User>({ model: "user", where: [{ field, value }], join: { account: true } });
 }
 
-/** The user whose first factor was right, as the cookie of the second says. Whether that is signed, the plugin looks. */
+/** The user whose first factor was right, from the cookie of the second factor. The plugin verifies its signature. */
 async function challengedUser({ context }: Pick<Library, "context">, { headers }: Request): Promise<string | null> {
   if (!context.hasPlugin("two-factor")) return null;
   const value = cookieValue(headers.get("cookie") ?? undefined, context.createAuthCookie("two_factor").name) ?? "";

@@ -1,6 +1,5 @@
 /**
- * What a plugin's endpoint answered, as this service says it: sessions in the style in which the client came, errors in
- * our form.
+ * Converts the answer of a plugin's endpoint: sessions in the client's style, errors in our form.
  * Next hop: `../../http/exchange.ts`.
  */
 import type { Response } from "express";
@@ -11,10 +10,10 @@ import { splitSession } from "../library-cookies.ts";
 import { type AuthParts, opened, setSession } from "../routes/endpoint.ts";
 import type { Credential } from "./credential.ts";
 
-/** Of the library's headers, those that are about its answer. The others are our business, above all CORS. */
+/** Headers of the library that describe its answer. We set all others, above all CORS. */
 const passed = /^(?:content-(?:disposition|language|type)|location|www-authenticate)$/;
 
-/** @throws SvcError for an answer that is an error */
+/** @throws SvcError for an error answer */
 export async function sendAnswer(
   parts: AuthParts,
   response: Response,
@@ -24,12 +23,12 @@ export async function sendAnswer(
   const { session, others } = splitSession(answer.headers.getSetCookie(), parts.cookie.name);
   const fresh = session === null ? null : parts.sessionTokens.open(session);
   const isTokenStyle = credential?.style === "token";
-  // A sign-in that was undone at its end (second-factor.ts) has left cookies of what is not there.
+  // A sign-in that was undone at its end (second-factor.ts) has set cookies of a session that no longer exists.
   if (answer.status >= 400 && fresh !== null) throw await refusal(answer);
   if (fresh !== null && !isTokenStyle) await setSession(parts, response, fresh);
   else if (session !== null && !isTokenStyle) response.setHeader("set-cookie", parts.cookie.clear());
   for (const line of others) response.appendHeader("set-cookie", line);
-  // Addresses may have one-time values in them, which are not to be sent to others as Referer.
+  // Addresses may contain one-time values, which must not leak as Referer.
   exchangeOf(response).headers["referrer-policy"] = "no-referrer";
   if (answer.status >= 400) throw await refusal(answer);
 
@@ -45,8 +44,8 @@ export async function sendAnswer(
 }
 
 /**
- * The library answers with bare session tokens. In cookie style no script is to see one; in token style the client is
- * given a new session as a sign-in gives it.
+ * The library answers with bare session tokens. In cookie style scripts must not see them; in token style a new session
+ * is returned in the same form as by a sign-in.
  */
 async function inStyle(parts: AuthParts, body: unknown, credential: Credential | null, fresh: string | null) {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return body;
@@ -68,7 +67,7 @@ const byStatus = new Map<number, ErrorCode>([
   [429, "RATE_LIMITED"],
 ]);
 
-/** The plugin's own word for it, such as INVALID_CODE, becomes the hint: codes are a closed set. */
+/** The plugin's own code, such as INVALID_CODE, becomes the hint: our codes are a closed set. */
 async function refusal(answer: globalThis.Response): Promise<SvcError> {
   const said = await answer.json().catch(() => null);
   const { message, code } = (said ?? {}) as { message?: unknown; code?: unknown };

@@ -1,6 +1,6 @@
 /**
- * The tables and columns of better-auth's plugins, in snake_case: `twoFactor.backupCodes` lies in
- * `auth.two_factor.backup_codes`. The library asks its plugins' schemas for these names, so they are written there.
+ * Names the tables and columns of better-auth's plugins in snake_case: `twoFactor.backupCodes` is stored in
+ * `auth.two_factor.backup_codes`. The library reads these names from its plugins' schemas, so they are set there.
  * Next hop: `src/auth/library-options.ts`.
  */
 import type { BetterAuthOptions, BetterAuthPlugin } from "better-auth";
@@ -16,7 +16,7 @@ export const coreTables = ["user", "session", "account", "verification"] as cons
 /** Further tables of schema auth; plugins cannot have them. */
 const platformTables = new Set(["jwks", "attempt"]);
 
-/** Fields with their columns. A name that the application has chosen stays. */
+/** Fields with their columns. Names that the application has set are kept. */
 export function inSnakeCase(fields: Fields = {}): Fields {
   return Object.fromEntries(
     Object.entries(fields).map(([name, field]) => [name, { ...field, fieldName: nameOf(field.fieldName, name) }]),
@@ -25,7 +25,7 @@ export function inSnakeCase(fields: Fields = {}): Fields {
 
 const nameOf = (chosen: string | undefined, key: string) => (chosen && chosen !== key ? chosen : columnOf(key));
 
-/** Copies: what a plugin brings along may be shared by all that were made of it. */
+/** Copies the plugins, because a plugin's schema may be shared by all its instances. */
 export function pluginsInSnakeCase(plugins: readonly BetterAuthPlugin[]): BetterAuthPlugin[] {
   return plugins.map((plugin) => (plugin.schema ? { ...plugin, schema: schemaInSnakeCase(plugin.schema) } : plugin));
 }

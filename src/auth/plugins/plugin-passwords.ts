@@ -1,8 +1,7 @@
 /**
- * Passwords, codes and tokens that plugins' endpoints compare: to sign in with a user name, to bring a second factor, to
- * redeem a link. They are counted before they are compared, as those of our own endpoints are, and passwords are hashed in
- * the same queue. The plugins know nothing of either; where they count, they look before they have counted the requests
- * of the same moment.
+ * Limits guesses at plugin endpoints: passwords, second factors, tokens of links. Each is counted before it is
+ * compared, as in our own endpoints, and passwords use the same hash queue. The plugins' own limits do not suffice:
+ * they check before counting concurrent requests.
  * Next hop: `plugin-accounts.ts` tells whose they may be, `../attempts.ts` counts.
  */
 import type { Request as HttpRequest } from "express";
@@ -14,14 +13,14 @@ import { accountsOf, type Given } from "./plugin-accounts.ts";
 /** Keys of passwords. */
 const password = /pass/i;
 
-/** Keys of values that somebody could guess. Rather too many: a value counts only when the endpoint refuses it. */
+/** Keys of values that could be guessed. The list is broad: a value counts only when the endpoint rejects it. */
 const secret =
   /pass|otp|code|token|secret|key|pin$|answer|signature|proof|assert|phrase|credential|hash|nonce|challenge|verif/i;
 
 /**
  * @param inner the request as the plugin gets it
- * @param answer has the plugin answer it
- * @throws SvcError RATE_LIMITED without asking the plugin; UNAVAILABLE when too many passwords wait to be hashed
+ * @param answer calls the plugin
+ * @throws SvcError RATE_LIMITED without calling the plugin; UNAVAILABLE when too many passwords wait to be hashed
  */
 export async function countingGuesses(
   parts: AuthParts,
@@ -45,7 +44,7 @@ export async function countingGuesses(
   const from = about(request);
   try {
     const accounts = await accountsOf(parts, inner, given, credential);
-    // A token of its own names nobody: it is counted as the links in our mails are.
+    // A token that names no user is counted like the links in our mails.
     if (accounts.names.length === 0 && !hashes) return await attempts.redeem(from, check);
     const compare = hashes ? () => gate.run(check) : check;
     return await attempts.guess(accounts.names, from, compare, { hashes, counted: accounts.hashes });
@@ -56,8 +55,8 @@ export async function countingGuesses(
 }
 
 /**
- * All that was given, read by the parsers that the library uses: what these two do not know, no endpoint gets as values.
- * A body that is neither is one value, and may be guessed.
+ * All values of a request, read by the parsers that the library uses. A body of another type is one value, and may be a
+ * guess.
  */
 async function givenIn({ params }: HttpRequest, inner: Request): Promise<Given[]> {
   const given: Given[] = Object.entries(params).map(([key, value]) => ({ key, value }));
@@ -71,7 +70,7 @@ async function givenIn({ params }: HttpRequest, inner: Request): Promise<Given[]
   return [...given, ...valuesIn("", body)];
 }
 
-/** Values of objects and lists under the key that is nearest to them. Bodies are small: 16 KiB. */
+/** Values in objects and lists, with the nearest key. Bodies are small: 16 KiB. */
 function valuesIn(key: string, value: unknown): Given[] {
   const found: Given[] = [];
   const rest: Given[] = [{ key, value }];
@@ -83,13 +82,13 @@ function valuesIn(key: string, value: unknown): Given[] {
   return found;
 }
 
-/** Says that the value was not the wrong one: it was never compared, or was right and does not suffice. */
+/** The value was not wrong: it was never compared, or it was right and not sufficient. */
 const notWrong = /^(?:VALIDATION_ERROR|EMAIL_NOT_VERIFIED|BANNED_USER|authorization_pending|slow_down)$/;
 
 /**
- * Whether an answer may have been that to a wrong guess. In doubt it is: the library's plugins have many words for it.
+ * Whether an answer may mean a wrong guess. If in doubt, yes: the library's plugins use many error codes.
  *
- * @param hasCode whether there is something beside a password; wrong passwords are noticed where they are compared
+ * @param hasCode whether there is a secret besides a password; wrong passwords are detected where they are compared
  */
 async function isRefusal(answer: Response, hasCode: boolean): Promise<boolean> {
   if (answer.status === 302)

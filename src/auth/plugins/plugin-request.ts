@@ -1,6 +1,6 @@
 /**
- * A request as a plugin's endpoint gets it. The library knows one credential, its session cookie: the session token that
- * came, in either style, is made that cookie. What the library could read in another way than this service is left out.
+ * Builds the request that a plugin's endpoint gets. The library's only credential is its session cookie, so a session
+ * token of either style is converted to it. Parts that the library might parse differently are removed.
  * Next hop: `src/auth/routes/plugins.ts` hands it to the library.
  */
 import type { Request as HttpRequest } from "express";
@@ -12,11 +12,11 @@ import type { Credential } from "./credential.ts";
 
 export const isReading = (method: string): boolean => method === "GET" || method === "HEAD";
 
-/** About the connection, or said again below in our words. */
+/** Headers of the connection, and headers that are set again below. */
 const withheld =
   /^(?:cookie|connection|content-length|expect|host|keep-alive|te|transfer-encoding|upgrade|x-forwarded-.+)$/;
 
-/** @throws SvcError NOT_FOUND for a path that a URL resolves to another one */
+/** @throws SvcError NOT_FOUND for a path that URL parsing changes */
 export function innerRequest(
   parts: AuthParts,
   request: HttpRequest,
@@ -26,7 +26,7 @@ export function innerRequest(
   const { own } = parts.origins;
   const { method, originalUrl } = request;
   const url = new URL(own + originalUrl);
-  // A URL resolves "..", backslashes and the like: what is left may be another path than the one that was matched.
+  // URL parsing resolves "..", backslashes and the like, so the path may differ from the one that was matched.
   if (url.origin !== own || url.pathname !== originalUrl.split("?", 1)[0]) throw new SvcError("NOT_FOUND");
 
   const headers = new Headers();
@@ -39,11 +39,11 @@ export function innerRequest(
 
   const cookies = [sessionCookie(parts, credential), withoutSession(request.headers.cookie)].filter(Boolean).join("; ");
   if (cookies) headers.set("cookie", cookies);
-  // The library wants an origin wherever it sees a cookie. Requests that may come without one have been let through.
+  // The library requires an origin with every cookie. Requests that may lack one have already been checked.
   if (cookies && !headers.has("origin")) headers.set("origin", own);
   return new Request(url, { method, headers, ...(body.length > 0 && { body: new Uint8Array(body) }) });
 }
 
-/** Of a session that lives. Signed anew: the library verifies with the newest secret alone. */
+/** Cookie of a live session, signed again: the library verifies only with the newest secret. */
 const sessionCookie = ({ cookie, sessionTokens }: AuthParts, credential: Credential | null): string =>
   credential?.live ? `${cookie.name}=${encodeURIComponent(sessionTokens.sign(credential.live.token))}` : "";

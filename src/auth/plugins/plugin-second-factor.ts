@@ -1,6 +1,7 @@
 /**
- * Sign-ins by plugins that know nothing of a second factor: a link or a code by mail, a wallet, another provider. The
- * library asks for it after passwords alone, so what such an endpoint has opened is closed again until it was asked for.
+ * Requires the second factor after sign-ins by other plugins: a link or code by mail, a wallet, another provider. The
+ * library asks for it only after passwords. So a session that such an endpoint opens is ended until the second factor
+ * is given.
  * Next hop: `../second-factor.ts`.
  */
 import type { Response as HttpResponse, Request } from "express";
@@ -11,8 +12,8 @@ import type { AuthParts } from "../routes/endpoint.ts";
 import type { Credential } from "./credential.ts";
 
 /**
- * Whose sessions need no further factor: the second factor itself; a passkey, which is something that one has and unlocks;
- * and an administrator in the place of a user, who was asked when the administrator signed in.
+ * Plugins whose sessions need no further factor: the second factor itself; passkeys, which are possession plus unlock;
+ * and administrators acting as a user, who were asked at their own sign-in.
  */
 const exempt = new Set(["two-factor", "passkey", "admin"]);
 
@@ -27,10 +28,10 @@ export interface PluginAnswer {
 }
 
 /**
- * Answers in place of a plugin that has opened a session for somebody with a second factor, and ends that session.
+ * Replaces the answer of a plugin that opened a session for a user with a second factor, and ends that session.
  *
- * @returns false where there is nothing to ask for, and the plugin's answer is to be passed on
- * @throws SvcError TWO_FACTOR_REQUIRED in token style, which has nothing that could stand for half a sign-in
+ * @returns false when no second factor is required and the plugin's answer is to be sent
+ * @throws SvcError TWO_FACTOR_REQUIRED in token style, which cannot represent a half-finished sign-in
  */
 export async function askForSecondFactor(
   parts: AuthParts,
@@ -44,7 +45,7 @@ export async function askForSecondFactor(
   const token = session === null ? null : sessionTokens.open(session);
   if (token === null) return false;
   const found = await library.context.internalAdapter.findSession(token);
-  // One that was there before, such as another account of this browser that is turned to, was asked when it began.
+  // A session that existed before, such as another account of this browser, was checked when it began.
   if (!found || found.session.createdAt.getTime() < began) return false;
   const userId = found.user.id;
   if (!(await hasSecondFactor(library, userId)) || (await isTrusted(library, userId, request.headers.cookie)))
@@ -52,10 +53,10 @@ export async function askForSecondFactor(
 
   await parts.sessions.end(token);
   if (credential?.style === "token") throw secondFactorRequired();
-  // The plugin's own cookies are left out: they may stand for the session.
+  // The plugin's own cookies are dropped: they may identify the session.
   response.appendHeader("set-cookie", await challenge(library, userId, sessionTokens));
   const { headers } = exchangeOf(response);
-  headers["referrer-policy"] = "no-referrer"; // addresses may have one-time values in them
+  headers["referrer-policy"] = "no-referrer"; // addresses may contain one-time values
   const location = answer.headers.get("location");
   if (location === null) {
     const twoFactorMethods = await methodsOf(library, userId);

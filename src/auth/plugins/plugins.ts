@@ -1,5 +1,5 @@
 /**
- * The endpoints that better-auth's plugins bring along, as far as they can be reached: those with a path of their own.
+ * Lists the reachable endpoints of better-auth's plugins: those with a path of their own.
  * Next hop: `src/auth/routes/plugins.ts` mounts them.
  */
 import type { BetterAuthPlugin } from "better-auth";
@@ -13,28 +13,27 @@ export interface PluginEndpoint {
   path: string;
   /** Upper case. */
   methods: string[];
-  /** What checks the body, where the plugin says: a schema of zod's. */
+  /** The zod schema of the body, where the plugin declares one. */
   body: unknown;
 }
 
-/** What is known of an endpoint; the library's types tell each apart. */
+/** The known properties of an endpoint; the library types each endpoint separately. */
 interface Endpoint {
   path?: string;
   options?: { method?: string | string[]; body?: unknown; metadata?: { SERVER_ONLY?: boolean } };
 }
 
 /**
- * @param taken paths below /api/auth that are ours
- * @throws DefinitionError for a plugin that svc makes needless, and for a path that is also another endpoint's, ours or
- *   the library's, or none that we can mount
+ * @param taken our own paths below /api/auth
+ * @throws DefinitionError for a plugin that svc replaces, and for a path that is already taken or cannot be mounted
  */
 export function pluginEndpoints({ api, context }: Pick<Library, "api" | "context">, taken: readonly string[]) {
   const plugins: BetterAuthPlugin[] = context.options.plugins ?? [];
-  // It takes tokens without their signature: a copy of auth.session would let its reader in.
+  // It accepts tokens without a signature: a copy of auth.session would give access.
   if (plugins.some(({ id }) => id === "bearer")) throw needless("bearer");
 
   const brought = endpointsOf(plugins);
-  // A plugin's endpoint takes the place of the library's of the same name.
+  // A plugin's endpoint replaces the library's endpoint of the same name.
   const replaced = new Set(plugins.flatMap(({ endpoints }) => Object.keys(endpoints ?? {})));
   const core = Object.entries(api as unknown as Record<string, Endpoint>).flatMap(([key, { path }]) =>
     path === undefined || replaced.has(key) ? [] : [path],
@@ -58,7 +57,7 @@ export function endpointsOf(plugins: readonly BetterAuthPlugin[]): PluginEndpoin
   );
 }
 
-/** Whether some request fits both patterns. */
+/** Whether one request can match both patterns. */
 function overlap(first: string, second: string): boolean {
   const [a, b] = [first.split("/"), second.split("/")];
   const isAny = (segment = "") => segment.startsWith(":") || segment === "*";

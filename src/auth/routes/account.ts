@@ -1,5 +1,6 @@
 /**
- * A user's own account: another password, a sign-out everywhere, its end. For a JWT, a session token or the cookie.
+ * Endpoints for a user's own account: change the password, sign out everywhere, delete the account. They accept a JWT,
+ * a session token or the cookie.
  * Next hop: `../accounts.ts`.
  */
 import type { Request, Response, Router } from "express";
@@ -8,14 +9,14 @@ import { SvcError } from "../../kit/svc-error.ts";
 import { bearer } from "../sessions/authenticate.ts";
 import { type AuthParts, about, jsonBody, on, requirePasswords } from "./endpoint.ts";
 
-/** @throws SvcError UNAUTHORIZED; FORBIDDEN by cookie from a page that is not listed */
+/** @throws SvcError UNAUTHORIZED; FORBIDDEN by cookie from an origin that is not listed */
 export async function requireSession({ authenticate }: AuthParts, { headers }: Request): Promise<Session> {
   const session = await authenticate(headers, "write");
   if (!session) throw new SvcError("UNAUTHORIZED");
   return session;
 }
 
-/** The body, where one may be left out. */
+/** The body of an endpoint where it is optional. */
 export async function bodyIfAny(request: Request): Promise<unknown> {
   const { "content-length": length = "0", "transfer-encoding": encoding } = request.headers;
   return length === "0" && encoding === undefined ? {} : jsonBody(request);
@@ -24,7 +25,7 @@ export async function bodyIfAny(request: Request): Promise<unknown> {
 export function account(router: Router, parts: AuthParts): void {
   const { accounts, cookie, credentials } = parts;
 
-  /** Of a browser that came with it. */
+  /** Removes the cookie of a browser that sent it. */
   const clearCookie = ({ headers }: Request, response: Response) => {
     if (bearer(headers.authorization) === null) response.setHeader("set-cookie", cookie.clear());
   };

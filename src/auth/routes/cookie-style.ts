@@ -1,5 +1,5 @@
 /**
- * Cookie style: the browser holds the session, out of reach of its scripts. Answers carry no token.
+ * Cookie style: the browser holds the session cookie, which scripts cannot read. Answers contain no token.
  * Next hop: `../credentials.ts` for passwords, `../session-cookie.ts` for the cookie.
  */
 import type { Router } from "express";

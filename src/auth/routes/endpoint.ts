@@ -1,6 +1,6 @@
 /**
- * What the endpoints below /api/auth have in common: how a body is read, where a credential stands, how an answer goes
- * out. Each file beside this one is a family of endpoints.
+ * Shared helpers of the endpoints below /api/auth: read a body, find the credential, send an answer. Each other file in
+ * this folder is a group of endpoints.
  */
 import type { Request, RequestHandler, Response, Router } from "express";
 import { mediaType, parseJson, readBody } from "../../http/body.ts";
@@ -24,7 +24,7 @@ import type { KeyStore } from "../sessions/key-store.ts";
 import type { LiveSession } from "../sessions/session-store.ts";
 import type { SocialParts } from "../social/create-social.ts";
 
-/** What the endpoints are made of; `create-auth.ts` puts it together. */
+/** The parts that the endpoints use; `create-auth.ts` assembles them. */
 export interface AuthParts extends AuthenticateOptions {
   credentials: Credentials;
   accounts: Accounts;
@@ -41,7 +41,7 @@ export interface AuthParts extends AuthenticateOptions {
 /** In bytes. */
 const maxBody = 16 * 1024;
 
-/** Answers one request: with the JSON it resolves to, or by itself when it has already sent something. */
+/** Answers one request with the JSON that it resolves to; undefined when it has already sent the answer itself. */
 export type Answer = (request: Request, response: Response) => Promise<object | undefined>;
 
 /** Mounts an endpoint. Its path below /api/auth is its name in the log and in the metrics. */
@@ -54,17 +54,17 @@ export function on(router: Router, method: "get" | "post", path: string, answer:
   router[method](path, handler);
 }
 
-/** Exactly these three: additional fields are the server's business, and a password hash is never near. */
+/** Exactly these three fields: additional fields stay on the server. */
 export const publicUser = ({ id, email, name }: SessionUser) => ({ id, email, name });
 
-/** A session that has just been created, from its bare token. */
+/** Reads a session that has just been created, by its bare token. */
 export async function opened({ sessions }: Pick<AuthParts, "sessions">, token: string): Promise<LiveSession> {
   const session = await sessions.find(token);
   if (!session) throw new Error("The session that was just created is not there.");
   return session;
 }
 
-/** What token style answers to a sign-in of any kind. */
+/** The answer of token style to every kind of sign-in. */
 export async function tokenAnswer(parts: AuthParts, token: string) {
   const session = await opened(parts, token);
   return {
@@ -74,7 +74,7 @@ export async function tokenAnswer(parts: AuthParts, token: string) {
   };
 }
 
-/** What cookie style answers to a sign-in of any kind: the cookie, and no token that scripts could see. */
+/** The answer of cookie style to every kind of sign-in: sets the cookie; the token is not exposed to scripts. */
 export async function setSession(parts: AuthParts, response: Response, token: string): Promise<LiveSession> {
   const session = await opened(parts, token);
   response.setHeader("set-cookie", parts.cookie.set(parts.sessionTokens.sign(token), session.expiresAt));
@@ -82,7 +82,7 @@ export async function setSession(parts: AuthParts, response: Response, token: st
 }
 
 /**
- * For what changes the browser's cookies: only pages of listed origins may.
+ * Guards changes of the browser's cookies: only pages of listed origins may make them.
  *
  * @throws SvcError FORBIDDEN for other origins, and without the header
  */
@@ -100,9 +100,10 @@ export function bearerSessionToken(request: Request): string | null {
 }
 
 /**
- * The body of a request below /api/auth; all endpoints read it here. Of a bridge's request it is the body that was signed.
+ * The body of a request below /api/auth; all endpoints read it here. For a bridge's request, it must match the signed
+ * body.
  *
- * @throws SvcError PAYLOAD_TOO_LARGE; BAD_REQUEST for another body than the signed one
+ * @throws SvcError PAYLOAD_TOO_LARGE; BAD_REQUEST when the body differs from the signed one
  */
 export async function readAuthBody(request: Request): Promise<Buffer> {
   const isReading = request.method === "GET" || request.method === "HEAD";
@@ -119,12 +120,12 @@ export async function jsonBody(request: Request): Promise<unknown> {
   return parseJson(await readAuthBody(request));
 }
 
-/** The page's origin, if a browser may be sent back to it. */
+/** The page's origin, if redirects to it are allowed. */
 export function pageOf({ origins }: Pick<AuthParts, "origins">, { headers }: Request): string | undefined {
   return origins.allows(headers.origin) ? headers.origin : undefined;
 }
 
-/** What the library writes into the session row: which browser, and from where. */
+/** Headers that the library stores in the session row: the browser and its address. */
 export function about(request: Request): Headers {
   const headers = new Headers({ "user-agent": (request.headers["user-agent"] ?? "").slice(0, 512) });
   const address = addressOf(request);

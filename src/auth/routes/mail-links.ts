@@ -1,5 +1,5 @@
 /**
- * Links that come by mail: the proof of an address, and a new password for who forgot the old one.
+ * Endpoints for links in mails: verify an address, and reset a forgotten password.
  * Next hop: `../mail-links.ts`.
  */
 import type { Request, Response, Router } from "express";
@@ -19,10 +19,10 @@ export function mailLinks(router: Router, parts: AuthParts): void {
 
   on(router, "get", "/verify-email", async (request, response) => {
     const query = queryOf(request);
-    // A link that was changed on its way leads nowhere, and its token is left alone.
+    // A link that was changed on its way is refused before its token is used.
     const landing = links.destination("callbackURL", single(query, "callbackURL") ?? "/");
     const token = single(query, "token");
-    // Scanners of mails look before the reader does.
+    // Mail scanners send HEAD requests before the reader opens the link.
     if (request.method === "HEAD") return redirect(response, landing);
     try {
       await links.verify(token, about(request));
@@ -49,20 +49,20 @@ export function mailLinks(router: Router, parts: AuthParts): void {
   });
 }
 
-/** As it came: the parser is not Express's, whose settings are the application's. */
+/** The query as sent. Not Express's parser: the application can configure that one. */
 function queryOf({ originalUrl }: Request): URLSearchParams {
   const start = originalUrl.indexOf("?");
   return new URLSearchParams(start < 0 ? "" : originalUrl.slice(start));
 }
 
-/** @throws SvcError BAD_REQUEST when it is given twice: which of the two others look at, nobody knows */
+/** @throws SvcError BAD_REQUEST when it is given twice: other parsers may pick the other value */
 function single(query: URLSearchParams, name: string): string | undefined {
   const values = query.getAll(name);
   if (values.length > 1) throw new SvcError("BAD_REQUEST", `${name} is given more than once.`);
   return values[0];
 }
 
-/** By hand, since Express would repeat the address in a body. The token must not travel on as Referer. */
+/** Written by hand, because Express would repeat the address in the body. The token must not leak as Referer. */
 function redirect(response: Response, url: URL): undefined {
   const { headers } = exchangeOf(response);
   response.writeHead(302, {

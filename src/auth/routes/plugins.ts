@@ -1,7 +1,6 @@
 /**
- * The endpoints of better-auth's plugins, by exactly their paths. All of them are mounted here and pass the same checks in
- * the same order: the page's origin, the session, the body that a bridge has signed, the limits on attempts, the second
- * factor.
+ * Serves the endpoints of better-auth's plugins, by their exact paths. All pass the same checks in the same order: the
+ * page's origin, the session, the body signed by a bridge, the limits on attempts, the second factor.
  * Next hop: `src/auth/plugins/plugin-request.ts` makes the request that better-auth's router answers, `src/auth/plugins/plugin-answers.ts` passes the answer
  * on; `../plugins.ts` says which endpoints there are.
  */
@@ -21,7 +20,7 @@ import { bearer } from "../sessions/authenticate.ts";
 import { type AuthParts, about, readAuthBody } from "./endpoint.ts";
 
 /**
- * To be mounted last: the paths that are there are ours.
+ * Mount it last, so that our own paths take precedence.
  *
  * @throws DefinitionError when a plugin's path cannot be mounted
  */
@@ -34,7 +33,7 @@ export function plugins(router: Router, parts: AuthParts): void {
   }
 }
 
-/** The one way to a plugin's endpoint. */
+/** The only handler through which a plugin's endpoint is called. */
 function answering(parts: AuthParts, { id, path }: PluginEndpoint): RequestHandler {
   return async (request, response) => {
     exchangeOf(response).operation = `/api/auth${path}`;
@@ -56,8 +55,8 @@ function rethrow(cause: unknown): never {
 }
 
 /**
- * Browsers tell whose page asks whenever something may change. Whoever tells nothing is none, and may not bring what a
- * browser would have sent along unasked.
+ * Checks the page's origin. Browsers send it with every request that may change something. A client without an origin
+ * is not a browser, so it may not send cookies.
  *
  * @throws SvcError FORBIDDEN
  */
@@ -68,8 +67,9 @@ function requireOurPage({ origins }: AuthParts, { method, headers }: Request): v
 }
 
 /**
- * In the header or in the cookie. A token that is not signed here is no credential: such a header may be a plugin's own
- * business. A signed token stays signed when its session has ended, so the database is asked whether the session lives.
+ * The session token from the header or the cookie. A token that we did not sign is ignored: the header may be meant for
+ * the plugin. The signature stays valid after the session has ended, so the database is asked whether the session
+ * lives.
  */
 async function credentialOf(
   { sessionTokens, sessions, cookie }: AuthParts,
@@ -82,7 +82,7 @@ async function credentialOf(
   return { style: inHeader === null ? "cookie" : "token", live: session && { token, session } };
 }
 
-/** After a sign-in: strangers who guess do not lock this account out on this network. */
+/** After a sign-in, failed attempts of others do not lock this account out on this network. */
 async function rememberNetwork(parts: AuthParts, request: Request, answer: globalThis.Response): Promise<void> {
   if (answer.status >= 400) return;
   const { session } = splitSession(answer.headers.getSetCookie(), parts.cookie.name);

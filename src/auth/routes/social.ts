@@ -1,5 +1,6 @@
 /**
- * Social sign-in: to the provider, back from it, and, in token mode, the one-time code for a session.
+ * Social sign-in: redirect to the provider, callback, and, in token mode, the exchange of a one-time code for a
+ * session.
  * Next hop: `../social/provider.ts` and `../social/people.ts`.
  */
 import type { Request, Response, Router } from "express";
@@ -11,10 +12,10 @@ import type { Provider } from "../social/provider.ts";
 import { chooseMode, type Result, requireMode, withResult } from "../social/return-mode.ts";
 import { type AuthParts, about, jsonBody, on, setSession, tokenAnswer } from "./endpoint.ts";
 
-/** What a one-time code stands for. */
+/** The content of a one-time code. */
 interface Redeemable {
   userId: string;
-  /** Of the page that got the code; no other page may redeem it. */
+  /** Origin of the page that got the code; no other page may redeem it. */
   origin: string;
 }
 
@@ -58,7 +59,7 @@ export function social(router: Router, parts: AuthParts): void {
     return redirect(response, withResult(flow.callbackURL, result));
   });
 
-  /** From the provider's answer to what the application is told. */
+  /** From the provider's answer to the result that the application gets. */
   async function complete(
     provider: Provider,
     query: string,
@@ -74,7 +75,8 @@ export function social(router: Router, parts: AuthParts): void {
     const { userId } = found;
     const isSpared = flow.mode === "cookie" && (await isTrusted(library, userId, request.headers.cookie));
     if (!isSpared && (await hasSecondFactor(library, userId))) {
-      // A browser goes on as after its password. A token has nothing that could stand for half a sign-in.
+      // In cookie mode the second factor follows, as after a password. Token mode cannot represent a half-finished
+      // sign-in.
       if (flow.mode === "cookie") {
         response.appendHeader("set-cookie", await challenge(library, userId, sessionTokens));
       }
@@ -90,7 +92,7 @@ export function social(router: Router, parts: AuthParts): void {
     return { oauth: "success" };
   }
 
-  // The session begins here and not at the callback: a code that nobody redeems leaves nothing behind.
+  // The session begins here and not at the callback, so an unused code leaves no session.
   on(router, "post", "/oauth/exchange", async (request) => {
     requireMode(modes, "token");
     const { code } = ((await jsonBody(request)) ?? {}) as { code?: unknown };
@@ -103,7 +105,7 @@ export function social(router: Router, parts: AuthParts): void {
       if (!kept) throw spent();
       return kept;
     });
-    // The code is gone now, on purpose: one that came into the hands of another page is not to be had by a second try.
+    // The code is already used up, on purpose: a page that obtained a foreign code must not try again.
     if (request.headers.origin !== kept.origin) {
       parts.social.log.warn("a one-time code was brought by another origin than the one it was made for");
       throw new SvcError("FORBIDDEN", "This code belongs to another origin, and cannot be used any more.", {
@@ -117,7 +119,7 @@ export function social(router: Router, parts: AuthParts): void {
   });
 }
 
-/** Addresses with states and codes in them are not to be sent to others as Referer, whatever the answer is. */
+/** Addresses with states and codes must not leak as Referer, whatever the answer is. */
 function keepQuiet(response: Response): void {
   exchangeOf(response).headers["referrer-policy"] = "no-referrer";
 }
@@ -133,7 +135,10 @@ function providerNamed(name: string | undefined, google: Provider | null): Provi
   });
 }
 
-/** @throws SvcError BAD_REQUEST for what is not on the list; the browser is never sent there, not even with an error */
+/**
+ * @throws SvcError BAD_REQUEST for an origin that is not listed; the browser is never redirected there, even with an
+ *   error
+ */
 function landing({ origins }: AuthParts, callbackURL: string | undefined): string {
   const url = origins.destination(callbackURL ?? "/");
   if (url) return url.href;
@@ -143,8 +148,8 @@ function landing({ origins }: AuthParts, callbackURL: string | undefined): strin
 }
 
 /**
- * The same request at our own origin, when the browser asks at another of our names. The provider sends it back to the
- * own origin, and the cookie that is set now has to be there then.
+ * The same request at our own origin, when it arrived at another of our host names. The provider redirects to the own
+ * origin, and the cookie that is set now must be sent there.
  */
 function ownAddress({ origins }: AuthParts, request: Request): URL | null {
   const { host } = request.headers;
@@ -153,20 +158,20 @@ function ownAddress({ origins }: AuthParts, request: Request): URL | null {
   return isOther ? new URL(`/api/auth${startPath}?${rawQuery(request)}`, own) : null;
 }
 
-/** As it came: the parser is not Express's, whose settings are the application's. */
+/** The query as sent. Not Express's parser: the application can configure that one. */
 function rawQuery({ originalUrl }: Request): string {
   const start = originalUrl.indexOf("?");
   return start < 0 ? "" : originalUrl.slice(start + 1);
 }
 
-/** @throws SvcError BAD_REQUEST when it is given twice: which of the two others look at, nobody knows */
+/** @throws SvcError BAD_REQUEST when it is given twice: other parsers may pick the other value */
 function single(query: URLSearchParams, name: string): string | undefined {
   const values = query.getAll(name);
   if (values.length > 1) throw new SvcError("BAD_REQUEST", `${name} is given more than once.`);
   return values[0];
 }
 
-/** By hand, since Express would repeat the address in a body. */
+/** Written by hand, because Express would repeat the address in the body. */
 function redirect(response: Response, url: URL): undefined {
   response.writeHead(302, { ...exchangeOf(response).headers, location: url.href, "cache-control": "no-store" });
   response.end();

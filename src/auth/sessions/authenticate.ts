@@ -1,7 +1,7 @@
 /**
- * Who is calling: `Authorization: Bearer` with a JWT or a session token, or else the session cookie. On every request,
- * hence cheap: a JWT that has been seen costs one look into a map, and what is no credential of ours is refused without
- * the database.
+ * Identifies the caller: `Authorization: Bearer` with a JWT or a session token, or else the session cookie. It runs on
+ * every request and is cheap: a known JWT costs one map lookup, and invalid credentials are rejected without the
+ * database.
  * Next hop: `jwt.ts`, or `session-token.ts` and then `session-store.ts`.
  */
 import { foreignOrigin, type OriginPolicy } from "../../http/origin-policy.ts";
@@ -34,8 +34,8 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
 }
 
 /**
- * Cross-site request forgery: the browser adds the cookie, but it also says whose page is asking. It need not say so of
- * a GET that it makes for itself; what it does say counts for reading too.
+ * Prevents cross-site request forgery: the browser sends the cookie with any page's request, but also the page's
+ * origin. The origin may be missing on a GET of the browser's own; if present, it is checked for reads too.
  *
  * @throws SvcError FORBIDDEN
  */
@@ -44,7 +44,7 @@ export function requirePageOfOurs(origins: OriginPolicy, origin: string | undefi
   if (!isAbsent && !origins.allows(origin)) throw foreignOrigin(origin);
 }
 
-/** The live session of a session token as the client holds it, or null. A JWT is none. */
+/** The live session of a session token in the form that clients hold, or null. A JWT gives null. */
 export function findSession(
   { sessionTokens, sessions }: Pick<AuthenticateOptions, "sessionTokens" | "sessions">,
   signed: string,
@@ -53,13 +53,13 @@ export function findSession(
   return token === null ? null : sessions.find(token);
 }
 
-/** What follows `Bearer`; null for other schemes, which are not ours to judge, and without a header. */
+/** The credential after `Bearer`; null without the header, and for other schemes, which are ignored. */
 export function bearer(header: string | undefined): string | null {
   if (header === undefined || header.slice(0, 7).toLowerCase() !== "bearer ") return null;
   return header.slice(7).trim() || null;
 }
 
-/** Three parts. A session token has two; that the header says `typ: JWT` is verified with the rest. */
+/** A JWT has three parts, a session token two. `typ: JWT` is verified later with the rest. */
 export function looksLikeJwt(credential: string): boolean {
   const first = credential.indexOf(".");
   const second = credential.indexOf(".", first + 1);

@@ -1,5 +1,5 @@
 /**
- * The session that a request carries, in either style: who it is, its end, and the keys that verify its JWTs.
+ * Endpoints for the request's own session, in both styles: read it, end it, and get the keys that verify its JWTs.
  * Next hop: `../session-store.ts`.
  */
 import type { Request, Response, Router } from "express";
@@ -10,11 +10,11 @@ import { bearer, requirePageOfOurs } from "./authenticate.ts";
 export function currentSession(router: Router, parts: AuthParts): void {
   const { cookie, sessions, sessionTokens } = parts;
 
-  /** The different values of the cookie; a credential in the Authorization header goes first. */
+  /** The different values of the session cookie. A credential in the Authorization header takes precedence. */
   const cookiesOf = ({ headers }: Request) =>
     bearer(headers.authorization) === null ? cookie.all(headers.cookie) : [];
 
-  /** The session of a cookie. It may just have been given more time, or be over: the browser's copy follows. */
+  /** The session of a cookie. If it was extended or has ended, the browser's cookie is updated. */
   const byCookie = async (signed: string, response: Response) => {
     const token = sessionTokens.open(signed);
     const session = token === null ? null : await sessions.find(token);
@@ -25,7 +25,7 @@ export function currentSession(router: Router, parts: AuthParts): void {
 
   on(router, "get", "/me", async (request, response) => {
     const [signed, ...others] = cookiesOf(request);
-    // Neither is cleared: ours would go, and the neighbour's, which is out of our reach, sign the user in as somebody else.
+    // Clears neither cookie: only ours would go, and the neighbouring host's would sign the user in as somebody else.
     if (others.length > 0) throw twoCookies();
     if (signed !== undefined) requirePageOfOurs(parts.origins, request.headers.origin, "read");
     const session =

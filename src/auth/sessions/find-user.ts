@@ -1,5 +1,5 @@
 /**
- * Sessions for what runs without one: a job or a workflow acts as the user who started it, who is looked up when it runs.
+ * Builds sessions for jobs and workflows, which act as the user who started them. The user is looked up at run time.
  * Next hop: `sql/auth/find_user.sql`.
  */
 import type pg from "pg";
@@ -13,10 +13,10 @@ interface Row {
   fields: Record<string, unknown>;
 }
 
-/** @returns a session of the user, with `sessionId` for its id; null when there is no such user any more */
+/** @returns a session of the user with id `sessionId`; null when the user no longer exists */
 export type SessionOfUser = (userId: string, sessionId: string) => Promise<Session | null>;
 
-/** @param pool the system's */
+/** @param pool the system pool */
 export function sessionsOfUsers(pool: pg.Pool, definition: AuthDefinition): SessionOfUser {
   const declared = definition.user?.additionalFields ?? {};
   return async (userId, sessionId) => {

@@ -1,7 +1,7 @@
 /**
- * JWTs: five minutes of being somebody, or less when the session ends or the user's row changes. EdDSA and nothing else.
- * The database is asked once per process and token, as long as this process hears of revocations.
- * Next hop: `key-store.ts` holds the keys, `verified-tokens.ts` what is believed, `sql/auth/check_session.sql` decides.
+ * Issues and verifies JWTs. They live five minutes, or less when the session ends or the user's row changes. Only EdDSA
+ * is accepted. The database is asked once per process and token, as long as revocations are received.
+ * Next hop: `key-store.ts` holds the keys, `verified-tokens.ts` caches tokens, `sql/auth/check_session.sql` decides.
  */
 import { errors, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import type pg from "pg";
@@ -19,13 +19,13 @@ const algorithm = "EdDSA";
 
 export interface JwtOptions {
   keys: KeyStore;
-  /** Our own origin: who issues the tokens, and for whom. */
+  /** Our own origin: the `iss` and `aud` of the tokens. */
   origin: string;
   fields: AdditionalFields;
   /** Connections as svc_auth. */
   pool: pg.Pool;
   verified: VerifiedTokens;
-  /** Whether this process hears of revocations. */
+  /** Whether this process receives revocations. */
   listening: () => boolean;
 }
 
@@ -36,7 +36,7 @@ export class Jwts {
     this.#options = options;
   }
 
-  /** Issues a token for a live session. It does not outlive the session. */
+  /** Issues a token for a live session. It expires no later than the session. */
   async sign(session: LiveSession): Promise<string> {
     const { keys, origin } = this.#options;
     const { kid, privateKey } = await keys.signingKey();
@@ -53,9 +53,9 @@ export class Jwts {
   }
 
   /**
-   * Whose token this is; null when it is not ours, not valid, or no longer.
+   * The token's session; null when the token is not ours, not valid, or no longer valid.
    *
-   * @returns at once when the token has been seen before and revocations are heard
+   * @returns synchronously when the token is cached and revocations are received
    * @throws SvcError UNAVAILABLE when the database had to be asked and cannot be reached
    */
   verify(token: string): Session | null | Promise<Session | null> {
@@ -71,15 +71,15 @@ export class Jwts {
     const { endings } = verified;
     const endsAt = await this.#endOf(session, payload.ver);
     if (endsAt === null) return null;
-    // A notice that came while we asked may have been about this token: then the next call asks again. Who hears none
-    // now forgets everything before it believes anything again.
+    // A notice that arrived during the lookup may concern this token, so it is not cached and the next call asks again.
+    // When revocations are not received, the cache is cleared before it is used again.
     if (endings === verified.endings) {
       verified.add(token, session, Math.min(Number(payload.exp) * 1000, endsAt));
     }
     return session;
   }
 
-  /** The claims, if we signed them for ourselves and their time is not over. */
+  /** The claims, if we signed the token for ourselves and it has not expired. */
   async #open(token: string): Promise<JWTPayload | null> {
     const { keys, origin } = this.#options;
     try {
@@ -105,7 +105,9 @@ export class Jwts {
     }
   }
 
-  /** When the session ends, in milliseconds since 1970; null when it has, or the user's row is of another version. */
+  /**
+   * When the session ends, in milliseconds since 1970; null when it has ended or the user's row has another version.
+   */
   async #endOf({ id, user }: Session, version: unknown): Promise<number | null> {
     if (!Number.isSafeInteger(version)) return null;
     const [row] = await ask<{ expires_at: Date }>(this.#options.pool, {
@@ -121,7 +123,7 @@ export class Jwts {
     if (typeof email !== "string" || typeof name !== "string") return null;
     const additional = typeof fields === "object" && fields !== null ? (fields as Record<string, unknown>) : {};
     const user = { ...readFields(this.#options.fields, additional, (field) => field), id: sub, email, name };
-    // One object serves every request with this token. A handler that writes to it must not change the next one's user.
+    // Frozen: one object serves every request with this token, and a handler must not change the next request's user.
     return Object.freeze({ id: sid, user: Object.freeze(user) });
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The keys that sign JWTs, kept in auth.jwks and shared by all processes. Private halves are encrypted under the
+ * The keys that sign JWTs, stored in auth.jwks and shared by all processes. Private keys are encrypted with the
  * service's secret, in the library's own format, so that its jwt plugin could read them.
  * Next hop: `sql/auth/list_keys.sql`, `sql/auth/add_key.sql`.
  */
@@ -25,16 +25,19 @@ interface Row {
 interface KnownKey {
   jwk: JWK;
   publicKey: CryptoKey;
-  /** In milliseconds; until when its signatures are believed. */
+  /** In milliseconds: until when its signatures are accepted. */
   expiresAt: number;
 }
 
 const algorithm = "EdDSA";
-/** In milliseconds. How long an unknown `kid` is refused without another look: made-up ones must not cost a query each. */
+/**
+ * In milliseconds: how long an unknown `kid` is rejected without a query, so that invented ids cannot cause a query
+ * each.
+ */
 const lookAgainAfter = 2_000;
-/** In milliseconds. How soon the signing side notices that its key has been retired. */
+/** In milliseconds: how soon the signing side notices that its key was retired. */
 const trustFor = 60_000;
-/** In milliseconds. A token's five minutes and a margin: what is signed now must be believed until it expires. */
+/** In milliseconds: a token's five minutes and a margin. A signature must be accepted until the token expires. */
 const signingMargin = 6 * 60_000;
 
 export class KeyStore {
@@ -54,7 +57,7 @@ export class KeyStore {
     this.#log = log;
   }
 
-  /** The key to sign with; the first call of the first process makes one. */
+  /** The key to sign with. The first call of the first process creates one. */
   async signingKey(): Promise<SigningKey> {
     const now = Date.now();
     const fresh = now - this.#readAt < trustFor;
@@ -66,14 +69,14 @@ export class KeyStore {
     return this.#renewing;
   }
 
-  /** The key of that id if its signatures are believed, or null. */
+  /** The key with that id if its signatures are accepted, or null. */
   async publicKey(kid: string): Promise<CryptoKey | null> {
     if (!this.#known.has(kid)) await this.#readAtMostEvery(lookAgainAfter);
     const key = this.#known.get(kid);
     return key && key.expiresAt > Date.now() ? key.publicKey : null;
   }
 
-  /** The JSON Web Key Set, for others who want to verify our tokens. */
+  /** The JSON Web Key Set, for other services that verify our tokens. */
   async publicKeySet(): Promise<{ keys: JWK[] }> {
     await this.#readAtMostEvery(lookAgainAfter);
     const live = [...this.#known].filter(([, key]) => key.expiresAt > Date.now());
@@ -81,7 +84,7 @@ export class KeyStore {
   }
 
   async #renew(): Promise<SigningKey> {
-    // Two rounds in the ordinary race for the first key; more only while processes with different secrets start together.
+    // The race for the first key takes two rounds; more only while processes with different secrets start together.
     for (let round = 0; round < 5; round++) {
       await this.#read();
       const usable = await this.#openNewest();
@@ -94,7 +97,7 @@ export class KeyStore {
     throw new Error("No signing key could be added: other processes keep adding keys that this one cannot open.");
   }
 
-  /** Only what the newest secret encrypted is used: whoever replaces a secret wants the keys under it replaced too. */
+  /** Uses only keys that the newest secret encrypted: after a secret is replaced, the keys are replaced too. */
   async #openNewest(): Promise<(SigningKey & { expiresAt: number }) | undefined> {
     for (const row of this.#rows) {
       const expiresAt = row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY;

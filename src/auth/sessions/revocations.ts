@@ -1,7 +1,7 @@
 /**
- * Hears what ends JWTs before their time: sessions that end, users that change. Postgres tells every process by NOTIFY,
- * on one connection of its own. Whether it really tells is tried out: a pooler that shares connections loses notices
- * silently, and a network that has died says nothing.
+ * Listens for events that end JWTs early: ended sessions, changed users. PostgreSQL sends them to every process by
+ * NOTIFY, on one dedicated connection. Heartbeats test that notices arrive: a pooler that shares connections drops
+ * notices silently, and a broken network reports nothing.
  * Next hop: `verified-tokens.ts`; the notices come from `sql/auth/notify_*.sql`.
  */
 import { randomBytes } from "node:crypto";
@@ -12,24 +12,24 @@ import { ask } from "../ask.ts";
 import type { VerifiedTokens } from "./verified-tokens.ts";
 
 export interface RevocationOptions {
-  /** Any login of the same database, connected directly: no notice comes through a pooler of transactions. */
+  /** Any login of the same database, connected directly: a transaction pooler does not deliver notices. */
   url: string;
-  /** Connections as svc_auth, for notices to ourselves. */
+  /** Connections as svc_auth, to send notices to ourselves. */
   pool: pg.Pool;
   verified: VerifiedTokens;
   log: Logger;
 }
 
-/** In milliseconds: how often the connection is asked for a sign of life. */
+/** In milliseconds: interval of heartbeats. */
 const beatEvery = 400;
-/** In milliseconds, from when it was asked for: how long a sign of life counts. Revocations deny within a second. */
+/** In milliseconds, from its request: how long a heartbeat is valid. Revocations take effect within a second. */
 const trustFor = 1_000;
 /**
- * One in so many signs of life is a notice to ourselves, which costs the database a transaction; the others nearly
+ * One in this many heartbeats is a notice to ourselves, which costs the database a transaction. The others cost almost
  * nothing.
  */
 const noticeEvery = 25;
-/** In milliseconds: what takes longer is broken. */
+/** In milliseconds: a slower answer counts as a broken connection. */
 const patience = 5_000;
 /** In milliseconds. */
 const firstRetry = 200;
@@ -46,12 +46,12 @@ export class Revocations {
     this.#options = options;
   }
 
-  /** Whether verified tokens may be believed: had anything ended them, we should have heard it. */
+  /** Whether cached tokens may be trusted: every revocation would have been received. */
   get listening(): boolean {
     return performance.now() - this.#aliveAt < trustFor;
   }
 
-  /** Begins to listen, and goes on until `close`, through every loss of the connection. */
+  /** Starts to listen and reconnects after every loss of the connection, until `close`. */
   start(): void {
     this.#running ??= this.#run();
   }
@@ -84,7 +84,10 @@ export class Revocations {
     }
   }
 
-  /** One connection's worth: when each sign of life was asked for. Throws when there is none, or the connection ends. */
+  /**
+   * Yields, over one connection, when each heartbeat was requested. Throws when no heartbeat arrives or the connection
+   * ends.
+   */
   async *#signsOfLife(): AsyncGenerator<number> {
     const { url, pool, verified } = this.#options;
     const { signal } = this.#stopping;
@@ -94,12 +97,12 @@ export class Revocations {
       client.on("end", () => reject(new Error("the listening connection ended")));
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     });
-    broken.catch(() => {}); // it may come before anybody waits for it
+    broken.catch(() => {}); // it may reject before anybody awaits it
     let hearMyself = () => {};
     client.on("notification", ({ channel, payload }) => (channel === "svc_auth" ? this.#obey(payload) : hearMyself()));
 
     try {
-      // A name that nobody else has: no other process's heartbeat can be taken for ours.
+      // A random name, so that no other process's heartbeat is mistaken for ours.
       const listener = randomBytes(8).toString("hex");
       await inTime(broken, client.connect());
       await inTime(broken, client.query(`listen svc_auth; listen svc_auth_${listener}`));
@@ -114,22 +117,22 @@ export class Revocations {
         } else {
           await inTime(broken, client.query("select"));
         }
-        // From now on nothing is missed; whatever happened before may have been, also while a look-up was under way.
+        // No notice is missed from now on. Earlier ones may have been, also during a lookup.
         if (beat === 0) verified.forgetAll();
         yield askedAt;
         await Promise.race([sleep(beatEvery, undefined, { ref: false }), broken]);
       }
     } finally {
-      // The polite goodbye would wait for an answer that a broken connection does not give.
+      // A regular end() would wait for an answer that a broken connection does not send.
       (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
     }
   }
 
-  /** Anybody may NOTIFY. What cannot be read makes us forget everything, which costs look-ups and nothing else. */
+  /** Anybody may NOTIFY. An unreadable notice clears the whole cache, which only costs lookups. */
   #obey(payload = ""): void {
     const { verified, log } = this.#options;
     const { user, session } = parse(payload);
-    // Whose they were is not logged: an application may make its users' ids of their addresses.
+    // The user's id is not logged: an application may derive ids from addresses.
     log.trace({ session }, "heard that JWTs have ended");
     if (typeof user !== "string") verified.forgetAll();
     else verified.forget(user, typeof session === "string" ? session : undefined);
@@ -137,7 +140,7 @@ export class Revocations {
 
   #announce(err: unknown): void {
     const text = "revocations of JWTs are not heard: until they are, every call by JWT asks the database";
-    // What was never heard is unlikely to come by itself.
+    // If no notice ever arrived, it is probably a pooler.
     const hint = "; behind PgBouncer, set DATABASE_REPLICATION_URL to a direct connection";
     this.#options.log.warn({ err }, this.#everHeard ? text : text + hint);
   }

@@ -6,7 +6,7 @@
 const base = "authlib.session_token";
 
 export class SessionCookie {
-  /** On https the name says so, and browsers then refuse it from http (`__Secure-`). */
+  /** On https the name has the prefix `__Secure-`; browsers then reject it from http. */
   readonly name: string;
   readonly #attributes: string;
 
@@ -16,14 +16,14 @@ export class SessionCookie {
     this.#attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
   }
 
-  /** Its value in a `Cookie` header; null when there is none, or none to be trusted. */
+  /** Its value in a `Cookie` header; null when it is missing or cannot be trusted. */
   read(header: string | undefined): string | null {
     const [value, ...others] = this.all(header);
     return value === undefined || others.length > 0 ? null : value || null;
   }
 
   /**
-   * Its different values: more than one means that a neighbouring host has set a cookie of the name too. A value that
+   * Its different values. More than one means that a neighbouring host has set a cookie of the same name. A value that
    * we never set is "".
    */
   all(header: string | undefined): string[] {
@@ -43,8 +43,8 @@ export class SessionCookie {
 }
 
 /**
- * The value of a cookie in a `Cookie` header. Two different values of the name are none: one of them came from a
- * neighbouring host, and nothing tells which.
+ * The value of a cookie in a `Cookie` header. Null for two different values: one of them came from a neighbouring host,
+ * and we cannot tell which.
  */
 export function cookieValue(header: string | undefined, name: string): string | null {
   const [value, ...others] = differentValues(header, name);
@@ -54,8 +54,8 @@ export function cookieValue(header: string | undefined, name: string): string | 
 function differentValues(header: string | undefined, name: string): (string | null)[] {
   if (header === undefined || !header.includes(name)) return [];
   const start = `${name}=`;
-  // Browsers put one space between two cookies. Other blanks are part of a name: taken away, they would let a name
-  // through that the browser's own check of prefixes has not seen.
+  // Browsers put one space between two cookies. Other blanks belong to a name: trimming them would accept a name that
+  // the browser's prefix check has not seen.
   const pairs = header.split(";").map((pair) => pair.replace(/^ +/, ""));
   return [
     ...new Set(pairs.filter((pair) => pair.startsWith(start)).map((pair) => decodeCookie(pair.slice(start.length)))),
@@ -63,10 +63,9 @@ function differentValues(header: string | undefined, name: string): (string | nu
 }
 
 /**
- * The base64 of a signature has characters that travel percent-encoded, or, from a server that forwards the cookie, as
- * they are.
+ * Decodes a value. The base64 of a signature arrives percent-encoded, or plain from a server that forwards the cookie.
  *
- * @returns null for any other spelling, which is no cookie of ours
+ * @returns null for any other spelling, which we never set
  */
 export function decodeCookie(value: string): string | null {
   try {
@@ -77,7 +76,7 @@ export function decodeCookie(value: string): string | null {
   }
 }
 
-/** Base64 of 32 bytes has two bits to spare: of the four spellings of a signature, one is ours. */
+/** Base64 of 32 bytes has two unused bits, so a signature has four spellings. Only the one that we set is accepted. */
 function isSpelledAsSet(value: string): boolean {
   const signature = value.slice(value.indexOf(".") + 1);
   return Buffer.from(signature, "base64").toString("base64") === signature;

@@ -1,5 +1,5 @@
 /**
- * Sessions in the database: find, keep alive, end.
+ * Sessions in the database: find, extend, end.
  * Next hop: `sql/auth/find_session.sql`; writes go through the library, so that its hooks see them.
  */
 import type pg from "pg";
@@ -9,10 +9,10 @@ import type { Library } from "../library-types.ts";
 import { type AdditionalFields, columnOf, readFields } from "../user-fields.ts";
 import type { VerifiedTokens } from "./verified-tokens.ts";
 
-/** A session as found, with when it ends. */
+/** A session with its expiry. */
 export interface LiveSession extends Session {
   expiresAt: Date;
-  /** Of the user's row, another one after every change: the `ver` claim of a JWT. */
+  /** Version of the user's row, changed by every update: the `ver` claim of a JWT. */
   version: number;
 }
 
@@ -20,7 +20,7 @@ interface Row {
   session_id: string;
   expires_at: Date;
   user_id: string;
-  /** 64 bits, which come as text. */
+  /** A 64-bit number, as text. */
   version: string;
   email: string;
   name: string;
@@ -41,7 +41,7 @@ export class SessionStore {
   }
 
   /**
-   * Finds a live session, and moves its end when it has been a day or more since that was last done.
+   * Finds a live session. Extends it when the last extension is a day or more ago.
    *
    * @param token bare, without its signature
    * @throws SvcError UNAVAILABLE when the database cannot be reached
@@ -73,7 +73,7 @@ export class SessionStore {
     return { ...session, expiresAt };
   }
 
-  /** Whether a session lasts. @param id of its row, not its token */
+  /** Whether a session is still valid. @param id of its row, not its token */
   async has(id: string): Promise<boolean> {
     const [row] = await ask<{ has: boolean }>(this.#pool, {
       name: "svc_has_session",
@@ -84,8 +84,8 @@ export class SessionStore {
   }
 
   /**
-   * Ends a session, and here its JWTs at once; other processes hear of it. An unknown token is no error: what was wanted
-   * is so.
+   * Ends a session and, in this process, its JWTs at once; other processes are notified. An unknown token is not an
+   * error.
    */
   async end(token: string): Promise<void> {
     const row = await this.#read(token);

@@ -1,7 +1,7 @@
 /**
- * The session token as clients hold it: the library's token, a dot, and an HMAC-SHA-256 of it in base64 — the value of
- * the library's own session cookie. The signature means that a copy of auth.session lets nobody in, and that a made-up
- * token is refused without asking the database.
+ * The session token in the form that clients hold: the library's token, a dot, and an HMAC-SHA-256 of it in base64.
+ * This is the value of the library's own session cookie. Because of the signature, a copy of auth.session gives no
+ * access, and an invented token is rejected without the database.
  * Next hop: `session-store.ts` looks the bare token up.
  */
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "node:crypto";
@@ -28,8 +28,8 @@ export class SessionTokens {
   }
 
   /**
-   * The same token under the newest secret, for a client that holds it under an older one; null when there is no need.
-   * Who has it in time is not signed out when the older secret leaves the list.
+   * The same token signed with the newest secret, for a client whose token has an older signature; null when it is
+   * current. A client that takes it stays signed in when the older secret is removed.
    */
   renew(signed: string): string | null {
     const token = this.open(signed);

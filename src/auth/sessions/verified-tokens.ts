@@ -1,6 +1,6 @@
 /**
- * JWTs that this process has verified, so that a token seen before costs one look into a map. What it holds is believed
- * without asking anybody; hence everything that ends a token has to reach it.
+ * Cache of JWTs that this process has verified: a known token costs one map lookup. Entries are trusted without a
+ * query, so everything that ends a token must reach this cache.
  * Next hop: `jwt.ts` fills it, `revocations.ts` and `session-store.ts` empty it.
  */
 import type { Session } from "../../kit/session.ts";
@@ -14,15 +14,14 @@ interface Verified {
   expiresAt: number;
 }
 
-/** @param userId null: everything may have ended. @param sessionId undefined: all of the user's */
+/** @param userId null: all sessions may have ended. @param sessionId undefined: all sessions of the user */
 export type EndListener = (userId: string | null, sessionId?: string) => void;
 
 export class VerifiedTokens {
   readonly #size: number;
   /**
-   * By the token itself. A hash as the key would cost a pass of SHA-256 on every request and protect nothing: whoever
-   * reads this process's memory finds the signing key in it. Only tokens that we signed get in, so nobody can fill it
-   * with inventions.
+   * Keyed by the token itself. Hashed keys would cost a SHA-256 per request and protect nothing: this process's memory
+   * also contains the signing key. Only tokens that we signed are added, so attackers cannot fill the map.
    */
   readonly #byToken = new Map<string, Verified>();
   readonly #byUser = new Map<string, Set<string>>();
@@ -35,19 +34,19 @@ export class VerifiedTokens {
   }
 
   /**
-   * How often something has been forgotten. What was looked up while this number moved may be what has just ended, and
-   * must not be remembered.
+   * How often entries were removed. A result that was looked up while this number changed may be outdated and must not
+   * be cached.
    */
   get endings(): number {
     return this.#endings;
   }
 
-  /** Calls back whenever something has ended, here or in another process. */
+  /** Calls back whenever a token has ended, in this process or another. */
   onEnd(listener: EndListener): void {
     this.#listeners.add(listener);
   }
 
-  /** Whose token this is, as long as it may be believed. */
+  /** The token's session, while it may be trusted. */
   get(token: string): Session | undefined {
     const known = this.#byToken.get(token);
     if (!known) return undefined;
@@ -59,7 +58,7 @@ export class VerifiedTokens {
   /** @param expiresAt in milliseconds since 1970 */
   add(token: string, session: Session, expiresAt: number): void {
     const first = this.#byToken.entries().next();
-    // All live five minutes, so the one that came first is the one that expires first, more or less.
+    // All tokens live five minutes, so the oldest entry expires first, roughly.
     if (this.#byToken.size >= this.#size && !first.done) this.#drop(...first.value);
     this.#byToken.set(token, { session, expiresAt });
     const tokens = this.#byUser.get(session.user.id);
@@ -67,7 +66,7 @@ export class VerifiedTokens {
     else this.#byUser.set(session.user.id, new Set([token]));
   }
 
-  /** Forgets a user's tokens, or those of one session. */
+  /** Removes a user's tokens, or those of one session. */
   forget(userId: string, sessionId?: string): void {
     this.#endings++;
     for (const token of this.#byUser.get(userId) ?? []) {

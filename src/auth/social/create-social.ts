@@ -1,5 +1,5 @@
 /**
- * Social sign-in, put together from the configuration and the definition.
+ * Builds social sign-in from the configuration and the definition.
  * Next hop: `../routes/social.ts` serves it.
  */
 import type { Logger } from "pino";

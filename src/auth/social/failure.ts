@@ -1,10 +1,11 @@
 /**
- * Why a sign-in at the provider came to nothing: the words of the `error` parameter, and what the log may know.
+ * Reasons why a sign-in at the provider failed: the values of the `error` parameter, and the details that may be
+ * logged.
  * Next hop: `docs/reference/authentication.md` explains every word.
  */
 import { AuthorizationResponseError, ClientError, ResponseBodyError } from "openid-client";
 
-/** Words of our own. Nothing that a provider or an address bar says is repeated to the application. */
+/** Our own codes. Text from the provider or the query is never passed to the application. */
 export type Failure =
   | "access_denied"
   | "account_not_linked"
@@ -16,7 +17,7 @@ export type Failure =
   | "sign_up_refused"
   | "two_factor_required";
 
-/** What to call an error that openid-client threw. */
+/** The code for an error of openid-client. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof AuthorizationResponseError) {
     if (error.error === "access_denied") return "access_denied";
@@ -27,7 +28,7 @@ export function failureOf(error: unknown): Failure {
   return isOutage(error) ? "provider_unavailable" : "provider_error";
 }
 
-/** No answer, none in time, or one that says "not now". */
+/** No answer, a timeout, or an answer that means "not now". */
 function isOutage(error: unknown): boolean {
   if (error instanceof ResponseBodyError) return error.status >= 500;
   if (error instanceof ClientError) {
@@ -37,8 +38,8 @@ function isOutage(error: unknown): boolean {
 }
 
 /**
- * What the log keeps. The errors carry whole answers, codes and tokens among them, as properties and causes: only
- * constants of the library and short codes are taken over.
+ * Details for the log. The errors hold whole answers with codes and tokens as properties and causes, so only the
+ * library's constants and short codes are copied.
  */
 export function describeFailure(error: unknown): object {
   if (!(error instanceof Error)) return {};

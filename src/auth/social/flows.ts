@@ -1,5 +1,6 @@
 /**
- * Flows under way: what is kept between the redirect to the provider and the way back, and who may go on with it.
+ * Pending flows: stores data between the redirect to the provider and the callback, and checks that the same browser
+ * returns.
  * Next hop: `../one-time-values.ts` for the state, `flow-cookie.ts` for the browser.
  */
 import { randomBytes } from "node:crypto";
@@ -37,10 +38,10 @@ export class Flows {
   }
 
   /**
-   * Goes on with a flow, once: whoever brings a state uses it up.
+   * Resumes a flow, once: the state is used up even if the call fails.
    *
    * @param cookies the header
-   * @throws SvcError BAD_REQUEST when the state is unknown, used, expired or another browser's
+   * @throws SvcError BAD_REQUEST when the state is unknown, used, expired or from another browser
    */
   async resume(state: string | undefined, cookies: string | undefined): Promise<Flow> {
     const kept = await this.#once.take<Flow & { browser: string }>("oauth-state", state);

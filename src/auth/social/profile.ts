@@ -1,5 +1,5 @@
 /**
- * Who somebody is at the provider, from the claims of an ID token that has been verified.
+ * The user's profile at the provider, from the claims of a verified ID token.
  * Next hop: `social-accounts.ts` finds or makes the user.
  */
 import { z } from "zod";
@@ -7,14 +7,14 @@ import { z } from "zod";
 export interface Profile {
   /** Claim `sub`: stays the same when the address changes. */
   id: string;
-  /** In lower case; null when there is none that an account could have. */
+  /** In lower case; null when there is none, or it cannot be the address of an account. */
   email: string | null;
   emailVerified: boolean;
   /** 1 to 200 characters. */
   name: string;
   /** An https URL. */
   image: string | null;
-  /** What the provider said, as it said it. */
+  /** The provider's claims, unchanged. */
   claims: Readonly<Record<string, unknown>>;
 }
 
@@ -25,7 +25,7 @@ const longestImage = 2048;
 /** OpenID Connect Core, section 2: at most 255 characters of ASCII. */
 const subject = /^[\x20-\x7e]{1,255}$/;
 
-/** @returns null when the claims say of nobody who it is */
+/** @returns null when the claims contain no valid `sub` */
 export function readProfile(claims: Readonly<Record<string, unknown>>): Profile | null {
   if (typeof claims.sub !== "string" || !subject.test(claims.sub)) return null;
   const email = address.safeParse(textOf(claims.email).trim().toLowerCase()).data ?? null;
@@ -33,7 +33,7 @@ export function readProfile(claims: Readonly<Record<string, unknown>>): Profile 
   return {
     id: claims.sub,
     email,
-    emailVerified: claims.email_verified === true, // not "true": what is vague is not verified
+    emailVerified: claims.email_verified === true, // not "true": only the boolean counts as verified
     name: name || (email?.slice(0, email.indexOf("@")) ?? ""),
     image: pictureOf(textOf(claims.picture)),
     claims,

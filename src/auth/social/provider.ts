@@ -1,6 +1,6 @@
 /**
- * The OpenID provider: where to send a browser, and who came back. Authorization code, PKCE (S256), nonce; the ID token
- * is checked whole: signature, `iss`, `aud`, `exp`, nonce.
+ * The OpenID provider: builds the redirect and checks the callback. Authorization code, PKCE (S256), nonce. The ID
+ * token is checked completely: signature, `iss`, `aud`, `exp`, nonce.
  * Next hop: openid-client; `profile.ts` reads the claims.
  */
 import {
@@ -26,17 +26,20 @@ export interface ProviderSettings {
   issuer: string;
 }
 
-/** What a flow keeps to itself until the browser is back. */
+/** Secrets of a flow, stored until the browser returns. */
 export interface FlowChecks {
-  /** PKCE: who does not know it cannot use the provider's code. */
+  /** PKCE: without it the provider's code cannot be used. */
   verifier: string;
-  /** Has to stand in the ID token: a token made for another flow is none. */
+  /** Must be in the ID token, so a token of another flow is rejected. */
   nonce: string;
 }
 
-/** In seconds: how long any of its answers may take. */
+/** In seconds: timeout of each request to the provider. */
 const timeout = 10;
-/** In milliseconds: how long its endpoints are remembered. openid-client looks after its keys (five minutes). */
+/**
+ * In milliseconds: how long the discovered endpoints are cached. openid-client caches the provider's keys (five
+ * minutes).
+ */
 const lifetime = 60 * 60 * 1000;
 
 export class Provider {
@@ -54,7 +57,7 @@ export class Provider {
   }
 
   /**
-   * Makes the secrets of a flow, and the address that begins it.
+   * Creates the secrets of a flow and the address that begins it.
    *
    * @throws SvcError UNAVAILABLE when the provider does not answer
    */
@@ -77,9 +80,9 @@ export class Provider {
   }
 
   /**
-   * Checks what the provider sent the browser back with, and exchanges it for who that is.
+   * Checks the provider's callback and exchanges its code for the profile.
    *
-   * @param query of the request to the redirect URI, as it came
+   * @param query of the request to the redirect URI, as sent
    */
   async finish(query: string, state: string, checks: FlowChecks): Promise<{ profile: Profile } | { failure: Failure }> {
     const url = new URL(this.redirectUri);
@@ -90,7 +93,7 @@ export class Provider {
         expectedNonce: checks.nonce,
         pkceCodeVerifier: checks.verifier,
       });
-      // Its access token ends here: nobody uses it, so nobody can steal it.
+      // The provider's access token is dropped here: nothing uses it, so it cannot be stolen.
       const profile = readProfile(answer.claims() ?? {});
       if (profile) return { profile };
       this.#log.warn("the provider's ID token says of nobody who it is");
@@ -123,7 +126,7 @@ export class Provider {
         {
           timeout,
           execute: [
-            // Without it the ID token's signature would not be looked at, since TLS vouches for the answer.
+            // Without it the ID token's signature would not be verified, because the answer came over TLS.
             enableNonRepudiationChecks,
             // The configuration allows http on this machine only.
             ...(server.protocol === "http:" ? [allowInsecureRequests] : []),
@@ -134,7 +137,7 @@ export class Provider {
       return configuration;
     } catch (error) {
       this.#log.error(describeFailure(error), "the provider's endpoints could not be discovered");
-      if (this.#known) return this.#known.configuration; // yesterday's endpoints are probably today's
+      if (this.#known) return this.#known.configuration; // use the cached endpoints, although expired
       throw error;
     }
   }

@@ -1,6 +1,6 @@
 /**
- * How a sign-in at the provider ends: with a one-time code (token mode) or with the session cookie (cookie mode), and
- * how the browser is told.
+ * How a sign-in at the provider ends: with a one-time code (token mode) or the session cookie (cookie mode), and the
+ * redirect that reports it.
  * Next hop: `../routes/social.ts`.
  */
 import { SvcError } from "../../kit/svc-error.ts";
@@ -13,9 +13,9 @@ const known: readonly unknown[] = ["token", "cookie"] satisfies ReturnMode[];
 /**
  * The mode of a sign-in.
  *
- * @param allowed    of the definition, not empty; the first serves those who do not care
- * @param preference what the client asks for
- * @throws SvcError BAD_REQUEST for what is no mode, FORBIDDEN for one that the definition does not allow
+ * @param allowed    of the definition, not empty; the first is the default
+ * @param preference requested by the client
+ * @throws SvcError BAD_REQUEST for an unknown mode, FORBIDDEN for one that the definition does not allow
  */
 export function chooseMode(allowed: readonly ReturnMode[], preference: string | undefined): ReturnMode {
   const mode = preference ?? allowed[0] ?? "token";
@@ -34,13 +34,13 @@ export function requireMode(allowed: readonly ReturnMode[], mode: ReturnMode): v
   });
 }
 
-/** What the callback URL says at the end. */
+/** The result that is added to the callback URL. */
 export type Result = { code: string } | { oauth: "success" } | { error: Failure };
 
 const ours = new Set(["code", "error", "oauth"]);
 
 /**
- * The callback URL with a result. Its other parameters stay as they are, letter by letter; older results go.
+ * The callback URL with a result. Other parameters stay unchanged, character by character; earlier results are removed.
  *
  * @param callbackURL absolute
  */

@@ -1,6 +1,6 @@
 /**
- * From somebody at the provider to a user of ours: found, linked or made, through the library's adapter, so that the
- * application's hooks run.
+ * Finds, links or creates our user for a provider's profile, through the library's adapter, so that the application's
+ * hooks run.
  * Next hop: better-auth's internal adapter, through `../library.ts`.
  */
 import { getIP, isAPIError } from "better-auth/api";
@@ -11,7 +11,7 @@ import type { Profile } from "./profile.ts";
 
 const providerId = "google";
 
-/** Each is lost to somebody who did the same a moment earlier; to lose twice is already strange. */
+/** Each attempt can fail because of a concurrent one; a second failure is already rare. */
 const attempts = 3;
 
 export type Found = { userId: string } | { failure: Failure };
@@ -28,7 +28,7 @@ export class SocialAccounts {
   /**
    * The user of a profile.
    *
-   * @throws what the database throws
+   * @throws errors of the database
    */
   async find(profile: Profile): Promise<Found> {
     for (let attempt = 1; ; attempt++) {
@@ -36,7 +36,7 @@ export class SocialAccounts {
         return await this.#findOrMake(profile);
       } catch (error) {
         if (isAPIError(error)) return this.#refused(error.body?.code);
-        // Two callbacks at once: the unique constraints let one through, and the other finds what that one made.
+        // Two concurrent callbacks: a unique constraint rejects one, and its retry finds the other's user.
         if (codeOf(error) !== uniqueViolation || attempt === attempts) throw error;
       }
     }
@@ -47,18 +47,18 @@ export class SocialAccounts {
     const known = await internalAdapter.findAccountOwnerByKey({ providerId, accountId: profile.id });
     if (known?.kind === "owned") return (await this.#refusal(profile, "sign-in")) ?? { userId: known.user.id };
 
-    // Asked before whether such a user exists: an unproven address learns nothing.
+    // Checked before looking for such a user, so an unverified address reveals nothing.
     if (profile.email === null) return { failure: "email_missing" };
     if (!profile.emailVerified) return { failure: "email_not_verified" };
     const local = await internalAdapter.findUserByEmail(profile.email, { includeAccounts: true });
     if (!local) return (await this.#refusal(profile, "create-user")) ?? this.#make(profile, profile.email);
 
-    // Whoever signed up with an address that is not theirs would otherwise share the account of its owner from now on.
+    // An unverified local account may belong to somebody else, who would then share it with the address's owner.
     if (!local.user.emailVerified || !this.#mayLink) return { failure: "account_not_linked" };
     const userId = local.user.id;
     const theirs = local.accounts.filter((account) => account.providerId === providerId);
-    if (theirs.some(({ accountId }) => accountId === profile.id)) return { userId }; // made since we asked
-    // Addresses of a company, or of a domain that was sold, go to new holders. The id tells that it is another person.
+    if (theirs.some(({ accountId }) => accountId === profile.id)) return { userId }; // created by a concurrent callback
+    // Addresses of a company or a sold domain get new owners. Another id means another person.
     if (theirs.length > 0) return { failure: "account_not_linked" };
     const refusal = await this.#refusal(profile, "link-account");
     if (refusal) return refusal;
@@ -68,23 +68,23 @@ export class SocialAccounts {
 
   async #make({ id, emailVerified, name, image }: Profile, email: string): Promise<Found> {
     const { internalAdapter } = this.#library.context;
-    // One transaction. The provider's tokens are not kept: nothing here calls the provider again.
+    // One transaction. The provider's tokens are not stored: nothing here calls the provider again.
     const { user, account } = await internalAdapter.createOAuthUser(
       { email, emailVerified, name, image },
       { providerId, accountId: id },
     );
     if (account) return { userId: user.id };
-    await internalAdapter.deleteUser(user.id); // a hook refused the account: a user whom nobody can be
+    await internalAdapter.deleteUser(user.id); // a hook refused the account, so nobody could sign in as this user
     return this.#refused();
   }
 
-  /** What the `betterAuth` hook may forbid. */
+  /** Whether the `betterAuth` hook allows linking. */
   get #mayLink(): boolean {
     const { enabled, disableImplicitLinking } = this.#library.context.options.account?.accountLinking ?? {};
     return enabled !== false && disableImplicitLinking !== true;
   }
 
-  /** The application's own word on who may come in (better-auth's `user.validateUserInfo`). */
+  /** The application's own check (better-auth's `user.validateUserInfo`). */
   async #refusal(
     { claims, email, emailVerified, name, image }: Profile,
     action: "create-user" | "link-account" | "sign-in",
@@ -107,8 +107,8 @@ export class SocialAccounts {
   /**
    * Opens a session.
    *
-   * @param headers from `about`: which browser, and from where
-   * @returns its bare token; null when the user is gone, or the application refuses
+   * @param headers from `about`: browser and address
+   * @returns its bare token; null when the user no longer exists or the application refuses
    */
   async openSession(userId: string, headers: Headers): Promise<string | null> {
     const { internalAdapter, options } = this.#library.context;

@@ -1,5 +1,5 @@
 /**
- * `svc db backup`: the database and the stored files, as of one moment, in one folder.
+ * `svc db backup`: backs up the database and the stored files, consistent with one snapshot, into one folder.
  * Next hop: `src/backup/take.ts`.
  */
 import { defineCommand } from "citty";

@@ -1,4 +1,4 @@
-/** `svc db`: tools for whoever looks after the database. One file per subcommand. */
+/** `svc db`: tools for database administration. One file per subcommand. */
 import { defineCommand } from "citty";
 
 export const dbCommand = defineCommand({

@@ -1,5 +1,5 @@
 /**
- * `svc db drift`: what somebody changed in the database by hand, past `migrations/` and `sql/`.
+ * `svc db drift`: reports manual changes to the database that are not in `migrations/` or `sql/`.
  * Next hop: `src/migrate/drift.ts`.
  */
 import { defineCommand } from "citty";
@@ -39,7 +39,7 @@ export const dbDrift = defineCommand({
     }),
 });
 
-/** What is only not applied yet is no drift, and would hide what is. */
+/** Pending files are not drift, and would hide it. */
 async function refuseUnapplied(target: Parameters<typeof migrationStatus>[0]): Promise<void> {
   const files = (await migrationStatus(target)).filter(({ state }) => state !== "applied");
   if (files.length === 0) return;
@@ -59,7 +59,7 @@ function describe({ state, object, kind, part, expected, found, remedy }: Differ
   return `${[...lines, `  ${remedy}`].join("\n")}\n`;
 }
 
-/** Of texts of many lines, such as a function's, the first line in which they differ; `--json` has them whole. */
+/** The first line in which two texts differ, such as those of a function. `--json` prints them completely. */
 function shorten(expected: string | null, found: string | null): (string | undefined)[] {
   const [before, now] = [expected?.split("\n") ?? [], found?.split("\n") ?? []];
   const most = Math.max(before.length, now.length);

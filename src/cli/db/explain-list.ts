@@ -1,6 +1,6 @@
 /**
- * The plans inside a generated list: to EXPLAIN its function is opaque, so it is called, reading only, and auto_explain
- * tells what ran. Only a superuser may load that.
+ * The plans inside a generated list. EXPLAIN does not look into its function, so the function is called in a read-only
+ * transaction, and auto_explain logs the plans. Only a superuser may load auto_explain.
  * Next hop: `sql/crud/<prefix>.sql` of the application, for the statements.
  */
 import pg from "pg";
@@ -10,7 +10,10 @@ import { type Plan, type PlanNode, relationName } from "./plan.ts";
 
 export const isList = (text: string): boolean => /^\w+\.list$/.test(text);
 
-/** @param client the administrator's @returns the plan of each statement that reads a table, once each, as they ended */
+/**
+ * @param client the administrator's @returns the plan of each statement that reads a table, without duplicates, in the
+ *   order in which they ended
+ */
 export async function explainList(client: pg.Client, question: Question): Promise<Plan[]> {
   const { statement, args = {} } = question;
   const found = await client.query(
@@ -39,7 +42,7 @@ export async function explainList(client: pg.Client, question: Question): Promis
   return [...byText.values()];
 }
 
-/** What only puts a statement together from the input reads no table. */
+/** Excludes statements that only build SQL from the input. */
 const reads = (node: PlanNode): boolean => relationName(node) !== undefined || (node.Plans ?? []).some(reads);
 
 async function loadAutoExplain(client: pg.Client, { analyze }: Question, name: string): Promise<void> {
@@ -52,7 +55,7 @@ async function loadAutoExplain(client: pg.Client, { analyze }: Question, name: s
     "auto_explain.log_analyze": analyze ? "on" : "off",
     "auto_explain.log_buffers": analyze ? "on" : "off",
     client_min_messages: "notice",
-    // The words before a plan are in the server's own language otherwise.
+    // Otherwise the text before a plan is in the server's language.
     lc_messages: "C",
   };
   try {

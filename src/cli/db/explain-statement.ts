@@ -1,13 +1,13 @@
 /**
- * One statement's plan, as somebody. The text is bound by the extended protocol, which takes no second statement; what
- * --analyze runs changes nothing, for its transaction reads only, or is rolled back when the plan itself writes.
+ * The plan of one statement, as a given user. The extended protocol accepts only one statement. With --analyze nothing
+ * is changed: the transaction is read-only, or rolled back when the plan itself writes.
  * Next hop: `plan.ts`.
  */
 import type pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import type { Plan, PlanNode } from "./plan.ts";
 
-/** What to explain, as whom. */
+/** The statement to explain, and the user. */
 export interface Question {
   /** SQL, or the name of a list. */
   statement: string;
@@ -15,11 +15,11 @@ export interface Question {
   args: unknown;
   analyze: boolean;
   timeoutSeconds: number;
-  /** Those of `identify`. */
+  /** From `identify`. */
   settings: Readonly<Record<string, string>>;
 }
 
-/** @throws DefinitionError for what EXPLAIN would take beside these: CREATE TABLE AS, DECLARE, EXECUTE */
+/** @throws DefinitionError for statements that EXPLAIN also accepts: CREATE TABLE AS, DECLARE, EXECUTE */
 export function checkStatement(statement: string): void {
   const start = statement.replace(/^(\s|\(|--.*(\n|$)|\/\*[\s\S]*?\*\/)*/, "");
   if (/^(select|insert|update|delete|merge|with|values|table)\b/i.test(start)) return;
@@ -37,7 +37,8 @@ export async function explainStatement(client: pg.Client, question: Question): P
     });
   }
   const explain = async (options: string) => {
-    // Extended by name: without values pg would send the text by the protocol that takes several statements.
+    // The name forces the extended protocol. Without values pg would use the simple one, which accepts several
+    // statements.
     const text = `explain (format json, verbose${options})\n${statement}`;
     const query = { text, values: args, queryMode: "extended" } as pg.QueryConfig;
     return (await client.query(query)).rows[0]["QUERY PLAN"][0] as Plan;
@@ -47,18 +48,18 @@ export async function explainStatement(client: pg.Client, question: Question): P
   return undone(client, question, writes(plan.Plan) ? "read write" : "read only", () => explain(", analyze, buffers"));
 }
 
-/** Whether the plan changes or locks rows. What a function does that it calls is for PostgreSQL to refuse. */
+/** Whether the plan changes or locks rows. PostgreSQL refuses writes inside functions. */
 const writes = (node: PlanNode): boolean =>
   ["ModifyTable", "LockRows"].includes(node["Node Type"]) || (node.Plans ?? []).some(writes);
 
-/** A transaction as this user's requests have theirs, which never commits. */
+/** Runs in a transaction with this user's identity, which is always rolled back. */
 export async function undone<Result>(
   client: pg.Client,
   { settings, timeoutSeconds }: Question,
   access: "read only" | "read write",
   work: () => Promise<Result>,
 ): Promise<Result> {
-  // SET, as svc_system may not call set_config(). Identity before role, which takes the rights to set it.
+  // SET, because svc_system may not call set_config(). Identity before role: the role may not set it.
   const all = Object.entries({ statement_timeout: `${timeoutSeconds}s`, ...settings });
   const set = all.map(([setting, value]) => `set local ${setting} = ${client.escapeLiteral(value)};`);
   await client.query(`begin ${access}; ${set.join(" ")}`);

@@ -1,6 +1,6 @@
 /**
- * `svc db explain "SQL" --as USER`: the plan that a statement gets under a user's role and identity, policies and all, and
- * what a DBA would do about it.
+ * `svc db explain "SQL" --as USER`: the plan of a statement under a user's role and identity, policies included, with
+ * advice.
  * Next hop: `explain-statement.ts`, and `explain-list.ts` for generated lists; `plan.ts`; `plan-findings.ts`.
  */
 import { defineCommand } from "citty";
@@ -62,7 +62,7 @@ export const dbExplain = defineCommand({
 /** For pg_stat_activity. */
 const application = "svc db explain";
 
-/** @throws DefinitionError for text that is no JSON */
+/** @throws DefinitionError for invalid JSON */
 function parse(text: string | undefined): unknown {
   try {
     return text === undefined ? undefined : JSON.parse(text);
@@ -73,7 +73,7 @@ function parse(text: string | undefined): unknown {
 
 async function connected<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
   const client = new pg.Client({ connectionString: url, application_name: application });
-  client.on("error", () => {}); // the statement that it interrupts tells
+  client.on("error", () => {}); // the interrupted query reports it
   await client.connect();
   try {
     return await work(client);
@@ -86,7 +86,7 @@ async function connected<Result>(url: string, work: (client: pg.Client) => Promi
 
 function refusal(error: pg.DatabaseError): DefinitionError {
   const { code, message, hint } = error;
-  // Its message is in the server's language; its place in the server's source is not.
+  // The message is in the server's language, so the source routine identifies it.
   if (code === "42601" && error.routine === "exec_parse_message") {
     return new DefinitionError("That is more than one statement.", { hint: "Explain them one by one." });
   }

@@ -1,7 +1,4 @@
-/**
- * Whose eyes `svc db psql --as` and `svc db explain --as` look through: the login, and the settings that make it
- * somebody.
- */
+/** Login and settings with which `svc db psql --as` and `svc db explain --as` act as a user. */
 import { commandPool, findUser } from "../inspect.ts";
 
 export const asArgument = {
@@ -13,7 +10,7 @@ export const asArgument = {
 
 export interface Identified {
   url: string;
-  /** By name. */
+  /** Setting values by name. */
   settings: Record<string, string>;
   /** For a person to read. */
   who: string;

@@ -1,5 +1,5 @@
 /**
- * `svc db lint`: what a DBA would object to in this database's schema, policies and grants.
+ * `svc db lint`: reports problems in the database's schema, policies and grants.
  * Next hop: `sql/lint/`, one view per rule; `sql/lint/lint_schema.sql` runs them.
  */
 import { defineCommand } from "citty";

@@ -1,5 +1,6 @@
 /**
- * `svc db slow`, `svc db locks`, `svc db stats`: what a running database is doing. No literal value of a statement is shown.
+ * `svc db slow`, `svc db locks`, `svc db stats`: statistics of a running database. Literal values of statements are
+ * never shown.
  * Next hop: `sql/ops/`, which a DBA reads from psql as well.
  */
 import { defineCommand } from "citty";
@@ -48,7 +49,7 @@ export const dbLocks = defineCommand({
     ),
 });
 
-/** All who wait behind one session. */
+/** The sessions that wait for one session, directly or indirectly. */
 function chain(rows: Row[]): string {
   const [first = {}] = rows;
   const head = `${first.head} (${first.head_application || "no name"}) is ${first.head_state}, its transaction open for ${first.head_transaction_seconds} s:\n  ${first.head_statement}\n`;
@@ -87,7 +88,7 @@ const describe = (row: Row) =>
   `${row.hit_percent ?? "-"} % of reads from memory, ${row.rollbacks} rollbacks, ${row.deadlocks} deadlocks, ` +
   `${amount(row.temp_bytes)} spilled to disk, since ${time(row.statistics_since as Date | null)}.\n`;
 
-/** @throws DefinitionError where the database says what to do about it */
+/** @throws DefinitionError with the remedy, where the database suggests one */
 async function ask(pool: pg.Pool, text: string, values: unknown[] = []): Promise<Row[]> {
   try {
     const { rows } = await pool.query<Row>(text, values);
@@ -98,7 +99,7 @@ async function ask(pool: pg.Pool, text: string, values: unknown[] = []): Promise
   }
 }
 
-/** `numeric` and `bigint` come as text; none of ours is too large for a number. */
+/** `numeric` and `bigint` arrive as text; these values all fit in a number. */
 const plain = (value: unknown) => (typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value);
 
 function print(value: unknown): void {

@@ -1,6 +1,5 @@
 /**
- * What in a plan a DBA would do something about. It judges the plan that was made, with sizes and policies of the tables in
- * it; `svc db lint` judges the schema.
+ * Finds problems in a plan. It uses the sizes and policies of the plan's tables; `svc db lint` checks the schema.
  * Next hop: `plan.ts`.
  */
 import type pg from "pg";
@@ -14,16 +13,16 @@ export interface PlanFinding {
   remedy: string;
 }
 
-/** A table with fewer rows is read as a whole sooner than by an index. */
+/** Below this, a sequential scan is as good as an index. */
 const manyRows = 5_000;
 /**
- * Of the rows of a table. Who wants more reads it as a whole sooner than by an index. Of a caller's own rows the planner knows
- * only what an average owner has: with a handful of owners it says nothing about this one.
+ * A fraction of a table's rows. Above it, a sequential scan is as good as an index. For a caller's own rows the planner
+ * only knows the average per owner; with a handful of owners that says nothing about one of them.
  */
 const fewOfThem = 0.2;
-/** The planner is expected to be wrong; from here on it takes another plan than it would. */
+/** Estimates are always inexact; a factor this large leads to a different plan. */
 const farOff = 100;
-/** Below, the worst plan costs little. */
+/** Below this, even the worst plan is cheap. */
 const fewRows = 1_000;
 
 interface Table {
@@ -46,7 +45,7 @@ export async function findInPlans(plans: readonly Plan[], system: pg.ClientBase)
 
 type Found = Omit<PlanFinding, "name">;
 
-/** All nodes from the top. `cut`: something above takes no more rows than it needs, so that fewer than planned are right. */
+/** All nodes, from the top. `cut`: a node above stops early, so fewer rows than planned are normal. */
 function* walk(node: PlanNode, cut: boolean): Generator<{ node: PlanNode; cut: boolean }> {
   yield { node, cut };
   const stops = cut || node["Node Type"] === "Limit" || /Semi|Anti/.test(String(node["Join Type"]));
@@ -67,20 +66,21 @@ async function readTables(system: pg.ClientBase, nodes: { node: PlanNode }[]): P
 }
 
 /**
- * Calls that are the same for all rows: no arguments, or the name of a setting. Its own functions PostgreSQL makes cheap.
+ * Calls whose result is the same for all rows: without arguments, or with the name of a setting. PostgreSQL's own
+ * functions are cheap.
  */
 const constantCall = /[\w."]+\(\)|current_setting\([^()]*\)/g;
 const cheap = /^(now|random|gen_random_uuid|(clock|statement|transaction)_timestamp)\(/;
 const wrapped = /\( SELECT [^()]*(\w\(\)|current_setting\([^()]*\))[^()]*\)/g;
 
-/** A condition of a policy that is worked out for every row, as it stands in no sub-select. */
+/** A policy's condition that is evaluated for every row, because it is not in a sub-select. */
 function perRow(node: PlanNode, table: Table | undefined): Found | null {
   const filter = String(node.Filter ?? "");
   const calls = (filter.match(constantCall) ?? []).filter((call) => !cheap.test(call));
   if (!table || calls.length === 0) return null;
   for (const policy of table.policies) {
     const bare = policy.text.replaceAll(wrapped, "").match(constantCall) ?? [];
-    // svc.current_user_id() is inlined: the plan shows what it consists of.
+    // svc.current_user_id() is inlined, so the plan shows its body.
     const call = bare.find((one) => calls.includes(one) || (isIdentity(one) && calls.some(isIdentity)));
     if (!call) continue;
     return {
@@ -98,7 +98,7 @@ const isIdentity = (call: string) =>
 function scan(node: PlanNode, table: Table | undefined): Found | null {
   if (node["Node Type"] !== "Seq Scan" || !node.Filter || !table) return null;
   const loops = numberOf(node, "Actual Loops");
-  // Each worker counts its own share of the rows, others what each repetition gave.
+  // A parallel worker counts only its share of the rows; other nodes count rows per loop.
   const shares = node["Parallel Aware"] ? Math.max(loops, 1) : 1;
   const kept = shares * numberOf(node, loops > 0 ? "Actual Rows" : "Plan Rows");
   const rows = loops > 0 ? kept + shares * numberOf(node, "Rows Removed by Filter") : table.rows;
@@ -110,7 +110,7 @@ function scan(node: PlanNode, table: Table | undefined): Found | null {
   };
 }
 
-/** Where an error of the estimate begins: the nodes above take it over. */
+/** The node where a wrong estimate begins; the nodes above inherit it. */
 function estimate(node: PlanNode, cut: boolean): Found | null {
   if (!isOff(node, cut) || node.Plans?.some((child) => isOff(child, cut || node["Node Type"] === "Limit"))) return null;
   return {
@@ -137,7 +137,7 @@ function spills(node: PlanNode): Found[] {
     const problem = `${onDisk["Sort Space Used"]} kB were sorted on disk`;
     found.push({ rule: "spilled", problem, remedy: `An index in this order needs no sort. ${remedy}` });
   }
-  // Its batches are planned too; without --analyze EXPLAIN does not tell them.
+  // The batches are also planned, but EXPLAIN shows them only with --analyze.
   if (numberOf(node, "Hash Batches") > 1) {
     found.push({ rule: "spilled", problem: `the hash table went to disk in ${node["Hash Batches"]} parts`, remedy });
   }

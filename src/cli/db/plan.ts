@@ -1,6 +1,6 @@
 /**
- * A plan as EXPLAIN (format json) gives it, and its lines as a DBA knows them from psql. Read as JSON, for a second EXPLAIN
- * ANALYZE would run the statement again.
+ * Parses a plan from EXPLAIN (format json) and prints it as psql does. JSON is needed because a second EXPLAIN ANALYZE
+ * would run the statement again.
  * Next hop: `plan-findings.ts`, which judges it.
  */
 
@@ -17,7 +17,7 @@ export interface Plan {
   [property: string]: unknown;
 }
 
-/** What stands in a node's own line, or says nothing to a person. */
+/** Properties that a node's own line already shows, or that do not help a reader. */
 const shownElsewhere = new Set(
   (
     "Node Type,Plans,Output,Alias,Schema,Relation Name,Index Name,CTE Name,Function Name,Join Type,Strategy,Partial Mode," +

@@ -1,6 +1,6 @@
 /**
- * `svc db psql --as USER`: PostgreSQL's own terminal, seeing what that user sees. Role and identity are the session's
- * defaults, to which RESET returns. It is no cage: who may run this may become anybody, as `\set` and SET are at hand.
+ * `svc db psql --as USER`: starts psql with a user's role and identity, as session defaults that RESET restores. It is
+ * no security boundary: `\set` and SET allow to become anybody.
  */
 import { spawn } from "node:child_process";
 import { defineCommand } from "citty";
@@ -42,7 +42,7 @@ function psql(url: string, settings: Record<string, string>, args: readonly stri
     stdio: "inherit",
     env: { ...process.env, PGAPPNAME: "svc db psql", ...env },
   });
-  // Ctrl+C is for the statement that runs in psql, not for this process.
+  // Ctrl+C cancels the statement in psql; it must not end this process.
   const ignore = () => {};
   process.on("SIGINT", ignore);
   return new Promise<number>((resolve, reject) => {
@@ -57,13 +57,13 @@ function psql(url: string, settings: Record<string, string>, args: readonly stri
   }).finally(() => process.off("SIGINT", ignore));
 }
 
-/** The address, with what the session begins with. */
+/** The connection string with the session's settings. */
 function target(url: string, settings: Record<string, string>) {
   const address = new URL(url);
   // A space or a backslash would end the option (https://www.postgresql.org/docs/17/libpq-connect.html).
   const options = Object.entries(settings).map((pair) => `-c ${pair.join("=").replaceAll(/[\\\s]/g, "\\$&")}`);
   address.searchParams.set("options", [address.searchParams.get("options"), ...options].filter(Boolean).join(" "));
-  // For libpq a plus is a plus, and no space.
+  // libpq does not decode a plus as a space.
   address.search = address.search.replaceAll("+", "%20");
   return libpqTarget(address.href);
 }

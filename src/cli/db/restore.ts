@@ -1,5 +1,5 @@
 /**
- * `svc db restore`: puts a backup's database and files where the application looks for them.
+ * `svc db restore`: restores a backup's database and files to where the application expects them.
  * Next hop: `src/backup/restore.ts`.
  */
 import { defineCommand } from "citty";

@@ -1,4 +1,4 @@
-/** `svc db seed`: fills a database for development with what `seed.ts` makes. Next hop: `src/service/seed.ts`. */
+/** `svc db seed`: fills a development database with the data of `seed.ts`. Next hop: `src/service/seed.ts`. */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -1,5 +1,5 @@
 /**
- * `svc db verify`: whether a backup is whole; with --deep, whether it can be restored and holds the rows that it should.
+ * `svc db verify`: checks that a backup is complete; with --deep, that it can be restored with all its rows.
  * Next hop: `src/backup/check.ts`, `src/backup/rehearse.ts`.
  */
 import { defineCommand } from "citty";

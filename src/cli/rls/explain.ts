@@ -1,7 +1,7 @@
 /**
- * `svc rls explain TABLE --as USER [--row ID]`: which policies admit or hide a row for somebody, and why.
- * A hidden row cannot be asked about as the one it is hidden from. So it is read as the system, and each policy's own
- * expression is evaluated on that copy as the caller, who also meets the policies of other tables that it looks at.
+ * `svc rls explain TABLE --as USER [--row ID]`: which policies show or hide a row for a user, and why. The user cannot
+ * query a hidden row. So the row is read as the system, and each policy's expression is evaluated on that copy as the
+ * user. Policies of other tables that the expression reads still apply.
  * Next hop: `../policies.ts`; `sql/catalog/list_access.sql`.
  */
 import { defineCommand } from "citty";
@@ -51,7 +51,7 @@ export const rlsExplain = defineCommand({
 
 type AsCaller = (text: string, values: unknown[]) => Promise<Record<string, unknown>>;
 
-/** One statement in a transaction that is undone, entered as requests enter theirs. */
+/** Runs one statement in a transaction that is rolled back, with the identity of a request. */
 async function ask(pool: pg.Pool, role: string, userId: string | null, text: string, values: unknown[]) {
   const client = await pool.connect();
   try {
@@ -80,7 +80,7 @@ async function countRows(system: pg.Pool, asCaller: AsCaller, { name, granted }:
   return `${name}: ${who} sees ${count} of ${all} rows. With --row ID: why, or why not.\n`;
 }
 
-/** The row as JSON. @throws DefinitionError when there is none, or its table's key has several columns */
+/** The row as JSON. @throws DefinitionError when it does not exist, or the table has a composite key */
 async function readRow(pool: pg.Pool, { name, relation }: Access, id: string): Promise<string> {
   const key = await pool.query(
     `select quote_ident(a.attname) as column from pg_index i
@@ -97,12 +97,12 @@ async function readRow(pool: pg.Pool, { name, relation }: Access, id: string): P
   return rows[0].row;
 }
 
-/** What becomes of one command: the grant, then each policy's own answer about this row. */
+/** The result for one command: the grant, then each policy's own result for this row. */
 async function verdict({ name, command, granted, policies, has_rls }: Access, row: string, asCaller: AsCaller) {
   if (granted === null) return line(command, false, "there is no grant");
   if (!has_rls) return line(command, true, "row-level security is off");
   if (policies.length === 0) return line(command, false, "no policy is for this");
-  // Under the table's own name, by which expressions may call it.
+  // Under the table's own name, because expressions may use it.
   const copy = `(select (jsonb_populate_record(null::${name}, $1::jsonb)).*) as ${name.slice(name.lastIndexOf(".") + 1)}`;
   const passed = { permissive: false, restrictive: true };
   const reasons: string[] = [];
@@ -116,7 +116,7 @@ async function verdict({ name, command, granted, policies, has_rls }: Access, ro
   return line(command, passed.permissive && passed.restrictive) + reasons.join("");
 }
 
-/** The row is the one that is there: for an insert, as if it were new. */
+/** For an insert, the existing row is treated as a new one. */
 const conditionOf = ({ using, check }: Policy, command: Access["command"]) =>
   (command === "insert" ? check : using) ?? "true";
 

@@ -1,4 +1,4 @@
-/** `svc rls`: row-level security, looked into. */
+/** `svc rls`: explains row-level security. */
 import { defineCommand } from "citty";
 
 export const rlsCommand = defineCommand({

@@ -1,4 +1,4 @@
-/** Names that a schema has no more, and those that took their places. */
+/** Names that are missing from a schema, and the names that replace them. */
 
 export type Kind = "table" | "enum" | "sequence" | "column" | "value" | "user field";
 
@@ -8,7 +8,7 @@ export interface Rename {
   to: string;
 }
 
-/** A rename that fits: the part of the snapshot, and both names as that part has them. */
+/** A matching rename: the part of the snapshot, and both names in the form of that part. */
 export interface FoundRename {
   rename: Rename;
   kind: Kind;

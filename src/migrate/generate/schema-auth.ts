@@ -1,6 +1,6 @@
 /**
- * What better-auth's plugins need in schema auth, for the application's migrations: whole tables, and columns of the
- * library's own. The latter stand in a snapshot as tables that have nothing else: the rest of them is the platform's.
+ * Additions of better-auth's plugins to schema auth, for the application's migrations: whole tables, and columns of the
+ * library's own tables. A snapshot lists the latter as tables with only these columns; the platform owns the rest.
  * Next hop: `schema-snapshot.ts` compares them like the application's own tables.
  */
 import { sql } from "drizzle-orm";
@@ -12,7 +12,7 @@ import type { Privileges, Snapshot, Table } from "./snapshot.ts";
 
 const schema = pg.pgSchema("auth");
 
-/** Drizzle tables of what plugins add. Their properties are the columns' names. */
+/** Drizzle tables of the plugins' additions. Their properties are the column names. */
 export function pluginTables(definition: AuthDefinition): pg.PgTable[] {
   const all = authTables(definition).filter(({ isForeign }) => !isForeign);
   return all.flatMap((table) => {
@@ -28,7 +28,7 @@ function build(table: AuthTable, added: readonly AuthColumn[], all: readonly Aut
     const named = built as unknown as Record<string, pg.PgColumn>;
     const indexes = table.indexes.flatMap(({ name, columns: names, unique }) => {
       const [first, ...rest] = names.flatMap((column) => named[column] ?? []);
-      // One with a column of the platform is the platform's to have.
+      // An index that includes a platform column is the platform's to create.
       return first && rest.length === names.length - 1
         ? [(unique ? pg.uniqueIndex(name) : pg.index(name)).on(first, ...rest)]
         : [];
@@ -37,7 +37,7 @@ function build(table: AuthTable, added: readonly AuthColumn[], all: readonly Aut
   });
 }
 
-/** As in the platform's sql/policies/auth.*.sql: the library works on all rows, and nobody else reaches the table. */
+/** As in the platform's sql/policies/auth.*.sql: the library may access all rows, and no other role the table. */
 const forTheLibrary = () =>
   pg.pgPolicy("all_auth", { for: "all", to: "svc_auth", using: sql`true`, withCheck: sql`true` });
 
@@ -57,14 +57,14 @@ function buildColumn({ name, type, notNull, default: value, references }: AuthCo
   return column;
 }
 
-/** A key only names what it points at, so a table of that one column will do. */
+/** A foreign key only needs the name of its target, so a table with that one column suffices. */
 function target({ table, column }: NonNullable<AuthColumn["references"]>, all: readonly AuthTable[]): pg.AnyPgColumn {
   const found = all.find(({ key, name }) => key === table || name === table);
   const name = found?.columns.find(({ property }) => property === column)?.name ?? column;
   return schema.table(found?.name ?? table, { target: pg.text(name) }).target;
 }
 
-/** All that the library needs, as its own tables have it. */
+/** The privileges that the library needs, as on its own tables. */
 export function libraryPrivileges({ columns }: Table): Record<string, Privileges> {
   const all = Object.keys(columns);
   return { svc_auth: { select: true, delete: true, insert: all, update: all } };
@@ -74,7 +74,7 @@ const coreKeys = coreTables.map((name) => `auth.${name}`);
 
 export const isCoreKey = (key: string): boolean => coreKeys.includes(key);
 
-/** Gives both snapshots the same of the library's own tables: they are there, with or without columns of plugins. */
+/** Adds the library's own tables to both snapshots: they exist with or without columns of plugins. */
 export function alignCore(before: Snapshot, after: Snapshot): [before: Snapshot, after: Snapshot] {
   const [first, second] = [structuredClone(before), structuredClone(after)];
   for (const key of coreKeys) {

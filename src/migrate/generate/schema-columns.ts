@@ -1,12 +1,12 @@
 /**
- * Changes of columns that stay: type, default, NOT NULL. Written here and not by drizzle-kit, whose `SET DATA TYPE` has
- * no USING, and meets the old default on its way.
+ * Changes of existing columns: type, default, NOT NULL. Not left to drizzle-kit: its `SET DATA TYPE` has no USING, and
+ * fails when the old default cannot be converted.
  */
 import { qualified, quote } from "../../postgres/schema-names.ts";
 import { addIdentity, isSerial, retypeIdentity, sequenceOf, storedType } from "./schema-identities.ts";
 import type { Column, ColumnRef, Snapshot } from "./snapshot.ts";
 
-/** A column, as far as ALTER COLUMN reaches. */
+/** The properties of a column that ALTER COLUMN can change. */
 export interface ColumnState {
   /** As SQL. */
   type: string;
@@ -14,7 +14,7 @@ export interface ColumnState {
   notNull: boolean;
 }
 
-/** The type of an enum carries its schema. */
+/** The column's state, with the schema in an enum's type. */
 export function stateOf({ type, typeSchema, default: value, notNull }: Column): ColumnState {
   const name = typeSchema ? enumType(type, typeSchema) : storedType(type);
   return { type: name, default: value === undefined ? null : String(value), notNull };
@@ -34,7 +34,7 @@ export function alterColumn(table: string, column: string, from: ColumnState, to
   const alter = `alter table ${table} alter column ${quote(column)}`;
   const statements: string[] = [];
   const retyped = from.type !== to.type;
-  // The old default need not convert, even where the values do.
+  // The old default may not convert, even if the values do.
   const dropped = from.default !== null && (retyped || to.default === null);
   if (dropped) statements.push(`${alter} drop default;`);
   if (retyped) statements.push(`${retypeComment(table, column, from, to)}\n${alter} ${retype(column, to.type)};`);
@@ -53,19 +53,19 @@ const retype = (column: string, type: string) => `type ${type} using ${quote(col
 const retypeComment = (table: string, column: string, from: ColumnState, to: ColumnState) =>
   `-- Rewrites ${table}.${quote(column)} from ${from.type} to ${to.type}: what the new type cannot hold is lost, or fails.`;
 
-/** Takes the columns that differ out of the comparison, and returns the statements from one to the other. */
+/** Removes differing columns from the comparison, and returns the statements that change them. */
 export function takeColumns(from: Snapshot, to: Snapshot): { statements: string[]; retyped: ColumnRef[] } {
   const statements: string[] = [];
   const retyped: ColumnRef[] = [];
   for (const [key, table] of Object.entries(from.tables)) {
     for (const [name, old] of Object.entries(table.columns)) {
       const wanted = to.tables[key]?.columns[name];
-      // A generated column is made anew, which drizzle-kit can.
+      // drizzle-kit recreates generated columns correctly.
       if (!wanted || old.generated !== undefined || wanted.generated !== undefined) continue;
       statements.push(...alterTableColumn(key, old, wanted));
       if (stateOf(old).type !== stateOf(wanted).type) retyped.push({ key, column: name });
       table.columns[name] = { ...wanted };
-      // Another beginning or step of the same sequence is drizzle-kit's to write.
+      // drizzle-kit writes changes of a sequence's start or increment.
       if (old.identity && wanted.identity) {
         table.columns[name].identity = retypeIdentity(old.identity, old.type, wanted.type);
       }
@@ -74,7 +74,7 @@ export function takeColumns(from: Snapshot, to: Snapshot): { statements: string[
   return { statements, retyped };
 }
 
-/** ALTER COLUMN for a table's column, with the sequence that numbers its rows. */
+/** ALTER COLUMN for a table's column, including its identity sequence. */
 function alterTableColumn(key: string, from: Column, to: Column): string[] {
   const table = qualified(key);
   const alter = `alter table ${table} alter column ${quote(from.name)}`;

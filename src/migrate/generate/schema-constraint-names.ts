@@ -1,7 +1,6 @@
 /**
- * Constraints and indexes that differ in nothing but the name. Drizzle derives most names from those of table and
- * columns; after a rename the same unique constraint has another one. Renaming it spares the scan, and works where
- * something depends on it.
+ * Constraints and indexes that differ only in name. Drizzle derives most names from table and columns, so a rename
+ * changes them. Renaming the constraint avoids a scan, and works even if other objects depend on it.
  */
 import { qualified, quote, split } from "../../postgres/schema-names.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -15,7 +14,7 @@ const parts: readonly Part[] = [
   "compositePrimaryKeys",
 ];
 
-/** Gives them their new names in the first snapshot. @returns the statements */
+/** Renames them in the first snapshot. @returns the statements */
 export function followNames(before: Snapshot, after: Snapshot): string[] {
   const statements: string[] = [];
   for (const [key, table] of Object.entries(before.tables)) {

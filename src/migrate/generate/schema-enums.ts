@@ -1,13 +1,13 @@
 /**
- * Enum types whose values change. New values alone are `add value`, at once and without touching a row, which
- * drizzle-kit writes. PostgreSQL can neither take a value away nor use a new one in the transaction that adds it, and
- * all migrations run in one: then the type is made anew and its columns are converted.
+ * Enum types whose values change. drizzle-kit writes `add value` for added values, which is instant and changes no row.
+ * But PostgreSQL cannot remove a value, nor use a new one in the transaction that adds it, and all migrations run in
+ * one transaction. In these cases the type is recreated and its columns are converted.
  */
 import { literal, qualified, quote, short } from "../../postgres/schema-names.ts";
 import { stateOf } from "./schema-columns.ts";
 import type { Column, ColumnRef, Enum, Snapshot } from "./snapshot.ts";
 
-/** Takes the types that must be made anew out of the comparison, and returns the statements that do so. */
+/** Removes the types that must be recreated from the comparison, and returns the statements for them. */
 export function takeEnums(from: Snapshot, to: Snapshot): { statements: string[]; retyped: ColumnRef[] } {
   const statements: string[] = [];
   const retyped: ColumnRef[] = [];
@@ -45,13 +45,13 @@ function columnsOf({ tables }: Snapshot, { name, schema }: Enum): { key: string;
   );
 }
 
-/** The default of a column that keeps its type; one that changes it as well gets it with the other type. */
+/** The new default of a column that keeps its type. If the type changes as well, the default is set with it. */
 function nextDefault(to: Snapshot, key: string, { name, type, typeSchema }: Column): Column["default"] {
   const next = to.tables[key]?.columns[name];
   return next?.type === type && next.typeSchema === typeSchema ? next.default : undefined;
 }
 
-/** The statements that make a type anew. Defaults of its columns are then those of the new schema. */
+/** The statements that recreate a type. They set the new schema's defaults. */
 function rebuild(
   key: string,
   old: Enum,

@@ -1,16 +1,16 @@
 /**
- * The functions that new policies ask. `sql/` is applied after the migrations, and a policy cannot name what is not there
- * yet: a function that no migration has made so far comes along with the first policies that ask it.
+ * The functions that new policies call. `sql/` is applied after the migrations, but a policy can only name an existing
+ * function. So the first migration whose policies call a function also creates it.
  * Next hop: `schema-migration.ts` writes them above these.
  */
 import { type MigrationFile, readFolder } from "../migration-files.ts";
 import { platformSchemas } from "./schema-snapshot.ts";
 
-/** What an application's folders say of functions. */
+/** The functions in an application's folders. */
 export interface Functions {
-  /** Files of `sql/` that make functions, with the names of these, schemas included. */
+  /** Files of `sql/` that create functions, with the functions' names including schemas. */
   files: { path: string; text: string; names: string[] }[];
-  /** Those that migrations make already. */
+  /** Functions that migrations already create. */
   made: ReadonlySet<string>;
 }
 
@@ -25,7 +25,7 @@ export async function readFunctions(sql: string, migrations: string): Promise<Fu
 
 /**
  * @param policies statements that create them
- * @returns statements that have to come before these: files of `sql/` as they are, and a warning of what no file makes
+ * @returns statements that must come first: files of `sql/`, unchanged, and a warning for each function without a file
  */
 export function askedBy(policies: readonly string[], { files, made }: Functions): string[] {
   const statements: string[] = [];
@@ -40,7 +40,7 @@ export function askedBy(policies: readonly string[], { files, made }: Functions)
   for (const text of policies) {
     for (const name of calledBy(text)) {
       take(name);
-      // One that is written without a schema may be PostgreSQL's own.
+      // A name without a schema may be PostgreSQL's own function.
       if (!seen.has(name) && text.toLowerCase().includes(name)) statements.push(missing(name));
       seen.add(name);
     }
@@ -53,7 +53,7 @@ const missing = (name: string) =>
 
 const name = String.raw`((?:[a-z_]\w*\.)?[a-z_]\w*)\s*\(`;
 
-/** Names without quotes, which are nearly all; others are left to their author. */
+/** Unquoted names, which are nearly all. Authors handle quoted ones themselves. */
 const madeBy = ({ text }: MigrationFile): string[] =>
   [...text.matchAll(new RegExp(String.raw`^\s*create\s+(?:or\s+replace\s+)?function\s+${name}`, "gim"))].map(qualified);
 

@@ -1,6 +1,6 @@
 /**
- * `svc migrate generate`: compares the application's schema with what its migrations already say, and writes the next
- * one. Needs no database.
+ * `svc migrate generate`: compares the application's schema with the last snapshot of its migrations, and writes the
+ * next migration. Needs no database.
  * Next hops: `schema-snapshot.ts` describes the schema, `schema-migration.ts` writes the SQL.
  */
 import { existsSync } from "node:fs";
@@ -18,11 +18,14 @@ import { emptySnapshot, takeSnapshot } from "./schema-snapshot.ts";
 import type { Declared, Snapshot } from "./snapshot.ts";
 
 export interface GenerateOptions extends Answers {
-  /** Words for the file's name. (Default: what was changed) */
+  /** Words for the file name. (Default: derived from the changes) */
   name?: string | undefined;
-  /** Writes only the snapshot: the migrations that are there already say what the schema says. */
+  /** Writes only the snapshot, when existing migrations already match the schema. */
   baseline?: boolean;
-  /** Writes only what can neither lose anything nor fail, and nothing for migrations that were written by hand. */
+  /**
+   * Writes only changes that can neither lose data nor fail, and nothing beside hand-written migrations without a
+   * baseline.
+   */
   careful?: boolean;
 }
 
@@ -57,7 +60,7 @@ export async function generateMigration(config: EffectiveConfig, options: Genera
   return [`migrations/${file}`, `migrations/${snapshotFile(number)}`];
 }
 
-/** @throws DefinitionError that lists what would be lost, or might fail */
+/** @throws DefinitionError that lists what would be lost or might fail */
 function refuseRisks(text: string): void {
   const risks = text.split("\n").filter((line) => /^-- (Loses|Fails) /.test(line));
   if (risks.length === 0) return;
@@ -79,7 +82,7 @@ async function writeBaseline(history: History, after: Snapshot): Promise<string[
   return [`migrations/${snapshotFile(last)}`];
 }
 
-/** The schema files and auth.ts, without the procedures: a table comes before what is done with it. */
+/** Loads the schema files and auth.ts, but not the procedures: their tables may not exist yet. */
 async function loadDeclared(config: EffectiveConfig): Promise<Declared> {
   const missing = config.schema.find((file) => !existsSync(file));
   if (missing) {
@@ -88,7 +91,7 @@ async function loadDeclared(config: EffectiveConfig): Promise<Declared> {
     });
   }
   const files = await loadSchemaFiles(config);
-  // By file: two may export the same name.
+  // Keyed by file, because two files may export the same name.
   const exported = files.flatMap(({ exports }, index) =>
     Object.entries(exports).map(([name, value]) => [`${index}.${name}`, value]),
   );

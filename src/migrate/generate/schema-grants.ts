@@ -1,9 +1,9 @@
 /**
- * The privileges that the declared policies need, and the statements from one set of privileges to another. A policy
- * says which rows; a grant lets PostgreSQL ask it at all. Ids, owners and creation times are never written by an update,
- * so its column list leaves them out: generated CRUD (`src/crud/crud-sql.ts`) writes no others. An insert may name every column:
- * Drizzle's does, with DEFAULT for those that it was not given, and PostgreSQL wants the privilege for these too. Sequences
- * need none: identity columns take their numbers by themselves (`schema-identities.ts`).
+ * The privileges that declared policies need, and the statements between two sets of privileges. A policy selects rows;
+ * without a grant PostgreSQL does not evaluate it. An update never writes ids, owners and creation times, so its column
+ * list omits them, as generated CRUD does (`src/crud/crud-sql.ts`). An insert may name every column: Drizzle's does,
+ * with DEFAULT for missing values, and PostgreSQL requires the privilege for these too. Sequences need no grant:
+ * identity columns take their numbers without one (`schema-identities.ts`).
  */
 import type { PgTable } from "drizzle-orm/pg-core";
 import { describeColumns } from "../../crud/columns.ts";
@@ -26,7 +26,7 @@ export function tableGrants(declared: PgTable, table: Table): Record<string, Pri
 
   const grants: Record<string, Privileges> = {};
   for (const policy of Object.values(table.policies)) {
-    if (policy.as === "RESTRICTIVE") continue; // takes rows away
+    if (policy.as === "RESTRICTIVE") continue; // only restricts rows
     for (const role of rolesOf(policy)) {
       grants[role] ??= { ...none };
       const verb = (policy.for ?? "ALL").toLowerCase();
@@ -39,22 +39,22 @@ export function tableGrants(declared: PgTable, table: Table): Record<string, Pri
   return grants;
 }
 
-/** A view that asks as its caller adds no rights, so both request roles may read it. Others would show every row. */
+/** Both request roles may read a security_invoker view, since it adds no rights. Other views would show every row. */
 export function viewGrants(view: View): Record<string, Privileges> {
   if (view.materialized || !view.with?.securityInvoker) return {};
   return Object.fromEntries(requestRoles.map((role) => [role, { ...none, select: true }]));
 }
 
-/** A policy for everybody is one for everybody who makes requests. */
+/** A policy for public applies to all request roles. */
 function rolesOf({ to = ["public"] }: Policy): string[] {
   return [...new Set(to.flatMap((role) => (role === "public" ? requestRoles : role)))];
 }
 
 /**
- * The statements from what was granted to what should be.
+ * The statements between two sets of grants.
  *
- * @param before  by today's names
- * @param renewed views that are dropped and created again: nothing of what they had is left
+ * @param before  with the new names
+ * @param renewed views that are dropped and recreated, and so lose their grants
  */
 export function diffGrants(before: Snapshot, after: Snapshot, renewed: ReadonlySet<string>) {
   const revokes: string[] = [];
@@ -63,14 +63,14 @@ export function diffGrants(before: Snapshot, after: Snapshot, renewed: ReadonlyS
     const had = renewed.has(key) ? {} : (before.svc.grants[key] ?? {});
     const wants = after.svc.grants[key] ?? {};
     grants.push(...statements("grant", "to", key, minus(wants, had)));
-    // What is dropped takes its privileges along.
+    // Dropped columns and tables lose their privileges by themselves.
     const remains = Object.keys(after.tables[key]?.columns ?? {});
     if (key in after.svc.grants) revokes.push(...statements("revoke", "from", key, minus(had, wants, remains)));
   }
   return { revokes, grants };
 }
 
-/** What the first has and the second lacks, of those columns that remain. */
+/** The privileges of the first that the second lacks, for remaining columns. */
 function minus(
   these: Record<string, Privileges>,
   those: Record<string, Privileges>,
@@ -94,7 +94,7 @@ function minus(
   );
 }
 
-/** One statement per privilege, for all the roles that share it. */
+/** One statement per privilege, for all roles that share it. */
 function statements(command: string, preposition: string, key: string, access: Record<string, Privileges>): string[] {
   const roles = new Map<string, string[]>();
   for (const [role, privileges] of Object.entries(access)) {
@@ -103,7 +103,7 @@ function statements(command: string, preposition: string, key: string, access: R
   return [...roles].map(([what, names]) => wrap(`${command} ${what} ${preposition} ${list(names)};`));
 }
 
-/** Long lists of columns go on in the next line. */
+/** Wraps long column lists. */
 const wrap = (statement: string) =>
   statement.replace(/(.{1,112}[,)]) (?=.{8})/g, (part, line) => (statement.length > 120 ? `${line}\n  ` : part));
 

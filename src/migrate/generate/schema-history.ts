@@ -1,6 +1,6 @@
 /**
- * What an application's `migrations/` holds: numbered SQL files, and in `meta/` the snapshots that generated ones were
- * written with. Next hop: `schema-generate.ts`.
+ * Reads an application's `migrations/`: numbered SQL files, and in `meta/` the snapshots of generated ones. Next hop:
+ * `schema-generate.ts`.
  */
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -12,7 +12,7 @@ export interface History {
   folder: string;
   /** File names, in order. */
   migrations: string[];
-  /** The number of the last migration, as it is written; null without any. */
+  /** The number of the last migration, as text; null without any. */
   last: string | null;
   /** The latest snapshot; null without any. */
   snapshot: { number: string; value: Snapshot } | null;
@@ -51,7 +51,7 @@ async function readSnapshot(path: string): Promise<Snapshot> {
   }
 }
 
-/** The number after the last, as wide as it, so that the files sort in their order. */
+/** The next number, padded to the same width so that file names sort correctly. */
 export const nextNumber = ({ last }: History): string =>
   String(BigInt(last ?? "0") + 1n).padStart(last?.length ?? 4, "0");
 

@@ -1,7 +1,7 @@
 /**
- * Columns that number their rows. Drizzle's `serial` becomes an identity column: a serial takes its number with the caller's
- * privileges, so every request role that inserts would need USAGE on the sequence, and with it SQL inside a request could use
- * up all numbers of an integer key in minutes. An identity column needs no privilege.
+ * Columns that number their rows. Drizzle's `serial` becomes an identity column. A serial needs USAGE on its sequence
+ * for every request role that inserts, and then SQL in a request could exhaust an integer key in minutes. An identity
+ * column needs no privilege.
  * Next hop: `schema-columns.ts` turns a column that exists into one.
  */
 import { derivedName, qualified, quote, short, split } from "../../postgres/schema-names.ts";
@@ -17,16 +17,16 @@ const maxima: Record<string, string> = {
 /** The type that a column is stored with: a serial is an integer. */
 export const storedType = (type: string): string => storedTypes[type] ?? type;
 
-/** Snapshots that were written before svc made identity columns have them. */
+/** True in snapshots from before svc used identity columns. */
 export const isSerial = ({ type }: Column): boolean => type in storedTypes;
 
-/** Makes every serial of a table an identity column, in place. */
+/** Turns the serials of a table into identity columns, in place. */
 export function numberByIdentity(table: Table): void {
   for (const column of Object.values(table.columns)) {
     if (!isSerial(column)) continue;
     column.type = storedType(column.type);
     column.identity = {
-      type: "byDefault", // as a serial: seeds and imports bring numbers of their own
+      type: "byDefault", // like a serial: seeds and imports insert their own numbers
       name: derivedName(table.name, column.name, "seq"),
       schema: table.schema || "public",
       increment: "1",
@@ -39,7 +39,9 @@ export function numberByIdentity(table: Table): void {
   }
 }
 
-/** What PostgreSQL makes of a sequence when its column gets another type: its end moves if it was the old type's. */
+/**
+ * How PostgreSQL changes a sequence with its column's type: a maximum that was the old type's becomes the new type's.
+ */
 export function retypeIdentity(identity: Identity, from: string, to: string): Identity {
   const end = maxima[storedType(to)];
   return identity.maxValue === maxima[storedType(from)] && end !== undefined
@@ -54,9 +56,9 @@ export function sequenceOf(key: string, column: Column): string {
 }
 
 /**
- * Makes a column of a table that exists an identity column. A serial's new sequence takes up where the old one was.
+ * Turns an existing column into an identity column. The sequence of a former serial continues at its current value.
  *
- * @param column as it will be; its type and NOT NULL are so already
+ * @param column in its new state; its type and NOT NULL are already set
  */
 export function addIdentity(key: string, column: Column, wasSerial: boolean): string[] {
   const table = qualified(key);
@@ -100,7 +102,7 @@ function options({ type, identity }: Column): string {
   ].join(" ");
 }
 
-/** Takes out of a statement of drizzle-kit's what PostgreSQL does by itself: a sequence that counts from 1 to the type's end. */
+/** Removes defaults from drizzle-kit's statement: a sequence from 1 to the type's maximum. */
 export const shortenIdentity = (statement: string): string =>
   statement.replace(
     /(integer|smallint|bigint)([^,\n]* AS IDENTITY \(sequence name (?:"(?:[^"]|"")*"\.?)+) INCREMENT BY 1 MINVALUE 1 MAXVALUE (\d+) START WITH 1 CACHE 1\)/g,

@@ -1,4 +1,4 @@
-/** Says above a statement what it loses, or under which rows it fails. */
+/** Writes a comment above a statement that loses data or may fail on existing rows. */
 import type { Snapshot } from "./snapshot.ts";
 
 const name = '((?:"[^"]+"\\.)?"[^"]+")';
@@ -29,11 +29,11 @@ const rules: { pattern: RegExp; note: (match: RegExpExecArray) => string }[] = [
   },
 ];
 
-/** @param before what a table that is not in it has: no rows, so nothing can fail */
+/** @param before a table that is not in it has no rows, so nothing can fail */
 export function explainLosses(statement: string, before: Snapshot): string {
   for (const { pattern, note } of rules) {
     const match = pattern.exec(statement);
-    // What goes was there; what is new can neither lose anything nor fail.
+    // Only existing tables can lose data or make a statement fail.
     const isKnown = /^drop /i.test(statement) || keyOf(match?.[1] ?? "") in before.tables;
     if (match && isKnown) return `-- ${note(match).replaceAll('"', "")}\n${statement}`;
   }

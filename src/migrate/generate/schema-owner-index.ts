@@ -1,7 +1,7 @@
 /**
- * The index that every table with ownerRls gets: (owner, created_at desc, id desc), or what the table has of it. It serves
- * the list that generated CRUD shows, newest first, and the comparison in the policies. A table with memberRls gets one
- * on the team, for the policies; rows of several teams come in no order from it.
+ * Adds an index to every table with ownerRls: (owner, created_at desc, id desc), as far as the columns exist. It serves
+ * generated CRUD's default list and the policies' comparison. A table with memberRls gets an index on the team, for the
+ * policies; it gives no order across several teams.
  */
 import { getTableColumns } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
@@ -10,13 +10,13 @@ import type { Index, Table } from "./snapshot.ts";
 
 const plain = { isUnique: false, concurrently: false, method: "btree", with: {} };
 
-/** Adds the index to the snapshot of a table, unless one that begins so is declared. */
+/** Adds the index to the snapshot of a table, unless a declared index begins with the same columns. */
 export function addOwnerIndex(declared: PgTable, table: Table): void {
   addTeamIndex(table);
   const { id, createdAt } = getTableColumns(declared);
   const owner = ownerColumn(table);
   if (!owner) return;
-  // Without a time there is little to sort: any index or key that begins with the owner serves the policies.
+  // Without createdAt, an index or key that begins with the owner suffices for the policies.
   if ((!createdAt || !id) && isFirst(table, owner)) return;
 
   const order = [createdAt, id].flatMap((column) => (column ? [descending(column.name)] : []));
@@ -33,7 +33,7 @@ function addTeamIndex(table: Table): void {
   table.indexes[name] = { name, columns: [ascending(team)], ...plain };
 }
 
-/** The column that ownerRls compares with the caller, read from the policy that every form of it has. */
+/** The column that ownerRls compares with the caller, read from a policy that all its variants have. */
 const ownerColumn = (table: Table) =>
   comparedColumn(table.policies.insert_owner?.withCheck, "\\(select svc\\.current_user_id\\(\\)\\)");
 
@@ -51,7 +51,7 @@ type Part = Index["columns"][number];
 
 const ascending = (expression: string): Part => ({ expression, isExpression: false, asc: true, nulls: "last" });
 
-/** `order by … desc` puts nulls first; an index that puts them last does not serve it, whatever the columns hold. */
+/** `order by … desc` puts nulls first, and an index with nulls last cannot serve it, even without nulls. */
 const descending = (expression: string): Part => ({ expression, isExpression: false, asc: false, nulls: "first" });
 
 function beginsWith(index: Index, columns: readonly Part[]): boolean {

@@ -1,12 +1,12 @@
-/** Policies: the statements from those of one snapshot to those of another. */
+/** The statements between two snapshots' policies. */
 import { list, mentions, qualified, quote } from "../../postgres/schema-names.ts";
 import type { ColumnRef, Policy, Snapshot, Table } from "./snapshot.ts";
 
 /**
- * A policy that differs is dropped and created: `alter policy` could not change its verb.
+ * A changed policy is dropped and recreated, because `alter policy` cannot change its command.
  *
- * @param before  by today's names
- * @param retyped columns that no policy may read while they are converted
+ * @param before  with the new names
+ * @param retyped columns that no policy may reference during conversion
  */
 export function diffPolicies(before: Snapshot, after: Snapshot, retyped: readonly ColumnRef[]) {
   const secure: string[] = [];
@@ -31,7 +31,7 @@ export function diffPolicies(before: Snapshot, after: Snapshot, retyped: readonl
   return { secure, drop, create };
 }
 
-/** Whether a policy may read a column: of its own table, or of one that it names. It may say yes too often. */
+/** Whether a policy may read a column, of its own or another table. False positives are possible. */
 function reads(
   { using = "", withCheck = "" }: Policy,
   key: string,

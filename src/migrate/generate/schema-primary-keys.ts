@@ -1,4 +1,4 @@
-/** Primary keys that change. drizzle-kit does not know the name of the old one, and writes a comment instead. */
+/** Changed primary keys. drizzle-kit does not know the old key's name, and writes a comment instead of a statement. */
 import { derivedName, list, qualified, quote } from "../../postgres/schema-names.ts";
 import type { Snapshot, Table } from "./snapshot.ts";
 
@@ -8,7 +8,7 @@ interface PrimaryKey {
   columns: string[];
 }
 
-/** Takes the keys that differ out of both snapshots, and returns the statements from one to the other. */
+/** Removes the changed keys from both snapshots, and returns the statements that change them. */
 export function takePrimaryKeys(from: Snapshot, to: Snapshot): { drop: string[]; add: string[] } {
   const drop: string[] = [];
   const add: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * One rename: the statements, and the same change in the snapshot, so that what is compared afterwards differs in
- * nothing but what was really changed. Constraints and sequences whose names PostgreSQL or Drizzle derived follow.
+ * Carries out one rename: returns the statements, and makes the same change in the snapshot, so that the later
+ * comparison finds only real changes. Constraints and sequences with derived names are renamed too.
  */
 import { derivedName, literal, qualified, quote, split } from "../../postgres/schema-names.ts";
 import type { FoundRename, Kind } from "./rename.ts";
@@ -125,13 +125,13 @@ function renameRelation(what: "table" | "type" | "sequence", from: string, to: s
   ];
 }
 
-/** Columns whose sequence has the name that follows from the table's and theirs. */
+/** Columns whose sequence has the name derived from table and column. */
 const numbered = (table: Table, name: string) =>
   Object.values(table.columns).filter(
     (column) => isSerial(column) || column.identity?.name === derivedName(name, column.name, "seq"),
   );
 
-/** PostgreSQL leaves the sequence its name. Here it follows, so that its name can be derived from the table's. */
+/** Renames a column's sequence. PostgreSQL keeps its name; renaming it keeps the name derivable from the table's. */
 function renameSequence(schema: string, column: Column, from: [string, string], to: [string, string]): string[] {
   const had = `${schema}.${derivedName(...from, "seq")}`;
   const has = derivedName(...to, "seq");
@@ -147,7 +147,7 @@ function moveKey<T>(record: Record<string, T>, from: string, to: string, change:
   change(value);
 }
 
-/** In expressions: PostgreSQL's stored ones follow a rename, and so must ours, or they would look different. */
+/** Renames in expressions, as PostgreSQL does in stored ones; otherwise they would appear changed. */
 function rewrite(snapshot: Snapshot, from: string, to: string): void {
   const renamed = (text: string) => text.replaceAll(from, to);
   for (const table of Object.values(snapshot.tables)) {

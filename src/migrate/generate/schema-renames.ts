@@ -1,6 +1,7 @@
 /**
- * What is gone and what is new in the same place: a rename, or a loss and a gain? Only the author knows, so it is said
- * on the command line (`--rename a:b`, `--drop a`), and refused while it is open. Nothing is ever asked at a prompt.
+ * Resolves renames. A missing and a new name in the same place may be a rename, or a drop and an addition. Only the
+ * author knows, so the command line must say it (`--rename a:b`, `--drop a`); otherwise generation is refused. There is
+ * never a prompt.
  * Next hop: `schema-rename-steps.ts` carries a rename out.
  */
 import { DefinitionError } from "../../kit/definition-error.ts";
@@ -9,26 +10,26 @@ import type { FoundRename, Kind, Rename } from "./rename.ts";
 import { applyRename } from "./schema-rename-steps.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** What the author has said, as written: `from:to`, and names. */
+/** The author's options, as written: `from:to`, and names. */
 export interface Answers {
   renames: readonly string[];
   drops: readonly string[];
 }
 
-/** Names of one kind in one place. */
+/** Missing and new names of one kind in one place. */
 export interface Turnover {
   kind: Kind;
-  /** Key of the table or enum; empty for kinds that have keys themselves. */
+  /** Key of the table or enum; empty for kinds that have their own keys. */
   container: string;
   gone: string[];
   fresh: string[];
 }
 
 /**
- * Applies the renames to a copy of the snapshot before.
+ * Applies the renames to a copy of the previous snapshot.
  *
- * @returns the copy, by the new names, and the statements that rename
- * @throws DefinitionError when an answer fits nothing, or when a question stays open
+ * @returns the copy with the new names, and the rename statements
+ * @throws DefinitionError when an option matches nothing, or a change stays unresolved
  */
 export function resolveRenames(previous: Snapshot, after: Snapshot, answers: Answers) {
   const before = structuredClone(previous);
@@ -42,7 +43,7 @@ export function resolveRenames(previous: Snapshot, after: Snapshot, answers: Ans
     statements.push(...applyRename(before, found));
     const { kind, from, to } = found;
     pending = pending.filter((rename) => rename !== found.rename);
-    // A column may be named by its table's old name.
+    // A column's table may be given by its old name.
     if (kind === "table" || kind === "enum") {
       for (const rename of pending) {
         const inside = `${short(from)}.`;
@@ -66,21 +67,21 @@ function find(turnovers: readonly Turnover[], rename: Rename): FoundRename | und
   for (const turnover of turnovers) {
     const { kind, container } = turnover;
     const from = turnover.gone.find((name) => isNamed(turnover, name, rename.from));
-    // The new name may stand alone: title:heading is clear behind notes.title.
+    // The new name may be written alone: in notes.title:heading, the table is clear.
     const to = turnover.fresh.find((name) => isNamed(turnover, name, rename.to) || name === rename.to);
     if (from !== undefined && to !== undefined) return { rename, kind, container, from, to };
   }
   return undefined;
 }
 
-/** With or without the schema that everything is in. */
+/** Compares with or without the common schema. */
 const isNamed = (turnover: Turnover, name: string, written: string) =>
   [label(turnover, name), `public.${label(turnover, name)}`].includes(written) ||
   (turnover.kind === "user field" && written === `user.${name}`);
 
 const label = ({ container }: Turnover, name: string) => short(container ? `${container}.${name}` : name);
 
-/** Everything that is gone or new, by kind and place. Views hold no data: they are dropped and created. */
+/** Missing and new names, by kind and place. Views hold no data, so they are dropped and recreated. */
 function changes(before: Snapshot, after: Snapshot): Turnover[] {
   const turnover = (kind: Kind, container: string, had: object = {}, wants: object = {}): Turnover => ({
     kind,

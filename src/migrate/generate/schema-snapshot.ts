@@ -1,7 +1,7 @@
 /**
- * What an application's schema says, as data that can be compared with what it said before: drizzle-kit's snapshot, and
- * what drizzle-kit does not know of: generated owner indexes, grants, additional user fields, tables of better-auth's
- * plugins. `svc migrate generate` keeps one per migration in `migrations/meta/`.
+ * The application's schema as comparable data: drizzle-kit's snapshot, plus generated owner indexes, grants, additional
+ * user fields and tables of better-auth's plugins. `svc migrate generate` stores one per migration in
+ * `migrations/meta/`.
  * Next hop: `schema-migration.ts` compares two of them.
  */
 import { is } from "drizzle-orm";
@@ -15,14 +15,14 @@ import { addOwnerIndex } from "./schema-owner-index.ts";
 import { userFields } from "./schema-user-fields.ts";
 import type { Declared, Snapshot } from "./snapshot.ts";
 
-/** Their tables are the platform's migrations. An application may import them, to point foreign keys at. */
+/** Schemas whose tables the platform's migrations create. An application may import them for foreign keys. */
 export const platformSchemas = ["auth", "svc", "svc_private", "svc_crud", "extensions", "graphile_worker"];
 
 /**
  * Takes a snapshot of the declared schema.
  *
- * @param previous the snapshot before; its id is kept as `prevId`
- * @throws DefinitionError for what a migration of the application cannot do
+ * @param previous the previous snapshot; its id becomes `prevId`
+ * @throws DefinitionError for a schema that an application's migration cannot create
  */
 export async function takeSnapshot({ schema, auth }: Declared, previous: Snapshot | null): Promise<Snapshot> {
   for (const [name, value] of Object.entries(schema)) if (is(value, PgRole)) refuseOwnRole(name, value);
@@ -32,7 +32,7 @@ export async function takeSnapshot({ schema, auth }: Declared, previous: Snapsho
   const own = [...declared, ...ofPlugins];
 
   const kit = await import("drizzle-kit/api");
-  // By index: two files may export the same name.
+  // Keyed by index, because two files may export the same name.
   const taken = kit.generateDrizzleJson(Object.fromEntries(own.entries()), previous?.id) as unknown as Snapshot;
   const snapshot: Snapshot = { ...taken, svc: { grants: {}, userFields: userFields(auth) } };
   refuseLinked(snapshot);
@@ -47,7 +47,7 @@ export async function takeSnapshot({ schema, auth }: Declared, previous: Snapsho
     for (const index of Object.values(table.indexes)) index.concurrently = false; // impossible in a transaction
     numberByIdentity(table);
     addOwnerIndex(value, table);
-    if (isCoreKey(key)) continue; // has had its privileges from the platform
+    if (isCoreKey(key)) continue; // the platform grants its privileges
     const isPlugins = ofPlugins.includes(value);
     snapshot.svc.grants[key] = isPlugins ? libraryPrivileges(table) : tableGrants(value, table);
   }
@@ -55,7 +55,7 @@ export async function takeSnapshot({ schema, auth }: Declared, previous: Snapsho
   return snapshot;
 }
 
-/** A snapshot of nothing: what a new application starts from. */
+/** An empty snapshot, for a new application. */
 export async function emptySnapshot(): Promise<Snapshot> {
   return takeSnapshot({ schema: {}, auth: {} }, null);
 }
@@ -69,14 +69,14 @@ const isPlatform = (value: unknown) =>
   is(value, PgTable) && platformSchemas.includes(getTableConfig(value).schema ?? "public");
 
 function refuseOwnRole(name: string, role: PgRole): void {
-  // Drizzle keeps the mark to itself.
+  // Drizzle does not export this flag.
   if ((role as unknown as { _existing?: boolean })._existing) return;
   throw new DefinitionError(`The schema exports a role, ${name}, that a migration would have to create.`, {
     hint: `Migrations run without the right to create roles. Create it as the administrator, and here: pgRole("${role.name}").existing().`,
   });
 }
 
-/** Of two that have one name, drizzle-kit takes one. A table that two files export is one all the same. */
+/** drizzle-kit silently keeps one of two tables with the same name. The same table exported twice is allowed. */
 function refuseTwins(tables: readonly PgTable[]): void {
   const names = new Set<string>();
   for (const table of new Set(tables)) {

@@ -1,8 +1,8 @@
 /**
- * Tables, columns, constraints, indexes, enums, sequences and views: the statements from one snapshot to another.
- * drizzle-kit writes them, in steps that never leave it a question to ask: its questions need a terminal, and without
- * one it ends with nothing written and no error. What it gets wrong is taken out first (`schema-columns.ts`,
- * `schema-enums.ts`, `schema-primary-keys.ts`); policies and grants are not its part.
+ * Tables, columns, constraints, indexes, enums, sequences and views: the statements between two snapshots. drizzle-kit
+ * writes them, in steps that leave it nothing to ask: its questions need a terminal, and without one it exits without
+ * output or error. Cases that it gets wrong are handled elsewhere (`schema-columns.ts`, `schema-enums.ts`,
+ * `schema-primary-keys.ts`), as are policies and grants.
  */
 import { mentions } from "../../postgres/schema-names.ts";
 import { takeColumns } from "./schema-columns.ts";
@@ -12,18 +12,18 @@ import { takePrimaryKeys } from "./schema-primary-keys.ts";
 import type { ColumnRef, Snapshot, Table } from "./snapshot.ts";
 
 export interface TableChanges {
-  /** What makes way: constraints, indexes and views that are gone or different. */
+  /** Drops of constraints, indexes and views that are removed or changed. */
   clear: string[];
   change: string[];
-  /** What loses data, last, so that a reviewer can save it in between. */
+  /** Statements that lose data. They come last, so that a reviewer can save the data before. */
   drop: string[];
-  /** Columns that are stored differently afterwards: policies that read them have to make way. */
+  /** Columns whose storage changes: policies that reference them must be dropped first. */
   retyped: ColumnRef[];
-  /** Views that are dropped and created again. */
+  /** Views that are dropped and recreated. */
   renewed: Set<string>;
 }
 
-/** @param before by today's names: renames have been applied to it */
+/** @param before with the new names: renames have been applied */
 export async function diffTables(before: Snapshot, after: Snapshot): Promise<TableChanges> {
   const start = bare(before);
   const end = bare(after);
@@ -53,7 +53,7 @@ export async function diffTables(before: Snapshot, after: Snapshot): Promise<Tab
       ...columns.statements,
       ...added.filter((statement) => !isForeignKey(statement)),
       ...keys.add,
-      // After the keys and unique indexes that they point at.
+      // After the keys and unique indexes that they reference.
       ...added.filter(isForeignKey),
     ],
     drop: await statements(grown, end),
@@ -62,7 +62,7 @@ export async function diffTables(before: Snapshot, after: Snapshot): Promise<Tab
   };
 }
 
-/** Without policies and schemas: svc writes the former, and an administrator creates the latter. */
+/** Without policies and schemas: svc writes policies, and an administrator creates schemas. */
 function bare({ svc: _, ...snapshot }: Snapshot): Snapshot {
   const copy = { ...structuredClone(snapshot), schemas: {}, roles: {}, policies: {} } as Snapshot;
   for (const table of Object.values(copy.tables)) Object.assign(table, { policies: {}, isRLSEnabled: false });
@@ -72,7 +72,7 @@ function bare({ svc: _, ...snapshot }: Snapshot): Snapshot {
 type Part = "indexes" | "foreignKeys" | "uniqueConstraints" | "checkConstraints";
 const parts: readonly Part[] = ["indexes", "foreignKeys", "uniqueConstraints", "checkConstraints"];
 
-/** Takes away, of tables that stay, what hangs on columns and is gone or different. */
+/** Removes dependent objects of remaining tables that are gone or changed. */
 function clearDifferent(snapshot: Snapshot, end: Snapshot): void {
   for (const [key, table] of Object.entries(snapshot.tables)) {
     const wanted = end.tables[key];
@@ -84,7 +84,7 @@ function clearDifferent(snapshot: Snapshot, end: Snapshot): void {
   }
 }
 
-/** Takes views away that are gone or different, or read a table whose columns go or are stored differently. */
+/** Removes views that are gone or changed, or that read tables with dropped or converted columns. */
 function clearViews(snapshot: Snapshot, end: Snapshot, moving: readonly string[]): Set<string> {
   const names = moving.map((key) => snapshot.tables[key]?.name).filter((name) => name !== undefined);
   const cleared = new Set<string>();
@@ -97,13 +97,13 @@ function clearViews(snapshot: Snapshot, end: Snapshot, moving: readonly string[]
   return cleared;
 }
 
-/** Tables that lose columns, or are lost. */
+/** Tables that lose columns, or are dropped. */
 const losing = (start: Snapshot, end: Snapshot): string[] =>
   Object.entries(start.tables).flatMap(([key, { columns }]) =>
     Object.keys(columns).every((name) => name in (end.tables[key]?.columns ?? {})) ? [] : [key],
   );
 
-/** Puts back what the end no longer has, so that all of it is dropped in a step of its own. */
+/** Adds back dropped objects, so that they are dropped in a separate step. */
 function keepGone(snapshot: Snapshot, from: Snapshot): void {
   snapshot.enums = { ...from.enums, ...snapshot.enums };
   snapshot.sequences = { ...from.sequences, ...snapshot.sequences };
@@ -114,7 +114,7 @@ function keepGone(snapshot: Snapshot, from: Snapshot): void {
   }
 }
 
-/** drizzle-kit's part. Nothing goes and comes in one step, so it takes nothing for a rename, and never asks. */
+/** Runs drizzle-kit. No step both adds and drops, so it sees no rename and never prompts. */
 async function statements(from: Snapshot, to: Snapshot): Promise<string[]> {
   const kit = await import("drizzle-kit/api");
   type KitSnapshot = Parameters<typeof kit.generateMigration>[0];

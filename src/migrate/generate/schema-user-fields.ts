@@ -1,7 +1,7 @@
 /**
- * Additional user fields: what defineAuth() declares, as columns of `auth."user"`. The platform's migrations own the
- * table, the application's own these columns. They are nullable: the library fills in the default at sign-up, and
- * people who were there before may have none.
+ * Additional user fields of defineAuth(), as columns of `auth."user"`. The platform's migrations own the table, the
+ * application's own these columns. They are nullable: the library sets defaults at sign-up, and existing users may have
+ * no value.
  */
 import { columnOf } from "../../auth/user-fields.ts";
 import type { AdditionalField, AuthDefinition } from "../../contract/auth.ts";
@@ -30,7 +30,7 @@ function defaultSql({ type, default: value }: AdditionalField): string | null {
 }
 
 /**
- * The statements from one set of columns to another.
+ * The statements between two sets of columns.
  *
  * @throws DefinitionError when PostgreSQL has no conversion from a field's old type to its new one
  */
@@ -51,7 +51,10 @@ export function diffUserFields(before: Snapshot, after: Snapshot): { change: str
   return { change, drop };
 }
 
-/** Everything has a text, and numbers and truth values have each other. A moment is neither. */
+/**
+ * Whether PostgreSQL can convert the type: everything to text, and numbers to and from booleans, but timestamps to
+ * neither.
+ */
 function converts({ type: from }: UserField, { type: to }: UserField): boolean {
   return from === to || [from, to].includes("text") || ![from, to].includes("timestamptz");
 }

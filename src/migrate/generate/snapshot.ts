@@ -1,4 +1,4 @@
-/** The database as the schema files declare it, which `takeSnapshot` (schema-snapshot.ts) reads and migrations compare. */
+/** Types of a schema snapshot, which `takeSnapshot` (schema-snapshot.ts) creates and migrations compare. */
 import type { AuthDefinition } from "../../contract/auth.ts";
 
 export interface Column {
@@ -69,7 +69,7 @@ export interface Enum {
   values: string[];
 }
 
-/** Everything is keyed by `schema.name`. */
+/** Members are keyed by `schema.name`. */
 export interface Snapshot {
   id: string;
   prevId: string;
@@ -80,17 +80,17 @@ export interface Snapshot {
   views: Record<string, View>;
   roles: object;
   policies: Record<string, { name: string; on?: string }>;
-  /** What svc keeps beside drizzle-kit's own. */
+  /** svc's additions to drizzle-kit's snapshot. */
   svc: { grants: Grants; userFields: UserFields };
 }
 
-/** What is compared: the exports of the schema files, by any name, and the declared user fields. */
+/** Input of a snapshot: the exports of the schema files, and the declared user fields. */
 export interface Declared {
   schema: Record<string, unknown>;
   auth: AuthDefinition;
 }
 
-/** What one role may do with one table or view. */
+/** Privileges of one role on one table or view. */
 export interface Privileges {
   select: boolean;
   delete: boolean;
@@ -117,7 +117,7 @@ export interface UserField {
 /** By column. */
 export type UserFields = Record<string, UserField>;
 
-/** As drizzle-kit writes it: numbers are texts. */
+/** As drizzle-kit writes it, with numbers as text. */
 export interface Identity {
   type: "always" | "byDefault";
   name: string;
