@@ -28,7 +28,7 @@ export async function provideVector(programs: Programs, options: ResolveOptions)
     return await provideOwn(programs, options);
   } catch (error) {
     // A full disk, a file that vanished: whatever it is, the server itself is fine.
-    return without({ problem: (error as Error).message, remedy: "Run scripts/setup again when that is mended." });
+    return without({ problem: (error as Error).message, remedy: "Fix that and run scripts/setup again." });
   }
 }
 

@@ -71,9 +71,9 @@ export function openRls(options: OpenAudience): PgPolicy[] {
   checkOne("openRls", "write", options.write, ["anyone", "authenticated", "nobody"]);
   if (options.read === "authenticated" && (options.write as Audience) === "anyone") {
     throw new DefinitionError(
-      "openRls: anyone could change and delete rows that only people with an account may read.",
+      "openRls: anyone could change and delete rows that only signed-in users may read.",
       {
-        hint: 'Make it read: "anyone" or write: "authenticated"; to let strangers only add rows, declare pgPolicy(…) yourself.',
+        hint: 'Make it read: "anyone" or write: "authenticated"; to let anonymous users only add rows, declare pgPolicy(…) yourself.',
       },
     );
   }

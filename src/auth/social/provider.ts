@@ -93,7 +93,7 @@ export class Provider {
       // Its access token ends here: nobody uses it, so nobody can steal it.
       const profile = readProfile(answer.claims() ?? {});
       if (profile) return { profile };
-      this.#log.warn("the provider's ID token says of nobody who it is");
+      this.#log.warn("the provider's ID token does not identify a user");
       return { failure: "provider_error" };
     } catch (error) {
       const failure = failureOf(error);
