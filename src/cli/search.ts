@@ -125,7 +125,9 @@ async function tableOf(client: pg.Client, name: string, chosen: string[] | undef
   }
   const unknown = chosen?.find((field) => !found.fields.includes(field));
   if (unknown !== undefined) {
-    throw new DefinitionError(`${unknown} is not a searchable field of ${name}. There are: ${found.fields.join(", ")}.`);
+    throw new DefinitionError(
+      `${unknown} is not a searchable field of ${name}. There are: ${found.fields.join(", ")}.`,
+    );
   }
   return { ...found, fields: chosen ?? found.fields };
 }

@@ -70,12 +70,9 @@ function clock(name: string, time: ClockTime, day: string): string {
 /** @throws DefinitionError for what croner does not take, and for what never comes */
 export function cronSchedule(name: string, expression: string, timezone = "UTC"): Schedule {
   if (!isTimezone(timezone)) {
-    throw new DefinitionError(
-      `The cron "${name}" has the unknown timezone ${JSON.stringify(timezone)}.`,
-      {
-        hint: 'Write an IANA name, such as "Europe/Berlin".',
-      },
-    );
+    throw new DefinitionError(`The cron "${name}" has the unknown timezone ${JSON.stringify(timezone)}.`, {
+      hint: 'Write an IANA name, such as "Europe/Berlin".',
+    });
   }
   try {
     const times = new Croner(expression, { timezone, paused: true });

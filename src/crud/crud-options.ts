@@ -53,7 +53,10 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
     const found = columns.find(({ property }) => property === name);
     return (
       found ??
-      fail(`${option} of "${table}" names "${name}", which is not a column.`, `The columns are ${properties.join(", ")}.`)
+      fail(
+        `${option} of "${table}" names "${name}", which is not a column.`,
+        `The columns are ${properties.join(", ")}.`,
+      )
     );
   };
 
@@ -96,7 +99,10 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
   for (const name of options.searchFields ?? []) {
     const { kind, isArray } = column("searchFields", name);
     if (isArray || (kind !== "text" && kind !== "enum")) {
-      fail(`searchFields of "${table}" names "${name}", which is not a text column.`, "Name text columns; filter the others.");
+      fail(
+        `searchFields of "${table}" names "${name}", which is not a text column.`,
+        "Name text columns; filter the others.",
+      );
     }
   }
   for (const name of options.allowedFilters ?? []) {

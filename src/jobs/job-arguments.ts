@@ -92,7 +92,8 @@ interface Found {
 function findIssue(value: unknown, path: (string | number)[], above: Set<object>): Found | null {
   const wrong = (message: string): Found => ({ path, message });
   if (value === null || typeof value === "boolean") return null;
-  if (typeof value === "number") return Number.isFinite(value) ? null : wrong(`is ${value}, which JSON cannot represent`);
+  if (typeof value === "number")
+    return Number.isFinite(value) ? null : wrong(`is ${value}, which JSON cannot represent`);
   if (typeof value === "string") return findInText(value, path);
   if (typeof value !== "object") return wrong(`is a ${typeof value}, which JSON cannot represent`);
 

@@ -205,10 +205,7 @@ export class CallStorage implements ContextStorage {
   /** What fails here expires. */
   async #release(ids: string[]): Promise<void> {
     await release(this.#storage, ids).catch((err) => {
-      this.#storage.log.warn(
-        { err },
-        "a storage reservation could not be released; it expires in an hour",
-      );
+      this.#storage.log.warn({ err }, "a storage reservation could not be released; it expires in an hour");
     });
   }
 

@@ -39,7 +39,9 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
 
   const create: Verb = async ({ request, response, owner }) => {
     if (!storage.uploads.enabled) {
-      throw new SvcError("NOT_FOUND", "This service does not accept uploads in parts.", { hint: "uploads.enabled is false." });
+      throw new SvcError("NOT_FOUND", "This service does not accept uploads in parts.", {
+        hint: "uploads.enabled is false.",
+      });
     }
     refuseExtensions(request);
     const size = wholeNumber(request, "upload-length");

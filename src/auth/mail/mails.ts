@@ -84,7 +84,8 @@ export class Mails {
       const timer = setTimeout(() => deadline.resolve("late"), timeout);
       const sent = (async () => mailer(mail))();
       const outcome = await Promise.race([sent, deadline.promise]).finally(() => clearTimeout(timer));
-      if (outcome === "late") log.error({ mail: kind }, "the mailer did not finish in time; the mail may still be sent");
+      if (outcome === "late")
+        log.error({ mail: kind }, "the mailer did not finish in time; the mail may still be sent");
       else log.info({ mail: kind }, "a mail was given to the mailer");
     } catch (error) {
       log.error({ mail: kind, reason: reasonOf(error) }, "a mail could not be sent");
