@@ -42,7 +42,7 @@ export function runProgram(
     });
     child.on("close", (code) => {
       if (code === 0) resolve(Buffer.concat(chunks));
-      else reject(providerFailed(`${program} could not make anything of it`));
+      else reject(providerFailed(`${program} could not process it`));
     });
     child.stdin.on("error", () => {}); // it may end before it has read everything
     child.stdin.end(input ?? undefined);

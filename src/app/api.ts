@@ -78,7 +78,7 @@ export function withCrons(api: Api, bag: Readonly<Record<string, unknown>>, plac
   const twin = legacy.find(({ name }) => own.some((other) => other.name === name));
   if (twin) {
     throw new DefinitionError(`${place} and the crons of defineApi both name a cron "${twin.name}".`, {
-      hint: "Give one of them another .name(): it is what the database remembers it by.",
+      hint: "Give one of them another .name(): the database identifies a cron by its name.",
     });
   }
   const crons = [...own, ...legacy];
@@ -95,7 +95,7 @@ function registerBuiltIn(procedures: Map<string, ProcedureDefinition>, strict: b
     if (procedures.has(own.procedure.name)) {
       if (!strict) continue;
       throw new DefinitionError(`A procedure is named "${own.procedure.name}", which is built in.`, {
-        hint: "Give it another .name(): with workflows registered, those of the platform are called so.",
+        hint: "Give it another .name(): with workflows registered, the platform uses this name.",
       });
     }
     procedures.set(own.procedure.name, own.procedure);
@@ -140,8 +140,8 @@ function refuseTwin(others: readonly CrudDefinition[], crud: CrudDefinition): vo
   throw new DefinitionError(
     twin.prefix === prefix
       ? `Two createCrud have the prefix "${prefix}".`
-      : `The prefixes "${twin.prefix}" and "${prefix}" of createCrud differ in the case of letters alone.`,
-    { hint: "Their SQL functions would share their names. Give one of them another { prefix }." },
+      : `The prefixes "${twin.prefix}" and "${prefix}" of createCrud differ only in upper and lower case.`,
+    { hint: "Their SQL functions would have the same names. Give one of them another { prefix }." },
   );
 }
 

@@ -92,7 +92,7 @@ export class Accounts {
       });
     } catch (error) {
       if (sqlState(error) !== foreignKeyViolation) throw error;
-      throw new SvcError("CONFLICT", "Something still refers to this account, so that it cannot be deleted.", {
+      throw new SvcError("CONFLICT", "Something still refers to this account, so it cannot be deleted.", {
         hint: "Authors: a foreign key to auth.user without on delete cascade forbids it; the log has the error.",
         cause: error,
       });
@@ -124,5 +124,5 @@ const passwordMissing = () =>
 
 const withoutPassword = () =>
   new SvcError("FORBIDDEN", "This account has no password that could be changed.", {
-    hint: "Ask for a password reset: whoever gets the mail can give the account one.",
+    hint: "Ask for a password reset: the link in its mail sets one.",
   });

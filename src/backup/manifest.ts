@@ -92,7 +92,7 @@ export function writeManifest(manifest: Manifest): string {
 export async function readManifest(folder: string): Promise<Manifest> {
   const text = await readFile(join(folder, manifestName), "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
-    throw new BackupError(`${folder} is no backup: it has no ${manifestName}.`, {
+    throw new BackupError(`${folder} is not a backup: it has no ${manifestName}.`, {
       hint: "A backup that was interrupted has none, and a name that ends in .incomplete.",
     });
   });

@@ -42,7 +42,7 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
     preparing = false;
     if (!right)
       return say(
-        `Mend it and save. ${server.serves ? "The last good version keeps serving." : "Until then nothing is served."}`,
+        `Fix it and save. ${server.serves ? "The last good version keeps serving." : "Until then nothing is served."}`,
       );
     if (waiting > 0) return; // files were saved meanwhile that this run has not prepared
     await server.replace();
@@ -185,7 +185,7 @@ class Server {
     const pause = since === undefined ? undefined : pauses[this.#crashes++];
     if (pause === undefined) {
       const what = since === undefined ? "did not start" : "has crashed again";
-      say(`The service ${what}: ${why}. Mend it and save: that starts it again.`);
+      say(`The service ${what}: ${why}. Fix it and save: that starts it again.`);
       return;
     }
     say(`The service has crashed: ${why}. It starts again in ${pause / 1000} s, or when you save.`);

@@ -91,7 +91,7 @@ async function examineReplica(connectionString: string, number: number): Promise
     const { rows } = await client.query(
       "select pg_is_in_recovery() as standby, current_setting('hot_standby_feedback')::boolean as feedback",
     );
-    if (!rows[0].standby) return [{ kind: "advice", text: `The ${name} is no standby: it is never asked.` }];
+    if (!rows[0].standby) return [{ kind: "advice", text: `The ${name} is not a standby: it is never used.` }];
     const text =
       `The ${name} does not say what its queries need: they are cancelled when the primary cleans up.\n` +
       "  Set hot_standby_feedback = on there.";

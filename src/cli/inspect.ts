@@ -64,7 +64,7 @@ const most = 1_000_000;
 export function wholeNumber(option: string, text: string, least = 1): number {
   const value = Number(text);
   if (text.trim() !== "" && Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new DefinitionError(`--${option} ${text} is no whole number from ${least} to ${most}.`);
+  throw new DefinitionError(`--${option} ${text} is not a whole number from ${least} to ${most}.`);
 }
 
 /** @returns null when the option is absent @throws DefinitionError for an unknown value */

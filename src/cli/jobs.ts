@@ -148,7 +148,7 @@ async function summary(pool: pg.Pool): Promise<string> {
 
 function idOf(text: string): string {
   if (/^[1-9]\d{0,17}$/.test(text)) return text;
-  throw new DefinitionError(`"${text}" is no job's id.`, { hint: "Ids are numbers: see `svc jobs list`." });
+  throw new DefinitionError(`"${text}" is not a job's id.`, { hint: "Ids are numbers: see `svc jobs list`." });
 }
 
 const unknownJob = (id: string) =>

@@ -101,11 +101,11 @@ async function withClient(cwd: string, use: (client: pg.Client) => Promise<void>
 function visibilityOf(declared: Declared, asked: string | undefined, user: string | undefined): string {
   const { name, always } = declared;
   if (always !== null && asked !== undefined && asked !== always) {
-    throw new DefinitionError(`All rows of ${plain(name)} are ${always}: leave --visibility away.`);
+    throw new DefinitionError(`All rows of ${plain(name)} are ${always}: do not pass --visibility.`);
   }
   const visibility = asked ?? always ?? "public";
   if (visibility !== "public" && !user) {
-    throw new DefinitionError(`What is ${visibility} needs --user: the id of whoever searches.`);
+    throw new DefinitionError(`What is ${visibility} needs --user: the id of the user who searches.`);
   }
   return visibility;
 }
@@ -122,11 +122,13 @@ async function tableOf(client: pg.Client, name: string, chosen: string[] | undef
   );
   if (!found) {
     const there = rows.map((row) => plain(row.name)).join(", ") || "none: declare one with searchable()";
-    throw new DefinitionError(`${name} is no searchable table. There are: ${there}.`);
+    throw new DefinitionError(`${name} is not a searchable table. There are: ${there}.`);
   }
   const unknown = chosen?.find((field) => !found.fields.includes(field));
   if (unknown !== undefined) {
-    throw new DefinitionError(`${unknown} is no searchable field of ${name}. There are: ${found.fields.join(", ")}.`);
+    throw new DefinitionError(
+      `${unknown} is not a searchable field of ${name}. There are: ${found.fields.join(", ")}.`,
+    );
   }
   return { ...found, fields: chosen ?? found.fields };
 }

@@ -53,7 +53,9 @@ const show = defineCommand({
     run(args.cwd, () =>
       withStorage(args.cwd, async (pool) => {
         if (!isUuid(args.id)) {
-          throw new DefinitionError(`"${args.id}" is no storage id.`, { hint: "Ids are UUIDs: see `svc storage ls`." });
+          throw new DefinitionError(`"${args.id}" is not a storage id.`, {
+            hint: "Ids are UUIDs: see `svc storage ls`.",
+          });
         }
         const [row] = await read(pool, args.id, null, 1);
         if (!row) throw new DefinitionError(`Nothing is stored under ${args.id}.`);

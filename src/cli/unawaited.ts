@@ -6,6 +6,6 @@ import type { Logger } from "pino";
 
 export function outliveUnawaited(log: Logger): void {
   process.on("unhandledRejection", (err) =>
-    log.error({ err }, "a promise failed that nobody awaits: an await is missing"),
+    log.error({ err }, "a promise that is not awaited failed: an await is missing"),
   );
 }

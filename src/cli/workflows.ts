@@ -170,7 +170,7 @@ const outcomeOf = ({ done, failed }: Step) => (failed ? paint("failed", 31) : do
 
 function idOf(text: string): string {
   if (isUuid(text)) return text;
-  throw new DefinitionError(`"${text}" is no run's id.`, { hint: "Ids are UUIDs: see `svc workflows list`." });
+  throw new DefinitionError(`"${text}" is not a run's id.`, { hint: "Ids are UUIDs: see `svc workflows list`." });
 }
 
 const unknownRun = (id: string) => new DefinitionError(`There is no run ${id}.`, { hint: "See `svc workflows list`." });

@@ -119,7 +119,7 @@ async function treeFor(options: PrivateOptions, files: server.ServerFiles): Prom
   } catch (error) {
     if (major === null || !(error instanceof ClusterError)) throw error;
     throw new ClusterError(
-      `The cluster in ${files.directory} was made by PostgreSQL ${major}, and no server of that version is to be had.`,
+      `The cluster in ${files.directory} was made by PostgreSQL ${major}, and no server of that version was found.`,
       `Install PostgreSQL ${major} again${choice === "auto" ? "" : " or unset SVC_POSTGRES"}; or, to go on with another ` +
         `version, dump the data with version ${major}, move ${files.directory} away, start again and restore. If the ` +
         "data is of no value, just remove that directory.",

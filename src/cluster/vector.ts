@@ -28,7 +28,7 @@ export async function provideVector(programs: Programs, options: ResolveOptions)
     return await provideOwn(programs, options);
   } catch (error) {
     // Any error, such as a full disk or a missing file: the server itself still works.
-    return without({ problem: (error as Error).message, remedy: "Run scripts/setup again when that is mended." });
+    return without({ problem: (error as Error).message, remedy: "Fix that and run scripts/setup again." });
   }
 }
 

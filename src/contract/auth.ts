@@ -113,7 +113,7 @@ export function defineAuth<const Definition extends AuthDefinition>(definition: 
     throw new DefinitionError('defineAuth: oauth.allowedReturnModes takes "token" and "cookie".');
   }
   if (modes.length === 0) {
-    throw new DefinitionError("defineAuth: oauth.allowedReturnModes is empty, so that no sign-in could end.", {
+    throw new DefinitionError("defineAuth: oauth.allowedReturnModes is empty, so no social sign-in could complete.", {
       hint: "Name a mode, or leave the key out. Without GOOGLE_CLIENT_ID there is no social sign-in anyway.",
     });
   }
@@ -134,7 +134,7 @@ function checkKind(path: string, value: unknown): void {
   const kind = Object.hasOwn(kinds, path) ? kinds[path] : undefined;
   if (kind === undefined || value === undefined || typeof value === kind) return;
   throw new DefinitionError(`defineAuth: ${path} takes a ${kind}, and got ${kindOf(value)}.`, {
-    hint: kind === "boolean" ? 'Of a variable write process.env.NAME === "true".' : "Pass the function itself.",
+    hint: kind === "boolean" ? 'For a variable, write process.env.NAME === "true".' : "Pass the function itself.",
   });
 }
 
@@ -145,7 +145,7 @@ function checkField(name: string, field: AdditionalField): void {
   if (unknown !== undefined) {
     throw new DefinitionError(`${where} has the key "${unknown}".`, { hint: "Known: type, default." });
   }
-  if (reservedFields.has(name)) throw new DefinitionError(`${where} has the name of a field that every user has.`);
+  if (reservedFields.has(name)) throw new DefinitionError(`${where} has the name of a built-in user field.`);
   if (!/^[a-z][A-Za-z0-9]{0,40}$/.test(name)) {
     throw new DefinitionError(`${where} must be named in camelCase, with letters and digits, at most 41.`);
   }

@@ -65,7 +65,7 @@ export class CronBuilder {
   handler<T extends Internal>(procedure: Procedure<T>): Cron {
     const definition = procedure?.["~svc"]?.procedure;
     if (definition?.kind !== "internal") {
-      throw new DefinitionError(`The handler of the cron "${this.#name}" is no internal procedure.`, {
+      throw new DefinitionError(`The handler of the cron "${this.#name}" is not an internal procedure.`, {
         hint: "Make it with procedure.internal, and end that with .handler(…).",
       });
     }
@@ -79,7 +79,7 @@ export class CronBuilder {
 
   #with(schedule: Schedule): CronBuilder {
     if (this.#schedule) {
-      throw new DefinitionError(`The cron "${this.#name}" has two schedules.`, { hint: "Make two crons of it." });
+      throw new DefinitionError(`The cron "${this.#name}" has two schedules.`, { hint: "Define two crons." });
     }
     return new CronBuilder(this.#name, schedule);
   }
@@ -95,7 +95,7 @@ export const cron = {
   name(name: string): CronBuilder {
     if (typeof name !== "string" || !/^[\w.:-]{1,128}$/.test(name)) {
       throw new DefinitionError(`${JSON.stringify(name)} cannot be the name of a cron.`, {
-        hint: "Use letters, digits and _ . : - alone; at most 128 characters.",
+        hint: "Use only letters, digits and _ . : -; at most 128 characters.",
       });
     }
     return new CronBuilder(name);
@@ -109,13 +109,13 @@ export function collectCrons(bag: Readonly<Record<string, unknown>>, place = "cr
     const definition = (value as Cron | undefined)?.["~svc"]?.cron;
     if (!definition) {
       const unfinished = value instanceof CronBuilder;
-      throw new DefinitionError(`${place}.${key} is ${unfinished ? "not finished" : "no cron"}.`, {
+      throw new DefinitionError(`${place}.${key} is ${unfinished ? "not finished" : "not a cron"}.`, {
         hint: unfinished ? "End it with .handler(…)." : 'Make it with cron.name("…").',
       });
     }
     if (seen.has(definition.name)) {
       throw new DefinitionError(`Two crons are named "${definition.name}"; the second is ${place}.${key}.`, {
-        hint: "Give one of them another .name(): it is what the database remembers it by.",
+        hint: "Give one of them another .name(): the database identifies a cron by its name.",
       });
     }
     seen.add(definition.name);

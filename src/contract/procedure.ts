@@ -100,7 +100,7 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     const { kind, name } = this["~state"];
     if (kind === "internal") {
       throw new DefinitionError(`The internal procedure "${name}" cannot .allowAnonymous().`, {
-        hint: 'Leave it out: it runs as whoever scheduled it, signed in or not. .runAs("system") looks past row-level security.',
+        hint: 'Leave it out: it runs as the user who scheduled it, signed in or not. .runAs("system") bypasses row-level security.',
       });
     }
     return new ProcedureBuilder({ ...this["~state"], anonymous: true });

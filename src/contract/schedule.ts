@@ -28,7 +28,7 @@ export function intervalSchedule(name: string, interval: Interval): Schedule {
   const isRight = ([unit, amount]: [string, unknown]) => unit in units && Number.isFinite(amount) && Number(amount) > 0;
   const length = parts.reduce((sum, [unit, amount]) => sum + units[unit as keyof typeof units] * Number(amount), 0);
   if (!parts.every(isRight) || !Number.isInteger(length) || length < shortest) {
-    throw new DefinitionError(`The cron "${name}" has no interval that works: ${JSON.stringify(interval)}.`, {
+    throw new DefinitionError(`The cron "${name}" has an invalid interval: ${JSON.stringify(interval)}.`, {
       hint: "Pass { hours }, { minutes } or { seconds }, together 10 seconds or more.",
     });
   }
@@ -49,7 +49,7 @@ export function weeklySchedule(name: string, time: ClockTime & { day: number | s
   const given = time?.day;
   const day = typeof given === "string" ? days.indexOf(given.toLowerCase()) : given;
   if (!Number.isInteger(day) || day < 0 || day > 6) {
-    throw new DefinitionError(`The cron "${name}": ${JSON.stringify(given)} is no day of the week.`, {
+    throw new DefinitionError(`The cron "${name}": ${JSON.stringify(given)} is not a day of the week.`, {
       hint: 'Pass day from 0 (Sunday) to 6 (Saturday), or its name, such as "monday".',
     });
   }
@@ -60,7 +60,7 @@ function clock(name: string, time: ClockTime, day: string): string {
   const { hour, minute = 0 } = time ?? {};
   const isIn = (value: unknown, most: number) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= most;
   if (!isIn(hour, 23) || !isIn(minute, 59)) {
-    throw new DefinitionError(`The cron "${name}": ${JSON.stringify(time)} is no time of day.`, {
+    throw new DefinitionError(`The cron "${name}": ${JSON.stringify(time)} is not a time of day.`, {
       hint: "Pass { hour } from 0 to 23 and, if wanted, { minute } from 0 to 59.",
     });
   }
@@ -70,16 +70,13 @@ function clock(name: string, time: ClockTime, day: string): string {
 /** @throws DefinitionError for an expression that croner rejects, and for one that never matches */
 export function cronSchedule(name: string, expression: string, timezone = "UTC"): Schedule {
   if (!isTimezone(timezone)) {
-    throw new DefinitionError(
-      `The cron "${name}" has the timezone ${JSON.stringify(timezone)}, which there is none of.`,
-      {
-        hint: 'Write an IANA name, such as "Europe/Berlin".',
-      },
-    );
+    throw new DefinitionError(`The cron "${name}" has the unknown timezone ${JSON.stringify(timezone)}.`, {
+      hint: 'Write an IANA name, such as "Europe/Berlin".',
+    });
   }
   try {
     const times = new Croner(expression, { timezone, paused: true });
-    if (times.nextRun() === null) throw new Error("it never comes.");
+    if (times.nextRun() === null) throw new Error("it never occurs.");
     return {
       text: `${expression} ${timezone}`,
       latest(now) {
@@ -89,7 +86,7 @@ export function cronSchedule(name: string, expression: string, timezone = "UTC")
       },
     };
   } catch (error) {
-    throw new DefinitionError(`The cron "${name}" has no schedule that works: ${(error as Error).message}`, {
+    throw new DefinitionError(`The cron "${name}" has an invalid schedule: ${(error as Error).message}`, {
       hint: 'A cron expression is five parts, as in "30 3 * * mon-fri".',
     });
   }

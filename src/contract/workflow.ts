@@ -128,7 +128,7 @@ export function workflow<A extends WorkflowArgs, R>(
     throw new DefinitionError(`The workflow "${name}" ${what}.`, { hint });
   };
   if (typeof name !== "string" || !/^[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*$/.test(name) || name.length > 128) {
-    refuse("cannot be called so", 'Use words of letters, digits, _ and - joined by dots, such as "expense.approve".');
+    refuse("has an invalid name", 'Use words of letters, digits, _ and - joined by dots, such as "expense.approve".');
   }
   if (typeof options?.handler !== "function")
     refuse("has no handler", "Pass { args, handler: async (wf, args) => … }.");
@@ -149,7 +149,7 @@ export function workflow<A extends WorkflowArgs, R>(
     try {
       return milliseconds(value);
     } catch (error) {
-      return refuse(`has a ${option} that is none`, (error as Error).message);
+      return refuse(`has an invalid ${option}`, (error as Error).message);
     }
   };
   const definition: WorkflowDefinition = {
@@ -169,14 +169,14 @@ const retryNames = ["limit", "delay", "maxDelay"];
 
 function refuseUnknown(given: object, known: readonly string[], refuse: (what: string, hint: string) => never): void {
   const unknown = Object.keys(given).find((name) => !known.includes(name));
-  if (unknown !== undefined) refuse(`has no option "${unknown}"`, `Known: ${known.join(", ")}.`);
+  if (unknown !== undefined) refuse(`has the unknown option "${unknown}"`, `Known: ${known.join(", ")}.`);
 }
 
 function schemaOf(args: WorkflowArgs | undefined, refuse: (what: string, hint: string) => never): StandardSchemaV1 {
   try {
     return toSchema((args ?? {}) as Readonly<Record<string, StandardSchemaV1>>) as StandardSchemaV1;
   } catch (error) {
-    return refuse("has args that are no schema", (error as Error).message);
+    return refuse("has args that are not a schema", (error as Error).message);
   }
 }
 

@@ -48,7 +48,7 @@ export function crudHook(
     rowOf(writable, returned, issues, as);
     if (issues.length === 0) return returned;
     const wrong = issues.map(({ path, message }) => `${path.join(".")} ${message}`).join("; ");
-    throw new HookMistake(hook, `what it returned cannot be stored: ${wrong}. Return ${wanted[as]}.`);
+    throw new HookMistake(hook, `its return value cannot be stored: ${wrong}. Return ${wanted[as]}.`);
   };
   const typedId = (input: unknown) =>
     crud.id.toApplication(check((issues) => idOf(crud.id, toObject(input, issues), issues))) as never;

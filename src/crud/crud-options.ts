@@ -53,7 +53,10 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
     const found = columns.find(({ property }) => property === name);
     return (
       found ??
-      fail(`${option} of "${table}" names "${name}", which is no column.`, `The columns are ${properties.join(", ")}.`)
+      fail(
+        `${option} of "${table}" names "${name}", which is not a column.`,
+        `The columns are ${properties.join(", ")}.`,
+      )
     );
   };
 
@@ -70,9 +73,9 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
     const isKnown = hookNames.includes(hook);
     if (!isKnown || (run !== undefined && typeof run !== "function")) {
       fail(
-        `hooks of "${table}" has ${isKnown ? `a "${hook}" that is no function` : `no "${hook}"`}.`,
+        `hooks of "${table}" has ${isKnown ? `a "${hook}" that is not a function` : `no "${hook}"`}.`,
         "The hooks are beforeCreate(data, { context }), beforeUpdate(data, { context, id }) and " +
-          "beforeRemove(id, { context }). What is to happen after a write, whoever writes, is a trigger's.",
+          "beforeRemove(id, { context }). Use a trigger for what must happen after every write.",
       );
     }
   }
@@ -85,7 +88,7 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
   for (const method of options.methods ?? []) {
     if (!crudOperations.includes(method)) {
       fail(
-        `methods of "${table}" names "${method}", which is no operation.`,
+        `methods of "${table}" names "${method}", which is not an operation.`,
         `The operations are ${crudOperations.join(", ")}.`,
       );
     }
@@ -96,7 +99,10 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
   for (const name of options.searchFields ?? []) {
     const { kind, isArray } = column("searchFields", name);
     if (isArray || (kind !== "text" && kind !== "enum")) {
-      fail(`searchFields of "${table}" names "${name}", which holds no text.`, "Name text columns; filter the others.");
+      fail(
+        `searchFields of "${table}" names "${name}", which is not a text column.`,
+        "Name text columns; filter the others.",
+      );
     }
   }
   for (const name of options.allowedFilters ?? []) {
@@ -116,7 +122,7 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
   if (options.columns) {
     const [[way, chosen] = [], ...more] = Object.entries(options.columns);
     if ((way !== "pick" && way !== "omit") || more.length > 0 || !Array.isArray(chosen)) {
-      fail(`columns of "${table}" says neither which to show nor which not.`, "Give { pick: […] } or { omit: […] }.");
+      fail(`columns of "${table}" has neither pick nor omit.`, "Give { pick: […] } or { omit: […] }.");
     }
     for (const name of chosen ?? []) column("columns", name);
   }

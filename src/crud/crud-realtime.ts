@@ -63,7 +63,8 @@ function checkScoped(table: string, option: ScopedRealtime, keys: string[], hasL
       'Write authorize({ ctx, args }), or policy: "public" to let every caller of the list watch.',
     );
   }
-  if (!hasList) fail("is of lists, and there is no list.", 'Add "list" to methods, or leave the scoped config out.');
+  if (!hasList)
+    fail("is for lists, but methods has no list.", 'Add "list" to methods, or leave the scoped config out.');
 }
 
 /**
@@ -73,9 +74,7 @@ function checkScoped(table: string, option: ScopedRealtime, keys: string[], hasL
  */
 export function scopeText(scope: unknown, source: string): string {
   if (!isScope(scope)) {
-    throw new TypeError(
-      `${source} returned ${describe(scope)}; it has to be a plain object of values that JSON can hold.`,
-    );
+    throw new TypeError(`${source} returned ${describe(scope)}; it must be a plain object of JSON values.`);
   }
   return JSON.stringify(scope, (_key, value: unknown) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return value;

@@ -71,7 +71,7 @@ function describeCrud(table: PgTable, options: CrudOptions): CrudDefinition {
     throw new DefinitionError(`createCrud: table "${name}" declares no policy, so it would deny everybody.`, {
       hint:
         "Return one of these from the table's third argument: ownerRls(t.userId) for rows of a user, " +
-        'openRls({ read: "anyone", write: "authenticated" }) for rows of nobody, or your own pgPolicy(…).',
+        'openRls({ read: "anyone", write: "authenticated" }) for rows without an owner, or your own pgPolicy(…).',
     });
   }
   checkNames([schema, name, ...columns.flatMap((column) => [column.name, column.property])]);
@@ -128,7 +128,7 @@ function findId(table: string, columns: ColumnDescription[]): ColumnDescription 
     });
   }
   if (!id.unique) {
-    throw new DefinitionError(`createCrud: the id of table "${table}" is no primary key.`, {
+    throw new DefinitionError(`createCrud: the id of table "${table}" is not the primary key.`, {
       hint: "Add .primaryKey() to it: get, update and remove find a row by its id alone.",
     });
   }
@@ -139,7 +139,7 @@ function findId(table: string, columns: ColumnDescription[]): ColumnDescription 
 function checkNewId(name: string, id: ColumnDescription, table: PgTable): void {
   if (id.defaultSql !== null || id.generate || getTableColumns(table).id?.generated) return;
   if (!["uuid", "text", "varchar"].includes(id.type)) {
-    throw new DefinitionError(`createCrud: the id of table "${name}" has no default, so create could make no row.`, {
+    throw new DefinitionError(`createCrud: the id of table "${name}" has no default, so create cannot insert a row.`, {
       hint: "Give it one, as serial() and .$defaultFn(…) do, or leave create out of { methods }.",
     });
   }

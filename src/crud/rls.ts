@@ -70,12 +70,9 @@ export function openRls(options: OpenAudience): PgPolicy[] {
   checkOne("openRls", "read", options.read, ["anyone", "authenticated"]);
   checkOne("openRls", "write", options.write, ["anyone", "authenticated", "nobody"]);
   if (options.read === "authenticated" && (options.write as Audience) === "anyone") {
-    throw new DefinitionError(
-      "openRls: anyone could change and delete rows that only people with an account may read.",
-      {
-        hint: 'Make it read: "anyone" or write: "authenticated"; to let strangers only add rows, declare pgPolicy(…) yourself.',
-      },
-    );
+    throw new DefinitionError("openRls: anyone could change and delete rows that only signed-in users may read.", {
+      hint: 'Make it read: "anyone" or write: "authenticated"; to let anonymous users only add rows, declare pgPolicy(…) yourself.',
+    });
   }
   const policies = [pgPolicy(`select_${options.read}`, { for: "select", to: roles(options.read), using: sql`true` })];
   if (options.write === "nobody") return policies;

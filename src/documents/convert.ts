@@ -62,7 +62,7 @@ export async function convertDocument(
   platform: Platform = {},
 ): Promise<ConvertedDocument> {
   const { largest = 50 * 1024 * 1024, defaultCap = 100 } = platform;
-  if (bytes.length > largest) throw new SvcError("PAYLOAD_TOO_LARGE", "The document is larger than is converted here.");
+  if (bytes.length > largest) throw new SvcError("PAYLOAD_TOO_LARGE", "The document is too large to convert.");
   const kind = sniff(bytes, options);
   const conversion = new Conversion(bytes, kind, options, platform);
   const { provider = "auto", mode, paidFallback = false, maxServiceCredits: cap = defaultCap } = options;
@@ -161,7 +161,7 @@ class Conversion {
       });
     }
     if (code === "DOCUMENT_COST_ABOVE_CAP") {
-      return new SvcError(code, undefined, { hint: "Raise maxServiceCredits, or part the document." });
+      return new SvcError(code, undefined, { hint: "Raise maxServiceCredits, or split the document." });
     }
     return new SvcError(code, tried ? `No local provider could convert this document. ${tried}` : undefined, {
       hint: "Allow hosted providers with paidFallback, or save the document in another format.",

@@ -56,7 +56,7 @@ export function readZip(bytes: Buffer, entry: ZipEntry): Buffer {
   const start = offset + 30 + bytes.readUInt16LE(offset + 26) + bytes.readUInt16LE(offset + 28);
   const packed = bytes.subarray(start, start + compressedSize);
   if (method === 0) return packed;
-  if (method !== 8) throw unreadable("The zip is packed in a way that is not read here.");
+  if (method !== 8) throw unreadable("The zip uses an unsupported compression method.");
   try {
     return inflateRawSync(packed, { maxOutputLength: Math.max(size, 1) });
   } catch (cause) {
@@ -68,7 +68,7 @@ function refuseBomb(entry: ZipEntry, total: number): void {
   const { name, size, compressedSize } = entry;
   const isBomb = size > 1024 * 1024 && size > compressedSize * zipLimits.ratio;
   if (isBomb || size > zipLimits.entryBytes || total > zipLimits.bytes) {
-    throw unreadable("Unpacked, the package would be larger than is read here.");
+    throw unreadable("Unpacked, the package would be too large.");
   }
   // Nothing is unpacked to disk. A name like that is an attack all the same.
   if (/(^|[\\/])\.\.([\\/]|$)|^[\\/]|^[A-Za-z]:/.test(name)) throw unreadable("A part's name leaves the package.");

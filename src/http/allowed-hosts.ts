@@ -54,7 +54,7 @@ export function createHostCheck({ allowedHosts, production, host, origins }: All
   return ({ headers }) => {
     // Browsers always send it. Node refuses HTTP/1.1 without it.
     if (headers.host === undefined || headers.host === "" || isAllowed(nameIn(headers.host))) return;
-    throw new SvcError("FORBIDDEN", "This service is not called by this name.", {
+    throw new SvcError("FORBIDDEN", "This service does not accept this host name.", {
       hint:
         "While developing, only localhost, IP addresses, AUTHLIB_URL and frontendOrigins are. " +
         "Add the name to allowedHosts in svc.config.ts, or to SVC_ALLOWED_HOSTS.",

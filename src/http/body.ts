@@ -174,7 +174,7 @@ export function parseJson(body: Buffer): unknown {
 export function refuseEncodedBody({ headers }: Pick<IncomingMessage, "headers">): void {
   const encoding = headers["content-encoding"];
   if (encoding === undefined || /^(?:\s*|identity)$/i.test(encoding)) return;
-  throw new SvcError("UNSUPPORTED_MEDIA_TYPE", "Bodies are not unpacked here.", {
+  throw new SvcError("UNSUPPORTED_MEDIA_TYPE", "Compressed bodies are not accepted.", {
     hint: "Send the body without content-encoding.",
   });
 }

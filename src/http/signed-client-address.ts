@@ -51,7 +51,7 @@ export class SignedClientAddress {
 
   #verify(request: IncomingMessage, value: string): Handed | null {
     const [, address = "", seconds = "", digest = "", signature = ""] = shape.exec(value) ?? [];
-    if (isIP(address) === 0) return this.#ignore("it is none");
+    if (isIP(address) === 0) return this.#ignore("it is not an IP address");
     if (this.#secrets.length === 0) return this.#ignore("SVC_BRIDGE_SECRET is not set");
     const { originalUrl: url = request.url } = request as IncomingMessage & { originalUrl?: string };
     const signed = ["v1", address, seconds, digest, request.method, url, request.headers.authorization ?? ""].join(
@@ -67,7 +67,7 @@ export class SignedClientAddress {
 
   /** Logged once: strangers can send anything, but an operator must learn of a configuration error. */
   #ignore(why: string): null {
-    if (!this.#hasWarned) this.#log.warn({ why }, "an address that a bridge hands over is not believed");
+    if (!this.#hasWarned) this.#log.warn({ why }, "a client address sent by a bridge is not trusted");
     this.#hasWarned = true;
     return null;
   }

@@ -64,7 +64,7 @@ export class CallScheduler implements ContextScheduler {
   runAfter(delayMs: number, name: string, args?: unknown): Promise<string> {
     return this.#pendingWork.keep(async () => {
       if (typeof delayMs !== "number" || !(delayMs >= 0 && delayMs <= maxDelay)) {
-        throw this.#misuse(`runAfter: ${delayMs} is no delay. Pass milliseconds, from 0 to ${maxDelay}.`);
+        throw this.#misuse(`runAfter: delayMs must be a number of milliseconds from 0 to ${maxDelay}, got ${delayMs}.`);
       }
       return this.#enqueue(name, args, `${delayMs} milliseconds`, null);
     });
@@ -75,7 +75,7 @@ export class CallScheduler implements ContextScheduler {
       const time = timeOf(at);
       if (time) return this.#enqueue(name, args, null, time);
       throw this.#misuse(
-        `runAt: ${at} is no time within ten years. Pass a Date, epoch milliseconds or an ISO 8601 text.`,
+        `runAt: ${at} must be a time within the next ten years. Pass a Date, epoch milliseconds or an ISO 8601 text.`,
       );
     });
   }
@@ -93,7 +93,7 @@ export class CallScheduler implements ContextScheduler {
     this.#refuseInQuery();
     if (!internals.has(name)) {
       throw this.#misuse(
-        `"${name}" is no internal procedure that is registered in defineApi. ${didYouMean(name, internals.list())} ` +
+        `"${name}" is not an internal procedure registered in defineApi. ${didYouMean(name, internals.list())} ` +
           "Only procedure.internal can be scheduled.",
       );
     }
@@ -116,7 +116,7 @@ export class CallScheduler implements ContextScheduler {
   #refuseInQuery(): void {
     if (this.#options.access === "write") return;
     throw new SvcError("QUERY_WROTE", undefined, {
-      hint: "A query cannot schedule anything, for it may run again. Make it a mutation.",
+      hint: "A query cannot schedule anything, because it may run again. Make it a mutation.",
     });
   }
 }

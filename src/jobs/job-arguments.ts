@@ -92,11 +92,12 @@ interface Found {
 function findIssue(value: unknown, path: (string | number)[], above: Set<object>): Found | null {
   const wrong = (message: string): Found => ({ path, message });
   if (value === null || typeof value === "boolean") return null;
-  if (typeof value === "number") return Number.isFinite(value) ? null : wrong(`is ${value}, which JSON does not have`);
+  if (typeof value === "number")
+    return Number.isFinite(value) ? null : wrong(`is ${value}, which JSON cannot represent`);
   if (typeof value === "string") return findInText(value, path);
-  if (typeof value !== "object") return wrong(`is a ${typeof value}, which JSON does not have`);
+  if (typeof value !== "object") return wrong(`is a ${typeof value}, which JSON cannot represent`);
 
-  if (above.has(value)) return wrong("refers to what it is a part of");
+  if (above.has(value)) return wrong("contains itself");
   if (above.size >= maxDepth) return wrong(`lies deeper than ${maxDepth} levels`);
   if (!Array.isArray(value) && !isPlain(value)) {
     const kind = value.constructor?.name ?? "object";
@@ -126,10 +127,10 @@ function findInText(text: string, path: (string | number)[]): Found | null {
 
 function findNamed(name: string, value: unknown, path: (string | number)[]): Found | null {
   if (typeof value === "string" && value !== "" && passwordName.test(name))
-    return { path, message: "is named as a secret is" };
+    return { path, message: "has the name of a secret" };
   const isSecret =
     typeof value === "string" && value.length >= secretLength && !/\s/.test(value) && secretName.test(name);
-  if (isSecret) return { path, message: "is named as a secret is" };
+  if (isSecret) return { path, message: "has the name of a secret" };
   const isPrompt = typeof value === "string" && value.length >= secretLength && promptName.test(name);
   return isPrompt || isConversation(value) ? { path, message: "looks like a raw prompt" } : null;
 }

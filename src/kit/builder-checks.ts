@@ -18,6 +18,6 @@ export function requireSchema(step: string, value: unknown): void {
 export function requireFunction(step: string, value: unknown): void {
   if (typeof value === "function") return;
   throw new DefinitionError(`${step} takes a function, and got ${kindOf(value)}.`, {
-    hint: "Import it from a module that has made it by then: what is imported in a circle is undefined.",
+    hint: "Look for a circular import: a value imported in a circle is undefined here.",
   });
 }

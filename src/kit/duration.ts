@@ -23,7 +23,9 @@ const longest = 315_360_000_000;
 export function milliseconds(duration: Duration): number {
   const result = typeof duration === "number" ? duration : parse(String(duration));
   if (result >= 0 && result <= longest) return Math.round(result);
-  throw new RangeError(`${JSON.stringify(duration)} is no duration up to ten years. Write "90 seconds" or "3 days".`);
+  throw new RangeError(
+    `${JSON.stringify(duration)} is not a duration of at most ten years. Write "90 seconds" or "3 days".`,
+  );
 }
 
 function parse(text: string): number {

@@ -51,7 +51,7 @@ export async function refuseUsed(url: string): Promise<void> {
     );
     if (rows.length === 0) return;
     throw new DefinitionError("The database that DATABASE_SCRATCH_URL names is not empty.", {
-      hint: "Make one for this alone: create database svc_scratch template template0.",
+      hint: "Create one only for this: create database svc_scratch template template0.",
     });
   } finally {
     await client.end();

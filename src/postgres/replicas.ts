@@ -104,7 +104,7 @@ export class Replicas {
     try {
       const { rows } = await standby.pool.query<{ position: string | null }>(replayed);
       const position = readPosition(rows[0]?.position ?? undefined);
-      if (position === null) throw new Error("it is no standby");
+      if (position === null) throw new Error("it is not a standby");
       standby.replayed = position;
       const place = this.#places.findLast((place) => place.position <= position);
       if (place) standby.caughtUpAt = place.at;

@@ -51,7 +51,9 @@ export function bodyOf({ markdown, pages, text }: IngestInput): ["markdown" | "t
   const body = pages?.map((page) => page.replaceAll("\f", "\n")).join("\n\f\n") ?? markdown ?? text;
   if (typeof body !== "string") throw refusal(markdown === undefined ? "text" : "markdown", "a text");
   if (Buffer.byteLength(body) > largest) {
-    throw new SvcError("PAYLOAD_TOO_LARGE", "A document is larger than 5 MiB.", { hint: "Part it, by chapters." });
+    throw new SvcError("PAYLOAD_TOO_LARGE", "A document is larger than 5 MiB.", {
+      hint: "Split it, for example by chapters.",
+    });
   }
   return [text === undefined ? "markdown" : "text", body];
 }

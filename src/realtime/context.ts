@@ -48,7 +48,7 @@ export class CallRealtime implements ContextRealtime {
     if (!this.#queries.takesData(nameOf(key))) {
       throw this.#misuse(
         "emit",
-        `"${key}" is no query that anyone may call. Its subscribers would all see the data: ` +
+        `"${key}" is not a query that anyone may call. Its subscribers would all see the data: ` +
           "use invalidate, and each asks for what they may see.",
       );
     }
@@ -71,7 +71,7 @@ export class CallRealtime implements ContextRealtime {
     const { queryNames } = this.#queries;
     if (queryNames.includes(nameOf(key))) return key;
     const advice = didYouMean(nameOf(key), queryNames);
-    throw this.#misuse(call, `"${nameOf(key)}" is no query that is registered in defineApi. ${advice}`);
+    throw this.#misuse(call, `"${nameOf(key)}" is not a query registered in defineApi. ${advice}`);
   }
 
   #misuse(call: string, text: string): SvcError {
@@ -81,7 +81,7 @@ export class CallRealtime implements ContextRealtime {
   #say(message: object): void {
     if (this.#access === "read") {
       throw new SvcError("QUERY_WROTE", undefined, {
-        hint: "A query cannot tell subscribers anything, for it may run again. Make it a mutation.",
+        hint: "A query cannot notify subscribers, because it may run again. Make it a mutation.",
       });
     }
     this.#messages.push(JSON.stringify(message));

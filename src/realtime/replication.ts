@@ -79,7 +79,7 @@ export class ChangeReader {
         this.#reading = reading;
         await reading.run();
       } catch (error) {
-        if (!signal.aborted) log.warn({ err: error }, "realtime does not see changes; trying again");
+        if (!signal.aborted) log.warn({ err: error }, "realtime cannot read changes; trying again");
       } finally {
         reading.close();
       }
@@ -154,7 +154,7 @@ class Reading {
     });
     const timer = setInterval(() => {
       if (this.#silence++ < beatsOfSilence) this.#acknowledge(true);
-      else fail(new Error("the server has fallen silent"));
+      else fail(new Error("the server stopped responding"));
     }, this.#beatMs);
     try {
       await Promise.race([this.#plugin.start(this.client, slot, "0/0"), broken]);

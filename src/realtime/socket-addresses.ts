@@ -38,7 +38,7 @@ export class SocketAddresses {
     const address = networkOf(addressOf(request, trustProxy));
     const open = this.#open.get(address) ?? 0;
     if (open >= most) {
-      throw new SvcError("RATE_LIMITED", "Too many sockets are open from here.", {
+      throw new SvcError("RATE_LIMITED", "Too many sockets are open from this address.", {
         retryAfter: comeBackAfter,
         hint: "limits.socketsPerAddress says how many may be; behind a proxy, trustProxy tells whose they are.",
       });

@@ -34,7 +34,7 @@ export function resolveScope(scope: unknown, userId: string | null): ResolvedSco
   if (userId === null && (visibility !== "public" || ownerUserId !== undefined)) throw new SvcError("UNAUTHORIZED");
   if (ownerUserId !== undefined && ownerUserId !== userId) {
     throw new SvcError("FORBIDDEN", "A scope cannot name another user.", {
-      hint: "Leave ownerUserId away: a private scope means the caller.",
+      hint: "Remove ownerUserId: a private scope means the caller.",
     });
   }
   return {

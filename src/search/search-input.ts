@@ -32,7 +32,7 @@ export function checkScope(table: SearchTable, scope: ResolvedScope): ResolvedSc
     throw refusal("scope.visibility", `"${table.always}": all rows of the table are that`);
   }
   if (!table.owner && scope.owner !== null)
-    throw refusal("scope.ownerUserId", "left away: rows of the table have no owner");
+    throw refusal("scope.ownerUserId", "undefined: rows of the table have no owner");
   return scope;
 }
 

@@ -97,7 +97,7 @@ export function searchable(options: SearchableOptions): PgPolicy[] {
     // A misspelt column is undefined: the table must not silently be searched as if it had none.
     if (!(name in options) || options[name]) continue;
     throw new DefinitionError(`searchable: ${name} is ${options[name]}.`, {
-      hint: `Give a column of the table, or leave ${name} away.`,
+      hint: `Give a column of the table, or leave ${name} out.`,
     });
   }
   const always = typeof visibility === "string" ? visibility : null;
@@ -114,10 +114,10 @@ export function searchable(options: SearchableOptions): PgPolicy[] {
   }
   for (const each of [...fields, corpus, column]) {
     if (!each || ["PgText", "PgVarchar", "PgChar"].includes(each.columnType)) continue;
-    throw new DefinitionError(`searchable: column "${each.name}" holds no text.`, { hint: "Make it text()." });
+    throw new DefinitionError(`searchable: column "${each.name}" is not a text column.`, { hint: "Make it text()." });
   }
   if (!/^[a-z_][a-z0-9_.]*$/.test(language)) {
-    throw new DefinitionError(`searchable: ${JSON.stringify(language)} is no text search configuration.`, {
+    throw new DefinitionError(`searchable: ${JSON.stringify(language)} is not a text search configuration.`, {
       hint: "Take one of PostgreSQL's, such as english, german or simple: select cfgname from pg_ts_config.",
     });
   }

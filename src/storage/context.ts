@@ -205,10 +205,7 @@ export class CallStorage implements ContextStorage {
   /** What fails here expires. */
   async #release(ids: string[]): Promise<void> {
     await release(this.#storage, ids).catch((err) => {
-      this.#storage.log.warn(
-        { err },
-        "room that was reserved for files could not be given back; it expires in an hour",
-      );
+      this.#storage.log.warn({ err }, "a storage reservation could not be released; it expires in an hour");
     });
   }
 
@@ -220,7 +217,7 @@ export class CallStorage implements ContextStorage {
   async #remove(ids: string[]): Promise<void> {
     for (const id of ids.splice(0)) {
       await removeBytes(this.#storage, id).catch((err) => {
-        this.#storage.log.warn({ err, storageId: id }, "bytes could not be removed; the sweep will");
+        this.#storage.log.warn({ err, storageId: id }, "bytes could not be removed; the sweep will remove them");
       });
     }
   }

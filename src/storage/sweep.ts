@@ -79,7 +79,7 @@ async function removeMissing(storage: Swept, ids: string[]): Promise<number> {
   if (rows.length === 0 || !(await mayRemoveBytes(storage))) return 0;
   for (const { id } of rows) {
     await removeBytes(storage, id);
-    storage.log.info({ key: objectKey(id) }, "removed bytes that no object has");
+    storage.log.info({ key: objectKey(id) }, "removed bytes without a stored object");
   }
   return rows.length;
 }

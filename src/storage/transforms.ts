@@ -71,7 +71,7 @@ export function createTransforms(
     const costly = isCostly(object, options, webp);
     if (costly && (refused.get(object.id) ?? 0) > performance.now()) {
       throw new UnreadableImage(
-        "This image took too much to make a moment ago. Ask for a smaller one, at most 1000 pixels.",
+        "This image took too much time or memory a moment ago. Ask for a smaller one, at most 1000 pixels.",
       );
     }
     const image = await queue.turn(asker, costly, () => make(object, options, webp));
@@ -133,7 +133,7 @@ export function createTransforms(
       await makeRoom(object, packed.length);
       await storage.driver.put(key, packed, { durable: false });
     } catch (err) {
-      storage.log.warn({ err, key }, "a transform could not be kept");
+      storage.log.warn({ err, key }, "a transformed image could not be cached");
     }
   }
 

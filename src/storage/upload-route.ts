@@ -39,7 +39,9 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
 
   const create: Verb = async ({ request, response, owner }) => {
     if (!storage.uploads.enabled) {
-      throw new SvcError("NOT_FOUND", "This service takes no uploads in parts.", { hint: "uploads.enabled is false." });
+      throw new SvcError("NOT_FOUND", "This service does not accept uploads in parts.", {
+        hint: "uploads.enabled is false.",
+      });
     }
     refuseExtensions(request);
     const size = wholeNumber(request, "upload-length");
@@ -105,7 +107,7 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
     if (!verb) return answerMethods(response, method, id ? Object.keys(verbs) : ["POST"]);
     if (request.headers["tus-resumable"] !== version) {
       exchange.headers["tus-version"] = version;
-      throw new SvcError("PRECONDITION_FAILED", "Uploads speak tus 1.0.0.", { hint: "Send Tus-Resumable: 1.0.0." });
+      throw new SvcError("PRECONDITION_FAILED", "Uploads use tus 1.0.0.", { hint: "Send Tus-Resumable: 1.0.0." });
     }
     exchange.headers["tus-extension"] = extensions;
     const session = await authenticate(request.headers, method === "HEAD" ? "read" : "write");

@@ -51,7 +51,7 @@ export class CallWorkflows implements ContextWorkflows {
       const definition = this.#find(name);
       const { idempotencyKey = null } = options;
       if (idempotencyKey !== null && (typeof idempotencyKey !== "string" || !/^.{1,200}$/s.test(idempotencyKey))) {
-        throw this.#misuse("idempotencyKey is a text of 1 to 200 characters.");
+        throw this.#misuse("idempotencyKey must be a text of 1 to 200 characters.");
       }
       const start = this.#options.system ? "svc_private.start_system_workflow" : "svc.start_workflow";
       const values = [
@@ -135,7 +135,7 @@ export class CallWorkflows implements ContextWorkflows {
     const [newest] = workflows.get(name) ?? [];
     if (newest) return newest;
     const advice = didYouMean(name, [...workflows.keys()]);
-    throw this.#misuse(`"${name}" is no workflow that is registered in defineApi. ${advice}`);
+    throw this.#misuse(`"${name}" is not a workflow registered in defineApi. ${advice}`);
   }
 
   #misuse(text: string): SvcError {
@@ -145,7 +145,7 @@ export class CallWorkflows implements ContextWorkflows {
   #refuseInQuery(): void {
     if (this.#options.access === "write") return;
     throw new SvcError("QUERY_WROTE", undefined, {
-      hint: "A query cannot start or steer workflows, for it may run again. Make it a mutation.",
+      hint: "A query cannot start or steer workflows, because it may run again. Make it a mutation.",
     });
   }
 }
@@ -170,7 +170,7 @@ function wrong(path: string, expected: string): SvcError {
   return new SvcError("BAD_REQUEST", `"${path}" ${message}.`, { issues: [{ path: [path], message }] });
 }
 
-const unknown = () => new SvcError("NOT_FOUND", "There is no such run, or it is not yours.");
+const unknown = () => new SvcError("NOT_FOUND", "This run does not exist, or it is not yours.");
 
 /** By the answers of sql/workflows/ that are not "accepted". */
 const refusals: Record<string, () => SvcError> = {

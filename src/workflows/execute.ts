@@ -71,10 +71,10 @@ export async function executeRun(runId: string, options: ExecuteOptions): Promis
     activeSpan()?.set({ "svc.workflow.ending": end.sql });
     await release(runId, claim.fence, end, options);
     if (end.sql === "end_run") cache.forget(runId);
-    log.info({ ending: end.sql }, "run let go");
+    log.info({ ending: end.sql }, "run released");
   } catch (error) {
     if (!(error instanceof RunLostError)) throw error;
-    log.info("run was cancelled, or given to another worker, in the middle of a stretch");
+    log.info("run was cancelled, or given to another worker, while it was running");
   }
 }
 

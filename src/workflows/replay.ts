@@ -91,7 +91,7 @@ class Replay implements WorkflowContext {
     const kept = await this.step("document.convert", () => port.convert(input));
     const document = await this.#work(() => port.conversion(kept));
     if (document) return document;
-    const message = "The converted document is not kept any more. Retry the run from this step.";
+    const message = "The converted document is no longer stored. Retry the run from this step.";
     throw new StepError({ code: "NOT_FOUND", message, step: "document.convert" });
   }
 
@@ -220,7 +220,7 @@ class Replay implements WorkflowContext {
   #diverged(how: string, cause?: unknown): Error {
     const { name, version } = this.#options.definition;
     const error = new NonDeterministicError(
-      `The handler of "${name}" version ${version} does not go the way that this run has gone: ${how}. Restore the ` +
+      `The handler of "${name}" version ${version} does not repeat the recorded steps of this run: ${how}. Restore the ` +
         "handler, or give the changed one a higher version and keep this one beside it.",
       { cause },
     );
@@ -284,6 +284,6 @@ class Replay implements WorkflowContext {
   #stepHere(what: string): RunningStep {
     const step = places.getStore()?.step;
     if (step) return step;
-    throw new WorkflowMistake(`${what} is there inside a step alone: what happens outside of one may happen again.`);
+    throw new WorkflowMistake(`${what} is only available inside a step: code outside a step may run again.`);
   }
 }

@@ -39,7 +39,7 @@ test("a mailer that never ends is waited for no longer than it may take, and the
   one.later("password reset", async () => mail);
   await one.close();
   expect(log.map((line) => JSON.parse(line))).toMatchObject([{ level: 50, mail: "password reset" }]);
-  expect(log.join("")).toMatch(/has not finished in time/);
+  expect(log.join("")).toMatch(/did not finish in time/);
   expect(log.join("")).not.toMatch(/ann@|token=/);
 });
 

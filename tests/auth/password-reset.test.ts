@@ -234,5 +234,5 @@ test("no password, token, link or address of all that is in a log line", () => {
   const log = server.log.join("");
   expect(links.length).toBeGreaterThan(200);
   expect([...secrets, ...links].filter((value) => log.includes(value))).toEqual([]);
-  expect(log).toMatch(/a mail was handed over/);
+  expect(log).toMatch(/a mail was given to the mailer/);
 });

@@ -63,8 +63,8 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("killed in the mi
       await killed(command);
     });
     expect(await readdir(backups)).toEqual(["killed.incomplete"]);
-    await expect(checkBackup(folder("killed"))).rejects.toThrow("is no backup");
-    await expect(checkBackup(folder("killed.incomplete"))).rejects.toThrow("is no backup");
+    await expect(checkBackup(folder("killed"))).rejects.toThrow("is not a backup");
+    await expect(checkBackup(folder("killed.incomplete"))).rejects.toThrow("is not a backup");
     await take(db, new DiskDriver(folder("none")), folder("killed"));
     expect(await readdir(backups)).toEqual(["killed"]);
     expect((await checkBackup(folder("killed"))).problems).toEqual([]);
@@ -93,7 +93,7 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("killed in the mi
       await Promise.race([pause(Math.random() * taken * 1.5), command.ended]);
       await killed(command);
       const checkup = await checkBackup(name).catch((error) => String(error));
-      if (typeof checkup === "string") expect(checkup).toContain("is no backup");
+      if (typeof checkup === "string") expect(checkup).toContain("is not a backup");
       else expect([checkup.problems, ++whole]).toEqual([[], whole]);
       await rm(name, { recursive: true, force: true });
     }

@@ -69,6 +69,6 @@ test("can be asked for one user, one model and other days", async () => {
 test("wrong numbers are refused", async () => {
   expect(await svc("ai", "usage", "--days", "some")).toMatchObject({
     code: 1,
-    text: expect.stringContaining("--days some is no whole number"),
+    text: expect.stringContaining("--days some is not a whole number"),
   });
 });

@@ -67,7 +67,7 @@ describe("svc jobs", () => {
 
   test.for([
     [["show", "999999"], /There is no job 999999/],
-    [["retry", "x"], /"x" is no job's id/],
+    [["retry", "x"], /"x" is not a job's id/],
     [["list", "--state", "lost"], /--state lost is unknown[\s\S]*There are: dead, failing, running, due, scheduled/],
   ] as const)("%j says what is wrong", async ([args, says]) => {
     const { code, text } = await run("jobs", ...args).ended;

@@ -62,10 +62,10 @@ describe("svc storage", () => {
   });
 
   test.each([
-    [["show", "7"], /"7" is no storage id/],
+    [["show", "7"], /"7" is not a storage id/],
     [["show", "00000000-0000-4000-8000-000000000000"], /Nothing is stored under/],
-    [["ls", "--limit", "many"], /--limit many is no whole number/],
-    [["gc", "--hours", "-1"], /--hours -1 is no whole number/],
+    [["ls", "--limit", "many"], /--limit many is not a whole number/],
+    [["gc", "--hours", "-1"], /--hours -1 is not a whole number/],
   ] as [string[], RegExp][])("%j says what is wrong", async (args, message) => {
     const { code, error } = await run(...args);
     expect([code, error]).toEqual([1, expect.stringMatching(message)]);

@@ -39,7 +39,7 @@ test("lists, shows, retries and cancels runs", async () => {
 }, 60_000);
 
 test.each([
-  [["show", "nonsense"], "is no run's id"],
+  [["show", "nonsense"], "is not a run's id"],
   [["show", "00000000-0000-4000-8000-000000000000"], "There is no run"],
   [["list", "--status", "dead"], "--status dead is unknown"],
 ])("%o is refused with a way on", async (args, message) => {

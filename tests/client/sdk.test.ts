@@ -122,10 +122,10 @@ describe("arguments and results", () => {
 
   test("what is no operation, or no baseUrl, says what to write instead", async () => {
     const missing = undefined as never;
-    await expect(client().query(missing, missing)).rejects.toThrow(/no operation, but undefined.*api\.tasks\.list/);
-    await expect(client().mutate(missing, missing)).rejects.toThrow(/no operation, but undefined/);
-    expect(() => client().watch(missing, missing, () => {})).toThrow(/no operation, but undefined/);
-    expect(() => client().watch({} as never, missing, () => {})).toThrow(/no operation, but a group/);
+    await expect(client().query(missing, missing)).rejects.toThrow(/not an operation, but undefined.*api\.tasks\.list/);
+    await expect(client().mutate(missing, missing)).rejects.toThrow(/not an operation, but undefined/);
+    expect(() => client().watch(missing, missing, () => {})).toThrow(/not an operation, but undefined/);
+    expect(() => client().watch({} as never, missing, () => {})).toThrow(/not an operation, but a group/);
     expect(() => createSvcClient({ api, baseUrl: missing })).toThrow(
       /baseUrl is undefined\. Pass the service's origin/,
     );

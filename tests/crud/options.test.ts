@@ -112,7 +112,7 @@ describe("hooks", () => {
   test("that return something wrong are our fault, and the log says which and what is wanted", async () => {
     const { id } = await created("hooked", { title: "kept" });
     const slips: [call: string, data: object, hint: string][] = [
-      ["create", { title: "a slip" }, 'beforeCreate of "hooked": what it returned cannot be stored: title must be'],
+      ["create", { title: "a slip" }, 'beforeCreate of "hooked": its return value cannot be stored: title must be'],
       ["create", { title: "forgotten" }, 'beforeCreate of "hooked": it returned nothing. Return the data to insert'],
       ["update", { id, title: "forgotten" }, 'beforeUpdate of "hooked": it returned nothing. Return the changes'],
     ];

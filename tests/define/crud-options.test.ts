@@ -26,7 +26,7 @@ const mistakes: [string, () => unknown, string, string][] = [
   [
     "an id that is no key",
     () => createCrud(pgTable("t", { id: serial("id") }, open)),
-    'createCrud: the id of table "t" is no primary key.',
+    'createCrud: the id of table "t" is not the primary key.',
     "Add .primaryKey() to it: get, update and remove find a row by its id alone.",
   ],
   [
@@ -44,19 +44,19 @@ const mistakes: [string, () => unknown, string, string][] = [
   [
     "a search in a column that does not exist",
     make({ searchFields: ["name"] }),
-    'createCrud: searchFields of "things" names "name", which is no column.',
+    'createCrud: searchFields of "things" names "name", which is not a column.',
     "The columns are id, title, tags, data, gone, bornAt.",
   ],
   [
     "a search in a column without text",
     make({ searchFields: ["gone"] }),
-    'createCrud: searchFields of "things" names "gone", which holds no text.',
+    'createCrud: searchFields of "things" names "gone", which is not a text column.',
     "Name text columns; filter the others.",
   ],
   [
     "a filter on a column that does not exist",
     make({ allowedFilters: ["born_at"] }),
-    'createCrud: allowedFilters of "things" names "born_at", which is no column.',
+    'createCrud: allowedFilters of "things" names "born_at", which is not a column.',
     "The columns are id, title, tags, data, gone, bornAt.",
   ],
   [
@@ -68,19 +68,19 @@ const mistakes: [string, () => unknown, string, string][] = [
   [
     "a column to pick that does not exist",
     make({ columns: { pick: ["nothing"] } }),
-    'createCrud: columns of "things" names "nothing", which is no column.',
+    'createCrud: columns of "things" names "nothing", which is not a column.',
     "The columns are id, title, tags, data, gone, bornAt.",
   ],
   [
     "columns that are neither picked nor left out",
     make({ columns: { only: ["title"] } }),
-    'createCrud: columns of "things" says neither which to show nor which not.',
+    'createCrud: columns of "things" has neither pick nor omit.',
     "Give { pick: […] } or { omit: […] }.",
   ],
   [
     "columns that are both",
     make({ columns: { pick: ["title"], omit: ["gone"] } }),
-    'createCrud: columns of "things" says neither which to show nor which not.',
+    'createCrud: columns of "things" has neither pick nor omit.',
     "Give { pick: […] } or { omit: […] }.",
   ],
   [
@@ -96,15 +96,15 @@ const mistakes: [string, () => unknown, string, string][] = [
     "The hooks are beforeCreate(data, { context }), beforeUpdate(data, { context, id }) and beforeRemove(id, { context }).",
   ],
   [
-    "a hook that is no function",
+    "a hook that is not a function",
     make({ hooks: { beforeCreate: {} } }),
-    'createCrud: hooks of "things" has a "beforeCreate" that is no function.',
+    'createCrud: hooks of "things" has a "beforeCreate" that is not a function.',
     "The hooks are",
   ],
   [
     "an operation that does not exist",
     make({ methods: ["list", "destroy"] }),
-    'createCrud: methods of "things" names "destroy", which is no operation.',
+    'createCrud: methods of "things" names "destroy", which is not an operation.',
     "The operations are list, get, create, update, remove.",
   ],
   [

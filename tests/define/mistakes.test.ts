@@ -56,19 +56,19 @@ const mistakes: [what: string, make: () => unknown, message: string, hint: strin
     "a middleware that is not there yet",
     () => httpRoute.get.path("/a").use(undefined as never),
     "The route /a: .use() takes a function, and got nothing.",
-    "Import it from a module that has made it by then: what is imported in a circle is undefined.",
+    "Look for a circular import: a value imported in a circle is undefined here.",
   ],
   [
     "a handler that is none",
     () => procedure.mutation.name("a.b").handler({} as never),
     'The procedure "a.b": .handler() takes a function, and got an object.',
-    "Import it from a module that has made it by then: what is imported in a circle is undefined.",
+    "Look for a circular import: a value imported in a circle is undefined here.",
   ],
   [
     "an internal procedure for strangers",
     () => procedure.internal.name("a.b").allowAnonymous(...([] as unknown as [never])),
     'The internal procedure "a.b" cannot .allowAnonymous().',
-    'Leave it out: it runs as whoever scheduled it, signed in or not. .runAs("system") looks past row-level security.',
+    'Leave it out: it runs as the user who scheduled it, signed in or not. .runAs("system") bypasses row-level security.',
   ],
   [
     "two parameters of one name",
@@ -91,8 +91,8 @@ const mistakes: [what: string, make: () => unknown, message: string, hint: strin
   [
     "two prefixes that differ in the case of letters",
     () => api({ procedures: { a: createCrud(notes), b: createCrud(notes, { prefix: "Notes" }) } }),
-    'The prefixes "notes" and "Notes" of createCrud differ in the case of letters alone.',
-    "Their SQL functions would share their names. Give one of them another { prefix }.",
+    'The prefixes "notes" and "Notes" of createCrud differ only in upper and lower case.',
+    "Their SQL functions would have the same names. Give one of them another { prefix }.",
   ],
   [
     "a builder without a handler",
@@ -143,7 +143,7 @@ const mistakes: [what: string, make: () => unknown, message: string, hint: strin
     "parts of two createCruds of one prefix",
     () => api({ procedures: { list: createCrud(notes).list, get: createCrud(notes, { columns: { pick: [] } }).get } }),
     'Two createCrud have the prefix "notes".',
-    "Their SQL functions would share their names. Give one of them another { prefix }.",
+    "Their SQL functions would have the same names. Give one of them another { prefix }.",
   ],
   [
     "one createCrud twice",
@@ -157,7 +157,7 @@ const mistakes: [what: string, make: () => unknown, message: string, hint: strin
   [
     "an id that nothing makes",
     () => createCrud(pgTable("seats", { id: integer("id").primaryKey() }, open)),
-    'createCrud: the id of table "seats" has no default, so create could make no row.',
+    'createCrud: the id of table "seats" has no default, so create cannot insert a row.',
     "Give it one, as serial() and .$defaultFn(…) do, or leave create out of { methods }.",
   ],
   [
@@ -195,7 +195,7 @@ const mistakes: [what: string, make: () => unknown, message: string, hint: strin
     () => createCrud(pgTable("t", { id: serial("id").primaryKey() })),
     'createCrud: table "t" declares no policy, so it would deny everybody.',
     "Return one of these from the table's third argument: ownerRls(t.userId) for rows of a user, " +
-      'openRls({ read: "anyone", write: "authenticated" }) for rows of nobody, or your own pgPolicy(…).',
+      'openRls({ read: "anyone", write: "authenticated" }) for rows without an owner, or your own pgPolicy(…).',
   ],
   ...["", "1a", "a-b", "a.b", "a b", "ä", "x".repeat(51), "a;drop"].map((prefix): (typeof mistakes)[number] => [
     `the prefix ${prefix}`,

@@ -217,7 +217,7 @@ describe("openRls", () => {
 
   test("says why strangers may not write what only others read, and what to write instead", () => {
     expect(() => open({ read: "authenticated", write: "anyone" })).toThrow(
-      'openRls: anyone could change and delete rows that only people with an account may read.\n  Make it read: "anyone"',
+      'openRls: anyone could change and delete rows that only signed-in users may read.\n  Make it read: "anyone"',
     );
   });
 });

@@ -260,7 +260,7 @@ describe.skipIf(missing)(`standbys for queries${missing}`, () => {
     expect(await examineReplicas([url.href, db.url("request")])).toMatchObject([
       { kind: "ok", text: "standby 1 of DATABASE_REPLICA_URLS: it answers" },
       { kind: "advice", text: expect.stringContaining("hot_standby_feedback = on") },
-      { kind: "advice", text: expect.stringContaining("is no standby") },
+      { kind: "advice", text: expect.stringContaining("is not a standby") },
     ]);
     await standby.stop();
     expect(await examineReplicas([url.href])).toMatchObject([{ text: expect.stringContaining("does not answer") }]);

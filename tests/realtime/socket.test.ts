@@ -105,7 +105,7 @@ describe("ctx.realtime", () => {
   test("a name that is no query's is a mistake, and the log says which may have been meant", async () => {
     const { status, body } = await running.mutate(await running.signUp("ann"), "test.tell", { how: "misspelt" });
     expect([status, body.code]).toEqual([500, "INTERNAL"]);
-    expect(body.hint).toMatch(/^ctx\.realtime\.\w+: "test\.bord" is no query/);
+    expect(body.hint).toMatch(/^ctx\.realtime\.\w+: "test\.bord" is not a query/);
     const said = () => running.logged.find((line) => line.includes(body.requestId) && line.includes("test.bord"));
     await expect.poll(said).toContain('Did you mean \\"test.board\\"');
   });

@@ -177,7 +177,7 @@ describe("a declaration is refused", () => {
     ],
     ["with a visibility that is none", { fields, owner: t.userId, visibility: "secret" }, '"secret"'],
     ["with an owner that is no id", { fields, owner: t.n }, "id of a user"],
-    ["with a corpus that is no text", { fields, owner: t.userId, corpus: t.n }, "holds no text"],
+    ["with a corpus that is no text", { fields, owner: t.userId, corpus: t.n }, "is not a text column"],
     ["without fields", { fields: [], owner: t.userId }, "1 to 16"],
     ["with a misspelt field", { fields: [...fields, undefined], owner: t.userId }, "one of fields is undefined"],
     ["with an option that there is not", { fields, owner: t.userId, lang: "german" }, 'no "lang"'],

@@ -123,11 +123,11 @@ describe("ctx.scheduler", () => {
     for (const name of ["jobs.notes", "notes.create", "jobs.run"]) {
       const { status, body } = await app.mutate(ann, "jobs.run", { name, args: {} });
       expect([status, body.code]).toEqual([500, "INTERNAL"]);
-      expect(body.hint).toContain(`ctx.scheduler: "${name}" is no internal procedure`); // not in production
+      expect(body.hint).toContain(`ctx.scheduler: "${name}" is not an internal procedure`); // not in production
     }
     await expect
       .poll(() => app.logged.join(""))
-      .toMatch(/\\"jobs\.notes\\" is no internal procedure .* Did you mean \\"jobs\.note\\"/);
+      .toMatch(/\\"jobs\.notes\\" is not an internal procedure .* Did you mean \\"jobs\.note\\"/);
   });
 
   test("refuses arguments that the procedure's .input() refuses, and schedules nothing", async () => {

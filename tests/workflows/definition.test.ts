@@ -11,15 +11,15 @@ test("names may have hyphens", () => expect(workflow("expense-approval.second-st
 
 describe("workflow() refuses", () => {
   test.for([
-    ["a name", "no name", { handler }, /cannot be called so/],
+    ["a name", "no name", { handler }, /has an invalid name/],
     ["no handler", "a.b", {}, /has no handler/],
     ["a version", "a.b", { handler, version: 0 }, /has version 0/],
     ["retries", "a.b", { handler, retries: -1 }, /has retries -1/],
-    ["a duration", "a.b", { handler, maxDuration: "soon" }, /has a maxDuration that is none/],
+    ["a duration", "a.b", { handler, maxDuration: "soon" }, /has an invalid maxDuration/],
     ["concurrency", "a.b", { handler, concurrency: 1.5 }, /has concurrency 1.5/],
-    ["an option that there is not", "a.b", { handler, retry: 3 }, /has no option "retry"/],
-    ["retries of another form", "a.b", { handler, retries: { attempts: 3 } }, /has no option "attempts"/],
-    ["args", "a.b", { handler, args: { amount: "number" } }, /has args that are no schema/],
+    ["an option that there is not", "a.b", { handler, retry: 3 }, /has the unknown option "retry"/],
+    ["retries of another form", "a.b", { handler, retries: { attempts: 3 } }, /has the unknown option "attempts"/],
+    ["args", "a.b", { handler, args: { amount: "number" } }, /has args that are not a schema/],
   ] as const)("%s", ([, name, options, says]) => {
     expect(() => workflow(name, options as never)).toThrow(DefinitionError);
     expect(() => workflow(name, options as never)).toThrow(says);

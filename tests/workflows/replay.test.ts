@@ -159,9 +159,9 @@ describe("a mistake in a call of wf is told in the error of the run, which is no
   test.for<[string, string]>([
     ["promises", "wf.parallel takes a list of functions, as in"],
     ["nested", "wf.sleep was called inside a step."],
-    ["outside", "wf.db is there inside a step alone:"],
+    ["outside", "wf.db is only available inside a step:"],
     ["nameless", "A step or event needs a name of 1 to 200 characters."],
-    ["moons", '"3 moons" is no duration up to ten years.'],
+    ["moons", '"3 moons" is not a duration of at most ten years.'],
     ["file", 'The result of the step "file" holds a file.'],
     ["result", "The workflow's result holds a file."],
   ])("%s", async ([kind, says]) => {

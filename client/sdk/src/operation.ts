@@ -39,7 +39,7 @@ export function nameOf(operation: Operation, kind?: "query" | "mutation"): strin
   if (typeof operation?.name !== "string") {
     const what = operation === undefined || operation === null ? String(operation) : "a group of them";
     throw new TypeError(
-      `This is no operation, but ${what}. Pass one such as api.tasks.list; \`svc codegen\` writes those that the backend has.`,
+      `This is not an operation, but ${what}. Pass one such as api.tasks.list; \`svc codegen\` writes those that the backend has.`,
     );
   }
   if (kind === undefined || operation.kind === kind) return operation.name;

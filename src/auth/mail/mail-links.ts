@@ -152,7 +152,7 @@ export class MailLinks {
   destination(name: string, target: string): URL {
     const url = this.#options.origins.destination(target);
     if (url) return url;
-    throw new SvcError("BAD_REQUEST", `${name} leads to an origin that is not listed, or is no plain URL.`, {
+    throw new SvcError("BAD_REQUEST", `${name} leads to an origin that is not listed, or is not a plain URL.`, {
       hint: "Send a path, or an absolute URL on an origin of frontendOrigins in svc.config.ts.",
     });
   }

@@ -84,8 +84,9 @@ export class Mails {
       const timer = setTimeout(() => deadline.resolve("late"), timeout);
       const sent = (async () => mailer(mail))();
       const outcome = await Promise.race([sent, deadline.promise]).finally(() => clearTimeout(timer));
-      if (outcome === "late") log.error({ mail: kind }, "the mailer has not finished in time; it may yet");
-      else log.info({ mail: kind }, "a mail was handed over");
+      if (outcome === "late")
+        log.error({ mail: kind }, "the mailer did not finish in time; the mail may still be sent");
+      else log.info({ mail: kind }, "a mail was given to the mailer");
     } catch (error) {
       log.error({ mail: kind, reason: reasonOf(error) }, "a mail could not be sent");
     }

@@ -142,7 +142,7 @@ function providerNamed(name: string | undefined, google: Provider | null): Provi
 function landing({ origins }: AuthParts, callbackURL: string | undefined): string {
   const url = origins.destination(callbackURL ?? "/");
   if (url) return url.href;
-  throw new SvcError("BAD_REQUEST", "callbackURL leads to an origin that is not listed, or is no plain URL.", {
+  throw new SvcError("BAD_REQUEST", "callbackURL leads to an origin that is not listed, or is not a plain URL.", {
     hint: "Send a path, or an absolute URL on an origin of frontendOrigins in svc.config.ts.",
   });
 }

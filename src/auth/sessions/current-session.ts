@@ -51,6 +51,6 @@ export function currentSession(router: Router, parts: AuthParts): void {
 }
 
 const twoCookies = () =>
-  new SvcError("UNAUTHORIZED", "Two different session cookies came along; one of them is not from here.", {
+  new SvcError("UNAUTHORIZED", "The request has two different session cookies; one of them is not from this service.", {
     hint: "Remove the cookies of this site and sign in again. Another host of the same domain has set one of them.",
   });

@@ -150,7 +150,7 @@ async function inTime<T>(broken: Promise<never>, work: Promise<T>): Promise<T> {
   const done = new AbortController();
   const tooLong = async (): Promise<never> => {
     await sleep(patience, undefined, { signal: done.signal, ref: false });
-    throw new Error(`the listening connection gave no sign of life within ${patience} ms`);
+    throw new Error(`the listening connection did not respond within ${patience} ms`);
   };
   try {
     return await Promise.race([work, broken, tooLong()]);

@@ -96,7 +96,7 @@ export class Provider {
       // The provider's access token is dropped here: nothing uses it, so it cannot be stolen.
       const profile = readProfile(answer.claims() ?? {});
       if (profile) return { profile };
-      this.#log.warn("the provider's ID token says of nobody who it is");
+      this.#log.warn("the provider's ID token does not identify a user");
       return { failure: "provider_error" };
     } catch (error) {
       const failure = failureOf(error);

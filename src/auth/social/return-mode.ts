@@ -20,7 +20,7 @@ const known: readonly unknown[] = ["token", "cookie"] satisfies ReturnMode[];
 export function chooseMode(allowed: readonly ReturnMode[], preference: string | undefined): ReturnMode {
   const mode = preference ?? allowed[0] ?? "token";
   if (!known.includes(mode)) {
-    throw new SvcError("BAD_REQUEST", "This is no return mode.", { hint: "oauthReturnMode is token or cookie." });
+    throw new SvcError("BAD_REQUEST", "This is not a return mode.", { hint: "oauthReturnMode is token or cookie." });
   }
   requireMode(allowed, mode as ReturnMode);
   return mode as ReturnMode;

@@ -43,7 +43,7 @@ export function createBackend(baseUrl: string): Backend {
       throw unavailable("The backend cannot be reached.", cause);
     }
     const answer = parse(text);
-    if (!answer || (!response.ok && response.status < 400)) throw unavailable("The backend's answer is none of svc's.");
+    if (!answer || (!response.ok && response.status < 400)) throw unavailable("The answer is not from an svc backend.");
     return { status: response.status, body: answer, retryAfter: response.headers.get("retry-after") };
   };
 }
