@@ -2002,16 +2002,14 @@ begin
     raise exception 'a query cannot cancel a workflow' using errcode = '25006';
   end if;
   -- Without a user nothing matches: whoever is anonymous owns nothing.
-  if not exists (
-    select from svc.workflow_runs r where r.id = cancel_workflow.run_id and r.user_id = svc.current_user_id()
-  ) then
+  if not svc_private.shows_own_run(run_id) then
     return 'unknown';
   end if;
   return svc_private.cancel_any_workflow(run_id);
 end
 $function$
 execute: svc_request
-comment: Cancels a run of the current user: accepted, ended or unknown. Definer: the queue's tables answer no request; it ends runs of the transaction's user alone.
+comment: Cancels a run of the current user: accepted, ended or unknown. Definer: the queue's tables answer no request; it ends runs of the transaction's user alone that the policies show.
 
 -- function svc.carry_trace(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.carry_trace(traceparent text)
@@ -3200,16 +3198,14 @@ begin
     raise exception 'a query cannot retry a workflow' using errcode = '25006';
   end if;
   -- Without a user nothing matches: whoever is anonymous owns nothing.
-  if not exists (
-    select from svc.workflow_runs r where r.id = retry_workflow.run_id and r.user_id = svc.current_user_id()
-  ) then
+  if not svc_private.shows_own_run(run_id) then
     return 'unknown';
   end if;
   return svc_private.retry_any_workflow(run_id, from_step);
 end
 $function$
 execute: svc_request
-comment: Takes up a run of the current user: accepted, active, no_step or unknown. Definer: the queue's tables answer no request; it takes up runs of the transaction's user alone.
+comment: Takes up a run of the current user: accepted, active, no_step or unknown. Definer: the queue's tables answer no request; it takes up runs of the transaction's user alone that the policies show.
 
 -- function svc.search_condition(jsonb,jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_condition(target jsonb, scope jsonb, filters jsonb)
@@ -3605,16 +3601,14 @@ begin
     raise exception 'a query cannot signal a workflow' using errcode = '25006';
   end if;
   -- Without a user nothing matches: whoever is anonymous owns nothing.
-  if not exists (
-    select from svc.workflow_runs r where r.id = signal_workflow.run_id and r.user_id = svc.current_user_id()
-  ) then
+  if not svc_private.shows_own_run(run_id) then
     return 'unknown';
   end if;
   return svc_private.signal_any_workflow(run_id, event, content);
 end
 $function$
 execute: svc_request
-comment: Sends an event to a run of the current user: accepted, ended or unknown. Definer: the queue's tables answer no request; it signals runs of the transaction's user alone.
+comment: Sends an event to a run of the current user: accepted, ended or unknown. Definer: the queue's tables answer no request; it signals runs of the transaction's user alone that the policies show.
 
 -- function svc.similarity_of(real[],real[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.similarity_of(one real[], other real[])
@@ -7403,6 +7397,21 @@ begin
 end
 $function$
 comment: Ends the waits and sleeps of a locked run whose time has come.
+
+-- function svc_private.shows_own_run(uuid): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc_private.shows_own_run(run_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (
+    select from svc.workflow_runs r where r.id = shows_own_run.run_id and r.user_id = svc.current_user_id());
+end
+$function$
+execute: svc_system
+comment: Whether a run is the current user's own and the policies show it. Definer: a reader owns it, so that policies for signed-in users apply below functions of the owner of the tables.
 
 -- function svc_private.sibling_databases(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.sibling_databases()

@@ -12,9 +12,7 @@ begin
     raise exception 'a query cannot cancel a workflow' using errcode = '25006';
   end if;
   -- Without a user nothing matches: whoever is anonymous owns nothing.
-  if not exists (
-    select from svc.workflow_runs r where r.id = cancel_workflow.run_id and r.user_id = svc.current_user_id()
-  ) then
+  if not svc_private.shows_own_run(run_id) then
     return 'unknown';
   end if;
   return svc_private.cancel_any_workflow(run_id);
@@ -26,4 +24,4 @@ revoke execute on function svc.cancel_workflow(uuid) from svc_system;
 
 comment on function svc.cancel_workflow(uuid) is
   'Cancels a run of the current user: accepted, ended or unknown. '
-  'Definer: the queue''s tables answer no request; it ends runs of the transaction''s user alone.';
+  'Definer: the queue''s tables answer no request; it ends runs of the transaction''s user alone that the policies show.';

@@ -12,9 +12,7 @@ begin
     raise exception 'a query cannot retry a workflow' using errcode = '25006';
   end if;
   -- Without a user nothing matches: whoever is anonymous owns nothing.
-  if not exists (
-    select from svc.workflow_runs r where r.id = retry_workflow.run_id and r.user_id = svc.current_user_id()
-  ) then
+  if not svc_private.shows_own_run(run_id) then
     return 'unknown';
   end if;
   return svc_private.retry_any_workflow(run_id, from_step);
@@ -26,4 +24,4 @@ revoke execute on function svc.retry_workflow(uuid, text) from svc_system;
 
 comment on function svc.retry_workflow(uuid, text) is
   'Takes up a run of the current user: accepted, active, no_step or unknown. '
-  'Definer: the queue''s tables answer no request; it takes up runs of the transaction''s user alone.';
+  'Definer: the queue''s tables answer no request; it takes up runs of the transaction''s user alone that the policies show.';

@@ -12,9 +12,7 @@ begin
     raise exception 'a query cannot signal a workflow' using errcode = '25006';
   end if;
   -- Without a user nothing matches: whoever is anonymous owns nothing.
-  if not exists (
-    select from svc.workflow_runs r where r.id = signal_workflow.run_id and r.user_id = svc.current_user_id()
-  ) then
+  if not svc_private.shows_own_run(run_id) then
     return 'unknown';
   end if;
   return svc_private.signal_any_workflow(run_id, event, content);
@@ -26,4 +24,4 @@ revoke execute on function svc.signal_workflow(uuid, text, json) from svc_system
 
 comment on function svc.signal_workflow(uuid, text, json) is
   'Sends an event to a run of the current user: accepted, ended or unknown. '
-  'Definer: the queue''s tables answer no request; it signals runs of the transaction''s user alone.';
+  'Definer: the queue''s tables answer no request; it signals runs of the transaction''s user alone that the policies show.';
