@@ -1,4 +1,4 @@
-/** The Range header: which bytes of a file a request is about. Source: RFC 9110, sections 13.1.5 and 14. */
+/** Parses the Range header. Source: RFC 9110, sections 13.1.5 and 14. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { ByteRange } from "./drivers/driver.ts";
 
@@ -6,7 +6,7 @@ import type { ByteRange } from "./drivers/driver.ts";
 const oneRange = /^bytes=[ \t]*(\d{0,20})-(\d{0,20})[ \t]*$/i;
 
 /**
- * @returns null when all of it is to be sent: no range, several at once, one of another version, or one that makes no sense
+ * @returns null to send the whole file: without a range, with several, with one of another version or an invalid one
  */
 export function requestedRange(
   headers: IncomingHttpHeaders,

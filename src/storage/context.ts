@@ -1,7 +1,7 @@
 /**
- * `ctx.storage`: files of the caller. Bytes are written first and the row with the call's transaction: what rolls back
- * leaves bytes that nobody can reach and that are removed; what commits has all of its bytes. Deleting goes the other way
- * round.
+ * `ctx.storage`: files of the caller. Bytes are written before their row, and the row commits with the call's
+ * transaction. After a rollback nobody can reach the bytes, and they are removed. A committed row always has all of
+ * its bytes. A deletion removes the row first, then the bytes.
  * Next hop: `src/storage/storage.ts`; who may do what: `sql/policies/svc.storage_objects.sql`.
  */
 import { randomUUID } from "node:crypto";
@@ -31,7 +31,7 @@ import { reserveUpload } from "./upload-url.ts";
 /** In seconds: a week. */
 const longestGrant = 604_800;
 
-/** The policies show the caller's own, or to the system all; what is public is found by its id alone. */
+/** The policies show callers their own objects, and the system all. A public object is found by its id alone. */
 const find = {
   name: "svc_storage_find",
   text:
@@ -54,7 +54,7 @@ export class CallStorage implements ContextStorage {
   /** Ids of bytes that were written. */
   readonly #stored: string[] = [];
   readonly #reserved: string[] = [];
-  /** Reservations of files that failed: the handler may have caught that, and the call succeed without them. */
+  /** Reservations of files that failed. The handler may have caught the error, so that the call still succeeds. */
   readonly #unused: string[] = [];
   /** Ids of bytes whose rows were deleted. */
   readonly #deleted: string[] = [];
@@ -90,7 +90,7 @@ export class CallStorage implements ContextStorage {
     if (disposition !== "inline" && disposition !== "attachment") {
       throw wrong('createReadGrant: disposition must be "inline" or "attachment".');
     }
-    // The policies show a caller their own objects, and the system all.
+    // The policies show callers their own objects, and the system all.
     const text = "select id from svc.storage_objects where id = $1";
     const { rows } = isUuid(id) ? await this.#transaction.query({ name: "svc_storage_own", text }, [id]) : { rows: [] };
     if (!rows[0]) throw unknown();
@@ -128,7 +128,7 @@ export class CallStorage implements ContextStorage {
     return rows[0];
   }
 
-  /** What is known of the caller's own objects and of public ones. @throws SvcError NOT_FOUND for all others */
+  /** Metadata of the caller's own objects and of public ones. @throws SvcError NOT_FOUND for all others */
   async find(id: string): Promise<FoundObject> {
     const { rows } = isUuid(id) ? await this.#transaction.query(find, [id]) : { rows: [] };
     if (!rows[0]) throw unknown();
@@ -147,7 +147,10 @@ export class CallStorage implements ContextStorage {
     this.#deleted.push((await this.#change(id, text)).bytes_id);
   }
 
-  /** After COMMIT: the bytes of what was deleted go. What fails here, or a backup still wants, the sweep does later. */
+  /**
+   * After COMMIT: removes the bytes of deleted files. The sweep later removes those that fail here or that a backup
+   * needs.
+   */
   async committed(): Promise<void> {
     await this.#release(this.#unused.splice(0));
     if (this.#deleted.length === 0) return;
@@ -155,13 +158,13 @@ export class CallStorage implements ContextStorage {
     if (may) await this.#remove(this.#deleted);
   }
 
-  /** After ROLLBACK: the bytes of what was not stored after all go, and the room that was reserved for it is free. */
+  /** After ROLLBACK: removes the bytes that were written and frees the room that was reserved for them. */
   async rolledBack(): Promise<void> {
     await this.#remove(this.#stored);
     await this.#release(this.#reserved.splice(0));
   }
 
-  /** For whom the policies are asked. */
+  /** The reader whose permissions the policies check. */
   get #reader(): Reader {
     const { role, userId } = this.#transaction.identity;
     if (role === "svc_system") return "system";
@@ -194,7 +197,7 @@ export class CallStorage implements ContextStorage {
     return id;
   }
 
-  /** @returns what the statement returns of the row */
+  /** @returns the row that the statement returns */
   async #change(id: string, text: string, values: unknown[] = []) {
     this.#requireWrite();
     const { rows } = isUuid(id) ? await this.#transaction.query({ text }, [id, ...values]) : { rows: [] };
@@ -202,7 +205,7 @@ export class CallStorage implements ContextStorage {
     return rows[0];
   }
 
-  /** What fails here expires. */
+  /** If this fails, the reservation expires. */
   async #release(ids: string[]): Promise<void> {
     await release(this.#storage, ids).catch((err) => {
       this.#storage.log.warn({ err }, "a storage reservation could not be released; it expires in an hour");
@@ -229,7 +232,7 @@ function requireVisibility(visibility: unknown): void {
 
 const unknown = () => new SvcError("NOT_FOUND", "This file does not exist, or you may not see it.");
 
-/** A slip in an option's name would leave a link open for longer than was meant. @throws SvcError BAD_REQUEST */
+/** Rejects unknown options: a misspelled name would leave a link open too long. @throws SvcError BAD_REQUEST */
 function requireKnown(call: string, options: unknown, known: readonly string[]): void {
   if (!isPlain(options))
     throw wrong(`${call}: its options are ${kindOf(options)}. Pass an object of ${known.join(", ")}.`);
@@ -240,5 +243,5 @@ function requireKnown(call: string, options: unknown, known: readonly string[]):
   throw wrong(`${call}: there is no option "${unknown}". Did you mean "${nearest}"? The options are ${list}.`);
 }
 
-/** The handler's mistake or its caller's, whose values these often are. */
+/** Blames the caller, whose values these often are, or the handler. */
 const wrong = (message: string) => new SvcError("BAD_REQUEST", message);

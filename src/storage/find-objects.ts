@@ -1,7 +1,6 @@
 /**
- * Asks SQL which stored objects may be sent. Requests that arrive together are asked about together: a statement for each
- * would cost several times what sending a small picture does. Nothing is remembered: every answer was read after its
- * request had arrived.
+ * Asks SQL which stored objects may be sent. Requests that arrive together share a statement: one for each would cost
+ * several times as much as sending a small image. Nothing is cached: every answer is read after its request arrived.
  * Next hop: `sql/storage/find_storage_objects.sql`.
  */
 import type pg from "pg";
@@ -10,13 +9,13 @@ import { ask } from "./ask.ts";
 import type { Reader } from "./read-grants.ts";
 import type { FoundObject } from "./storage.ts";
 
-/** Statements under way at once; whoever comes meanwhile goes with the next. */
+/** Statements under way at once; requests that arrive meanwhile go with the next. */
 const maxStatements = 2;
 
-/** Requests that must wait before a second statement begins beside the first: for fewer it costs more than their wait. */
+/** Waiting requests that justify a second statement at the same time; for fewer, it costs more than their wait. */
 const worthAnother = 8;
 
-/** In milliseconds. Behind a statement that takes longer, on a connection that has died for example, nobody waits. */
+/** In milliseconds. Requests do not wait behind a slower statement, for example on a dead connection. */
 const patience = 20;
 
 /** Requests in one statement. */
@@ -32,9 +31,9 @@ interface Question {
 
 export class ObjectFinder {
   readonly #pool: pg.Pool;
-  /** Not yet asked, by what is asked. */
+  /** Questions not yet sent, by reader and id. */
   readonly #waiting = new Map<string, Question>();
-  /** Requests, of which several may ask the same. */
+  /** Waiting requests; several may ask the same question. */
   #requests = 0;
   #running = 0;
   /** When the last statement began. */
@@ -47,7 +46,7 @@ export class ObjectFinder {
 
   /**
    * @param id     a UUID, in lower case
-   * @param reader for whom the policies are asked: the issuer of a verified grant, or nobody
+   * @param reader the identity for the policies: the issuer of a verified grant, or anonymous
    * @returns null when it does not exist, or the reader may not see it
    * @throws SvcError through the SQLSTATE map
    */
@@ -64,7 +63,7 @@ export class ObjectFinder {
     return question.answer;
   }
 
-  /** When the requests that have arrived by now are read. */
+  /** Decides when the next statement runs. */
   #schedule(): void {
     if (this.#scheduled || this.#running >= maxStatements) return;
     const isSlow = performance.now() - this.#began > patience;
@@ -95,14 +94,14 @@ export class ObjectFinder {
       const found = await this.#read(questions);
       for (const question of questions) question.resolve(found.get(keyOf(question.reader, question.id)) ?? null);
     } catch (error) {
-      // A policy of the application that fails for one file must not fail for those that were asked about with it.
+      // If a policy of the application fails for one file, the other files of the statement must not fail.
       if (questions.length > 1 && isOfOne(error)) for (const question of questions) await this.#ask([question]);
       else for (const { reject } of questions) reject(error);
     }
   }
 
   async #read(questions: Question[]): Promise<Map<string, FoundObject>> {
-    // As JSON: the driver reads one column faster than seven.
+    // As JSON: the driver parses one column faster than seven.
     const text = "select coalesce(json_agg(it), '[]') as found from svc_private.find_storage_objects($1, $2) as it";
     const values = [questions.map(({ id }) => id), questions.map(({ reader }) => reader)];
     const [row] = await ask<{ found: FoundRow[] }>(this.#pool, {
@@ -120,5 +119,5 @@ type FoundRow = Omit<FoundObject, "bytesId"> & { reader: Reader; bytes_id: strin
 
 const keyOf = (reader: Reader, id: string) => `${id} ${reader}`;
 
-/** Whether the statement failed because of what was asked, and not for want of a connection, of time or of memory. */
+/** Whether the question itself made the statement fail, and not a lack of connections, time or memory. */
 const isOfOne = (error: unknown) => !isConnectionLoss(error) && /^(2|4[24]|P0)/.test(sqlState(error) ?? "");

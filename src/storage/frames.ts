@@ -1,9 +1,10 @@
 /**
- * Messages over a pipe between two processes of ours: a head of JSON, and bytes. Eight bytes in front say how long both are.
+ * Messages over a pipe between two of our processes: a JSON head, then bytes. Eight bytes in front contain both
+ * lengths.
  */
 import type { Readable, Writable } from "node:stream";
 
-/** What the other side may say at most, in bytes: a picture of 40 megapixels without compression. */
+/** Maximum bytes of a message: an uncompressed image of 40 megapixels. */
 const largest = 256 * 1024 * 1024;
 
 export function writeFrame(stream: Writable, head: object, bytes: Uint8Array = new Uint8Array()): void {
@@ -15,7 +16,7 @@ export function writeFrame(stream: Writable, head: object, bytes: Uint8Array = n
   if (bytes.length > 0) stream.write(bytes);
 }
 
-/** Calls back for each whole message. What is longer than it may be, or no JSON, destroys the stream. */
+/** Calls back for each whole message. A message that is too long or has an invalid head destroys the stream. */
 export function readFrames<Head>(stream: Readable, take: (head: Head, bytes: Buffer) => void): void {
   let chunks: Buffer[] = [];
   let size = 0;

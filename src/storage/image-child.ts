@@ -1,7 +1,7 @@
 /**
- * The process in which pictures are made, one after the other, until its standard input ends. It has no network and no
- * environment. JavaScript in it may read the program's own files; libvips, which is machine code, opens the one file that it
- * is told to.
+ * The process that transforms images, one after the other, until its standard input ends. It has no network and no
+ * environment. Its JavaScript may only read the program's own files; libvips, which is machine code, opens the file
+ * that it is told to.
  * Next hop: `image-engine.ts`; `image-children.ts` is the other end.
  */
 import "../kit/no-network.ts";
@@ -9,14 +9,14 @@ import { readFrames, writeFrame } from "./frames.ts";
 import { type Source, transformImage } from "./image-engine.ts";
 import { type TransformOptions, UnreadableImage } from "./transform-options.ts";
 
-/** The source's bytes follow where there is no path. */
+/** Without a path, the source's bytes follow. */
 export interface Order {
   path?: string;
   options: TransformOptions;
   webp: boolean;
 }
 
-/** The picture's bytes follow where there is a type. */
+/** With a type, the image's bytes follow. */
 export interface Answer {
   type?: string;
   refusal?: string;
@@ -34,4 +34,4 @@ async function make({ path, options, webp }: Order, bytes: Buffer): Promise<void
 }
 
 readFrames<Order>(process.stdin, (order, bytes) => void make(order, bytes));
-process.stdin.on("end", () => process.exit(0)); // whoever it works for has ended
+process.stdin.on("end", () => process.exit(0)); // the parent process has ended

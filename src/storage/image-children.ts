@@ -1,7 +1,7 @@
 /**
- * Makes pictures in processes that can be ended: libvips stops for nobody, and a picture can be made to take minutes of a
- * processor and gigabytes of memory. A process makes one picture after the other and waits for the next; one whose picture
- * took too much is killed.
+ * Transforms images in processes that can be killed: libvips cannot be interrupted, and an image can be built to take
+ * minutes of a processor and gigabytes of memory. A process transforms one image after the other; it is killed when
+ * an image exceeds a limit.
  * Next hop: `image-child.ts` is the other end.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
@@ -14,30 +14,30 @@ import type { Answer, Order } from "./image-child.ts";
 import type { Image, Source } from "./image-engine.ts";
 import { type TransformOptions, UnreadableImage } from "./transform-options.ts";
 
-/** A picture that took too much of something. It would the next time. */
+/** An image that exceeded a limit. It would do so again. */
 export class ImageTooCostly extends UnreadableImage {}
 
 export interface ImageLimits {
-  /** Milliseconds of a processor, for one picture. Counted on Linux. (Default: 10000) */
+  /** Processor time for one image, in milliseconds. Measured on Linux. (Default: 10000) */
   processorMs?: number;
-  /** Milliseconds of a clock, for one picture: a busy machine gives it a part of a processor. (Default: 30000) */
+  /** Clock time for one image, in milliseconds; a busy machine gives it part of a processor. (Default: 30000) */
   timeMs?: number;
-  /** Bytes of resident memory. Watched on Linux. (Default: 1073741824, 1 GiB) */
+  /** Resident memory in bytes. Measured on Linux. (Default: 1073741824, 1 GiB) */
   memoryBytes?: number;
 }
 
-/** In milliseconds: nothing is kept ready for those who ask for no more pictures. */
+/** In milliseconds. An idle process ends after this time. */
 const longestIdle = 60_000;
-/** In milliseconds, from one look at what a process takes to the next. Most pictures are made before the first. */
+/** Milliseconds between two measurements of a process. Most images are done before the first. */
 const watchEvery = 100;
-/** Bytes: a process that has grown beyond it is not kept, since its memory would stay with it. */
+/** In bytes. A larger process ends after its image, since it would keep the memory. */
 const mostKept = 256 * 1024 * 1024;
 
 const script = fileURLToPath(
   new URL(import.meta.url.endsWith(".ts") ? "image-child.ts" : "image-child.js", import.meta.url),
 );
 
-/** A process without a task yet. No environment: nothing that the platform was configured with is within reach of a picture. */
+/** A process without a task yet. It has no environment, so that images cannot reach the platform's configuration. */
 export function startImageChild(): ChildProcessWithoutNullStreams {
   const flags = ["--permission", "--allow-addons", ...programFiles(["sharp"]), "--no-warnings"];
   return spawn(process.execPath, [...flags, script], { env: { PATH: "" }, stdio: ["pipe", "pipe", "pipe"] });
@@ -52,7 +52,7 @@ class Child {
   constructor() {
     this.process = startImageChild();
     this.process.stderr.resume();
-    this.process.stdin.on("error", () => {}); // its end says why
+    this.process.stdin.on("error", () => {}); // the "close" event says why
     this.process.on("error", () => this.#end?.());
     this.process.on("close", () => this.#end?.());
     readFrames<Answer>(this.process.stdout, (answer, bytes) => this.#answer?.(answer, bytes));
@@ -62,7 +62,7 @@ class Child {
     return this.process.pid === undefined || this.process.exitCode !== null || this.process.signalCode !== null;
   }
 
-  /** @returns null when it ended without an answer */
+  /** @returns null when the process ended without an answer */
   ask(order: Order, bytes: Buffer | undefined): Promise<[Answer, Buffer] | null> {
     return new Promise((resolve) => {
       if (this.isOver) return resolve(null);
@@ -72,7 +72,9 @@ class Child {
     });
   }
 
-  /** What waits keeps no process from ending, and ends with this one: its standard input does. */
+  /**
+   * An idle process ("unref") does not keep this one running. It ends with this one, because its standard input ends.
+   */
   hold(how: "ref" | "unref"): void {
     clearTimeout(this.#clock);
     this.process[how]();
@@ -90,7 +92,7 @@ class Child {
 export class ImageChildren {
   readonly #idle: Child[] = [];
   readonly #limits: Required<ImageLimits>;
-  /** Processes that were started, and those of them that were killed for what their picture took. */
+  /** Processes that were started, and how many of them were killed for exceeding a limit. */
   started = 0;
   killed = 0;
 
@@ -98,7 +100,7 @@ export class ImageChildren {
     this.#limits = { processorMs, timeMs, memoryBytes };
   }
 
-  /** @throws UnreadableImage for what cannot be made; ImageTooCostly when it took too long, or too much memory */
+  /** @throws UnreadableImage for an image that cannot be made; ImageTooCostly when it took too much time or memory */
   async transform(source: Source, options: TransformOptions, webp: boolean): Promise<Image> {
     const order: Order = { options, webp, ...(typeof source === "string" && { path: source }) };
     const bytes = typeof source === "string" ? undefined : source;
@@ -133,7 +135,9 @@ export class ImageChildren {
     this.#idle.push(child);
   }
 
-  /** Kills a process that takes too much. @returns ends it, and says what it was killed for */
+  /**
+   * Kills a process that exceeds a limit. @returns a function that stops watching and returns the reason of a kill
+   */
   #watch(child: Child): () => string | undefined {
     const { processorMs, timeMs, memoryBytes } = this.#limits;
     const began = performance.now();
@@ -147,7 +151,7 @@ export class ImageChildren {
     };
     const timer = setInterval(async () => {
       const used = await usageOf(child.process.pid);
-      before ??= used.processorMs; // of earlier pictures, and a tenth of a second of this one
+      before ??= used.processorMs; // includes earlier images and a tenth of a second of this one
       if (used.processorMs - before > processorMs || performance.now() - began > timeMs) {
         kill("This image takes too long to make. Ask for a smaller one, or for another format.");
       } else if (used.memoryBytes > memoryBytes) {
@@ -161,13 +165,14 @@ export class ImageChildren {
   }
 }
 
-/** Both 0 where Linux does not say. */
+/** Both are 0 where Linux does not say. */
 async function usageOf(pid: number | undefined): Promise<{ processorMs: number; memoryBytes: number }> {
   if (process.platform !== "linux" || pid === undefined) return { processorMs: 0, memoryBytes: 0 };
   const [stat, statm] = await Promise.all(
     ["stat", "statm"].map((file) => readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "")),
   );
-  // Behind the program's name, which may hold spaces. In hundredths of a second, which Linux promises to user space.
+  // Reads behind the program's name, which may contain spaces. Ticks are hundredths of a second, which Linux
+  // guarantees.
   const fields = (stat ?? "").slice((stat ?? "").lastIndexOf(")") + 2).split(" ");
   const ticks = Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
   return { processorMs: ticks * 10, memoryBytes: Number((statm ?? "").split(" ")[1] ?? 0) * 4096 };

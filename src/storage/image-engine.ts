@@ -1,16 +1,16 @@
 /**
- * Turns one image into another, with sharp. What comes in was uploaded by somebody: few formats, bounded pixels, and no
- * metadata goes out. It cannot be stopped once it has begun, so it runs in a process that can (`image-child.ts`).
+ * Transforms an image with sharp. The input is an untrusted upload: few formats, bounded pixels, and no metadata in
+ * the output. A transform cannot be interrupted, so it runs in a process that can be killed (`image-child.ts`).
  * Next hop: `encoding.ts` for how much work an encoder may have.
  */
 import sharp, { type Sharp } from "sharp";
 import { type Encoding, encodingOf, maxAvifPixels } from "./encoding.ts";
 import { type Format, type TransformOptions, UnreadableImage } from "./transform-options.ts";
 
-/** Pixels of all frames together, decoded and made: 40 megapixels. */
+/** Pixels of all frames together, in the input and the output: 40 megapixels. */
 const maxPixels = 40_000_000;
 
-// Only what browsers show. SVG runs scripts and reads files, PDF and the rest have decoders that few people look at.
+// Only formats that browsers show. SVG runs scripts and reads files; PDF and the rest have rarely reviewed decoders.
 sharp.block({ operation: ["VipsForeignLoad"] });
 sharp.unblock({
   operation: ["Jpeg", "Png", "Webp", "Nsgif", "Heif"].flatMap((format) => [
@@ -18,7 +18,7 @@ sharp.unblock({
     `VipsForeignLoad${format}File`,
   ]),
 });
-// One thread per image: how many run at once is decided in transforms.ts, and the cache there outlives the process.
+// One thread per image: transforms.ts limits how many run at once and has a cache that outlives the process.
 sharp.concurrency(1);
 sharp.cache(false);
 
@@ -32,8 +32,8 @@ export interface Image {
 export type Source = Buffer | string;
 
 /**
- * @param options what to make of it; without `f` it becomes WebP or keeps its own format
- * @throws UnreadableImage for what is broken, too large, or in a format that is not read
+ * @param options without `f` the output is WebP or keeps the format of the input
+ * @throws UnreadableImage for an image that is broken, too large or in an unsupported format
  */
 export async function transformImage(source: Source, options: TransformOptions, webp: boolean): Promise<Image> {
   try {
@@ -58,13 +58,13 @@ export async function transformImage(source: Source, options: TransformOptions, 
 
 interface Size {
   format: string;
-  /** In pixels, the right way up. */
+  /** In pixels, after rotation by EXIF. */
   width: number;
   height: number;
   frames: number;
 }
 
-/** All frames count, before any is decoded: a small file can hold many. */
+/** Counts all frames before decoding: a small file can contain many. */
 async function sizeOf(source: Source): Promise<Size> {
   const { format = "png", pages = 1, autoOrient } = await sharp(source, { limitInputPixels: false }).metadata();
   const { width, height } = autoOrient;
@@ -72,7 +72,7 @@ async function sizeOf(source: Source): Promise<Size> {
   return { format, width, height, frames: pages };
 }
 
-/** More than is made of a picture. Its message is for whoever asked. */
+/** The output would be too large. Its message is for the client. */
 class TooLarge extends Error {
   constructor(format: Format, pixels: number) {
     const most = format === "avif" ? "16.7 for AVIF; f=webp takes 40" : "40";
@@ -82,7 +82,7 @@ class TooLarge extends Error {
   }
 }
 
-/** Of what is to be made. One side follows the other: 1 by 200 that is to be 4,096 wide would become 819,200 high. */
+/** Pixels of the output. One side follows the other: 1 by 200 at a width of 4,096 would become 819,200 high. */
 function pixelsOf({ width, height }: Size, frames: number, { w, h, fit }: TransformOptions): number {
   const scale = Math.min((w ?? Number.POSITIVE_INFINITY) / width, (h ?? Number.POSITIVE_INFINITY) / height);
   const isWhole = w !== undefined && h !== undefined && fit !== "inside";

@@ -1,31 +1,31 @@
 /**
- * Whose picture is made next: callers take turns, few pictures are made at once, and of the costly ones one, so that those
- * that take a moment have a place beside it. Who has left is not waited for.
+ * Decides which image is made next. Clients take turns, few images are made at once, and only one costly one, so that
+ * quick ones have a place beside it. Clients that disconnected are skipped.
  */
 import type { StorageObject } from "../contract/storage.ts";
 import { Gate } from "../kit/concurrency-limiter.ts";
 import type { TransformOptions } from "./transform-options.ts";
 
-/** At once in a process; the rest of it has to go on answering. */
+/** Images at once in a process; the process must keep answering other requests. */
 const maxRunning = 2;
 
-/** Waiting behind these, and behind the costly one; whoever comes later is told to try again. */
+/** Maximum waiting behind these, and behind the costly one; further clients are told to try again. */
 const maxWaiting = 100;
 
 export interface Asker {
-  /** Such as a network. (Default: one that all share who give none) */
+  /** For example a network. (Default: one key shared by all who give none) */
   network?: string;
-  /** Aborted when nobody is there any more to be answered. (Default: never) */
+  /** Aborted when the client has disconnected. (Default: never) */
   signal?: AbortSignal;
 }
 
-/** Pixels of what counts as costly; an AVIF takes the work of one four times as large. */
+/** Pixels from which an image is costly; an AVIF takes as much work as an image four times as large. */
 const costlyPixels = 4_000_000;
 
-/** Bytes of an original that is to be made in its own size, which only its head would tell. */
+/** Bytes from which an original is costly without `w` and `h`: its pixels are only known after it is opened. */
 const costlyBytes = 1024 * 1024;
 
-/** Whether a picture may take a processor for seconds. A guess from what is known before it is opened. */
+/** Whether an image may take a processor for seconds. A guess before it is opened. */
 export function isCostly({ size, type }: StorageObject, { w, h, f }: TransformOptions, webp: boolean): boolean {
   if (w === undefined && h === undefined) return size > costlyBytes;
   const format = f ?? (webp ? "image/webp" : type);
@@ -33,7 +33,7 @@ export function isCostly({ size, type }: StorageObject, { w, h, f }: TransformOp
   return pixels * (format.endsWith("avif") ? 4 : 1) > costlyPixels;
 }
 
-/** A picture that somebody waits for. */
+/** An image that clients wait for. */
 interface Job<T> {
   result: Promise<T>;
   askers: number;
@@ -46,7 +46,7 @@ export class ImageQueue<T> {
   readonly #costly = new Gate(1, maxWaiting);
   readonly #jobs = new Map<string, Job<T>>();
 
-  /** Runs the call when the asker's turn has come. @throws SvcError UNAVAILABLE when too many wait, or nobody does any more */
+  /** Runs the call when it is the client's turn. @throws SvcError UNAVAILABLE when too many wait, or all have left */
   turn({ network = "", signal }: Asker, costly: boolean, call: () => Promise<T>): Promise<T> {
     const turn = { key: network, ...(signal && { signal }) };
     const ordinary = () => this.#gate.run(call, turn);
@@ -54,7 +54,7 @@ export class ImageQueue<T> {
   }
 
   /**
-   * Gives everybody who asks for the same at the same time one and the same.
+   * Clients that ask for the same image at the same time share one run.
    *
    * @param start gets the first one's network, and a signal that is aborted when all of them have left
    * @throws as `start`; the signal's reason for an asker who left
@@ -63,7 +63,8 @@ export class ImageQueue<T> {
     signal?.throwIfAborted();
     const left = this.#jobs.get(id);
     if (left?.alone.signal.aborted) {
-      // All had left. What had begun goes on, and does for whoever comes now; what still waited has been called off.
+      // All clients had left. A run that had begun continues, and its result is used; one that still waited was
+      // cancelled.
       const made = await left.result.catch(() => undefined);
       if (made !== undefined) return made;
     }

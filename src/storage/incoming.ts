@@ -1,5 +1,5 @@
 /**
- * A request's body, taken in pieces of a given size, so that what has arrived is kept when the rest does not come.
+ * Reads a request's body in pieces of a given size, so that the bytes received so far are kept when it breaks off.
  * Next hop: `uploads.ts` stores the pieces.
  */
 
@@ -7,20 +7,20 @@ export class Incoming {
   readonly #chunks: AsyncIterator<Uint8Array>;
   #next: Uint8Array | undefined;
   #isOver = false;
-  /** Whether the body broke off: there is nobody to be answered. */
+  /** Whether the body broke off: then there is no client to answer. */
   isBroken = false;
 
   constructor(body: AsyncIterable<Uint8Array>) {
     this.#chunks = body[Symbol.asyncIterator]();
   }
 
-  /** Whether nothing more comes; waits until that is known. */
+  /** Waits until it is known whether more bytes come. */
   async isOver(): Promise<boolean> {
     while (!this.#next?.length && !this.#isOver) await this.#read();
     return !this.#next?.length;
   }
 
-  /** The next bytes, at most so many. */
+  /** Yields the next bytes, at most `most`. */
   async *take(most: number): AsyncGenerator<Uint8Array> {
     for (let left = most; left > 0 && !(await this.isOver()); ) {
       const chunk = this.#next as Uint8Array;
@@ -31,7 +31,7 @@ export class Incoming {
     }
   }
 
-  /** Lets the rest pass: unread, it would stand before the answer, and before the connection's next request. */
+  /** Reads and drops the rest; otherwise it would block the answer and the connection's next request. */
   async discard(): Promise<void> {
     while (!this.#isOver) await this.#read();
     this.#next = undefined;

@@ -1,20 +1,20 @@
-/** What an uploader calls a file, made fit to be shown, and to stand in a header. It never becomes part of a path. */
+/** Makes an uploaded file's name fit for display and for headers. It never becomes part of a path. */
 
 /** In bytes of UTF-8, as in the column's check. */
 const maxBytes = 255;
 
-/** Control characters, and marks that turn the direction of text: with one, "exe.gpj" reads as "jpg.exe". */
+/** Control characters, and marks that reverse the direction of text: with one, "exe.gpj" reads as "jpg.exe". */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
 const unshowable = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** @returns the last part of a path, without what cannot be shown, at most 255 bytes; "file" when nothing is left */
+/** @returns the last part of a path, without unshowable characters, at most 255 bytes; "file" when nothing is left */
 export function cleanName(given: string): string {
   const last = given.replace(unshowable, "").toWellFormed().split(/[/\\]/).at(-1)?.trim() ?? "";
   const name = shorten(last);
   return name === "" || name === "." || name === ".." ? "file" : name;
 }
 
-/** Cut before the extension: it says what the file is. */
+/** Cuts before the extension, which tells the file's type. */
 function shorten(name: string): string {
   if (Buffer.byteLength(name) <= maxBytes) return name;
   const dot = name.lastIndexOf(".");
@@ -25,10 +25,10 @@ function shorten(name: string): string {
   return stem + extension;
 }
 
-/** Source: RFC 6838, section 4.2, for the two names; parameters are left out. */
+/** Source: RFC 6838, section 4.2, for the two names; parameters are dropped. */
 const mediaType = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
-/** @returns the media type in lower case, "application/octet-stream" for what is none */
+/** @returns the media type in lower case, "application/octet-stream" for an invalid one */
 export function cleanType(given: string): string {
   const type = given.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   return mediaType.test(type) ? type : "application/octet-stream";

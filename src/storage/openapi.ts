@@ -1,5 +1,5 @@
 /**
- * Stored files and uploads in the document.
+ * Describes stored files and uploads in the OpenAPI document.
  * Next hop: `src/storage/route.ts` and `src/storage/upload-route.ts` answer them.
  */
 import type { JsonSchema } from "../kit/json-schema.ts";

@@ -1,5 +1,6 @@
 /**
- * A stored file whole, for calls that then wait for a model: see `src/postgres/own-transaction.ts` for the transaction that is not held.
+ * Reads a whole stored file, for calls that then wait for a model. No transaction is held meanwhile: see
+ * `src/postgres/own-transaction.ts`.
  * Next hop: `storage.ts`.
  */
 import { buffer } from "node:stream/consumers";
@@ -8,7 +9,7 @@ import type { Reading } from "../postgres/own-transaction.ts";
 import { CallStorage } from "./context.ts";
 import type { Storage } from "./storage.ts";
 
-/** In bytes: what a call holds in memory at most, as of a multipart body. */
+/** In bytes: the most that a call holds in memory, as for a multipart body. */
 const most = 52_428_800;
 
 export interface StoredFile {
@@ -17,7 +18,9 @@ export interface StoredFile {
   type: string;
 }
 
-/** @returns a function that throws SvcError NOT_FOUND for what the caller may not read, PAYLOAD_TOO_LARGE above 50 MiB */
+/**
+ * @returns a function that throws SvcError NOT_FOUND if the caller may not read it, PAYLOAD_TOO_LARGE above 50 MiB
+ */
 export const readFileOf =
   (storage: Storage, read: <T>(work: Reading<T>) => Promise<T>) =>
   (id: string): Promise<StoredFile> =>

@@ -1,23 +1,23 @@
 /**
- * Read grants: signed leave to read one private object for some time, as the one who made the grant. They are kept nowhere,
- * so any process takes one that another gave. One ends with its time, with the object, and as soon as its maker may not
- * see the object any more: that is asked each time (sql/storage/find_storage_objects.sql).
+ * Read grants: a signed permission to read one private object for some time with the rights of its issuer. They are
+ * not stored, so any process accepts grants of another. A grant ends with its time, with the object, or as soon as
+ * its issuer may not see the object any more, which each request checks (sql/storage/find_storage_objects.sql).
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Disposition } from "../contract/storage.ts";
 
-/** For whom the policies are asked. */
+/** The identity for the policies. */
 export type Reader = "anonymous" | "system" | `user ${string}`;
 
 export interface ReadGrant {
-  /** Who made it, and may see the object. */
+  /** The user who made it; must still be allowed to see the object. */
   issuer: Reader;
   disposition: Disposition;
   /** In seconds since 1970. */
   expires: number;
 }
 
-/** Expiry, disposition, issuer, signature. Grants without an issuer, of earlier versions, are none any more. */
+/** Expiry, disposition, issuer, signature. Grants of earlier versions, without an issuer, are invalid. */
 const form = /^([0-9a-z]{1,10})\.(inline|attachment)\.([asu][\w-]{0,400})\.([\w-]{43})$/;
 
 export class ReadGrants {
@@ -34,11 +34,11 @@ export class ReadGrants {
     return `${said}.${mac(this.#secrets[0] ?? "", id, said)}`;
   }
 
-  /** @returns null when it was not signed here, for this object, or is over */
+  /** @returns null when it is expired, for another object, or not signed with one of the secrets */
   verify(id: string, grant: string | undefined): ReadGrant | null {
     const [, expires = "", disposition = "", issuer = "", signature = ""] = form.exec(grant ?? "") ?? [];
     if (signature === "") return null;
-    // Compared as text: base64url has spare bits, and only one spelling is ours.
+    // Compared as text: base64url has spare bits, and only one spelling is valid.
     const isOurs = (secret: string) =>
       timingSafeEqual(Buffer.from(mac(secret, id, `${expires}.${disposition}.${issuer}`)), Buffer.from(signature));
     if (!this.#secrets.some(isOurs)) return null;
@@ -51,7 +51,7 @@ export class ReadGrants {
   }
 }
 
-/** One letter says what kind of issuer it is; a user's id follows in base64url, for it may have any characters. */
+/** One letter gives the kind of issuer; a user's id follows in base64url, because it may contain any characters. */
 const written = (issuer: Reader): string =>
   issuer.startsWith("user ") ? `u${Buffer.from(issuer.slice(5)).toString("base64url")}` : issuer.slice(0, 1);
 
@@ -60,6 +60,6 @@ function readIssuer(text: string): Reader {
   return text === "s" ? "system" : "anonymous";
 }
 
-/** What else the secret signs begins otherwise. */
+/** The first line separates this use from other uses of the secret. */
 const mac = (secret: string, id: string, said: string): string =>
   createHmac("sha256", secret).update(`svc storage read grant\n${id}\n${said}`).digest("base64url");

@@ -1,7 +1,7 @@
 /**
- * Reserves room for a file before its bytes come: quotas are counted here, and ids chosen, in `sql/storage/`. A reservation
- * is committed at once, so that callers at the same moment see each other's; what the system stores has no quota and is
- * part of its own transaction.
+ * Reserves room for a file before its bytes come: SQL counts the quotas and chooses the ids (`sql/storage/`). A
+ * reservation commits at once, so that concurrent calls see each other's. Files of the system have no quota and
+ * belong to their own transaction.
  * Next hop: `sql/storage/reserve_upload.sql`.
  */
 import type { StorageObject } from "../contract/storage.ts";
@@ -10,18 +10,18 @@ import type { RequestTransaction } from "../postgres/transaction.ts";
 import { ask } from "./ask.ts";
 import type { Storage, UploadLimits } from "./storage.ts";
 
-/** How long a call may take from the reservation to its COMMIT. */
+/** Maximum time from the reservation to the call's COMMIT. */
 const lifetime = "1 hour";
 
-/** The quotas of a caller, as the last arguments of the SQL functions; null: no limit. */
+/** The quotas of a caller, as the last arguments of the SQL functions; null means no limit. */
 export const quotasOf = (limits: UploadLimits, userId: string | null): (number | null)[] => [
   (userId === null ? limits.storageBytesAnonymous : limits.storageBytesPerUser) || null,
   limits.storageBytes || null,
 ];
 
 /**
- * @param file its size is the most that may come
- * @returns the id of the reservation, and of the file later
+ * @param file its size is the maximum
+ * @returns the id of the reservation, later of the file
  * @throws SvcError STORAGE_QUOTA_EXCEEDED
  */
 export async function reserve(
@@ -39,7 +39,7 @@ export async function reserve(
   return requireRoom(rows[0] as Reserved, limits, owner).id;
 }
 
-/** What the SQL functions answer. */
+/** The result of the SQL functions. */
 export interface Reserved {
   id: string;
   refused: "unfinished" | "quota" | "total" | null;
@@ -64,7 +64,7 @@ export function requireRoom<Row extends Reserved>(reserved: Row, limits: UploadL
   });
 }
 
-/** Gives back what a call that failed has not used. */
+/** Releases reservations that a failed call did not use. */
 export async function release({ pool }: Pick<Storage, "pool">, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await ask(pool, { text: "select svc_private.release_reservations($1)", values: [ids] });
 }

@@ -1,7 +1,6 @@
 /**
- * `GET /api/storage/:id`: the bytes of an object that nobody in particular may see, because it is public, or that the maker
- * of the URL's read grant may see; of images, transforms too. The policies decide, asked by
- * `sql/storage/find_storage_objects.sql`.
+ * `GET /api/storage/:id`: the bytes of a public object, or of one that the issuer of the URL's read grant may see;
+ * also transforms of images. The policies decide, in `sql/storage/find_storage_objects.sql`.
  * Next hop: `find-objects.ts` for the decision, `transforms.ts` for images, `send-file.ts` for the answer.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -20,18 +19,18 @@ import { type FoundObject, objectKey, type Storage } from "./storage.ts";
 import { acceptsWebp, readable, readTransform, type TransformOptions, UnreadableImage } from "./transform-options.ts";
 import { createTransforms, type Transforms } from "./transforms.ts";
 
-/** In seconds. An id's bytes never change, but what was public may become private, and a grant's maker lose access. */
+/** In seconds. The bytes of an id never change, but an object may become private, or an issuer lose access. */
 const longest = 3600;
 
 const prefix = "/api/storage/";
 
-/** Whether a path, without its query, is that of a stored file. Ids have nothing in them that URLs would encode. */
+/** Whether a path, without its query, is that of a stored file. Ids contain no characters that URLs encode. */
 export const isFilePath = (path: string) => path.startsWith(prefix) && path.indexOf("/", prefix.length) < 0;
 
 /**
  * Answers GET and HEAD of such a path.
  *
- * @param networkOf where a request comes from: images are made by turns
+ * @param networkOf the network of a request: networks take turns at transforms
  */
 export function fileEndpoint(
   storage: Storage,
@@ -71,7 +70,7 @@ export function fileEndpoint(
   };
 }
 
-/** Whose turn an image takes, and until when somebody waits for it: found out only where one has to be made. */
+/** The network and the abort signal of a request; only computed when an image has to be made. */
 function askerOf(request: IncomingMessage, response: ServerResponse, networkOf: (request: IncomingMessage) => string) {
   let left: AbortController | undefined;
   return {
@@ -86,10 +85,10 @@ function askerOf(request: IncomingMessage, response: ServerResponse, networkOf: 
   };
 }
 
-/** Of images the browser's Accept decides what is sent. */
+/** For images, the browser's Accept header decides the format. */
 const varying = { vary: "Origin, Accept" };
 
-/** @returns undefined when the original is what is wanted, null when it is gone */
+/** @returns undefined to send the original, null when the bytes are gone */
 async function imageFor(
   transforms: Transforms,
   object: FoundObject,
@@ -119,7 +118,7 @@ function original(storage: Storage, object: FoundObject): Content {
 }
 
 function transformed(object: FoundObject, { bytes, type }: Image, options: TransformOptions | null): Content {
-  // With their names: a width of 100 is no quality of 100.
+  // With the names of the options: a width of 100 differs from a quality of 100.
   const made = Object.entries({ ...options })
     .map(([name, value]) => `${name}${value}`)
     .join("-");
@@ -136,5 +135,5 @@ function caching({ visibility }: StorageObject, grant: ReadGrant | null): string
   return `private, max-age=${Math.min(left, longest)}`;
 }
 
-/** The same for what is private and for what does not exist. */
+/** The same error for private and for missing files. */
 const absent = () => new SvcError("NOT_FOUND", "This file does not exist, or it is private.");

@@ -1,5 +1,5 @@
 /**
- * Sends a file: conditional requests, one range, HEAD, and headers under which no upload can act as a page of this origin.
+ * Sends a file: conditional requests, one range, HEAD, and headers that prevent an upload from acting as a page here.
  * Source: RFC 9110, sections 8.8, 13 and 14; RFC 6266 for the name.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -14,13 +14,13 @@ import { SvcError } from "../kit/svc-error.ts";
 import { requestedRange } from "./byte-ranges.ts";
 import type { ByteRange } from "./drivers/driver.ts";
 
-/** What is sent: bytes in memory, or from where they are opened. */
+/** The file to send: bytes in memory, or a function that opens them. */
 export interface FileAnswer {
   name: string;
   type: string;
   size: number;
   etag: string;
-  /** Whether a browser shows or saves it, where it is of a type that may be shown. */
+  /** Whether a browser shows or saves it, if its type may be shown. */
   disposition: Disposition;
   /** Further headers. */
   headers: Record<string, string>;
@@ -28,14 +28,17 @@ export interface FileAnswer {
   open?(range?: ByteRange): Promise<Readable | null>;
 }
 
-/** What a browser may show. Everything else it saves: SVG, HTML and any XML would be pages, whatever else they claim to be. */
+/**
+ * Types that a browser may show. It saves all others: SVG, HTML and any XML could act as pages, whatever type they
+ * claim.
+ */
 const shown = /^(image\/(png|jpeg|gif|webp|avif)|(audio|video)\/(?!.*\+xml$)[a-z0-9.+-]+)$/;
 
-/** For the case that something is shown after all: no scripts, no forms, an origin of its own. */
+/** A second defence for shown files: no scripts, no forms, an opaque origin. */
 const policy = "default-src 'none'; style-src 'unsafe-inline'; media-src 'self'; img-src 'self'; sandbox";
 
 /**
- * @param log hears of bytes that the store could not give
+ * @param log receives errors of the store while it reads
  * @throws SvcError NOT_FOUND when the bytes are gone
  */
 export async function sendFile(
@@ -47,7 +50,7 @@ export async function sendFile(
   const headers = { ...exchangeOf(response).headers, ...headersOf(file) };
   if (isKnown(request.headers["if-none-match"], file.etag)) return void response.writeHead(304, headers).end();
 
-  // RFC 9110 knows ranges of GET alone.
+  // RFC 9110 defines ranges for GET only.
   const range = request.method === "GET" ? requestedRange(request.headers, file) : null;
   if (range === "unsatisfiable") {
     return void response.writeHead(416, { ...headers, "content-range": `bytes */${file.size}` }).end();
@@ -72,7 +75,7 @@ function headersOf({ name, type, etag, disposition, headers }: FileAnswer): Reco
     "content-type": type,
     "content-disposition": contentDisposition(name, { type: shown.test(type) ? disposition : "attachment" }),
     "content-security-policy": policy,
-    // Shown by pages of other origins as an image is; scripts read it as CORS says.
+    // Pages of other origins may show it as an image; CORS decides whether their scripts may read it.
     "cross-origin-resource-policy": "cross-origin",
     "accept-ranges": "bytes",
     etag,
@@ -96,9 +99,9 @@ async function stream(
     if (sent !== length) throw new Error(`The store has ${sent} bytes where the row says ${length}.`);
     response.end();
   } catch (error) {
-    // The client was told a length: ended short of it, it would take the next answer on this connection for the rest.
+    // The client knows the full length. A reused connection would let it take the next answer for the rest.
     if (!response.destroyed) log.error({ err: error, requestId: exchangeOf(response).requestId }, "a file broke off");
     request.socket.destroy();
-    bytes.destroy(); // pipeline leaves a source alone whose client had gone before it began
+    bytes.destroy(); // pipeline does not close a source if the client left before it began
   }
 }

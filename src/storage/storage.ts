@@ -13,7 +13,7 @@ import type { PutOptions, StorageDriver } from "./drivers/driver.ts";
 import { S3Driver } from "./drivers/s3.ts";
 import { ReadGrants } from "./read-grants.ts";
 
-/** What is known of an object here, and to nobody outside. */
+/** Data of an object for internal use. */
 export interface FoundObject extends StorageObject {
   /** Names its bytes in the driver. */
   bytesId: string;
@@ -31,7 +31,7 @@ export interface Storage {
   grants: ReadGrants;
   limits: UploadLimits;
   uploads: EffectiveConfig["uploads"];
-  /** The system's pool: the route's decision, uploads and the sweep. */
+  /** The system's pool, for the route's access check, uploads and the sweep. */
   pool: pg.Pool;
   log: Logger;
 }
@@ -54,8 +54,8 @@ export function createDriver(config: EffectiveConfig["storage"]): StorageDriver 
 }
 
 /**
- * Where bytes lie: under an id of their own, new for each attempt to write them, and never one that a caller chose. So no
- * upload can overwrite the bytes of a stored file, in any store, and a removed file's bytes are not found again.
+ * The key of an object's bytes: an id of their own, new for each attempt to write them and never chosen by a caller.
+ * So no upload can overwrite a stored file, in any store, and nobody finds the bytes of a removed file again.
  */
 export const objectKey = (bytesId: string) => `objects/${bytesId}`;
 export const transformPrefix = (bytesId: string) => `transforms/${bytesId}/`;
@@ -63,8 +63,8 @@ export const transformPrefix = (bytesId: string) => `transforms/${bytesId}/`;
 /**
  * Writes bytes under an id, counting and hashing them on the way.
  *
- * @param options as those of the driver
- * @returns their number, and their SHA-256 in hex; when it returns they are safe
+ * @param options those of the driver
+ * @returns the number of bytes and their SHA-256 in hex; when it returns, the bytes are durable
  */
 export async function putBytes(
   driver: StorageDriver,
@@ -89,8 +89,8 @@ export async function putBytes(
 }
 
 /**
- * Removes an object's bytes and everything made of them. Its row must be gone: then whoever is making a transform of it
- * finds that out and removes that too.
+ * Removes an object's bytes and all of its transforms. Its row must be gone: a transform that is being made then sees
+ * that and removes itself.
  */
 export async function removeBytes({ driver }: Pick<Storage, "driver">, bytesId: string): Promise<void> {
   await driver.delete(objectKey(bytesId));
@@ -98,8 +98,9 @@ export async function removeBytes({ driver }: Pick<Storage, "driver">, bytesId: 
 }
 
 /**
- * Whether bytes whose row is gone may go now. While a backup runs they stay, and the sweep removes them later. To be asked
- * after the transaction that deleted the row has committed (sql/backup/may_remove_bytes.sql says why that suffices).
+ * Whether bytes without a row may be removed now. During a backup they stay, and the sweep removes them later. Ask
+ * this after the transaction that deleted the row has committed (sql/backup/may_remove_bytes.sql explains why that
+ * suffices).
  */
 export async function mayRemoveBytes({ pool }: Pick<Storage, "pool">): Promise<boolean> {
   const { rows } = await pool.query("select svc_private.may_remove_bytes() as may");

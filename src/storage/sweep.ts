@@ -1,22 +1,25 @@
 /**
- * Removes bytes that no row speaks of: their transaction rolled back, their process died, or their row was deleted and
- * the bytes could not be. Run by a job; safe to run anywhere, at any time, by many.
+ * Removes bytes without a row: their transaction rolled back, their process died, or the bytes were not removed with
+ * the row. Run by a job; safe to run anywhere, at any time and concurrently.
  */
 import { isUuid } from "../kit/uuid.ts";
 import { mayRemoveBytes, objectKey, removeBytes, type Storage } from "./storage.ts";
 import { uploadPrefix } from "./uploads.ts";
 
-/** In milliseconds. Bytes come before their row; what is younger may still get one. Longer than any upload may take. */
+/**
+ * In milliseconds, longer than any upload may take. Bytes are written before their row; younger ones may still get
+ * one.
+ */
 const sweepAge = 24 * 60 * 60_000;
 
 type Swept = Pick<Storage, "driver" | "pool" | "log">;
 
-/** Ids that are asked about in one statement. */
+/** Ids per statement. */
 const batch = 500;
 
 /**
  * @param before bytes written later are left alone. (Default: a day ago)
- * @param signal ends it between two batches; the next sweep does the rest. (Default: nothing does)
+ * @param signal stops it between two batches; the next sweep does the rest. (Default: none)
  * @returns how many objects' bytes were removed
  */
 export async function sweepStorage(
@@ -37,7 +40,7 @@ export async function sweepStorage(
   return removed;
 }
 
-/** Uploads that were not finished in time, then parts that no upload has. */
+/** Removes expired uploads, then parts without an upload. */
 async function sweepUploads(storage: Swept, before: Date, signal?: AbortSignal): Promise<void> {
   const expire = "select svc_private.expire_uploads($1) as id";
   for (let removed = batch; removed === batch; ) {
@@ -53,18 +56,18 @@ async function sweepUploads(storage: Swept, before: Date, signal?: AbortSignal):
   }
 }
 
-/** Asked each time: a backup may have begun, and want what its snapshot still shows. */
+/** Asks each time, since a backup may have begun that needs the files of its snapshot. */
 async function removeParts(storage: Swept, uploads: { id: string }[]): Promise<void> {
   if (uploads.length === 0 || !(await mayRemoveBytes(storage))) return;
   for (const { id } of uploads) await storage.driver.deleteAll(uploadPrefix(id));
 }
 
-/** The ids below an area whose bytes are old enough, in batches. */
+/** The ids below an area with old enough bytes, in batches. */
 async function* idsOf({ driver }: Swept, area: string, before: Date): AsyncGenerator<string[]> {
   let ids = new Set<string>();
   for await (const { key, modifiedAt } of driver.list(area)) {
     const id = key.slice(area.length).split("/")[0];
-    // What has no id was not put there by us, as a file manager's own: it is left alone, and must not end the sweep.
+    // Skips names without an id, such as a file manager's own files; they must not stop the sweep.
     if (modifiedAt >= before || !isUuid(id)) continue;
     ids.add(id);
     if (ids.size < batch) continue;

@@ -1,5 +1,5 @@
 /**
- * What an image is to be turned into: the parameters of the storage route, and what the browser accepts.
+ * The options of image transforms: the parameters of the storage route and the browser's Accept header.
  * Next hop: `transforms.ts`.
  */
 import { SvcError } from "../kit/svc-error.ts";
@@ -9,7 +9,7 @@ export const fits = ["cover", "contain", "fill", "inside"] as const;
 export type Format = (typeof formats)[number];
 export type Fit = (typeof fits)[number];
 
-/** As given; what is absent was not asked for. */
+/** As given; an absent option was not requested. */
 export interface TransformOptions {
   /** In pixels. */
   w?: number;
@@ -21,7 +21,7 @@ export interface TransformOptions {
   fit?: Fit;
 }
 
-/** What the engine takes. What it makes of anything else is an error. */
+/** Media types that the engine reads. All others are an error. */
 export const readable: ReadonlySet<string> = new Set([
   "image/jpeg",
   "image/png",
@@ -41,7 +41,7 @@ const maxPixels = 4096;
  * Reads the parameters out of a URL; those that are not about images are left alone.
  *
  * @returns null when there are none
- * @throws SvcError VALIDATION_FAILED, with every parameter that is wrong
+ * @throws SvcError VALIDATION_FAILED, with every invalid parameter
  */
 export function readTransform(query: URLSearchParams): TransformOptions | null {
   const issues: { path: string[]; message: string }[] = [];
@@ -78,7 +78,7 @@ export function readTransform(query: URLSearchParams): TransformOptions | null {
   return asked.length > 0 ? (Object.fromEntries(asked) as TransformOptions) : null;
 }
 
-/** Whether an Accept header names WebP itself: wildcards come from clients that do not know it, too. */
+/** Whether an Accept header names WebP itself. Wildcards do not count: clients without WebP send them too. */
 export function acceptsWebp(accept: string | undefined): boolean {
   return (accept ?? "").split(",").some((entry) => {
     const [type = "", ...parameters] = entry.split(";").map((part) => part.trim().toLowerCase());

@@ -1,5 +1,5 @@
 /**
- * Transforms of stored images: made once, kept beside the original's bytes, gone with it.
+ * Transforms of stored images: made once, stored beside the original's bytes, removed with it.
  * Next hop: `image-queue.ts` decides whose is made next, `image-children.ts` makes it.
  */
 import { crc32 } from "node:zlib";
@@ -10,35 +10,39 @@ import { type Asker, ImageQueue, isCostly } from "./image-queue.ts";
 import { type FoundObject, objectKey, type Storage, transformPrefix } from "./storage.ts";
 import { type TransformOptions, UnreadableImage } from "./transform-options.ts";
 
-/** In bytes: larger files are not read into memory for their picture's sake. */
+/** In bytes: larger files are not read into memory for a transform. */
 const maxSource = 64 * 1024 * 1024;
 
-/** In bytes, of transforms kept in memory. */
+/** Bytes of transforms in the memory cache. */
 const memory = 64 * 1024 * 1024;
 
-/** Of one object: there are billions of parameters, and anybody may ask for a public picture in any of them. */
+/**
+ * Transforms stored for one object: there are billions of parameters, and anybody may request a public image in any.
+ */
 const maxKept = 64;
 
-/** In bytes, of the transforms of one object: as much as four originals, and a little of the smallest. */
+/** Bytes of transforms stored for one object: four times the original, but at least 16 MiB. */
 const maxKeptBytes = (original: number) => Math.max(16 * 1024 * 1024, 4 * original);
 
-/** Objects of which a process knows what is kept. */
+/** Objects whose stored transforms a process counts. */
 const maxKnown = 10_000;
 
-/** In milliseconds: for so long the costly transforms of an object are not tried again after one of them was ended. */
+/**
+ * In milliseconds: after a costly transform of an object was killed, its costly transforms are refused for this time.
+ */
 const refusedFor = 600_000;
 
 export interface Transforms {
   /**
    * @param webp whether it becomes WebP when no format is asked for
-   * @param asker whose turn it takes, and until when they wait. (Default: one for all, for ever)
+   * @param asker the client's network and signal. (Default: one network for all, no signal)
    * @returns null when the object's bytes are gone
-   * @throws UnreadableImage, SvcError UNAVAILABLE when too many wait; the signal's reason when the asker left
+   * @throws UnreadableImage, SvcError UNAVAILABLE when too many wait; the signal's reason when the client left
    */
   get(object: FoundObject, options: TransformOptions, webp: boolean, asker?: () => Asker): Promise<Image | null>;
 }
 
-/** Shared by all services of a process, as its processors are. */
+/** Shared by all services of a process, because they share its processors. */
 const children = new ImageChildren();
 
 interface Kept {
@@ -47,8 +51,8 @@ interface Kept {
 }
 
 /**
- * @param finder tells whether an object is still there
- * @param engine makes a picture. (Default: in a process that can be ended)
+ * @param finder tells whether an object still exists
+ * @param engine makes a transform. (Default: in a process that can be killed)
  */
 export function createTransforms(
   storage: Pick<Storage, "driver" | "log">,
@@ -58,7 +62,7 @@ export function createTransforms(
   const queue = new ImageQueue<Image | null>();
   const recent = new RecentImages(memory);
   const known = new Map<string, Kept>();
-  /** By object, when its costly transforms may be tried again. */
+  /** By object id: when its costly transforms may be tried again. */
   const refused = new Map<string, number>();
 
   async function find(object: FoundObject, options: TransformOptions, webp: boolean, name: string, asker: Asker) {
@@ -77,7 +81,7 @@ export function createTransforms(
     const image = await queue.turn(asker, costly, () => make(object, options, webp));
     if (!image) return null;
     await keep(object, key, image);
-    // Deleted meanwhile? Whoever deletes removes the row first and its transforms then: one of the two sees the other.
+    // Was it deleted meanwhile? A deletion removes the row first and then the transforms, so one side sees the other.
     if (await finder.find(object.id, "system")) return image;
     await storage.driver.deleteAll(transformPrefix(object.bytesId));
     return null;
@@ -85,14 +89,14 @@ export function createTransforms(
 
   async function make(object: FoundObject, options: TransformOptions, webp: boolean): Promise<Image | null> {
     const key = objectKey(object.bytesId);
-    // A path where there is one: megabytes that pass through JavaScript's memory cost as much again in collecting them.
+    // A path if possible: collecting megabytes that pass through JavaScript's memory costs as much again.
     const source = storage.driver.pathOf?.(key) ?? (await storage.driver.readWhole(key));
     if (!source) return null;
     try {
       return await engine.transform(source, options, webp);
     } catch (error) {
       if (error instanceof ImageTooCostly) noteRefused(object.id);
-      // Deleted before it was read, or while it was.
+      // Was it deleted before or while it was read?
       if (await finder.find(object.id, "system")) throw error;
       return null;
     }
@@ -105,7 +109,9 @@ export function createTransforms(
     if (oldest !== undefined && refused.size > maxKnown) refused.delete(oldest);
   }
 
-  /** All transforms of an object go when they are too many or too large: those that are in use are soon made again. */
+  /**
+   * Removes all transforms of an object when there are too many or too large ones; those in use are soon made again.
+   */
   async function makeRoom({ bytesId: id, size }: FoundObject, bytes: number): Promise<void> {
     let kept = known.get(id);
     if (!kept) {
@@ -125,10 +131,10 @@ export function createTransforms(
     if (oldest !== undefined && known.size > maxKnown) known.delete(oldest);
   }
 
-  /** What cannot be kept, on a full disk for example, is sent all the same and made again. */
+  /** If it cannot be stored, for example on a full disk, the transform is still sent, and made again next time. */
   async function keep(object: FoundObject, key: string, image: Image): Promise<void> {
     const packed = pack(image);
-    if (packed.length > maxKeptBytes(object.size)) return; // it alone would take the place of all others
+    if (packed.length > maxKeptBytes(object.size)) return; // it would displace all others
     try {
       await makeRoom(object, packed.length);
       await storage.driver.put(key, packed, { durable: false });
@@ -143,7 +149,7 @@ export function createTransforms(
       const id = `${object.bytesId}/${name}`;
       const there = recent.get(id);
       if (there) return there;
-      // Many ask at once, one makes it.
+      // Concurrent requests for the same transform share one run.
       const image = await queue.shared(id, asker?.() ?? {}, (all) => find(object, options, webp, name, all));
       if (image) recent.set(id, image);
       return image;
@@ -151,15 +157,15 @@ export function createTransforms(
   };
 }
 
-/** The same for what comes out the same, whatever the order of the parameters. */
+/** Requests with the same result get the same name, in any order of the parameters. */
 function nameOf({ w, h, f, q, fit }: TransformOptions, webp: boolean): string {
   return [w ?? "", h ?? "", f ?? (webp ? "webp" : "own"), q ?? "", fit ?? ""].join("-");
 }
 
-/** A kept transform is its media type and its bytes' checksum, a line break, and the bytes. */
+/** A stored transform: its media type and its bytes' checksum, a line break, and the bytes. */
 const pack = ({ type, bytes }: Image) => Buffer.concat([Buffer.from(`${type} ${crc32(bytes)}\n`), bytes]);
 
-/** @returns null for what a power cut left of one: they are not flushed, since they can be made again */
+/** @returns null for one damaged by a power cut: they are not flushed, since they can be made again */
 function unpack(kept: Buffer): Image | null {
   const end = kept.indexOf("\n");
   const [type = "", checksum] = kept.toString("latin1", 0, Math.max(0, end)).split(" ");
@@ -167,7 +173,7 @@ function unpack(kept: Buffer): Image | null {
   return String(crc32(bytes)) === checksum ? { type, bytes } : null;
 }
 
-/** The images that were asked for last, up to so many bytes. Whether they may be sent is asked of the row each time. */
+/** The images requested last, up to `maxBytes`. Each request still checks the row for permission. */
 class RecentImages {
   readonly #images = new Map<string, Image>();
   readonly #maxBytes: number;
@@ -181,7 +187,7 @@ class RecentImages {
     const image = this.#images.get(id);
     if (image) {
       this.#images.delete(id);
-      this.#images.set(id, image); // a map keeps its order: the last is the youngest
+      this.#images.set(id, image); // a Map keeps insertion order: the last is the newest
     }
     return image;
   }

@@ -1,5 +1,5 @@
 /**
- * `/api/storage/uploads`: uploads that go on after a disconnect, by the tus protocol, and `PUT` to signed URLs.
+ * `/api/storage/uploads`: uploads that resume after a disconnect, by the tus protocol, and `PUT` to signed URLs.
  * Source: https://tus.io/protocols/resumable-upload, version 1.0.0, with creation, expiration, checksum and termination.
  * Why not a library: docs/adr/0009-uploads-in-parts.md.
  * Next hop: `uploads.ts`.
@@ -21,7 +21,7 @@ const path = "/api/storage/uploads";
 const version = "1.0.0";
 const extensions = "creation,expiration,checksum,termination";
 
-/** Whether a path, without its query, is one of uploads. */
+/** Whether a path, without its query, belongs to uploads. */
 export const isUploadPath = (given: string) => given === path || given.startsWith(`${path}/`);
 
 type Verb = (call: Call) => Promise<void>;
@@ -30,7 +30,7 @@ interface Call {
   request: IncomingMessage;
   response: ServerResponse;
   owner: string;
-  /** "" for the collection. */
+  /** Empty for the collection. */
   id: string;
 }
 
@@ -80,7 +80,7 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
     sendJson(response, 200, JSON.stringify({ id }));
   };
 
-  /** What the protocol asks for, of those who cannot know it yet. */
+  /** Answers OPTIONS with the version and extensions, without authentication, as the protocol requires. */
   const describe = (response: ServerResponse) =>
     answer(response, 204, {
       "tus-version": version,
@@ -117,8 +117,8 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
 }
 
 /**
- * What a client asks for by an extension that is not here. Passed over, it would believe that its parts are joined, or that
- * the bytes it sent have been taken.
+ * Refuses requests that use an unsupported extension. If it were ignored, the client would believe that its parts are
+ * joined or that its bytes were stored.
  */
 function refuseExtensions({ headers }: IncomingMessage): void {
   const asked = [
@@ -142,7 +142,7 @@ async function taking<T>(request: IncomingMessage, run: (body: Incoming) => Prom
   }
 }
 
-/** For clients behind something that lets no PATCH through. */
+/** For clients behind a proxy that blocks PATCH. */
 function methodOf({ method = "", headers }: IncomingMessage): string {
   const wanted = headers["x-http-method-override"];
   return method === "POST" && typeof wanted === "string" ? wanted.toUpperCase() : method;
@@ -163,7 +163,7 @@ function wholeNumber({ headers }: IncomingMessage, name: string): number {
   throw wrong(`The header ${name} must be a whole number of bytes.`);
 }
 
-/** Pairs of a key and its value in base64, with commas between them. Unknown keys are for others. */
+/** Parses comma-separated pairs of a key and a base64 value. Unknown keys are ignored. */
 function readMetadata({ headers }: IncomingMessage): Partial<Record<string, string>> {
   const text = headers["upload-metadata"] ?? "";
   if (typeof text !== "string" || text.length > maxMetadata) throw wrong("The header Upload-Metadata is too long.");
@@ -171,7 +171,7 @@ function readMetadata({ headers }: IncomingMessage): Partial<Record<string, stri
   return Object.fromEntries(pairs.map(([key = "", value = ""]) => [key, Buffer.from(value, "base64").toString()]));
 }
 
-/** In UTF-16 units. Names have 4 KiB at most then, of which 255 bytes are kept. */
+/** In UTF-16 units. Limits names to 4 KiB, of which 255 bytes are kept. */
 const maxMetadata = 8192;
 
 function readChecksum({ headers }: IncomingMessage): Checksum | undefined {
@@ -191,7 +191,7 @@ function readChecksum({ headers }: IncomingMessage): Checksum | undefined {
 
 const wrong = (message: string) => new SvcError("BAD_REQUEST", message);
 
-/** A full disk is nothing that the sender did, and what has arrived is kept. */
+/** A full disk is not the sender's fault, and the bytes received so far are kept. */
 async function outOfRoom(done: Promise<void>): Promise<void> {
   try {
     await done;

@@ -16,8 +16,9 @@ import { sha256Of } from "./uploads.ts";
 const longest = 604_800;
 
 /**
- * @param reserved told the id of the reservation, to be released when the call fails
- * @throws SvcError BAD_REQUEST for a value out of range, STORAGE_QUOTA_EXCEEDED, FORBIDDEN where a policy refuses the file
+ * @param reserved receives the id of the reservation, to release it when the call fails
+ * @throws SvcError BAD_REQUEST for a value out of range, STORAGE_QUOTA_EXCEEDED, FORBIDDEN where a policy refuses the
+ * file
  */
 export async function reserveUpload(
   transaction: RequestTransaction,

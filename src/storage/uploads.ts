@@ -1,7 +1,7 @@
 /**
- * Files that arrive over several requests, and files for signed URLs. Bytes of parts lie under `uploads/<id>/` and count
- * once SQL knows of them; finishing puts them together under a key that is new each time and makes the upload a stored object
- * in one statement. Any process goes on with what another one began.
+ * Files that arrive over several requests, and files for signed URLs. Bytes of parts are under `uploads/<id>/` and
+ * count once SQL has a row for them. Finishing joins them under a new key and turns the upload into a stored object
+ * in one statement. Any process can continue an upload that another began.
  * Next hop: `sql/storage/`, `incoming.ts`, `src/storage/drivers/driver.ts`.
  */
 import { createHash, randomUUID } from "node:crypto";
@@ -17,13 +17,13 @@ import { mayRemoveBytes, objectKey, putBytes, type Storage } from "./storage.ts"
 /** How long an upload waits for its next part. */
 const lifetime = "1 day";
 
-/** In bytes. Each part is flushed before the next one begins; more of them lose less when a process dies. */
+/** In bytes. Each part is flushed before the next begins; smaller parts lose less when a process dies. */
 const partSize = 16 * 1024 * 1024;
 
 export const uploadPrefix = (id: string) => `uploads/${id}/`;
 
 export interface Upload {
-  /** In bytes, from the first one on. */
+  /** Bytes received from the start. */
   received: number;
   /** In bytes. */
   size: number;
@@ -50,7 +50,7 @@ interface Part {
 
 export class Uploads {
   readonly #storage: Storage;
-  /** Those that are being put together here. */
+  /** Uploads that this process is finishing. */
   readonly #finishing = new Map<string, Promise<void>>();
 
   constructor(storage: Storage) {
@@ -58,8 +58,8 @@ export class Uploads {
   }
 
   /**
-   * @throws SvcError PAYLOAD_TOO_LARGE; RATE_LIMITED when too many of the user's are unfinished; STORAGE_QUOTA_EXCEEDED;
-   *   FORBIDDEN where a policy of the stored objects refuses it
+   * @throws SvcError PAYLOAD_TOO_LARGE; RATE_LIMITED when the user has too many unfinished uploads;
+   *   STORAGE_QUOTA_EXCEEDED; FORBIDDEN where a policy of the stored objects refuses it
    */
   async start(owner: string, file: Omit<StorageObject, "id">): Promise<{ id: string; expiresAt: Date }> {
     const { uploadBytes, uploadsPerUser } = this.#storage.limits;
@@ -69,25 +69,25 @@ export class Uploads {
       ...quotasOf(this.#storage.limits, owner),
     ]);
     const { id, expires_at: expiresAt } = requireRoom(row as Started, this.#storage.limits, owner);
-    // No part of it will come.
+    // An empty file has no parts.
     if (file.size === 0) await this.#finish(id, owner);
     return { id, expiresAt };
   }
 
-  /** @throws SvcError NOT_FOUND also for what is another user's, or has expired */
+  /** @throws SvcError NOT_FOUND also for another user's upload or an expired one */
   async find(id: string, owner: string): Promise<Upload> {
     const found = await this.#find(id, owner);
-    // All is there, and whoever received the last part died, or had no room.
+    // All bytes are there, but the process that received the last part died or had no room.
     if (found.expiresAt && found.received === found.size) await this.#finish(id, owner);
     return found;
   }
 
   /**
-   * Keeps what comes, and finishes the upload with its last byte.
+   * Stores the body, and finishes the upload with its last byte.
    *
-   * @param start where the sender believes it goes on
-   * @returns how far the upload is now; what broke off counts as far as it came
-   * @throws SvcError CONFLICT when it goes on elsewhere, PAYLOAD_TOO_LARGE, CHECKSUM_MISMATCH
+   * @param start the offset at which the sender continues
+   * @returns the upload's progress; a body that broke off counts as far as it came
+   * @throws SvcError CONFLICT at another offset, PAYLOAD_TOO_LARGE, CHECKSUM_MISMATCH
    */
   async append(id: string, owner: string, start: number, body: Incoming, checksum?: Checksum): Promise<Upload> {
     const { received, size } = await this.#find(id, owner);
@@ -100,7 +100,7 @@ export class Uploads {
       at += part.size;
       unsaid.push(part);
       if (at === size && !(await body.isOver())) await this.#refuse(id, unsaid, tooLarge(size));
-      // A checksum is about all of the body: nothing counts before.
+      // A checksum covers the whole body: no part counts before it is verified.
       if (!checksum) await this.#addParts(id, owner, unsaid);
     }
     if (at === start && !(await body.isOver())) throw tooLarge(size);
@@ -112,7 +112,7 @@ export class Uploads {
     return this.#find(id, owner);
   }
 
-  /** @throws SvcError NOT_FOUND as `find`, and for what is finished: that is a stored object */
+  /** @throws SvcError NOT_FOUND as `find`, and for a finished upload, which is a stored object */
   async remove(id: string, owner: string): Promise<void> {
     const [row] = await this.#ask("svc_private.remove_upload($1, $2) as removed", [id, owner]);
     if (!row?.removed) throw unknown();
@@ -120,9 +120,10 @@ export class Uploads {
   }
 
   /**
-   * Stores what is sent to a signed URL: all of it, or nothing; then the URL may be used again.
+   * Stores the body of a request to a signed URL: all of it, or nothing; after a failure the URL may be used again.
    *
-   * @throws SvcError NOT_FOUND for a URL that is wrong, used or over; PAYLOAD_TOO_LARGE; BAD_REQUEST when it breaks off
+   * @throws SvcError NOT_FOUND for an invalid, used or expired URL; PAYLOAD_TOO_LARGE; BAD_REQUEST when the body
+   * breaks off
    */
   async receive(id: string, token: string, body: Incoming): Promise<void> {
     const claim = [id, sha256Of(token)];
@@ -148,7 +149,7 @@ export class Uploads {
     return { name, start, ...(await putBytes(this.#storage.driver, uploadPrefix(id) + name, bytes)) };
   }
 
-  /** Another request may have been faster, or the upload be gone: then these bytes are nobody's. */
+  /** If another request was faster or the upload is gone, these bytes are removed. */
   async #addParts(id: string, owner: string, parts: Part[]): Promise<void> {
     for (let part = parts[0]; part; part = parts[0]) {
       const { start, size, name, sha256 } = part;
@@ -164,7 +165,7 @@ export class Uploads {
     throw error;
   }
 
-  /** Once in this process; of several processes one succeeds, and the others see its result. */
+  /** Runs once in this process. Of several processes one succeeds, and the others see its result. */
   async #finish(id: string, owner: string): Promise<void> {
     let finishing = this.#finishing.get(id);
     if (!finishing) {
@@ -185,12 +186,12 @@ export class Uploads {
     await this.#removeParts(id);
   }
 
-  /** What cannot go now, the sweep removes later. */
+  /** The sweep later removes parts that must stay now. */
   async #removeParts(id: string): Promise<void> {
     if (await mayRemoveBytes(this.#storage)) await this.#storage.driver.deleteAll(uploadPrefix(id));
   }
 
-  /** Every part is what it was when it arrived, or there is no file. */
+  /** Checks every part against its hash; a damaged part fails the whole file. */
   async *#readParts(id: string, parts: Part[]): AsyncGenerator<Uint8Array> {
     for (const { name, sha256 } of parts) {
       const hash = createHash("sha256");
@@ -201,7 +202,7 @@ export class Uploads {
     }
   }
 
-  /** Writes the bytes under an id that nothing else has, and makes the upload an object with them. */
+  /** Writes the bytes under a new id and turns the upload into an object with them. */
   async #store(id: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
     const bytesId = randomUUID();
     const { size, sha256 } = await putBytes(this.#storage.driver, objectKey(bytesId), bytes);
@@ -210,7 +211,7 @@ export class Uploads {
       const [row] = await this.#ask("svc_private.finish_upload($1, $2, $3, $4) as finished", values);
       if (!row?.finished) throw unknown();
     } catch (error) {
-      // No row has them, no backup wants them. Unless nobody knows what became of the statement: then the sweep will.
+      // No row or backup needs these bytes. If the result of the statement is unknown, the sweep decides later.
       const isRefused = sqlState(error) !== undefined || (error as SvcError).code === "NOT_FOUND";
       if (isRefused && !isConnectionLoss(error)) await this.#storage.driver.delete(objectKey(bytesId));
       throw error;
@@ -240,5 +241,5 @@ async function* whole(body: Incoming, most: number) {
 export const tooLarge = (most: number) =>
   new SvcError("PAYLOAD_TOO_LARGE", undefined, { hint: `At most ${most} bytes are accepted here.` });
 
-/** The same for what is another user's, what never was, and what has expired. */
+/** The same error for another user's, a missing and an expired upload. */
 const unknown = () => new SvcError("NOT_FOUND", "This upload does not exist, or it has expired.");

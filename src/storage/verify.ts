@@ -1,6 +1,6 @@
 /**
- * Compares the bytes of every object with its row: are they there, as many, and the same? Reads all of them, one file at a
- * time.
+ * Compares the bytes of every object with its row: do they exist, with the same size and hash? Reads all of them, one
+ * file at a time.
  * Next hop: `sql/storage/next_storage_objects.sql`.
  */
 import { createHash } from "node:crypto";
@@ -12,22 +12,22 @@ export type Damage = "missing" | "another size" | "other bytes";
 
 export interface Verified {
   id: string;
-  /** Of the bytes that are there. */
+  /** Size of the stored bytes. */
   size: number;
   damage: Damage | null;
 }
 
-/** Rows that are read in one statement. */
+/** Rows per statement. */
 const batch = 500;
 
-/** Every object once, in the order of ids. */
+/** Yields every object once, in the order of ids. */
 export async function* verifyStorage(driver: StorageDriver, pool: pg.Pool): AsyncIterable<Verified> {
   for (let after: string | null = null; ; ) {
     const text = "select id, bytes_id, size::float8 as size, sha256 from svc_private.next_storage_objects($1, $2)";
     const { rows }: pg.QueryResult<Row> = await pool.query(text, [after, batch]);
     for (const row of rows) {
       const verified = await verifyOne(driver, row);
-      // Deleted since the row was read? Then nothing is missing.
+      // If the object was deleted since the row was read, nothing is missing.
       if (verified.damage !== "missing" || (await exists(pool, row.bytes_id))) yield verified;
     }
     const last = rows.at(-1);

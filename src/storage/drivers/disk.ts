@@ -1,6 +1,6 @@
 /**
- * Bytes in a folder. A file is written under a passing name, flushed, and then takes its place by rename: whoever reads
- * sees all of it or nothing, and a power cut leaves one of the two.
+ * Stores bytes in a folder. A file is written under a temporary name, flushed and then renamed: readers see all of it
+ * or nothing, and a power cut leaves one of the two.
  */
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -10,10 +10,10 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ByteRange, PutOptions, StorageDriver, StoredBytes } from "./driver.ts";
 
-/** In bytes: what is read at once. Node's own 64 KiB cost a third of the speed of a large download. */
+/** Bytes per read. Node's default of 64 KiB costs a third of the speed of a large download. */
 const chunk = 256 * 1024;
 
-/** @param folder absolute; made when it is first written to */
+/** @param folder absolute; created by the first write */
 export class DiskDriver implements StorageDriver {
   readonly #folder: string;
 
@@ -27,7 +27,7 @@ export class DiskDriver implements StorageDriver {
     const path = this.pathOf(key);
     try {
       const file = await inFolder(passing, () => open(passing, "wx", 0o600));
-      // Each closes the file, also when the source breaks.
+      // Each of these closes the file, also when the source fails.
       if (bytes instanceof Uint8Array) await writeAndClose(file, [bytes], durable);
       else if (reused) await writeAndClose(file, bytes, durable);
       else await pipeline(bytes, file.createWriteStream({ flush: durable }));
@@ -53,13 +53,13 @@ export class DiskDriver implements StorageDriver {
   }
 
   async deleteAll(prefix: string): Promise<void> {
-    // Again, should somebody put a file into a folder that is being emptied.
+    // Retries, in case a file is added to the folder while it is being emptied.
     await rm(this.pathOf(prefix), { recursive: true, force: true, maxRetries: 10, retryDelay: 5 });
   }
 
   async *list(prefix: string): AsyncIterable<StoredBytes> {
     const [area = "", id = "", rest] = prefix.split("/");
-    // What belongs to one object lies in a folder of its own: nobody walks past all the others for it.
+    // The files of one object are in their own folder, so those of other objects need not be listed.
     const isOne = rest !== undefined;
     const shards = isOne ? [id.slice(0, 2)] : await readdir(join(this.#folder, area)).catch(orNull);
     for (const shard of shards ?? []) {
@@ -88,7 +88,7 @@ export class DiskDriver implements StorageDriver {
     return removed;
   }
 
-  /** `objects/<id>` becomes `objects/<its first two letters>/<id>`: no folder grows beyond reason. */
+  /** `objects/<id>` becomes `objects/<its first two letters>/<id>`, which limits the size of each folder. */
   pathOf(key: string): string {
     const [area = "", id = "", ...rest] = key.split("/");
     return join(this.#folder, area, id.slice(0, 2), id, ...rest);
@@ -96,8 +96,8 @@ export class DiskDriver implements StorageDriver {
 }
 
 /**
- * Does something in a path's folder, which is made when it is not there: mostly it is. Whoever deletes by prefix removes
- * folders, also one that was made for this file a moment ago: then it is made again.
+ * Runs `work` in a path's folder; creates the folder and tries again if it is missing. Deleting by prefix removes
+ * folders, also one that was just created for this file, hence the attempts.
  */
 async function inFolder<T>(path: string, work: () => Promise<T>, attempts = 10): Promise<T> {
   try {
@@ -109,7 +109,7 @@ async function inFolder<T>(path: string, work: () => Promise<T>, attempts = 10):
   }
 }
 
-/** One chunk after the other. */
+/** Writes one chunk after the other. */
 async function writeAndClose(
   file: FileHandle,
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -123,7 +123,7 @@ async function writeAndClose(
   }
 }
 
-/** A rename is safe from a power cut once its folder is. A folder that is gone was deleted with the file. */
+/** A rename survives a power cut only after its folder was flushed. A missing folder was deleted with the file. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r").catch(orNull);
   try {

@@ -1,19 +1,20 @@
 /**
- * Where bytes lie: the few things that storage asks of a folder or a bucket. What they mean, who may read them and how
- * long they stay is not known here.
+ * The interface between storage and a folder or a bucket. Drivers do not know the meaning of the bytes, their readers
+ * or their lifetime.
  * Next hop: `disk.ts`, `s3.ts`. Every driver passes `tests/storage/driver-conformance.ts`.
  */
 import type { Readable } from "node:stream";
 
-/** Keys are made by storage alone: `objects/<uuid>`, `transforms/<uuid>/<name>` and `uploads/<uuid>/<name>`. */
+/** Only storage makes keys: `objects/<uuid>`, `transforms/<uuid>/<name>` and `uploads/<uuid>/<name>`. */
 export interface StorageDriver {
   /**
-   * Writes the bytes, in one piece or not at all; on its return they outlive a power cut. What is in memory as a whole is
-   * better given so: as a stream it costs a disk twice as much.
+   * Writes all of the bytes or nothing; after it returns they survive a power cut. Pass bytes that are in memory as a
+   * whole as such: a stream costs a disk twice as much.
    *
-   * @param options `durable: false` for what can be made again: a power cut may leave anything of it. (Default: true)
-   *   `reused: true` when the source uses the memory of a chunk again for the next one. (Default: false)
-   * @throws what the source or the store threw; nothing is left behind then that `read` or `list` would show
+   * @param options `durable: false` for bytes that can be made again: a power cut may leave any part of them.
+   *   (Default: true) `reused: true` if the source uses the memory of a chunk again for the next one. (Default:
+   *   false)
+   * @throws errors of the source or the store; then `read` and `list` show nothing of the bytes
    */
   put(key: string, bytes: AsyncIterable<Uint8Array> | Uint8Array, options?: PutOptions): Promise<void>;
   /**
@@ -21,17 +22,17 @@ export interface StorageDriver {
    * @returns null when there is nothing under the key
    */
   read(key: string, range?: ByteRange): Promise<Readable | null>;
-  /** All of it, for what fits into memory. @returns null when there is nothing under the key */
+  /** Reads all of it into memory. @returns null when there is nothing under the key */
   readWhole(key: string): Promise<Buffer | null>;
-  /** Where the bytes lie, whether they do or not, when they are a file of this machine. */
+  /** The path of the bytes, also before they exist, if the store is a file system of this machine. */
   pathOf?(key: string): string;
-  /** What is not there is deleted already. */
+  /** Deletes a key. A missing key is not an error. */
   delete(key: string): Promise<void>;
-  /** Deletes all keys that begin so. */
+  /** Deletes all keys with this prefix. */
   deleteAll(prefix: string): Promise<void>;
-  /** All keys that begin so, with what the store knows of them. */
+  /** Lists all keys with this prefix, with the store's data about them. */
   list(prefix: string): AsyncIterable<StoredBytes>;
-  /** Removes what broken writes left where `list` does not show it. @param before only what is older */
+  /** Removes leftovers of failed writes that `list` does not show. @param before only remove older ones */
   sweepLeftovers(before: Date): Promise<number>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Bytes in a bucket of Amazon S3 or of a store that speaks its protocol. An object appears when all of it has arrived.
+ * Stores bytes in a bucket of Amazon S3 or a compatible store. An object appears when all of it has arrived.
  * Credentials come from the environment, as the S3 client finds them (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, roles).
  */
 import { Readable } from "node:stream";
@@ -8,17 +8,17 @@ import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
 import { SvcError } from "../../kit/svc-error.ts";
 import type { ByteRange, PutOptions, StorageDriver, StoredBytes } from "./driver.ts";
 
-// Loaded with the first byte: the library is larger than all the rest, and most processes never need it.
+// Loaded on first use: the library is larger than the rest together, and most processes never need it.
 const library = () => import("@aws-sdk/client-s3");
 
 export class S3Driver implements StorageDriver {
-  readonly #options: S3ClientConfig = { requestChecksumCalculation: "WHEN_REQUIRED" }; // few stores know the newer ones
+  readonly #options: S3ClientConfig = { requestChecksumCalculation: "WHEN_REQUIRED" }; // few stores support the newer checksums
   readonly #bucket: string;
   #client: Promise<S3Client> | undefined;
 
   constructor(bucket: string, { endpoint, region }: { endpoint?: string | undefined; region?: string | undefined }) {
     if (region) this.#options.region = region;
-    // Other stores know their buckets by path.
+    // Other stores address buckets by path.
     if (endpoint) Object.assign(this.#options, { endpoint, forcePathStyle: true, region: region ?? "us-east-1" });
     this.#bucket = bucket;
   }
@@ -29,7 +29,7 @@ export class S3Driver implements StorageDriver {
   }
 
   async put(key: string, bytes: AsyncIterable<Uint8Array> | Uint8Array, options: PutOptions = {}): Promise<void> {
-    // Parts of 5 MiB, of which four are in memory at most.
+    // Sends parts of 5 MiB, with at most four in memory.
     const { Upload } = await import("@aws-sdk/lib-storage");
     const Body =
       bytes instanceof Uint8Array
@@ -84,7 +84,7 @@ export class S3Driver implements StorageDriver {
     }
   }
 
-  /** Uploads in parts that were never finished cost as much as objects do, and are not listed among them. */
+  /** Unfinished multipart uploads cost as much as objects, and listings do not show them. */
   async sweepLeftovers(before: Date): Promise<number> {
     const { AbortMultipartUploadCommand, ListMultipartUploadsCommand } = await library();
     const client = await this.#connect();
@@ -110,14 +110,14 @@ export class S3Driver implements StorageDriver {
 /** In seconds. */
 const tryAgainAfter = 5;
 
-/** Of the connection, as Node's sockets and the S3 client's handlers name them. */
+/** Connection errors, as Node's sockets and the S3 client's handlers name them. */
 const away =
   /^(ECONN\w+|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT|TimeoutError|RequestTimeout\w*|SlowDown|ServiceUnavailable|InternalError)$/;
 
 /**
- * A store that cannot be reached, or says that it is busy, is a matter of time; one that refuses the credentials is not.
+ * An unreachable or busy store is a temporary error; refused credentials are not.
  *
- * @throws SvcError UNAVAILABLE with `Retry-After` when the store is away, otherwise what the client threw
+ * @throws SvcError UNAVAILABLE with `Retry-After` when the store is away, otherwise the client's error
  */
 async function available<T>(answer: Promise<T>): Promise<T> {
   try {
