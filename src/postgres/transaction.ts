@@ -1,8 +1,7 @@
 /**
  * The only access to request SQL: one transaction per call, opened by the first statement, with one role and one
  * identity. Reads see one snapshot and cannot write; writes commit when the handler has returned.
- * Next hop: `src/postgres/database.ts` puts Drizzle on top; `src/crud/statement.ts` is the shorter path for generated
- * CRUD.
+ * Next hop: `src/postgres/database.ts` puts Drizzle on top; `src/crud/statement.ts` is the way of generated CRUD.
  */
 import type pg from "pg";
 import { SvcError } from "../kit/svc-error.ts";
@@ -19,7 +18,6 @@ import { begin, carryTrace, end, enter, extended, roleNone, roleOf } from "./tra
 /** A call's transaction. Not usable after `commit` or `rollback`. */
 export class RequestTransaction {
   #pool: pg.Pool;
-  /** Only until a statement has been answered. */
   #fallback: Fallback | undefined;
   readonly #identity: Identity;
   readonly #access: Access;

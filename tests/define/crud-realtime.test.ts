@@ -55,7 +55,7 @@ test.for<[string, unknown, string, string]>([
 });
 
 test("a config for lists is refused where there is no list", () => {
-  expect(() => make(good, { methods: ["get"] })).toThrow(/there is no list/);
+  expect(() => make(good, { methods: ["get"] })).toThrow(/realtime of "rooms" is for/);
 });
 
 test("both policies are accepted, public without authorize", () => {

@@ -35,7 +35,11 @@ describe("arguments that are refused, with their path", () => {
     ["a JWT inside a text", { a: `use eyJhbGciOiJFZERTQSJ9.${part(40)}.${part(80)}!` }, "args.a looks like"],
     ["a signed session token", [`${part(32)}.${part(44)}=`], "args[0] looks like a session token"],
     ["a bare session token by its name", { sessionToken: part(32) }, "args.sessionToken has the name of a secret"],
-    ["a password by its name", { user: { password: "correct-horse-battery" } }, "args.user.password is named"],
+    [
+      "a password by its name",
+      { user: { password: "correct-horse-battery" } },
+      "args.user.password has the name of a secret",
+    ],
     ["a short password", { newPassword: "12345678" }, "args.newPassword has the name of a secret"],
     ["a password with spaces", { passphrase: "correct horse" }, "args.passphrase has the name of a secret"],
     ["a bearer header", { h: `Bearer ${part(32)}` }, "args.h looks like an Authorization header"],
