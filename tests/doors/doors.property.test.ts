@@ -14,7 +14,7 @@ const db = database();
 const running = service(db, api);
 const { sql, callers, scopes } = world(db, running);
 const doors = [...searchDoors(running, sql), ...documentDoors(running, sql)];
-const situations = Number(process.env.FUZZ_RUNS ?? 0) > 0 ? 1_000 : 40;
+const situations = Number(process.env.FUZZ_RUNS ?? 0) > 0 ? 1_000 : 50;
 
 const policy = fc.record({
   tables: fc.subarray([...everything], { minLength: 1 }),

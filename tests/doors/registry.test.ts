@@ -1,0 +1,66 @@
+// If this file fails, a new function runs with more than the caller's rights, and nothing compares what it gives with what the
+// policies show.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+
+const db = database();
+
+/** Every definer function that a request may reach: the test that compares it with the policies, or why it gives no row away. */
+const registry: Record<string, { test: string } | { reason: string }> = {
+  cancel_job: { reason: "Takes the number of a job and answers for jobs that the transaction's user scheduled." },
+  cancel_workflow: { test: "tests/doors/workflows.test.ts" },
+  carry_trace: { reason: "Writes the traceparent that it is given into the log." },
+  emit_message: { reason: "Writes the message that it is given into the log." },
+  enqueue_job: { reason: "Adds a job for the transaction's user; it reads no table of users." },
+  find_evidence_as_anonymous: { test: "tests/doors/doors.test.ts" },
+  find_evidence_as_authenticated: { test: "tests/doors/doors.test.ts" },
+  find_objects_as_anonymous: { test: "tests/doors/storage.test.ts" },
+  find_objects_as_authenticated: { test: "tests/doors/storage.test.ts" },
+  finish_job: { reason: "Removes the job that this worker holds." },
+  lock: { reason: "Locks a name of the application's." },
+  lock_document: { reason: "Locks a name that holds the caller's id." },
+  open_upload_url: { test: "tests/security/storage-writes.test.ts" },
+  record_step: { reason: "Writes for the one run that the worker holds with this fence." },
+  retry_workflow: { test: "tests/doors/workflows.test.ts" },
+  search_keyword_as_anonymous: { test: "tests/doors/doors.test.ts" },
+  search_keyword_as_authenticated: { test: "tests/doors/doors.test.ts" },
+  search_snippet: { reason: "Reads no table: it gets the text and the query." },
+  search_target: { reason: "Tells the declaration of a table, which the application's schema says." },
+  signal_workflow: { test: "tests/doors/workflows.test.ts" },
+  start_transcription: { test: "tests/doors/storage.test.ts" },
+  start_workflow: { reason: "Adds a run for the transaction's user." },
+  store_object: { test: "tests/security/storage-writes.test.ts" },
+  try_lock: { reason: "Locks a name of the application's." },
+};
+
+test("every definer function that a request may reach has a line in this file's registry, and no other", async () => {
+  const rows = await db.sql<{ name: string }>(
+    `select distinct p.proname::text as name
+       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where p.prosecdef and n.nspname in ('svc', 'svc_private', 'svc_crud', 'auth', 'graphile_worker')
+        and exists (
+          select from unnest(array['svc_anonymous', 'svc_authenticated', 'svc_request']) as role
+           where has_function_privilege(role, p.oid, 'execute') and has_schema_privilege(role, n.oid, 'usage')
+        )
+      order by 1`,
+  );
+  const found = rows.map(({ name }) => name);
+  const registered = Object.keys(registry);
+  expect({
+    "add a line to registry, and a door to tests/doors if it gives rows": found.filter(
+      (name) => !registered.includes(name),
+    ),
+    "remove the line": registered.filter((name) => !found.includes(name)),
+  }).toEqual({
+    "add a line to registry, and a door to tests/doors if it gives rows": [],
+    "remove the line": [],
+  });
+});
+
+test("the tests that the registry names exist", () => {
+  const named = Object.values(registry).flatMap((line) => ("test" in line ? [line.test] : []));
+  expect(named.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+});
