@@ -1,5 +1,5 @@
 /**
- * Stored files of a process: the driver, the grants, and what is known of an object. Calls reach it through
+ * The stored files of a process: the driver, the read grants and the data of objects. Calls use it through
  * `ctx.storage` (src/storage/context.ts), browsers through `route.ts`.
  * Next hop: `src/storage/drivers/driver.ts` for the bytes, `sql/storage/` for the rows.
  */

@@ -1,6 +1,6 @@
 /**
- * What a call reserves for a signed upload URL. Room is reserved first; the URL becomes usable with the call's transaction, so
- * none outlives a call that failed. The token is in the URL alone; the database keeps its hash.
+ * Reserves a signed upload URL for a call. Room is reserved first; the URL becomes usable when the call's transaction
+ * commits, so a failed call leaves none. Only the URL contains the token; the database keeps its hash.
  * Next hop: `reserve.ts`, `sql/storage/open_upload_url.sql`; `upload-route.ts` takes what is sent there.
  */
 import { randomBytes } from "node:crypto";
