@@ -69,15 +69,15 @@ export class RequestTransaction {
 
   async #send(config: pg.QueryConfig, values?: unknown[], isTried = false): Promise<pg.QueryResult> {
     this.#lease ??= this.#open();
-    const opened = this.#lease;
+    const [opened, pool] = [this.#lease, this.#pool];
     try {
       const { client } = await opened;
       const result = await client.query(extended(config), values).catch((error) => {
         // If the server closed the connection, the reason came in an earlier event.
         const reason = sqlState(error) === undefined ? (connectionError(client) ?? error) : error;
         this.#failures.add(Object(reason));
-        // Set at once: a COMMIT sent right after may already be answered.
-        if (!this.#fallback && !isTried) this.#failure ??= reason;
+        // Set at once: a COMMIT sent right after may already be answered. Not after a move: the statement is sent again.
+        if (!this.#fallback && !isTried && pool === this.#pool) this.#failure ??= reason;
         throw reason;
       });
       if (opened === this.#lease) this.#fallback = undefined;
@@ -244,19 +244,20 @@ export class RequestTransaction {
   }
 
   async #open(): Promise<Lease> {
-    const lease = await acquire(this.#pool, this.#identity.holder);
+    const pool = this.#pool;
+    const lease = await acquire(pool, this.#identity.holder);
     // Sent together with the next statement. If one of them fails, so does that statement: outside a transaction this
     // login has no privilege on any table, inside a failed one nothing runs.
     const send = (config: pg.QueryConfig) =>
       lease.client.query(config).catch((error) => {
-        this.#note(error);
+        if (pool === this.#pool) this.#note(error);
         return undefined;
       });
+    const { statementTimeoutMs, idleInTransactionMs } = this.#limits;
     if (this.#identity.role === "svc_system") {
       // The system's pool is not pipelined. It may not call set_config() either: no other role can become it, and it
       // can become no other role.
       await send(begin[this.#access]);
-      const { statementTimeoutMs, idleInTransactionMs } = this.#limits;
       await send({ text: `set local statement_timeout = ${Number(statementTimeoutMs)}` });
       await send({ text: `set local idle_in_transaction_session_timeout = ${Number(idleInTransactionMs)}` });
       if (this.#traceparent) await send({ ...carryTrace, values: [this.#traceparent] });
@@ -264,7 +265,6 @@ export class RequestTransaction {
     }
     batchWrites(lease.client);
     send(begin[this.#access]);
-    const { statementTimeoutMs, idleInTransactionMs } = this.#limits;
     const { userId, role } = this.#identity;
     const values = [String(statementTimeoutMs), String(idleInTransactionMs), userId, role];
     const entering = this.#traceparent
