@@ -1,5 +1,4 @@
--- These tables hold everybody's addresses, sessions and keys. A request never needs them: see
--- sql/policies/auth.user.sql.
+-- The directory of everybody's addresses, sessions and keys. A request never needs it: see sql/policies/auth.user.sql.
 
 create or replace view svc_private.lint_auth_table_exposed as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,
@@ -10,7 +9,7 @@ select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as
  cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
  where r.schema = 'auth' and has_any_column_privilege(role.name, r.oid, 'select, insert, update')
  union all
--- A view runs as its owner by default: it opens the table without any grant on it.
+-- A view runs as its owner unless it says otherwise: through it the table is open although no grant is.
 select distinct 'error', 'pg_catalog.pg_class'::regclass, r.oid, 0, r.name,
        format('shows rows of %s to whoever may read the view', t.name),
        format('alter view %s set (security_invoker = true), or select from a table of your own.', r.name)

@@ -1,7 +1,6 @@
--- LOCK TABLE in a function that requests run blocks the table for everybody until the transaction ends, and DELETE on
--- the table is privilege enough for the strongest lock. LISTEN outlasts the call, on a connection that others use next.
--- NOTIFY sends unchecked messages to other processes. A caller's SQL cannot contain these statements, so it can only
--- reach them through a function.
+-- LOCK TABLE in a function that requests run keeps everybody from the table until the transaction ends, and DELETE on the table
+-- is privilege enough for the strongest lock. LISTEN outlasts the call on a connection that others use next; NOTIFY says to
+-- other processes what nobody checks. A caller's SQL cannot contain these statements, so a function is how it reaches them.
 
 create or replace view svc_private.lint_blocking_statement as
 select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as object, 0 as part, p.oid::regprocedure::text as name,
@@ -14,8 +13,7 @@ select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid a
   join lateral (
     select distinct statement[1] as statement
       from regexp_matches(
-        -- Without comments and strings: the rule executed_text covers the text of EXECUTE, unless that text is
-        -- constant.
+        -- Without comments and texts: what EXECUTE runs is executed_text's affair, unless the text is constant.
         regexp_replace(
           regexp_replace(p.prosrc, '--[^\n]*|/\*.*?\*/', '', 'g'),
           '\mexecute\s+''\s*(lock|listen|unlisten|notify)\M', '; \1 ', 'gi'),

@@ -1,5 +1,4 @@
--- A SECURITY DEFINER function has its owner's rights. Every caller that may execute it uses these rights, here without
--- an account.
+-- A SECURITY DEFINER function does what its owner may do. Whoever executes it borrows that: here, without an account.
 
 create or replace view svc_private.lint_definer_function_exposed_to_anyone as
 select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as object, 0 as part, p.oid::regprocedure::text as name,

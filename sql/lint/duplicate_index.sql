@@ -1,4 +1,4 @@
--- Two indexes over the same columns make every write cost twice, and serve no read that one index would not.
+-- Two indexes over the same columns cost every write twice and serve no read that one would not.
 
 create or replace view svc_private.lint_duplicate_index as
 select 'warning' as severity, 'pg_catalog.pg_class'::regclass as catalog, max(i.indexrelid) as object, 0 as part,

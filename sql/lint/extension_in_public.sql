@@ -1,5 +1,4 @@
--- An extension in public puts its functions into the application's schema, where requests can call them and names
--- collide.
+-- An extension in public puts its functions beside the application's, where requests reach them and names collide.
 
 create or replace view svc_private.lint_extension_in_public as
 select 'warning' as severity, 'pg_catalog.pg_extension'::regclass as catalog, e.oid as object, 0 as part, e.extname::text as name,

@@ -1,5 +1,5 @@
--- USING limits which rows may be changed, WITH CHECK the new values. With a check that is always true a user can give a
--- row to another user, or remove its owner.
+-- USING says which rows may be changed, WITH CHECK what they may become. A check that is always true lets a user hand
+-- a row to somebody else, or take its owner away.
 
 create or replace view svc_private.lint_given_away_row as
 select 'error' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid as object, 0 as part, p.name,

@@ -1,5 +1,5 @@
--- A privilege without a policy for that command refuses every row. Later a policy FOR ALL would make the forgotten
--- grant effective.
+-- A privilege without a policy of that command: every row is refused, and with the next policy FOR ALL nobody remembers
+-- that the grant was there before it.
 
 create or replace view svc_private.lint_grant_without_policy as
 select 'warning' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,

@@ -1,6 +1,6 @@
--- All findings of the linter, the worst first: the rows of all views whose names begin with lint_.
+-- Everything the linter finds, the worst first: the rows of all views whose names begin with lint_.
 --
--- Exceptions are declared at the object: a comment on it with "lint:allow RULE" and a reason silences that rule there,
+-- What is meant is said where it is: a comment on the object with "lint:allow RULE" and a reason silences that rule there,
 -- for example  comment on policy insert_anyone on guestbook is 'lint:allow anonymous_write: a guest book.'
 
 create or replace function svc_private.lint_schema()

@@ -1,9 +1,8 @@
--- A policy whose condition reads its own table, directly or through the policies of other tables that it reads.
--- PostgreSQL refuses every statement that the policy applies to, with "infinite recursion detected in policy". The
--- usual case: members who see the other members of their team. A function with the rights of its owner avoids the
--- policies.
+-- A condition that leads back to its own table, by itself or through the policies of the tables it asks: PostgreSQL refuses
+-- every statement that it is for, with "infinite recursion detected in policy". Members who see the other members of
+-- their team are the usual case. A function with the rights of its owner answers past the policies.
 
--- The expressions are read in PostgreSQL's internal form, where each relation of a sub-select is given by its number.
+-- The expressions are read as PostgreSQL keeps them, where each relation of a sub-select stands by its number.
 
 create or replace view svc_private.lint_recursive_policy as
 with recursive asked as (
@@ -29,7 +28,7 @@ select distinct on (r.policy)
               r.first_asked) as remedy
   from reached r
  where r.asks = r.relid
-   -- A second read of the table is only refused if the policy for reading it contains a sub-select itself.
+   -- Read again, the table is only refused where reading it asks something in turn.
    and exists (
      select from svc_private.policy_texts p
        join pg_catalog.pg_policy e on e.oid = p.oid

@@ -1,9 +1,8 @@
--- PostgreSQL checks a foreign key as the owner of the tables, without policies. A caller who may write the key can name
--- a row that is hidden from them. The caller then learns that it exists, attaches rows to a row of another user, and
--- may prevent its deletion. The policy of the referring table has to check that the caller sees the referenced row.
+-- PostgreSQL checks a foreign key as the owner of the tables, past every policy. Where callers write the key themselves, one
+-- may name a row that is hidden from them: they learn that it exists, hang their own below somebody else's, and may keep it
+-- from being deleted. The policy of the referring table has to look whether the caller sees what is referred to.
 --
--- A key of several columns is left out, because it can contain the owner; so is one to auth, where the key is the
--- owner.
+-- A key of several columns is left out, since it can hold the owner; so is one to auth, where the key is the owner.
 
 create or replace view svc_private.lint_reference_past_policy as
 select distinct on (k.oid)
@@ -24,7 +23,7 @@ select distinct on (k.oid)
                       when 'update' then has_column_privilege(role.name, r.oid, a.attnum, 'update')
                       when 'all' then has_column_privilege(role.name, r.oid, a.attnum, 'insert, update') end
    and not exists (
-     -- The policy's condition, or a restrictive one, names the column: it limits which rows may be referenced.
+     -- The condition itself, or one that restricts it, names the column: it says which rows may be referred to.
      select from svc_private.policy_texts c
       where c.relid = r.oid and (c.oid = p.oid or not c.permissive and c.command in (p.command, 'all'))
         and coalesce(c.check_text, c.using_text) ~

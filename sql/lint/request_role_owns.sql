@@ -1,4 +1,4 @@
--- The owner of a table bypasses its policies and may change them.
+-- An owner is not bound by the table's policies and may change them.
 
 create or replace view svc_private.lint_request_role_owns as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,

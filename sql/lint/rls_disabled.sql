@@ -1,5 +1,5 @@
--- Without row-level security a grant covers all rows. `svc migrate` enables it for the application's tables; this table
--- was created or changed without `svc migrate`.
+-- Without row-level security a grant is for all rows. `svc migrate` turns it on for the application's tables; this one
+-- was made, or changed, past it.
 
 create or replace view svc_private.lint_rls_disabled as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,

@@ -1,4 +1,4 @@
--- A column whose name suggests a secret, in a table that callers without an account may read.
+-- A column whose name promises a secret, in a table that callers without an account may read.
 
 create or replace view svc_private.lint_sensitive_column_exposed as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, a.attnum::integer as part,

@@ -1,5 +1,5 @@
--- pg_stat_statements shows everybody's statements, with constants that no parameter replaced. The extension grants its
--- views to PUBLIC. sql/grants.sql revokes that when a superuser runs svc migrate after the extension was created.
+-- pg_stat_statements shows what everybody runs, with constants that no parameter replaced. The extension gives its views to
+-- PUBLIC; sql/grants.sql takes them away when svc migrate runs after the extension was created, and where a superuser runs it.
 
 create or replace view svc_private.lint_statements_readable as
 select 'warning' as severity, 'pg_catalog.pg_class'::regclass as catalog, c.oid as object, 0 as part, c.oid::regclass::text as name,

@@ -1,4 +1,4 @@
--- Every scan reads dead rows too. Autovacuum has not run, or a long open transaction blocks it.
+-- Dead rows are read past by every scan. Autovacuum did not come by, or a transaction that stays open holds it up.
 
 create or replace view svc_private.lint_table_bloat as
 select 'info' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,

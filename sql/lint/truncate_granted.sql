@@ -1,5 +1,4 @@
--- TRUNCATE ignores policies, REFERENCES reveals through foreign keys which rows exist, TRIGGER runs the grantee's code
--- as other users.
+-- TRUNCATE asks no policy, REFERENCES tells by foreign keys what exists, TRIGGER runs code of one's own as others.
 
 create or replace view svc_private.lint_truncate_granted as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,

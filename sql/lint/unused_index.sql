@@ -1,5 +1,5 @@
--- An index that no query has used since the last reset of the statistics only costs writes. Reported only beyond 1,000
--- pages: smaller ones cost little.
+-- An index that no query has used since the statistics began costs every write and serves nobody. Only beyond 1,000
+-- pages: before that there is nothing to win.
 
 create or replace view svc_private.lint_unused_index as
 select 'info' as severity, 'pg_catalog.pg_class'::regclass as catalog, i.indexrelid as object, 0 as part,

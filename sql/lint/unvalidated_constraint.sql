@@ -1,5 +1,4 @@
--- A constraint NOT VALID is only checked for new rows: existing rows may violate it, although readers of the schema
--- rely on it.
+-- A constraint NOT VALID binds new rows only: the planner and the reader of the schema believe more than is true.
 
 create or replace view svc_private.lint_unvalidated_constraint as
 select 'warning' as severity, 'pg_catalog.pg_constraint'::regclass as catalog, k.oid as object, 0 as part,
