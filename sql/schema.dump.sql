@@ -70,6 +70,12 @@ grant usage to svc_authenticated
 grant usage to svc_request
 grant usage to svc_system
 
+-- schema svc_hidden: owner svc_owner
+grant usage to svc_anonymous
+grant usage to svc_authenticated
+grant usage to svc_request
+grant usage to svc_system
+
 -- schema svc_private: owner svc_owner
 grant usage to svc_reader_anonymous
 grant usage to svc_reader_authenticated
@@ -1957,7 +1963,7 @@ AS $function$
   select section.id, source.id, source.corpus, source.visibility, source.owner_id, (c ->> 'position')::integer, c ->> 'text',
          array(select jsonb_array_elements_text(c -> 'sentenceStarts')::integer), (c ->> 'start')::integer,
          (c ->> 'end')::integer, (c ->> 'pageStart')::integer, (c ->> 'pageEnd')::integer,
-         svc.words_of(
+         svc_hidden.words_of(
            concat_ws(' ', source.title, array_to_string(section.path, ' '), c ->> 'text'), source.language::regconfig
          ),
          case when c ? 'embedding' then array(select n::real from jsonb_array_elements_text(c -> 'embedding') as n) end
@@ -2030,31 +2036,6 @@ $function$
 execute: svc_request, svc_system
 comment: Marks the transaction with a W3C traceparent, for the jobs it enqueues and the readers of its changes. Definer: only svc_owner may write messages into the log; the prefix is fixed.
 
--- function svc.count_rows(text,text,text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.count_rows(target text, condition text, mode text)
- RETURNS bigint
- LANGUAGE plpgsql
- STABLE
- SET search_path TO ''
-AS $function$
-declare
-  total bigint;
-begin
-  if mode = 'none' then
-    return null;
-  end if;
-
-  if mode = 'estimated' then
-    return svc.estimate_rows(target, condition);
-  end if;
-
-  execute format('select count(*) from %s as t where %s', target, coalesce(condition, 'true')) into total;
-  return total;
-end
-$function$
-execute: svc_anonymous, svc_authenticated, svc_system
-comment: Number of rows of a table under a condition: exact, estimated, or null for none.
-
 -- function svc.current_user_id(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.current_user_id()
  RETURNS text
@@ -2066,72 +2047,6 @@ AS $function$
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Id of the user this transaction acts for; null when anonymous. Use as (select svc.current_user_id()) in policies. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
-
--- function svc.cursor_sql(text,text,jsonb,jsonb,boolean): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.cursor_sql(cursor text, list_name text, sort jsonb, id jsonb, ascending boolean)
- RETURNS text
- LANGUAGE plpgsql
- STABLE
- SET search_path TO ''
-AS $function$
-declare
-  place jsonb;  -- [list, key, id]
-  beyond constant text := case when ascending then '>' else '<' end;
-  key text;
-  row_id text;
-begin
-  begin
-    place := convert_from(decode(translate(cursor, '-_', '+/') || repeat('=', (4 - length(cursor) % 4) % 4), 'base64'),
-      'UTF8')::jsonb;
-  exception when data_exception or statement_too_complex then  -- the latter: nested without end
-    place := null;
-  end;
-
-  if place is null or jsonb_typeof(place) <> 'array' or jsonb_array_length(place) <> 3
-    or place ->> 0 is distinct from list_name or jsonb_typeof(place -> 2) <> 'string' then
-    raise exception 'a cursor of another list' using errcode = 'SV400',
-      hint = 'Pass a nextCursor of the same list: resource, order, filter, search and user. Start with cursor: null.';
-  end if;
-
-  row_id := format('%L::%s', place ->> 2, id ->> 'type');
-  if sort ->> 'sql' = id ->> 'sql' then
-    return format('%s %s %s', id ->> 'sql', beyond, row_id);
-  end if;
-  if place ->> 1 is null then
-    return format('(%s is null and %s %s %s)', sort ->> 'sql', id ->> 'sql', beyond, row_id);
-  end if;
-
-  key := format('%L::%s', place ->> 1, sort ->> 'type');
-  if (sort ->> 'notNull')::boolean then
-    -- One comparison of rows, which an index on both columns answers.
-    return format('(%s, %s) %s (%s, %s)', sort ->> 'sql', id ->> 'sql', beyond, key, row_id);
-  end if;
-  return format('(%1$s %3$s %4$s or (%1$s = %4$s and %2$s %3$s %5$s) or %1$s is null)',
-    sort ->> 'sql', id ->> 'sql', beyond, key, row_id);
-end
-$function$
-execute: svc_anonymous, svc_authenticated, svc_system
-comment: SQL condition for the rows behind a cursor; SV400 when the cursor is not one of this list.
-
--- function svc.describe_run(uuid): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.describe_run(run_id uuid)
- RETURNS json
- LANGUAGE plpgsql
- STABLE
- SET search_path TO ''
-AS $function$
-begin
-  return (
-    select json_build_object(
-      'id', r.id, 'name', r.name, 'version', r.version, 'status', r.status, 'waitMarker', r.wait_marker,
-      'args', r.args, 'result', r.result, 'error', r.error, 'attempts', r.attempts, 'wakeAt', r.wake_at,
-      'deadline', r.deadline, 'createdAt', r.created_at, 'updatedAt', r.updated_at, 'startedAt', r.started_at,
-      'finishedAt', r.finished_at)
-      from svc.workflow_runs r where r.id = describe_run.run_id);
-end
-$function$
-execute: svc_authenticated, svc_system
-comment: A run that the caller may see, as JSON; null otherwise.
 
 -- function svc.emit_message(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.emit_message(message jsonb)
@@ -2177,29 +2092,6 @@ $function$
 execute: svc_request
 comment: Enqueues a call of an internal procedure as the current user, at a time or after a delay; returns the job's id. Definer: the queue's tables answer no request; on whose behalf the job runs is read from the transaction.
 
--- function svc.estimate_matches(text,text,text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.estimate_matches(target text, visible text, condition text)
- RETURNS bigint
- LANGUAGE plpgsql
- STABLE
- SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
-AS $function$
-declare
-  looked bigint;
-  matching bigint;
-begin
-  for looked, matching in execute format(
-    'select count(*), count(*) filter (where matches) from (select %s as matches from %s as t where %s limit 1000) as looked',
-    condition, target, coalesce(visible, 'true')
-  ) loop
-    return case when looked < 1000 then matching
-      else round(greatest(svc.estimate_rows(target, visible), looked)::numeric * matching / looked) end;
-  end loop;
-end
-$function$
-execute: svc_anonymous, svc_authenticated, svc_system
-comment: About how many of the rows that the caller may see match a condition: the share among the first 1,000, of the planner's number.
-
 -- function svc.estimate_rows(text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.estimate_rows(target text, condition text)
  RETURNS bigint
@@ -2221,423 +2113,6 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Number of rows of a table that the planner expects, without those that are softly deleted.
 
--- function svc.filter_condition(jsonb,jsonb): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.filter_condition(col jsonb, input jsonb)
- RETURNS text
- LANGUAGE plpgsql
- STABLE
-AS $function$
-declare
-  kind constant text := col ->> 'kind';
-  is_array constant boolean := coalesce((col -> 'array')::boolean, false);
-  op text := 'eq';
-  value jsonb := input;
-  form text := jsonb_typeof(input);
-  subject text;
-  cast_type text;
-  content text;
-  contents text[];
-  bounds jsonb;
-begin
-  if col is null then
-    return null;
-  end if;
-
-  -- Rule 2: an object with `op` is an operator; further members do not matter. An object that does not name an operator
-  -- is a value, and only a json column has such values.
-  if form = 'object' then
-    if input ->> 'op' in ('eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'like', 'ilike') then
-      op := input ->> 'op';
-      value := input -> 'value';
-      form := jsonb_typeof(value);
-    elsif kind <> 'json' then
-      return null;
-    end if;
-  end if;
-  if value is null then
-    return null;  -- {op} without a value
-  end if;
-
-  subject := format('t.%I', col ->> 'name');
-
-  -- "eq null" asks for missing values: `= null` would find nothing. A missing value has no order and no pattern.
-  if form = 'null' then
-    return case op when 'eq' then subject || ' is null' when 'ne' then subject || ' is not null' end;
-  end if;
-
-  -- Values of json and arrays compare as a whole, as JSON.
-  if kind = 'json' then
-    -- Deeper than the wire allows (64) is refused here too: PostgreSQL reads the value once more, with less stack left.
-    if op not in ('eq', 'ne') or (is_array and form <> 'array') or jsonb_path_exists(value, '$.**{65}') then
-      return null;
-    end if;
-    return format('to_jsonb(%s) %s %L::jsonb', subject, case op when 'eq' then '=' else 'is distinct from' end, value);
-  end if;
-
-  cast_type := svc.filter_type(col);
-  if cast_type is null then
-    cast_type := 'text';
-    -- The text as the wire shows it; a cast to text differs for some types: 10.0.0.1 would become 10.0.0.1/32.
-    if not is_array then
-      subject := format('(to_jsonb(%s) #>> ''{}'')', subject);
-    end if;
-  end if;
-
-  -- 2.5 and 3000000000 are numbers too where the column can hold neither: they are in its order, and equal none of its
-  -- values. Compared as numeric, which no index serves. A larger number than a bigint takes has lost digits on its way.
-  if kind in ('integer', 'bigint') and not is_array then
-    bounds := case
-      when kind = 'bigint' then '{"most": 9007199254740991, "high": 9007199254740991}'
-      when col ->> 'type' ~ '(small|int2)' then '{"most": 1e999, "high": 32767}'
-      else '{"most": 1e999, "high": 2147483647}'
-    end;
-    if jsonb_path_exists(value, '$[*] ? (@ != @.floor() || @ > $high || @ < -$high - 1)', bounds)
-        and not jsonb_path_exists(
-          value, '$[*] ? ((@.type() != "number" && @.type() != "null") || @ > $most || @ < -$most)', bounds)
-    then
-      col := '{"kind": "numeric"}';
-      cast_type := 'numeric';
-      subject := subject || '::numeric';
-    end if;
-  end if;
-
-  if is_array then
-    contents := svc.filter_values(col, value);
-    if op not in ('eq', 'ne') or contents is null then
-      return null;
-    end if;
-    return format(
-      'to_jsonb(%s) %s (select to_jsonb(%L::%s[]))',  -- the sub-select is evaluated once, not per row
-      subject, case op when 'eq' then '=' else 'is distinct from' end, contents, cast_type
-    );
-  end if;
-
-  if op = 'in' or op = 'nin' then
-    contents := svc.filter_values(col, value);
-    if contents is null then
-      return null;
-    end if;
-    -- One array literal instead of a list: the parser sees one constant, whatever the number of values. Comparing with
-    -- an empty one gives false, so `in []` finds nothing and `nin []` everything without being a case of their own.
-    content := format('%s = any (%L::%s[])', subject, array_remove(contents, null), cast_type);
-    if array_position(contents, null) is null then
-      -- nin keeps rows without a value, which SQL's NOT IN would drop: they are not among the values either.
-      return case op when 'in' then content else format('(%s) is not true', content) end;
-    end if;
-    return format(
-      case op when 'in' then '(%s or %s is null)' else '((%s) is not true and %s is not null)' end, content, subject
-    );
-  end if;
-
-  if op = 'like' or op = 'ilike' then
-    -- Text only, as the spec says "string". A pattern that ends in the escape character is an error to PostgreSQL, and
-    -- so is one with so many wildcards that matching it exhausts the stack.
-    if kind <> 'text' or form <> 'string' then
-      return null;
-    end if;
-    content := value #>> '{}';
-    if length(content) > 1000 or (right(content, 1) = '\' and length(substring(content from '\\+$')) % 2 = 1) then
-      return null;
-    end if;
-    return format('%s %s %L::text', subject, op, content);
-  end if;
-
-  -- Rule 2: an order comparison takes a number or a date.
-  if op not in ('eq', 'ne') and kind not in ('integer', 'bigint', 'number', 'numeric', 'timestamp', 'date') then
-    return null;
-  end if;
-
-  content := svc.filter_value(col, value);
-  if content is null then
-    return null;
-  end if;
-  -- ne keeps rows without a value, which `<>` would drop.
-  return format(
-    '%s %s %L::%s', subject,
-    case op when 'eq' then '=' when 'gt' then '>' when 'gte' then '>=' when 'lt' then '<' when 'lte' then '<='
-      else 'is distinct from' end,
-    content, cast_type
-  );
-end
-$function$
-execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: One condition of a filter as SQL over t, or null when it is to be ignored. Part of svc.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
-
--- function svc.filter_patterns(jsonb,jsonb): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.filter_patterns(columns jsonb, filters jsonb, OUT patterns bigint, OUT characters bigint)
- RETURNS record
- LANGUAGE sql
- IMMUTABLE
-AS $function$
-  with recursive objects (object, level) as (
-    select filters, 0
-    union all
-    -- Strict and silent as in filter_size().
-    select m.member, o.level + 1
-      from objects as o
-      cross join (values ('strict $.OR[*]'::jsonpath), ('strict $.AND[*]')) as g (path)
-      cross join jsonb_path_query(o.object, g.path, '{}', true) as m (member)
-     where o.level < 5
-  )
-  select count(*), coalesce(sum(length(c.pair #>> '{value,value}')), 0)
-    from objects as o
-    cross join jsonb_path_query(o.object, 'strict $.keyvalue()', '{}', true) as c (pair)
-   where columns -> (c.pair ->> 'key') ->> 'kind' = 'text'
-     and not coalesce((columns -> (c.pair ->> 'key') -> 'array')::boolean, false)
-     and c.pair -> 'value' ->> 'op' in ('like', 'ilike')
-     and jsonb_typeof(c.pair #> '{value,value}') = 'string'
-     and length(c.pair #>> '{value,value}') <= 1000
-$function$
-execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: Number of patterns in a filter, and of their characters. Part of svc.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
-
--- function svc.filter_size(jsonb): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.filter_size(filters jsonb)
- RETURNS bigint
- LANGUAGE sql
- IMMUTABLE
-AS $function$
-  with recursive objects (object, level) as (
-    select filters, 0
-    union all
-    -- Strict, or an array in place of an object would be looked into; silent, or it would be an error.
-    select m.member, o.level + 1
-      from objects as o
-      cross join (values ('strict $.OR[*]'::jsonpath), ('strict $.AND[*]')) as g (path)
-      cross join jsonb_path_query(o.object, g.path, '{}', true) as m (member)
-     where o.level < 5
-  )
-  select count(*) from objects as o, jsonb_path_query(o.object, 'strict $.keyvalue()', '{}', true)
-$function$
-execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: Number of keys in the objects of a filter, an upper bound of its conditions. Part of svc.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
-
--- function svc.filter_sql(jsonb,jsonb,integer): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.filter_sql(columns jsonb, filters jsonb, depth integer DEFAULT 0)
- RETURNS text
- LANGUAGE plpgsql
- STABLE
- SET search_path TO ''
-AS $function$
-declare
-  key text;
-  value jsonb;
-  part text;
-  parts text[];
-begin
-  -- Filters, and members of a group, that are no objects are ignored.
-  if filters is null or jsonb_typeof(filters) <> 'object' then
-    return null;
-  end if;
-
-  -- Too many conditions for a planner; they take 40 kB at least, so that most filters are not even counted.
-  if depth = 0 and pg_column_size(filters) > 32768 and svc.filter_size(filters) > 5000 then
-    return null;
-  end if;
-
-  -- Too many patterns for every row; 21 take more than 512 bytes, and so do 2,001 characters.
-  if depth = 0 and pg_column_size(filters) > 512 and exists (
-    select from svc.filter_patterns(columns, filters) as p where p.patterns > 20 or p.characters > 2000
-  ) then
-    return null;
-  end if;
-
-  for key, value in select e.key, e.value from jsonb_each(filters) as e loop
-    if key = 'OR' or key = 'AND' then
-      -- Rule 3: groups nest to 5 levels. `depth` counts the groups around this object; a sixth is ignored, which also
-      -- bounds the recursion. These two names are groups even in a table that has such a column.
-      part := null;
-      if depth < 5 and jsonb_typeof(value) = 'array' then
-        -- string_agg skips the members that came to nothing and gives null when all of them did: an empty OR is
-        -- ignored rather than false.
-        select '(' || string_agg(m.sql, case key when 'OR' then ' or ' else ' and ' end) || ')'
-          into part
-          from (
-            select svc.filter_sql(columns, e.member, depth + 1) as sql from jsonb_array_elements(value) as e (member)
-          ) as m;
-      end if;
-    else
-      -- Rule 4: a column that is not in the allow-list has no description, and no condition comes of it.
-      part := svc.filter_condition(columns -> key, value);
-    end if;
-
-    if part is not null then
-      parts := parts || part;
-    end if;
-  end loop;
-
-  -- Rule 3: several keys mean AND. Parentheses throughout: no expression depends on what is put beside it.
-  return '(' || array_to_string(parts, ' and ') || ')';
-end
-$function$
-execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: A list call's filters as a boolean SQL expression over t, or null for none. Never fails: what is wrong is ignored.
-
--- function svc.filter_type(jsonb): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.filter_type(col jsonb)
- RETURNS text
- LANGUAGE plpgsql
- IMMUTABLE
-AS $function$
-declare
-  kind constant text := col ->> 'kind';
-  declared constant text := rtrim(col ->> 'type', '[]');
-begin
-  if kind in ('integer', 'bigint', 'numeric', 'boolean', 'uuid', 'date') then
-    return kind;
-  elsif kind = 'number' then
-    -- In the column's own precision: 0.1 as a double is not the 0.1 of a real.
-    return case when declared ~ '(real|float4)$' then 'real' else 'double precision' end;
-  elsif kind = 'timestamp' then
-    return case when declared ~ '(with time zone|timestamptz)' then 'timestamptz' else 'timestamp' end;
-  elsif declared ~ '^(pg_catalog\.)?(text|varchar|character varying)(\(.*)?$' then
-    return 'text';  -- also an enum in TypeScript alone
-  elsif declared ~ '^(pg_catalog\.)?(char|character|bpchar)(\(.*)?$' then
-    return 'bpchar';
-  elsif kind = 'enum' then
-    return declared;
-  end if;
-  -- inet, interval, time, xml: what a caller sends need not be one, and some of them cannot be compared at all. Their
-  -- text, which is what the wire shows, always can.
-  return null;
-end
-$function$
-execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: The type that filter values of a column are cast to, null for its text. Part of svc.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
-
--- function svc.filter_value(jsonb,jsonb): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.filter_value(col jsonb, value jsonb)
- RETURNS text
- LANGUAGE plpgsql
- STABLE
-AS $function$
-declare
-  kind constant text := col ->> 'kind';
-  form constant text := jsonb_typeof(value);
-  content text := value #>> '{}';
-  number numeric;
-begin
-  if kind = 'text' then
-    return case when form = 'string' then content end;
-
-  elsif kind = 'boolean' then
-    return case when form = 'boolean' then content end;
-
-  elsif kind = 'uuid' then
-    return case
-      when form = 'string' and content ~ '^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$' then content
-    end;
-
-  elsif kind = 'enum' then
-    return case when form = 'string' and col -> 'values' ? content then content end;
-
-  elsif kind = 'integer' then
-    if form <> 'number' then
-      return null;
-    end if;
-    number := value::numeric;
-    return case
-      when number <> trunc(number) then null
-      when (col ->> 'type') ~ '(small|int2)' then case when number between -32768 and 32767 then trunc(number)::text end
-      when number between -2147483648 and 2147483647 then trunc(number)::text
-    end;
-
-  elsif kind = 'bigint' then
-    if form = 'number' then
-      -- A larger JSON number has lost digits before it came here; as a string it has not.
-      number := value::numeric;
-      return case
-        when number between -9007199254740991 and 9007199254740991 and number = trunc(number) then trunc(number)::text
-      end;
-    elsif form = 'string' and content ~ '^-?[0-9]{1,19}$' then
-      return case when content::numeric between -9223372036854775808 and 9223372036854775807 then content end;
-    end if;
-    return null;
-
-  elsif kind = 'number' then
-    if form <> 'number' then
-      return null;
-    end if;
-    -- jsonb keeps numbers that a float cannot: too large ones are not of the form, too small ones are zero, as in
-    -- JavaScript. Both would be errors to the cast.
-    number := abs(value::numeric);
-    if (col ->> 'type') ~ '(real|float4)' then
-      return case when number < 7.1e-46 then '0' when number <= 3.4028235e38 then content end;
-    end if;
-    return case when number < 2.5e-324 then '0' when number <= 1.7976931348623157e308 then content end;
-
-  elsif kind = 'numeric' then
-    if form = 'string' and content ~ '^-?[0-9]+(\.[0-9]+)?$' and length(content) <= 2002 then
-      number := content::numeric;
-    elsif form = 'number' then
-      number := value::numeric;
-    end if;
-    -- 1e131071 takes 8 bytes to send and 128 KiB to write out.
-    return case when abs(number) < 1e1000 and scale(number) <= 1000 then number::text end;
-
-  elsif kind = 'timestamp' or kind = 'date' then
-    if form <> 'string' or content !~ ('^[0-9]{4,6}-[0-9]{2}-[0-9]{2}'
-        '([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,9})?)?(Z|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?)?)?$') then
-      return null;
-    end if;
-    -- Without a zone UTC is meant, without a time its midnight, whatever the session's time zone.
-    content := case
-      when strpos(content, ':') = 0 then content || 'T00:00Z'
-      when content ~ ':.*[Z+-]' then content
-      else content || 'Z'
-    end;
-    -- The calendar knows what the pattern does not: 2026-02-30 has its form.
-    begin
-      -- to_jsonb() writes ISO 8601 under every DateStyle. A date column takes the day in UTC, as it does in input.
-      if kind = 'date' then
-        return to_jsonb((content::timestamptz at time zone 'UTC')::date) #>> '{}';
-      elsif (col ->> 'type') ~ '(with time zone|timestamptz)' then
-        perform content::timestamptz;
-        return content;
-      end if;
-      return to_jsonb(content::timestamptz at time zone 'UTC') #>> '{}';
-    exception when data_exception then
-      return null;
-    end;
-  end if;
-
-  return null;
-end
-$function$
-execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: A filter value as text that its column's type accepts, or null when it is not of that form. Part of svc.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
-
--- function svc.filter_values(jsonb,jsonb): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.filter_values(col jsonb, value jsonb)
- RETURNS text[]
- LANGUAGE plpgsql
- STABLE
-AS $function$
-declare
-  contents text[];
-  valid boolean;
-begin
-  if jsonb_typeof(value) <> 'array' then
-    return null;
-  end if;
-  -- Counted first: the limit is there so that 10,000 elements cost nothing.
-  if jsonb_array_length(value) > 1000 then
-    return null;
-  end if;
-
-  select coalesce(array_agg(c.content), '{}'), coalesce(bool_and(c.content is not null or c.is_null), true)
-    into contents, valid
-    from (
-      select svc.filter_value(col, e.element) as content, jsonb_typeof(e.element) = 'null' as is_null
-        from jsonb_array_elements(value) as e (element)
-      offset 0  -- a sub-select of its own, or filter_value() would run twice
-    ) as c;
-  return case when valid then contents end;
-end
-$function$
-execute: svc_anonymous, svc_authenticated, svc_request, svc_system
-comment: A JSON array of filter values as text, or null when any is not of the column's form. Part of svc.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
-
 -- function svc.find_evidence(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_evidence(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb DEFAULT NULL::jsonb)
  RETURNS TABLE(claim integer, source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[], similarity double precision)
@@ -2652,10 +2127,10 @@ declare
   end;
 begin
   if reader = 'svc_authenticated' then
-    return query select * from svc.find_evidence_as_authenticated(
+    return query select * from svc_hidden.find_evidence_as_authenticated(
       claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors);
   elsif reader = 'svc_anonymous' then
-    return query select * from svc.find_evidence_as_anonymous(
+    return query select * from svc_hidden.find_evidence_as_anonymous(
       claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors);
   else
     return query select * from svc_private.select_evidence(
@@ -2665,32 +2140,6 @@ end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Sentences of a scope that cover the words of claims, best first; weights are counted among chunks that the caller may read.
-
--- function svc.find_evidence_as_anonymous(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_reader_anonymous
-CREATE OR REPLACE FUNCTION svc.find_evidence_as_anonymous(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb)
- RETURNS SETOF svc_private.evidence
- LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-  select * from svc_private.select_evidence(
-    claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors)
-$function$
-execute: svc_anonymous, svc_system
-comment: Evidence under the policies of svc_anonymous. Called by svc.find_evidence(). Definer: a reader owns it, so that policies for strangers apply and the index may be used.
-
--- function svc.find_evidence_as_authenticated(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_reader_authenticated
-CREATE OR REPLACE FUNCTION svc.find_evidence_as_authenticated(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb)
- RETURNS SETOF svc_private.evidence
- LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-  select * from svc_private.select_evidence(
-    claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors)
-$function$
-execute: svc_authenticated, svc_system
-comment: Evidence under the policies of svc_authenticated. Called by svc.find_evidence(). Definer: a reader owns it, so that policies for signed-in users apply and the index may be used.
 
 -- function svc.find_misfits(text,text,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_misfits(schema_name text, table_name text, data jsonb)
@@ -2718,42 +2167,6 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
 comment: Names of the columns whose values, by column name in the object, do not fit their types.
 
--- function svc.find_objects_as_anonymous(uuid[]): owner svc_reader_anonymous
-CREATE OR REPLACE FUNCTION svc.find_objects_as_anonymous(ids uuid[])
- RETURNS TABLE(id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text)
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER ROWS 1
- SET search_path TO ''
-AS $function$
-#variable_conflict use_column
-begin
-  return query
-  select o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility, o.sha256
-    from svc.storage_objects o
-   where o.id = any (ids);
-end
-$function$
-execute: svc_anonymous, svc_system
-comment: Of these stored files those that the caller may see, public ones among them. Definer: a reader owns it, so that a public file is seen by its id and policies for strangers apply.
-
--- function svc.find_objects_as_authenticated(uuid[]): owner svc_reader_authenticated
-CREATE OR REPLACE FUNCTION svc.find_objects_as_authenticated(ids uuid[])
- RETURNS TABLE(id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text)
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER ROWS 1
- SET search_path TO ''
-AS $function$
-#variable_conflict use_column
-begin
-  return query
-  select o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility, o.sha256
-    from svc.storage_objects o
-   where o.id = any (ids);
-end
-$function$
-execute: svc_authenticated, svc_system
-comment: Of these stored files those that the caller may see, public ones among them. Definer: a reader owns it, so that a public file is seen by its id and policies for signed-in users apply.
-
 -- function svc.find_public_object(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_public_object(object_id uuid)
  RETURNS TABLE(id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text)
@@ -2764,9 +2177,9 @@ AS $function$
 #variable_conflict use_column
 begin
   if current_user = 'svc_authenticated' then
-    return query select o.* from svc.find_objects_as_authenticated(array[object_id]) o where o.visibility = 'public';
+    return query select o.* from svc_hidden.find_objects_as_authenticated(array[object_id]) o where o.visibility = 'public';
   elsif current_user = 'svc_anonymous' then
-    return query select o.* from svc.find_objects_as_anonymous(array[object_id]) o where o.visibility = 'public';
+    return query select o.* from svc_hidden.find_objects_as_anonymous(array[object_id]) o where o.visibility = 'public';
   else  -- the system, and functions of the application that run as the owner of the tables
     return query
     select o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility, o.sha256
@@ -2798,8 +2211,8 @@ declare
   direction constant text := case when ascending then 'asc' else 'desc' end;
 
   asked constant text := nullif(concat_ws(' and ',
-    svc.filter_sql(resource -> 'filters', args -> 'filters'),
-    svc.search_sql(resource -> 'search', args ->> 'search')), '');
+    svc_hidden.filter_sql(resource -> 'filters', args -> 'filters'),
+    svc_hidden.search_sql(resource -> 'search', args ->> 'search')), '');
   condition constant text := concat_ws(' and ', resource ->> 'visible', asked);
   -- What a cursor is bound to, besides the place it marks.
   list_name constant text := md5(concat_ws(chr(31), resource ->> 'name', order_by, direction, args ->> 'filters',
@@ -2815,7 +2228,7 @@ declare
   total bigint;
 begin
   if args ->> 'cursor' is not null then
-    start := svc.cursor_sql(args ->> 'cursor', list_name, sort_column || jsonb_build_object('sql', sort),
+    start := svc_hidden.cursor_sql(args ->> 'cursor', list_name, sort_column || jsonb_build_object('sql', sort),
       resource -> 'columns' -> 'id' || jsonb_build_object('sql', id), ascending);
   end if;
 
@@ -2845,8 +2258,8 @@ begin
       and (found_rows > 0 or skipped = 0) then skipped + found_rows
     -- No fewer than are shown.
     when resource ->> 'count' = 'estimated' and asked is not null then
-      greatest(svc.estimate_matches(resource ->> 'table', resource ->> 'visible', asked), skipped + found_rows)
-    else svc.count_rows(resource ->> 'table', nullif(condition, ''), resource ->> 'count')
+      greatest(svc_hidden.estimate_matches(resource ->> 'table', resource ->> 'visible', asked), skipped + found_rows)
+    else svc_hidden.count_rows(resource ->> 'table', nullif(condition, ''), resource ->> 'count')
   end;
 
   if not by_cursor then
@@ -2868,7 +2281,7 @@ CREATE OR REPLACE FUNCTION svc.find_unchanged(corpus text, visibility text, key 
  SET search_path TO ''
 AS $function$
 begin
-  perform svc.lock_document(corpus, visibility, key);
+  perform svc_hidden.lock_document(corpus, visibility, key);
   -- A statement of its own: it sees what was committed while the first one waited.
   return (
     select jsonb_build_object(
@@ -2922,7 +2335,7 @@ CREATE OR REPLACE FUNCTION svc.get_workflow(run_id uuid)
  SET search_path TO ''
 AS $function$
 declare
-  run constant json := svc.describe_run(run_id);
+  run constant json := svc_hidden.describe_run(run_id);
 begin
   if run is null then
     return null;
@@ -3038,7 +2451,7 @@ begin
        order by r.created_at desc, r.id desc limit most) p;
   return json_build_object(
     'items', (
-      select coalesce(json_agg(svc.describe_run(i.id) order by i.place), '[]')
+      select coalesce(json_agg(svc_hidden.describe_run(i.id) order by i.place), '[]')
         from unnest(ids) with ordinality i (id, place)),
     'nextCursor', case when cardinality(ids) = most then last end);
 end
@@ -3067,19 +2480,6 @@ end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Waits until no other transaction has locked this name, and keeps it until the transaction ends. Definer: advisory locks are closed to requests, because the platform's keys are among them.
-
--- function svc.lock_document(text,text,text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.lock_document(corpus text, visibility text, key text)
- RETURNS void
- LANGUAGE sql
- SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-  select pg_catalog.pg_advisory_xact_lock(726502192, pg_catalog.hashtext(
-    pg_catalog.jsonb_build_array(svc.current_user_id(), corpus, visibility, key)::text))
-$function$
-execute: svc_authenticated, svc_system
-comment: Waits for another transaction that stores this document of the caller. Definer: advisory locks are closed to requests; the key holds the caller's id, so nobody else's documents wait.
 
 -- function svc.open_upload_url(uuid,text,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.open_upload_url(reservation uuid, token_sha256 text, lifetime interval)
@@ -3207,69 +2607,6 @@ $function$
 execute: svc_request
 comment: Takes up a run of the current user: accepted, active, no_step or unknown. Definer: the queue's tables answer no request; it takes up runs of the transaction's user alone that the policies show.
 
--- function svc.search_condition(jsonb,jsonb,jsonb): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.search_condition(target jsonb, scope jsonb, filters jsonb)
- RETURNS text
- LANGUAGE plpgsql
- STABLE
- SET search_path TO ''
-AS $function$
-declare
-  filter jsonb;
-  relation constant regclass := target ->> 'table';
-  owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
-  cast_type text;
-  part text;
-  parts text[] := array[
-    format('%s = %L', coalesce('t.' || quote_ident(target ->> 'corpus'), quote_literal('default')), scope ->> 'corpus'),
-    format('%s = %L', coalesce('t.' || quote_ident(target ->> 'visibility'), quote_nullable(target ->> 'always')),
-      scope ->> 'visibility')
-  ];
-begin
-  if scope ->> 'owner' is not null or scope ->> 'visibility' = 'private' then
-    parts := parts || format('%s::text = %L', coalesce('t.' || quote_ident(target ->> 'owner'), 'null'), owner_id);
-  end if;
-  for filter in select f from jsonb_array_elements(filters) as f loop
-    select pg_catalog.format_type(a.atttypid, -1) into cast_type
-      from pg_catalog.pg_attribute a
-     where a.attrelid = relation and a.attname = filter #>> '{column,name}' and a.attnum > 0 and not a.attisdropped;
-    if cast_type is null then
-      raise exception 'a filter names no column of %', relation using errcode = '22023';
-    end if;
-    part := svc.filter_condition(filter -> 'column' || jsonb_build_object('type', cast_type), jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));
-    if part is null then
-      raise exception 'a filter does not fit its column' using errcode = '22023';
-    end if;
-    parts := parts || part;
-  end loop;
-  return array_to_string(parts, ' and ');
-end
-$function$
-execute: svc_anonymous, svc_authenticated, svc_system
-comment: The scope and the filters of a search as SQL over t.
-
--- function svc.search_cosines(jsonb,text,text,text[]): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.search_cosines(target jsonb, vector_field text, vector text, ids text[])
- RETURNS TABLE(id text, score double precision)
- LANGUAGE plpgsql
- STABLE
- SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
-AS $function$
-declare
-  declared constant jsonb := svc.search_target(target ->> 'table');
-begin
-  if cardinality(ids) > 0 then
-    return query execute format($sql$
-      select t.%1$I::text, 1 - (t.%2$I <=> %3$L)
-        from %4$s as t
-       where t.%1$I = any (%5$L::%6$s[]) and t.%2$I is not null
-    $sql$, declared ->> 'id', vector_field, vector, declared ->> 'table', ids, declared ->> 'idType');
-  end if;
-end
-$function$
-execute: svc_anonymous, svc_authenticated, svc_system
-comment: Cosine similarities of those of the given rows that the caller may read.
-
 -- function svc.search_hybrid(jsonb,text[],text,text,text,jsonb,jsonb,jsonb,integer,integer,boolean): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_hybrid(target jsonb, fields text[], query text, vector_field text, vector text, scope jsonb, filters jsonb, tuning jsonb, page_size integer, skipped integer, prefix boolean DEFAULT false)
  RETURNS TABLE(id text, fused double precision, keyword double precision, vector_score double precision)
@@ -3291,7 +2628,7 @@ begin
   ), apart as (
     -- Ten at most, the worst that the words found: they are read by their keys.
     select avg(a.score) as score
-      from svc.search_cosines(target, vector_field, vector, array(
+      from svc_hidden.search_cosines(target, vector_field, vector, array(
              select k.id from keyword k
               where tuning ->> 'mode' is distinct from 'rrf' and not exists (select from nearest v where v.id = k.id)
               order by k.rank desc limit 10)) as a
@@ -3342,10 +2679,10 @@ declare
   end;
 begin
   if reader = 'svc_authenticated' then
-    return query select * from svc.search_keyword_as_authenticated(
+    return query select * from svc_hidden.search_keyword_as_authenticated(
       name, fields, query, scope, filters, page_size, skipped, prefix);
   elsif reader = 'svc_anonymous' then
-    return query select * from svc.search_keyword_as_anonymous(
+    return query select * from svc_hidden.search_keyword_as_anonymous(
       name, fields, query, scope, filters, page_size, skipped, prefix);
   else
     return query select * from svc_private.select_matches(
@@ -3356,105 +2693,6 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Keys and BM25 scores of the rows that the caller may read and a query matches, best first.
 
--- function svc.search_keyword_as_anonymous(text,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_reader_anonymous
-CREATE OR REPLACE FUNCTION svc.search_keyword_as_anonymous(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean)
- RETURNS TABLE(id text, score double precision)
- LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-  select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix)
-$function$
-execute: svc_anonymous, svc_system
-comment: Keyword search under the policies of svc_anonymous. Called by svc.search_keyword(). Definer: a reader owns it, so that policies for strangers apply and the index may be used.
-
--- function svc.search_keyword_as_authenticated(text,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_reader_authenticated
-CREATE OR REPLACE FUNCTION svc.search_keyword_as_authenticated(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean)
- RETURNS TABLE(id text, score double precision)
- LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-  select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix)
-$function$
-execute: svc_authenticated, svc_system
-comment: Keyword search under the policies of svc_authenticated. Called by svc.search_keyword(). Definer: a reader owns it, so that policies for signed-in users apply and the index may be used.
-
--- function svc.search_snippet(text,text,boolean,text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.search_snippet(content text, query text, prefix boolean, language text)
- RETURNS TABLE(matches integer, parts jsonb)
- LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-  with last as (
-    select w.word from svc_private.search_words(query) with ordinality as w (word, place) order by place desc limit 1
-  ), asked as (
-    select distinct t.term from svc_private.search_words(query) as word
-     cross join lateral svc_private.search_terms(word, language::regconfig) as t (term)
-  ), piece as materialized (
-    -- What stands before a word or a character, and that. A character counts as half a word.
-    select p.place, p.found[1] as gap, coalesce(p.found[2], p.found[3]) collate "C" as word, p.found[2] is not null as is_character,
-           sum(case when p.found[2] is not null then 1 else 2 end) over (order by p.place) as at
-      from regexp_matches(content,
-        '([\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]*)(?:([\u3005-\u3007\u3040-\u30fa\u30fc-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff][\u3099\u309a]?)|([^\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3020\u3030\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe00-\ufe0f\uff00-\uff0f\U00020000-\U0003ffff]+))', 'g')
-        with ordinality as p (found, place)
-  ), pair as (
-    -- A character with the next one of its run; alone where it is a run of its own.
-    select n.place, n.is_last, case when n.is_last then n.word else n.word || n.next end as word
-      from (
-        select p.*, lead(p.word) over near as next,
-               lead(p.is_character and p.gap = '') over near is not true as is_last,
-               p.gap = '' and lag(p.is_character) over near is true as follows
-          from piece p window near as (order by p.place)
-      ) as n
-     where n.is_character and not (n.is_last and n.follows)
-  ), word as (
-    select p.place, p.place as final, p.word from piece p where not p.is_character
-    union all
-    select p.place, p.place + case when p.is_last then 0 else 1 end, p.word from pair p
-  ), hit as materialized (
-    select d.word, min(t.term collate "C") as term
-      from (select distinct word from word) as d
-     cross join lateral svc_private.search_words(d.word) as w (word)
-     cross join lateral svc_private.search_terms(w.word, language::regconfig) as t (term)
-     where t.term in (select term from asked)
-        or prefix and starts_with(t.term, (select word from last))
-     group by 1
-  ), matched as materialized (
-    select w.place, w.final, p.at, h.term from word w join hit h using (word) join piece p using (place)
-  ), best as materialized (
-    select coalesce((
-      select w.at
-        from (select m.at, array_agg(m.term collate "C") over (order by m.at range between current row and 58 following) as terms from matched m) as w
-       order by (select count(distinct term) from unnest(w.terms) as term) desc, w.at
-       limit 1
-    ), 1) as at
-  ), marked as (
-    select p.place, p.gap, p.word,
-           exists (select from matched m where p.place between m.place and m.final) as match
-      from piece p, best b where p.at between b.at - 10 and greatest(b.at - 10, 1) + 79
-  ), part as (
-    select m.place, part.match, part.text,
-           row_number() over (order by m.place, part.nth) - row_number() over (partition by part.match order by m.place, part.nth) as stretch,
-           part.nth
-      from marked m
-     cross join lateral (values (0, left(m.gap, 200), false), (1, left(m.word, 200), m.match)) as part (nth, text, match)
-     where part.text <> ''
-  )
-  select (select count(distinct m.term)::integer from matched m),
-         coalesce((
-           select jsonb_agg(jsonb_build_object('text', joined.text, 'match', joined.match) order by joined.place, joined.nth)
-             from (
-               select p.match, string_agg(p.text, '' order by p.place, p.nth) as text, min(p.place) as place,
-                      (array_agg(p.nth order by p.place, p.nth))[1] as nth
-                 from part p group by p.match, p.stretch
-             ) as joined
-         ), '[]')
-$function$
-execute: svc_anonymous, svc_authenticated, svc_system
-comment: How many terms of a query a text has, and its passage with most of them as [{text, match}]. Definer: the functions that split and stem are internal; it reads no table.
-
 -- function svc.search_snippets(jsonb,text[],text,boolean,text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_snippets(target jsonb, fields text[], query text, prefix boolean, ids text[])
  RETURNS TABLE(id text, field text, parts jsonb)
@@ -3463,7 +2701,7 @@ CREATE OR REPLACE FUNCTION svc.search_snippets(target jsonb, fields text[], quer
  SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
 AS $function$
 declare
-  declared constant jsonb := svc.search_target(target ->> 'table');
+  declared constant jsonb := svc_hidden.search_target(target ->> 'table');
   most_characters constant integer := 100000; -- of a field that are looked at
   most_of_all constant integer := 1000000;    -- of all fields of all rows: shared out evenly where there are more
 begin
@@ -3476,7 +2714,7 @@ begin
          cross join lateral (values %3$s) as f (field, content, place)
          where t.%1$I = any ($4::%4$s[])
       ) as f
-     cross join lateral svc.search_snippet(left(f.content, f.most::integer), $1, $2, $3) as s
+     cross join lateral svc_hidden.search_snippet(left(f.content, f.most::integer), $1, $2, $3) as s
      order by f.key, s.matches desc, f.place
   $sql$, declared ->> 'id', declared ->> 'table',
     (select string_agg(format('(%L, left(t.%I::text, %s), %s)', u.field, u.field, most_characters, u.place), ', ')
@@ -3488,46 +2726,6 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: For each row the field and the passage with the most words of a query, as [{text, match}].
 
--- function svc.search_sql(jsonb,text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.search_sql(columns jsonb, search text)
- RETURNS text
- LANGUAGE sql
- IMMUTABLE
- SET search_path TO ''
-AS $function$
-  select '(' || string_agg(
-           format('t.%I::text ilike %L', name, '%' || regexp_replace(search, '([\\%_])', '\\\1', 'g') || '%'),
-           ' or ' order by position) || ')'
-    from jsonb_array_elements_text(columns) with ordinality as fields (name, position)
-   where search <> ''
-$function$
-execute: svc_anonymous, svc_authenticated, svc_system
-comment: SQL condition: the text occurs in one of the columns; null when there is no text or no column.
-
--- function svc.search_target(text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.search_target(name text)
- RETURNS jsonb
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-declare
-  declared constant jsonb := (select t.definition from svc_private.search_tables t where t.name = search_target.name);
-  relation constant regclass := declared ->> 'table';
-begin
-  if declared is null then
-    raise exception '% is not searchable in this database', search_target.name
-      using errcode = '55000', hint = 'Declare it with searchable(), then run svc codegen and svc migrate.';
-  end if;
-  return declared || jsonb_build_object('table', relation::text, 'idType', (
-    select pg_catalog.format_type(a.atttypid, -1)
-      from pg_catalog.pg_attribute a where a.attrelid = relation and a.attname = declared ->> 'id'
-  ));
-end
-$function$
-execute: svc_anonymous, svc_authenticated, svc_system
-comment: The declaration of a searchable table, with its name as SQL and the type of its key. Definer: requests may not read the list of searchable tables; this gives what their declaration says.
-
 -- function svc.search_vector(jsonb,text,text,jsonb,jsonb,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.search_vector(target jsonb, vector_field text, vector text, scope jsonb, filters jsonb, page_size integer, skipped integer)
  RETURNS TABLE(id text, score double precision)
@@ -3536,8 +2734,8 @@ CREATE OR REPLACE FUNCTION svc.search_vector(target jsonb, vector_field text, ve
 AS $function$
 declare
   wanted constant integer := page_size + skipped;
-  declared constant jsonb := svc.search_target(target ->> 'table');
-  condition constant text := svc.search_condition(declared, scope, filters);
+  declared constant jsonb := svc_hidden.search_target(target ->> 'table');
+  condition constant text := svc_hidden.search_condition(declared, scope, filters);
   nearness text;
   ids text[];
   distances double precision[];
@@ -3610,18 +2808,6 @@ $function$
 execute: svc_request
 comment: Sends an event to a run of the current user: accepted, ended or unknown. Definer: the queue's tables answer no request; it signals runs of the transaction's user alone that the policies show.
 
--- function svc.similarity_of(real[],real[]): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.similarity_of(one real[], other real[])
- RETURNS double precision
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
- SET search_path TO ''
-AS $function$
-  select sum(pair.x::double precision * pair.y) from unnest(one, other) as pair (x, y)
-$function$
-execute: svc_anonymous, svc_authenticated, svc_system
-comment: The cosine similarity of two vectors of length 1 and as many numbers.
-
 -- function svc.start_transcription(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.start_transcription(recording uuid, model text)
  RETURNS uuid
@@ -3639,7 +2825,7 @@ begin
   if caller is null and session_user <> 'svc_system' then
     raise exception 'a transcription belongs to somebody' using errcode = '42501';
   end if;
-  if not exists (select from svc.find_objects_as_authenticated(array[recording]))
+  if not exists (select from svc_hidden.find_objects_as_authenticated(array[recording]))
     and not (caller is null and exists (select from svc.storage_objects o where o.id = recording)) then
     raise exception 'no such recording' using errcode = 'SV404';
   end if;
@@ -3769,8 +2955,828 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: How many numbers the vectors of a scope have that the caller may read.
 
--- function svc.words_of(text,regconfig): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.words_of(content text, stemming regconfig)
+-- function svc_hidden.count_rows(text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.count_rows(target text, condition text, mode text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  total bigint;
+begin
+  if mode = 'none' then
+    return null;
+  end if;
+
+  if mode = 'estimated' then
+    return svc.estimate_rows(target, condition);
+  end if;
+
+  execute format('select count(*) from %s as t where %s', target, coalesce(condition, 'true')) into total;
+  return total;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Number of rows of a table under a condition: exact, estimated, or null for none.
+
+-- function svc_hidden.cursor_sql(text,text,jsonb,jsonb,boolean): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.cursor_sql(cursor text, list_name text, sort jsonb, id jsonb, ascending boolean)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  place jsonb;  -- [list, key, id]
+  beyond constant text := case when ascending then '>' else '<' end;
+  key text;
+  row_id text;
+begin
+  begin
+    place := convert_from(decode(translate(cursor, '-_', '+/') || repeat('=', (4 - length(cursor) % 4) % 4), 'base64'),
+      'UTF8')::jsonb;
+  exception when data_exception or statement_too_complex then  -- the latter: nested without end
+    place := null;
+  end;
+
+  if place is null or jsonb_typeof(place) <> 'array' or jsonb_array_length(place) <> 3
+    or place ->> 0 is distinct from list_name or jsonb_typeof(place -> 2) <> 'string' then
+    raise exception 'a cursor of another list' using errcode = 'SV400',
+      hint = 'Pass a nextCursor of the same list: resource, order, filter, search and user. Start with cursor: null.';
+  end if;
+
+  row_id := format('%L::%s', place ->> 2, id ->> 'type');
+  if sort ->> 'sql' = id ->> 'sql' then
+    return format('%s %s %s', id ->> 'sql', beyond, row_id);
+  end if;
+  if place ->> 1 is null then
+    return format('(%s is null and %s %s %s)', sort ->> 'sql', id ->> 'sql', beyond, row_id);
+  end if;
+
+  key := format('%L::%s', place ->> 1, sort ->> 'type');
+  if (sort ->> 'notNull')::boolean then
+    -- One comparison of rows, which an index on both columns answers.
+    return format('(%s, %s) %s (%s, %s)', sort ->> 'sql', id ->> 'sql', beyond, key, row_id);
+  end if;
+  return format('(%1$s %3$s %4$s or (%1$s = %4$s and %2$s %3$s %5$s) or %1$s is null)',
+    sort ->> 'sql', id ->> 'sql', beyond, key, row_id);
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: SQL condition for the rows behind a cursor; SV400 when the cursor is not one of this list.
+
+-- function svc_hidden.describe_run(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.describe_run(run_id uuid)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select json_build_object(
+      'id', r.id, 'name', r.name, 'version', r.version, 'status', r.status, 'waitMarker', r.wait_marker,
+      'args', r.args, 'result', r.result, 'error', r.error, 'attempts', r.attempts, 'wakeAt', r.wake_at,
+      'deadline', r.deadline, 'createdAt', r.created_at, 'updatedAt', r.updated_at, 'startedAt', r.started_at,
+      'finishedAt', r.finished_at)
+      from svc.workflow_runs r where r.id = describe_run.run_id);
+end
+$function$
+execute: svc_authenticated, svc_system
+comment: A run that the caller may see, as JSON; null otherwise.
+
+-- function svc_hidden.estimate_matches(text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.estimate_matches(target text, visible text, condition text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+AS $function$
+declare
+  looked bigint;
+  matching bigint;
+begin
+  for looked, matching in execute format(
+    'select count(*), count(*) filter (where matches) from (select %s as matches from %s as t where %s limit 1000) as looked',
+    condition, target, coalesce(visible, 'true')
+  ) loop
+    return case when looked < 1000 then matching
+      else round(greatest(svc.estimate_rows(target, visible), looked)::numeric * matching / looked) end;
+  end loop;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: About how many of the rows that the caller may see match a condition: the share among the first 1,000, of the planner's number.
+
+-- function svc_hidden.filter_condition(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.filter_condition(col jsonb, input jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  kind constant text := col ->> 'kind';
+  is_array constant boolean := coalesce((col -> 'array')::boolean, false);
+  op text := 'eq';
+  value jsonb := input;
+  form text := jsonb_typeof(input);
+  subject text;
+  cast_type text;
+  content text;
+  contents text[];
+  bounds jsonb;
+begin
+  if col is null then
+    return null;
+  end if;
+
+  -- Rule 2: an object with `op` is an operator; further members do not matter. An object that does not name an operator
+  -- is a value, and only a json column has such values.
+  if form = 'object' then
+    if input ->> 'op' in ('eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'like', 'ilike') then
+      op := input ->> 'op';
+      value := input -> 'value';
+      form := jsonb_typeof(value);
+    elsif kind <> 'json' then
+      return null;
+    end if;
+  end if;
+  if value is null then
+    return null;  -- {op} without a value
+  end if;
+
+  subject := format('t.%I', col ->> 'name');
+
+  -- "eq null" asks for missing values: `= null` would find nothing. A missing value has no order and no pattern.
+  if form = 'null' then
+    return case op when 'eq' then subject || ' is null' when 'ne' then subject || ' is not null' end;
+  end if;
+
+  -- Values of json and arrays compare as a whole, as JSON.
+  if kind = 'json' then
+    -- Deeper than the wire allows (64) is refused here too: PostgreSQL reads the value once more, with less stack left.
+    if op not in ('eq', 'ne') or (is_array and form <> 'array') or jsonb_path_exists(value, '$.**{65}') then
+      return null;
+    end if;
+    return format('to_jsonb(%s) %s %L::jsonb', subject, case op when 'eq' then '=' else 'is distinct from' end, value);
+  end if;
+
+  cast_type := svc_hidden.filter_type(col);
+  if cast_type is null then
+    cast_type := 'text';
+    -- The text as the wire shows it; a cast to text differs for some types: 10.0.0.1 would become 10.0.0.1/32.
+    if not is_array then
+      subject := format('(to_jsonb(%s) #>> ''{}'')', subject);
+    end if;
+  end if;
+
+  -- 2.5 and 3000000000 are numbers too where the column can hold neither: they are in its order, and equal none of its
+  -- values. Compared as numeric, which no index serves. A larger number than a bigint takes has lost digits on its way.
+  if kind in ('integer', 'bigint') and not is_array then
+    bounds := case
+      when kind = 'bigint' then '{"most": 9007199254740991, "high": 9007199254740991}'
+      when col ->> 'type' ~ '(small|int2)' then '{"most": 1e999, "high": 32767}'
+      else '{"most": 1e999, "high": 2147483647}'
+    end;
+    if jsonb_path_exists(value, '$[*] ? (@ != @.floor() || @ > $high || @ < -$high - 1)', bounds)
+        and not jsonb_path_exists(
+          value, '$[*] ? ((@.type() != "number" && @.type() != "null") || @ > $most || @ < -$most)', bounds)
+    then
+      col := '{"kind": "numeric"}';
+      cast_type := 'numeric';
+      subject := subject || '::numeric';
+    end if;
+  end if;
+
+  if is_array then
+    contents := svc_hidden.filter_values(col, value);
+    if op not in ('eq', 'ne') or contents is null then
+      return null;
+    end if;
+    return format(
+      'to_jsonb(%s) %s (select to_jsonb(%L::%s[]))',  -- the sub-select is evaluated once, not per row
+      subject, case op when 'eq' then '=' else 'is distinct from' end, contents, cast_type
+    );
+  end if;
+
+  if op = 'in' or op = 'nin' then
+    contents := svc_hidden.filter_values(col, value);
+    if contents is null then
+      return null;
+    end if;
+    -- One array literal instead of a list: the parser sees one constant, whatever the number of values. Comparing with
+    -- an empty one gives false, so `in []` finds nothing and `nin []` everything without being a case of their own.
+    content := format('%s = any (%L::%s[])', subject, array_remove(contents, null), cast_type);
+    if array_position(contents, null) is null then
+      -- nin keeps rows without a value, which SQL's NOT IN would drop: they are not among the values either.
+      return case op when 'in' then content else format('(%s) is not true', content) end;
+    end if;
+    return format(
+      case op when 'in' then '(%s or %s is null)' else '((%s) is not true and %s is not null)' end, content, subject
+    );
+  end if;
+
+  if op = 'like' or op = 'ilike' then
+    -- Text only, as the spec says "string". A pattern that ends in the escape character is an error to PostgreSQL, and
+    -- so is one with so many wildcards that matching it exhausts the stack.
+    if kind <> 'text' or form <> 'string' then
+      return null;
+    end if;
+    content := value #>> '{}';
+    if length(content) > 1000 or (right(content, 1) = '\' and length(substring(content from '\\+$')) % 2 = 1) then
+      return null;
+    end if;
+    return format('%s %s %L::text', subject, op, content);
+  end if;
+
+  -- Rule 2: an order comparison takes a number or a date.
+  if op not in ('eq', 'ne') and kind not in ('integer', 'bigint', 'number', 'numeric', 'timestamp', 'date') then
+    return null;
+  end if;
+
+  content := svc_hidden.filter_value(col, value);
+  if content is null then
+    return null;
+  end if;
+  -- ne keeps rows without a value, which `<>` would drop.
+  return format(
+    '%s %s %L::%s', subject,
+    case op when 'eq' then '=' when 'gt' then '>' when 'gte' then '>=' when 'lt' then '<' when 'lte' then '<='
+      else 'is distinct from' end,
+    content, cast_type
+  );
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: One condition of a filter as SQL over t, or null when it is to be ignored. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
+-- function svc_hidden.filter_patterns(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.filter_patterns(columns jsonb, filters jsonb, OUT patterns bigint, OUT characters bigint)
+ RETURNS record
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  with recursive objects (object, level) as (
+    select filters, 0
+    union all
+    -- Strict and silent as in filter_size().
+    select m.member, o.level + 1
+      from objects as o
+      cross join (values ('strict $.OR[*]'::jsonpath), ('strict $.AND[*]')) as g (path)
+      cross join jsonb_path_query(o.object, g.path, '{}', true) as m (member)
+     where o.level < 5
+  )
+  select count(*), coalesce(sum(length(c.pair #>> '{value,value}')), 0)
+    from objects as o
+    cross join jsonb_path_query(o.object, 'strict $.keyvalue()', '{}', true) as c (pair)
+   where columns -> (c.pair ->> 'key') ->> 'kind' = 'text'
+     and not coalesce((columns -> (c.pair ->> 'key') -> 'array')::boolean, false)
+     and c.pair -> 'value' ->> 'op' in ('like', 'ilike')
+     and jsonb_typeof(c.pair #> '{value,value}') = 'string'
+     and length(c.pair #>> '{value,value}') <= 1000
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Number of patterns in a filter, and of their characters. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
+-- function svc_hidden.filter_size(jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.filter_size(filters jsonb)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  with recursive objects (object, level) as (
+    select filters, 0
+    union all
+    -- Strict, or an array in place of an object would be looked into; silent, or it would be an error.
+    select m.member, o.level + 1
+      from objects as o
+      cross join (values ('strict $.OR[*]'::jsonpath), ('strict $.AND[*]')) as g (path)
+      cross join jsonb_path_query(o.object, g.path, '{}', true) as m (member)
+     where o.level < 5
+  )
+  select count(*) from objects as o, jsonb_path_query(o.object, 'strict $.keyvalue()', '{}', true)
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Number of keys in the objects of a filter, an upper bound of its conditions. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
+-- function svc_hidden.filter_sql(jsonb,jsonb,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.filter_sql(columns jsonb, filters jsonb, depth integer DEFAULT 0)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  key text;
+  value jsonb;
+  part text;
+  parts text[];
+begin
+  -- Filters, and members of a group, that are no objects are ignored.
+  if filters is null or jsonb_typeof(filters) <> 'object' then
+    return null;
+  end if;
+
+  -- Too many conditions for a planner; they take 40 kB at least, so that most filters are not even counted.
+  if depth = 0 and pg_column_size(filters) > 32768 and svc_hidden.filter_size(filters) > 5000 then
+    return null;
+  end if;
+
+  -- Too many patterns for every row; 21 take more than 512 bytes, and so do 2,001 characters.
+  if depth = 0 and pg_column_size(filters) > 512 and exists (
+    select from svc_hidden.filter_patterns(columns, filters) as p where p.patterns > 20 or p.characters > 2000
+  ) then
+    return null;
+  end if;
+
+  for key, value in select e.key, e.value from jsonb_each(filters) as e loop
+    if key = 'OR' or key = 'AND' then
+      -- Rule 3: groups nest to 5 levels. `depth` counts the groups around this object; a sixth is ignored, which also
+      -- bounds the recursion. These two names are groups even in a table that has such a column.
+      part := null;
+      if depth < 5 and jsonb_typeof(value) = 'array' then
+        -- string_agg skips the members that came to nothing and gives null when all of them did: an empty OR is
+        -- ignored rather than false.
+        select '(' || string_agg(m.sql, case key when 'OR' then ' or ' else ' and ' end) || ')'
+          into part
+          from (
+            select svc_hidden.filter_sql(columns, e.member, depth + 1) as sql from jsonb_array_elements(value) as e (member)
+          ) as m;
+      end if;
+    else
+      -- Rule 4: a column that is not in the allow-list has no description, and no condition comes of it.
+      part := svc_hidden.filter_condition(columns -> key, value);
+    end if;
+
+    if part is not null then
+      parts := parts || part;
+    end if;
+  end loop;
+
+  -- Rule 3: several keys mean AND. Parentheses throughout: no expression depends on what is put beside it.
+  return '(' || array_to_string(parts, ' and ') || ')';
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: A list call's filters as a boolean SQL expression over t, or null for none. Never fails: what is wrong is ignored.
+
+-- function svc_hidden.filter_type(jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.filter_type(col jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+declare
+  kind constant text := col ->> 'kind';
+  declared constant text := rtrim(col ->> 'type', '[]');
+begin
+  if kind in ('integer', 'bigint', 'numeric', 'boolean', 'uuid', 'date') then
+    return kind;
+  elsif kind = 'number' then
+    -- In the column's own precision: 0.1 as a double is not the 0.1 of a real.
+    return case when declared ~ '(real|float4)$' then 'real' else 'double precision' end;
+  elsif kind = 'timestamp' then
+    return case when declared ~ '(with time zone|timestamptz)' then 'timestamptz' else 'timestamp' end;
+  elsif declared ~ '^(pg_catalog\.)?(text|varchar|character varying)(\(.*)?$' then
+    return 'text';  -- also an enum in TypeScript alone
+  elsif declared ~ '^(pg_catalog\.)?(char|character|bpchar)(\(.*)?$' then
+    return 'bpchar';
+  elsif kind = 'enum' then
+    return declared;
+  end if;
+  -- inet, interval, time, xml: what a caller sends need not be one, and some of them cannot be compared at all. Their
+  -- text, which is what the wire shows, always can.
+  return null;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: The type that filter values of a column are cast to, null for its text. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
+-- function svc_hidden.filter_value(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.filter_value(col jsonb, value jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  kind constant text := col ->> 'kind';
+  form constant text := jsonb_typeof(value);
+  content text := value #>> '{}';
+  number numeric;
+begin
+  if kind = 'text' then
+    return case when form = 'string' then content end;
+
+  elsif kind = 'boolean' then
+    return case when form = 'boolean' then content end;
+
+  elsif kind = 'uuid' then
+    return case
+      when form = 'string' and content ~ '^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$' then content
+    end;
+
+  elsif kind = 'enum' then
+    return case when form = 'string' and col -> 'values' ? content then content end;
+
+  elsif kind = 'integer' then
+    if form <> 'number' then
+      return null;
+    end if;
+    number := value::numeric;
+    return case
+      when number <> trunc(number) then null
+      when (col ->> 'type') ~ '(small|int2)' then case when number between -32768 and 32767 then trunc(number)::text end
+      when number between -2147483648 and 2147483647 then trunc(number)::text
+    end;
+
+  elsif kind = 'bigint' then
+    if form = 'number' then
+      -- A larger JSON number has lost digits before it came here; as a string it has not.
+      number := value::numeric;
+      return case
+        when number between -9007199254740991 and 9007199254740991 and number = trunc(number) then trunc(number)::text
+      end;
+    elsif form = 'string' and content ~ '^-?[0-9]{1,19}$' then
+      return case when content::numeric between -9223372036854775808 and 9223372036854775807 then content end;
+    end if;
+    return null;
+
+  elsif kind = 'number' then
+    if form <> 'number' then
+      return null;
+    end if;
+    -- jsonb keeps numbers that a float cannot: too large ones are not of the form, too small ones are zero, as in
+    -- JavaScript. Both would be errors to the cast.
+    number := abs(value::numeric);
+    if (col ->> 'type') ~ '(real|float4)' then
+      return case when number < 7.1e-46 then '0' when number <= 3.4028235e38 then content end;
+    end if;
+    return case when number < 2.5e-324 then '0' when number <= 1.7976931348623157e308 then content end;
+
+  elsif kind = 'numeric' then
+    if form = 'string' and content ~ '^-?[0-9]+(\.[0-9]+)?$' and length(content) <= 2002 then
+      number := content::numeric;
+    elsif form = 'number' then
+      number := value::numeric;
+    end if;
+    -- 1e131071 takes 8 bytes to send and 128 KiB to write out.
+    return case when abs(number) < 1e1000 and scale(number) <= 1000 then number::text end;
+
+  elsif kind = 'timestamp' or kind = 'date' then
+    if form <> 'string' or content !~ ('^[0-9]{4,6}-[0-9]{2}-[0-9]{2}'
+        '([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,9})?)?(Z|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?)?)?$') then
+      return null;
+    end if;
+    -- Without a zone UTC is meant, without a time its midnight, whatever the session's time zone.
+    content := case
+      when strpos(content, ':') = 0 then content || 'T00:00Z'
+      when content ~ ':.*[Z+-]' then content
+      else content || 'Z'
+    end;
+    -- The calendar knows what the pattern does not: 2026-02-30 has its form.
+    begin
+      -- to_jsonb() writes ISO 8601 under every DateStyle. A date column takes the day in UTC, as it does in input.
+      if kind = 'date' then
+        return to_jsonb((content::timestamptz at time zone 'UTC')::date) #>> '{}';
+      elsif (col ->> 'type') ~ '(with time zone|timestamptz)' then
+        perform content::timestamptz;
+        return content;
+      end if;
+      return to_jsonb(content::timestamptz at time zone 'UTC') #>> '{}';
+    exception when data_exception then
+      return null;
+    end;
+  end if;
+
+  return null;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: A filter value as text that its column's type accepts, or null when it is not of that form. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
+-- function svc_hidden.filter_values(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.filter_values(col jsonb, value jsonb)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  contents text[];
+  valid boolean;
+begin
+  if jsonb_typeof(value) <> 'array' then
+    return null;
+  end if;
+  -- Counted first: the limit is there so that 10,000 elements cost nothing.
+  if jsonb_array_length(value) > 1000 then
+    return null;
+  end if;
+
+  select coalesce(array_agg(c.content), '{}'), coalesce(bool_and(c.content is not null or c.is_null), true)
+    into contents, valid
+    from (
+      select svc_hidden.filter_value(col, e.element) as content, jsonb_typeof(e.element) = 'null' as is_null
+        from jsonb_array_elements(value) as e (element)
+      offset 0  -- a sub-select of its own, or filter_value() would run twice
+    ) as c;
+  return case when valid then contents end;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: A JSON array of filter values as text, or null when any is not of the column's form. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
+-- function svc_hidden.find_evidence_as_anonymous(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_reader_anonymous
+CREATE OR REPLACE FUNCTION svc_hidden.find_evidence_as_anonymous(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb)
+ RETURNS SETOF svc_private.evidence
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select * from svc_private.select_evidence(
+    claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors)
+$function$
+execute: svc_anonymous, svc_system
+comment: Evidence under the policies of svc_anonymous. Called by svc.find_evidence(). Definer: a reader owns it, so that policies for strangers apply and the index may be used.
+
+-- function svc_hidden.find_evidence_as_authenticated(text[],regconfig,text,text,text,uuid[],integer,integer,jsonb): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc_hidden.find_evidence_as_authenticated(claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer, sentence_limit integer, vectors jsonb)
+ RETURNS SETOF svc_private.evidence
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select * from svc_private.select_evidence(
+    claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors)
+$function$
+execute: svc_authenticated, svc_system
+comment: Evidence under the policies of svc_authenticated. Called by svc.find_evidence(). Definer: a reader owns it, so that policies for signed-in users apply and the index may be used.
+
+-- function svc_hidden.find_objects_as_anonymous(uuid[]): owner svc_reader_anonymous
+CREATE OR REPLACE FUNCTION svc_hidden.find_objects_as_anonymous(ids uuid[])
+ RETURNS TABLE(id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER ROWS 1
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  select o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility, o.sha256
+    from svc.storage_objects o
+   where o.id = any (ids);
+end
+$function$
+execute: svc_anonymous, svc_system
+comment: Of these stored files those that the caller may see, public ones among them. Definer: a reader owns it, so that a public file is seen by its id and policies for strangers apply.
+
+-- function svc_hidden.find_objects_as_authenticated(uuid[]): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc_hidden.find_objects_as_authenticated(ids uuid[])
+ RETURNS TABLE(id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER ROWS 1
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  select o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility, o.sha256
+    from svc.storage_objects o
+   where o.id = any (ids);
+end
+$function$
+execute: svc_authenticated, svc_system
+comment: Of these stored files those that the caller may see, public ones among them. Definer: a reader owns it, so that a public file is seen by its id and policies for signed-in users apply.
+
+-- function svc_hidden.lock_document(text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.lock_document(corpus text, visibility text, key text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select pg_catalog.pg_advisory_xact_lock(726502192, pg_catalog.hashtext(
+    pg_catalog.jsonb_build_array(svc.current_user_id(), corpus, visibility, key)::text))
+$function$
+execute: svc_authenticated, svc_system
+comment: Waits for another transaction that stores this document of the caller. Definer: advisory locks are closed to requests; the key holds the caller's id, so nobody else's documents wait.
+
+-- function svc_hidden.search_condition(jsonb,jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.search_condition(target jsonb, scope jsonb, filters jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  filter jsonb;
+  relation constant regclass := target ->> 'table';
+  owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
+  cast_type text;
+  part text;
+  parts text[] := array[
+    format('%s = %L', coalesce('t.' || quote_ident(target ->> 'corpus'), quote_literal('default')), scope ->> 'corpus'),
+    format('%s = %L', coalesce('t.' || quote_ident(target ->> 'visibility'), quote_nullable(target ->> 'always')),
+      scope ->> 'visibility')
+  ];
+begin
+  if scope ->> 'owner' is not null or scope ->> 'visibility' = 'private' then
+    parts := parts || format('%s::text = %L', coalesce('t.' || quote_ident(target ->> 'owner'), 'null'), owner_id);
+  end if;
+  for filter in select f from jsonb_array_elements(filters) as f loop
+    select pg_catalog.format_type(a.atttypid, -1) into cast_type
+      from pg_catalog.pg_attribute a
+     where a.attrelid = relation and a.attname = filter #>> '{column,name}' and a.attnum > 0 and not a.attisdropped;
+    if cast_type is null then
+      raise exception 'a filter names no column of %', relation using errcode = '22023';
+    end if;
+    part := svc_hidden.filter_condition(filter -> 'column' || jsonb_build_object('type', cast_type), jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));
+    if part is null then
+      raise exception 'a filter does not fit its column' using errcode = '22023';
+    end if;
+    parts := parts || part;
+  end loop;
+  return array_to_string(parts, ' and ');
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: The scope and the filters of a search as SQL over t.
+
+-- function svc_hidden.search_cosines(jsonb,text,text,text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.search_cosines(target jsonb, vector_field text, vector text, ids text[])
+ RETURNS TABLE(id text, score double precision)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+AS $function$
+declare
+  declared constant jsonb := svc_hidden.search_target(target ->> 'table');
+begin
+  if cardinality(ids) > 0 then
+    return query execute format($sql$
+      select t.%1$I::text, 1 - (t.%2$I <=> %3$L)
+        from %4$s as t
+       where t.%1$I = any (%5$L::%6$s[]) and t.%2$I is not null
+    $sql$, declared ->> 'id', vector_field, vector, declared ->> 'table', ids, declared ->> 'idType');
+  end if;
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Cosine similarities of those of the given rows that the caller may read.
+
+-- function svc_hidden.search_keyword_as_anonymous(text,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_reader_anonymous
+CREATE OR REPLACE FUNCTION svc_hidden.search_keyword_as_anonymous(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean)
+ RETURNS TABLE(id text, score double precision)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix)
+$function$
+execute: svc_anonymous, svc_system
+comment: Keyword search under the policies of svc_anonymous. Called by svc.search_keyword(). Definer: a reader owns it, so that policies for strangers apply and the index may be used.
+
+-- function svc_hidden.search_keyword_as_authenticated(text,text[],text,jsonb,jsonb,integer,integer,boolean): owner svc_reader_authenticated
+CREATE OR REPLACE FUNCTION svc_hidden.search_keyword_as_authenticated(target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean)
+ RETURNS TABLE(id text, score double precision)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix)
+$function$
+execute: svc_authenticated, svc_system
+comment: Keyword search under the policies of svc_authenticated. Called by svc.search_keyword(). Definer: a reader owns it, so that policies for signed-in users apply and the index may be used.
+
+-- function svc_hidden.search_snippet(text,text,boolean,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.search_snippet(content text, query text, prefix boolean, language text)
+ RETURNS TABLE(matches integer, parts jsonb)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  with last as (
+    select w.word from svc_private.search_words(query) with ordinality as w (word, place) order by place desc limit 1
+  ), asked as (
+    select distinct t.term from svc_private.search_words(query) as word
+     cross join lateral svc_private.search_terms(word, language::regconfig) as t (term)
+  ), piece as materialized (
+    -- What stands before a word or a character, and that. A character counts as half a word.
+    select p.place, p.found[1] as gap, coalesce(p.found[2], p.found[3]) collate "C" as word, p.found[2] is not null as is_character,
+           sum(case when p.found[2] is not null then 1 else 2 end) over (order by p.place) as at
+      from regexp_matches(content,
+        '([\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]*)(?:([\u3005-\u3007\u3040-\u30fa\u30fc-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff][\u3099\u309a]?)|([^\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3020\u3030\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe00-\ufe0f\uff00-\uff0f\U00020000-\U0003ffff]+))', 'g')
+        with ordinality as p (found, place)
+  ), pair as (
+    -- A character with the next one of its run; alone where it is a run of its own.
+    select n.place, n.is_last, case when n.is_last then n.word else n.word || n.next end as word
+      from (
+        select p.*, lead(p.word) over near as next,
+               lead(p.is_character and p.gap = '') over near is not true as is_last,
+               p.gap = '' and lag(p.is_character) over near is true as follows
+          from piece p window near as (order by p.place)
+      ) as n
+     where n.is_character and not (n.is_last and n.follows)
+  ), word as (
+    select p.place, p.place as final, p.word from piece p where not p.is_character
+    union all
+    select p.place, p.place + case when p.is_last then 0 else 1 end, p.word from pair p
+  ), hit as materialized (
+    select d.word, min(t.term collate "C") as term
+      from (select distinct word from word) as d
+     cross join lateral svc_private.search_words(d.word) as w (word)
+     cross join lateral svc_private.search_terms(w.word, language::regconfig) as t (term)
+     where t.term in (select term from asked)
+        or prefix and starts_with(t.term, (select word from last))
+     group by 1
+  ), matched as materialized (
+    select w.place, w.final, p.at, h.term from word w join hit h using (word) join piece p using (place)
+  ), best as materialized (
+    select coalesce((
+      select w.at
+        from (select m.at, array_agg(m.term collate "C") over (order by m.at range between current row and 58 following) as terms from matched m) as w
+       order by (select count(distinct term) from unnest(w.terms) as term) desc, w.at
+       limit 1
+    ), 1) as at
+  ), marked as (
+    select p.place, p.gap, p.word,
+           exists (select from matched m where p.place between m.place and m.final) as match
+      from piece p, best b where p.at between b.at - 10 and greatest(b.at - 10, 1) + 79
+  ), part as (
+    select m.place, part.match, part.text,
+           row_number() over (order by m.place, part.nth) - row_number() over (partition by part.match order by m.place, part.nth) as stretch,
+           part.nth
+      from marked m
+     cross join lateral (values (0, left(m.gap, 200), false), (1, left(m.word, 200), m.match)) as part (nth, text, match)
+     where part.text <> ''
+  )
+  select (select count(distinct m.term)::integer from matched m),
+         coalesce((
+           select jsonb_agg(jsonb_build_object('text', joined.text, 'match', joined.match) order by joined.place, joined.nth)
+             from (
+               select p.match, string_agg(p.text, '' order by p.place, p.nth) as text, min(p.place) as place,
+                      (array_agg(p.nth order by p.place, p.nth))[1] as nth
+                 from part p group by p.match, p.stretch
+             ) as joined
+         ), '[]')
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: How many terms of a query a text has, and its passage with most of them as [{text, match}]. Definer: the functions that split and stem are internal; it reads no table.
+
+-- function svc_hidden.search_sql(jsonb,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.search_sql(columns jsonb, search text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select '(' || string_agg(
+           format('t.%I::text ilike %L', name, '%' || regexp_replace(search, '([\\%_])', '\\\1', 'g') || '%'),
+           ' or ' order by position) || ')'
+    from jsonb_array_elements_text(columns) with ordinality as fields (name, position)
+   where search <> ''
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: SQL condition: the text occurs in one of the columns; null when there is no text or no column.
+
+-- function svc_hidden.search_target(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.search_target(name text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  declared constant jsonb := (select t.definition from svc_private.search_tables t where t.name = search_target.name);
+  relation constant regclass := declared ->> 'table';
+begin
+  if declared is null then
+    raise exception '% is not searchable in this database', search_target.name
+      using errcode = '55000', hint = 'Declare it with searchable(), then run svc codegen and svc migrate.';
+  end if;
+  return declared || jsonb_build_object('table', relation::text, 'idType', (
+    select pg_catalog.format_type(a.atttypid, -1)
+      from pg_catalog.pg_attribute a where a.attrelid = relation and a.attname = declared ->> 'id'
+  ));
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: The declaration of a searchable table, with its name as SQL and the type of its key. Definer: requests may not read the list of searchable tables; this gives what their declaration says.
+
+-- function svc_hidden.similarity_of(real[],real[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.similarity_of(one real[], other real[])
+ RETURNS double precision
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO ''
+AS $function$
+  select sum(pair.x::double precision * pair.y) from unnest(one, other) as pair (x, y)
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: The cosine similarity of two vectors of length 1 and as many numbers.
+
+-- function svc_hidden.words_of(text,regconfig): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.words_of(content text, stemming regconfig)
  RETURNS tsvector
  LANGUAGE sql
  STABLE
@@ -4422,8 +4428,8 @@ begin
         from svc_private.list_facts() f
        where f.kind not in ('query', 'version')
          and (f.object ~ '^(role|database|publication|default privileges|PostgreSQL)'
-              or f.object ~ '^\S+ (svc|svc_private|svc_crud|auth|graphile_worker|extensions|public)$'
-              or f.object ~ '^(materialized )?\S+ (svc|svc_private|auth)\.')
+              or f.object ~ '^\S+ (svc|svc_hidden|svc_private|svc_crud|auth|graphile_worker|extensions|public)$'
+              or f.object ~ '^(materialized )?\S+ (svc|svc_hidden|svc_private|auth)\.')
     ), fact as (
       select f.*, row_number() over (partition by f.object order by array_position(
                '{itself,range,definition,column,constraint,index,trigger,statistics,policy,member of,setting,grant,execute,usage,comment}',
@@ -4856,7 +4862,7 @@ begin
     select w.reader, array_agg(w.id) as ids from unnest(ids, readers) as w (id, reader) group by w.reader
   loop
     if wanted.reader = 'anonymous' then
-      return query select wanted.reader, o.* from svc.find_objects_as_anonymous(wanted.ids) o;
+      return query select wanted.reader, o.* from svc_hidden.find_objects_as_anonymous(wanted.ids) o;
     elsif wanted.reader = 'system' then
       return query
       select wanted.reader, o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility,
@@ -4865,7 +4871,7 @@ begin
        where o.id = any (wanted.ids);
     else
       perform svc_private.act_for(substr(wanted.reader, 6));
-      return query select wanted.reader, o.* from svc.find_objects_as_authenticated(wanted.ids) o;
+      return query select wanted.reader, o.* from svc_hidden.find_objects_as_authenticated(wanted.ids) o;
       perform svc_private.act_for(null);
     end if;
   end loop;
@@ -5505,7 +5511,7 @@ CREATE OR REPLACE FUNCTION svc_private.list_functions()
  SET search_path TO ''
 AS $function$
   select format('%I.%I(%s)', n.nspname, p.proname, pg_catalog.oidvectortypes(p.proargtypes)),
-         n.nspname in ('svc', 'svc_private', 'auth'),
+         n.nspname in ('svc', 'svc_hidden', 'svc_private', 'auth'),
          may.anonymous, may.authenticated, may.login, p.prorettype = 'pg_catalog.trigger'::regtype, p.prosecdef,
          svc_private.role_name(p.proowner), p.provolatile = 'v',
          regexp_replace(said.text, '\s*(Definer:|lint:allow).*', ''),
@@ -7120,7 +7126,7 @@ begin
            -- methylated for methylation: the stemmer leaves them apart.
            (quote_literal(left(lexeme, greatest(4, length(lexeme) - 3))) || ':*')::tsquery as kin
       from unnest(claims) with ordinality as one (text, claim),
-           unnest(tsvector_to_array(svc.words_of(one.text, stemming))) as lexeme
+           unnest(tsvector_to_array(svc_hidden.words_of(one.text, stemming))) as lexeme
   ), total as materialized (
     select count(*)::double precision as chunks from scoped
   ), known as materialized (
@@ -7163,7 +7169,7 @@ begin
      cross join lateral (
        select s.id, s.similarity
          from (
-           select s.id, s.section_id, svc.similarity_of(s.embedding, a.vector) as similarity
+           select s.id, s.section_id, svc_hidden.similarity_of(s.embedding, a.vector) as similarity
              from scoped s
             where cardinality(s.embedding) = cardinality(a.vector)
               and (source_ids is null or s.source_id = any (source_ids))
@@ -7219,7 +7225,7 @@ begin
          from unnest(c.sentence_starts) as starts
      ) sentence
      -- offset 0: computed once for a sentence, not once for each word of the claim.
-     cross join lateral (select svc.words_of(sentence.text, stemming) as words offset 0) said
+     cross join lateral (select svc_hidden.words_of(sentence.text, stemming) as words offset 0) said
      cross join lateral (
        select coalesce(sum(one.weight) filter (where said.words @@ one.query), 0) / nullif(w.weight, 0) as coverage,
               coalesce(array_agg(one.lexeme) filter (where said.words @@ one.query), '{}') as matched,
@@ -7249,8 +7255,8 @@ CREATE OR REPLACE FUNCTION svc_private.select_matches(target text, fields text[]
 AS $function$
 #variable_conflict use_column
 declare
-  declared constant jsonb := svc.search_target(select_matches.target);
-  condition constant text := svc.search_condition(declared, scope, filters);
+  declared constant jsonb := svc_hidden.search_target(select_matches.target);
+  condition constant text := svc_hidden.search_condition(declared, scope, filters);
   owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
   most_rows constant integer := 100000;  -- that are scored because they are admitted
   wanted integer := page_size + skipped;

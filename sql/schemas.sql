@@ -1,8 +1,10 @@
--- The schemas and who has USAGE on them. The name shows the access: requests may call functions in svc, not in
--- svc_private. Runs as the administrator, before the migrations. Privileges on single objects are in the files of the
--- objects.
+-- The schemas and who has USAGE on them. Requests may call functions in svc and svc_hidden, not in svc_private. svc is
+-- the API: `\df svc.*` lists what applications, requests and the platform's TypeScript call. svc_hidden has the helpers
+-- that these functions call with the caller's rights; applications must not call them, they change without notice.
+-- Runs as the administrator, before the migrations. Privileges on single objects are in the files of the objects.
 
 create schema if not exists svc authorization svc_owner;
+create schema if not exists svc_hidden authorization svc_owner;
 create schema if not exists svc_private authorization svc_owner;
 create schema if not exists svc_crud authorization svc_owner;
 create schema if not exists auth authorization svc_owner;
@@ -10,6 +12,8 @@ create schema if not exists graphile_worker authorization svc_owner;
 create schema if not exists extensions;
 
 comment on schema svc is 'Platform functions that requests may call, and tables that they may read under RLS.';
+comment on schema svc_hidden is
+  'Helpers of the functions in svc. Requests execute them, but they are not part of the API.';
 comment on schema svc_private is 'Platform internals. Request roles have no USAGE here.';
 comment on schema svc_crud is 'Generated CRUD functions, one set per createCrud().';
 comment on schema auth is 'Users, sessions, accounts: the authentication library''s tables.';
@@ -29,7 +33,7 @@ revoke all on schema public from public;
 grant usage, create on schema public to svc_owner;
 grant usage on schema public to svc_anonymous, svc_authenticated, svc_system;
 
-grant usage on schema svc to svc_anonymous, svc_authenticated, svc_system;
+grant usage on schema svc, svc_hidden to svc_anonymous, svc_authenticated, svc_system;
 grant usage on schema extensions to svc_owner, svc_anonymous, svc_authenticated, svc_system;
 grant usage on schema auth to svc_auth, svc_system;
 grant usage on schema svc_private to svc_system, svc_reader_anonymous, svc_reader_authenticated;
@@ -37,7 +41,7 @@ grant usage on schema graphile_worker to svc_system;
 
 -- For the login itself, before SET ROLE or between two statements of a request: it may enqueue and settle jobs. SQL
 -- that runs as the caller may not (sql/jobs/enqueue_job.sql).
-grant usage on schema svc to svc_request;
+grant usage on schema svc, svc_hidden to svc_request;
 
 -- svc_request needs USAGE here although it may read no table: PostgreSQL resolves the function's name, and checks
 -- EXECUTE, before the statement switches the role (src/crud/statement.ts).

@@ -22,7 +22,7 @@ begin
   if caller is null and session_user <> 'svc_system' then
     raise exception 'a transcription belongs to somebody' using errcode = '42501';
   end if;
-  if not exists (select from svc.find_objects_as_authenticated(array[recording]))
+  if not exists (select from svc_hidden.find_objects_as_authenticated(array[recording]))
     and not (caller is null and exists (select from svc.storage_objects o where o.id = recording)) then
     raise exception 'no such recording' using errcode = 'SV404';
   end if;

@@ -22,8 +22,8 @@ begin
         from svc_private.list_facts() f
        where f.kind not in ('query', 'version')
          and (f.object ~ '^(role|database|publication|default privileges|PostgreSQL)'
-              or f.object ~ '^\S+ (svc|svc_private|svc_crud|auth|graphile_worker|extensions|public)$'
-              or f.object ~ '^(materialized )?\S+ (svc|svc_private|auth)\.')
+              or f.object ~ '^\S+ (svc|svc_hidden|svc_private|svc_crud|auth|graphile_worker|extensions|public)$'
+              or f.object ~ '^(materialized )?\S+ (svc|svc_hidden|svc_private|auth)\.')
     ), fact as (
       select f.*, row_number() over (partition by f.object order by array_position(
                '{itself,range,definition,column,constraint,index,trigger,statistics,policy,member of,setting,grant,execute,usage,comment}',

@@ -25,7 +25,7 @@ stable
 set search_path = ''
 as $$
   select format('%I.%I(%s)', n.nspname, p.proname, pg_catalog.oidvectortypes(p.proargtypes)),
-         n.nspname in ('svc', 'svc_private', 'auth'),
+         n.nspname in ('svc', 'svc_hidden', 'svc_private', 'auth'),
          may.anonymous, may.authenticated, may.login, p.prorettype = 'pg_catalog.trigger'::regtype, p.prosecdef,
          svc_private.role_name(p.proowner), p.provolatile = 'v',
          regexp_replace(said.text, '\s*(Definer:|lint:allow).*', ''),

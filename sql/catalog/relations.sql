@@ -3,7 +3,7 @@
 
 create or replace view svc_private.relations as
 select c.oid, n.nspname as schema, c.relname as relation, format('%I.%I', n.nspname, c.relname) as name, c.relkind as kind,
-       n.nspname in ('svc', 'svc_private', 'svc_crud', 'auth', 'extensions') as is_platform,
+       n.nspname in ('svc', 'svc_hidden', 'svc_private', 'svc_crud', 'auth', 'extensions') as is_platform,
        c.relrowsecurity as has_rls, c.reloptions as options, c.relowner as owner, c.relpersistence as persistence,
        has_schema_privilege('svc_anonymous', n.oid, 'usage') as anonymous_reaches,
        has_schema_privilege('svc_authenticated', n.oid, 'usage') as users_reach

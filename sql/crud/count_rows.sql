@@ -1,7 +1,7 @@
 -- The total of a list, as its resource is configured: `exact` counts the rows that the caller may see, `estimated` asks
 -- the planner, which uses the table's statistics and costs the same for any size, `none` is null.
 
-create or replace function svc.count_rows(target text, condition text, mode text)
+create or replace function svc_hidden.count_rows(target text, condition text, mode text)
 returns bigint
 language plpgsql
 stable
@@ -23,7 +23,7 @@ begin
 end
 $$;
 
-comment on function svc.count_rows(text, text, text) is
+comment on function svc_hidden.count_rows(text, text, text) is
   'Number of rows of a table under a condition: exact, estimated, or null for none.';
 
-grant execute on function svc.count_rows(text, text, text) to svc_anonymous, svc_authenticated;
+grant execute on function svc_hidden.count_rows(text, text, text) to svc_anonymous, svc_authenticated;

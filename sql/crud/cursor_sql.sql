@@ -4,7 +4,7 @@
 -- cursor that cannot be read, or that was made for another list, is refused (SV400): starting anywhere else would
 -- silently skip or repeat rows.
 
-create or replace function svc.cursor_sql(cursor text, list_name text, sort jsonb, id jsonb, ascending boolean)
+create or replace function svc_hidden.cursor_sql(cursor text, list_name text, sort jsonb, id jsonb, ascending boolean)
 returns text
 language plpgsql
 stable
@@ -47,7 +47,7 @@ begin
 end
 $$;
 
-comment on function svc.cursor_sql(text, text, jsonb, jsonb, boolean) is
+comment on function svc_hidden.cursor_sql(text, text, jsonb, jsonb, boolean) is
   'SQL condition for the rows behind a cursor; SV400 when the cursor is not one of this list.';
 
-grant execute on function svc.cursor_sql(text, text, jsonb, jsonb, boolean) to svc_anonymous, svc_authenticated;
+grant execute on function svc_hidden.cursor_sql(text, text, jsonb, jsonb, boolean) to svc_anonymous, svc_authenticated;

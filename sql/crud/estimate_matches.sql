@@ -5,7 +5,7 @@
 -- many rows the caller may see, and their first 1,000 tell which share of them matches. With fewer rows, that count is
 -- the answer.
 
-create or replace function svc.estimate_matches(target text, visible text, condition text)
+create or replace function svc_hidden.estimate_matches(target text, visible text, condition text)
 returns bigint
 language plpgsql
 stable
@@ -25,7 +25,7 @@ begin
 end
 $$;
 
-comment on function svc.estimate_matches(text, text, text) is
+comment on function svc_hidden.estimate_matches(text, text, text) is
   'About how many of the rows that the caller may see match a condition: the share among the first 1,000, of the planner''s number.';
 
-grant execute on function svc.estimate_matches(text, text, text) to svc_anonymous, svc_authenticated;
+grant execute on function svc_hidden.estimate_matches(text, text, text) to svc_anonymous, svc_authenticated;

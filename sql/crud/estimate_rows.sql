@@ -1,8 +1,8 @@
 -- The planner's estimate of the number of rows, policies included: from the table's statistics, at the same cost for
--- any size. Its error is that of the statistics. For svc.count_rows() and generated lists.
+-- any size. Its error is that of the statistics. For svc_hidden.count_rows() and generated lists.
 --
 -- Statistics cover everybody's rows. With repeated questions such as "salary above x" a caller could learn the
--- distribution of other users' salaries, and the highest one (svc.estimate_matches). So the function takes one table,
+-- distribution of other users' salaries, and the highest one (svc_hidden.estimate_matches). So the function takes one table,
 -- and no condition but that of soft deletion. SQL that is injected into a request learns no more from it than generated
 -- lists show.
 --

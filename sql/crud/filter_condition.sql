@@ -3,7 +3,7 @@
 -- `col` is the column's description from the allow-list; `input` a value (rule 1: equality) or `{op, value}` (rule 2).
 -- docs/reference/filters.md lists the operators of each kind.
 
-create or replace function svc.filter_condition(col jsonb, input jsonb)
+create or replace function svc_hidden.filter_condition(col jsonb, input jsonb)
 returns text
 language plpgsql
 stable
@@ -55,7 +55,7 @@ begin
     return format('to_jsonb(%s) %s %L::jsonb', subject, case op when 'eq' then '=' else 'is distinct from' end, value);
   end if;
 
-  cast_type := svc.filter_type(col);
+  cast_type := svc_hidden.filter_type(col);
   if cast_type is null then
     cast_type := 'text';
     -- The text as the wire shows it; a cast to text differs for some types: 10.0.0.1 would become 10.0.0.1/32.
@@ -83,7 +83,7 @@ begin
   end if;
 
   if is_array then
-    contents := svc.filter_values(col, value);
+    contents := svc_hidden.filter_values(col, value);
     if op not in ('eq', 'ne') or contents is null then
       return null;
     end if;
@@ -94,7 +94,7 @@ begin
   end if;
 
   if op = 'in' or op = 'nin' then
-    contents := svc.filter_values(col, value);
+    contents := svc_hidden.filter_values(col, value);
     if contents is null then
       return null;
     end if;
@@ -128,7 +128,7 @@ begin
     return null;
   end if;
 
-  content := svc.filter_value(col, value);
+  content := svc_hidden.filter_value(col, value);
   if content is null then
     return null;
   end if;
@@ -142,9 +142,9 @@ begin
 end
 $$;
 
-comment on function svc.filter_condition(jsonb, jsonb) is
-  'One condition of a filter as SQL over t, or null when it is to be ignored. Part of svc.filter_sql(). '
+comment on function svc_hidden.filter_condition(jsonb, jsonb) is
+  'One condition of a filter as SQL over t, or null when it is to be ignored. Part of svc_hidden.filter_sql(). '
   'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
 
-grant execute on function svc.filter_condition(jsonb, jsonb)
+grant execute on function svc_hidden.filter_condition(jsonb, jsonb)
   to svc_request, svc_anonymous, svc_authenticated, svc_system;

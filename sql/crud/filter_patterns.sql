@@ -5,7 +5,7 @@
 -- length: 400 of them kept a connection busy for 15 s, and ten such calls every connection of the pool. Other
 -- conditions take a fixed, small time. Only patterns that filter_condition() would turn into a condition are counted.
 
-create or replace function svc.filter_patterns(columns jsonb, filters jsonb, out patterns bigint, out characters bigint)
+create or replace function svc_hidden.filter_patterns(columns jsonb, filters jsonb, out patterns bigint, out characters bigint)
 language sql
 immutable
 as $$
@@ -29,9 +29,9 @@ as $$
      and length(c.pair #>> '{value,value}') <= 1000
 $$;
 
-comment on function svc.filter_patterns(jsonb, jsonb) is
-  'Number of patterns in a filter, and of their characters. Part of svc.filter_sql(). '
+comment on function svc_hidden.filter_patterns(jsonb, jsonb) is
+  'Number of patterns in a filter, and of their characters. Part of svc_hidden.filter_sql(). '
   'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
 
-grant execute on function svc.filter_patterns(jsonb, jsonb)
+grant execute on function svc_hidden.filter_patterns(jsonb, jsonb)
   to svc_request, svc_anonymous, svc_authenticated, svc_system;

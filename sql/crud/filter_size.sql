@@ -4,7 +4,7 @@
 -- Planning time grows with the square of the number of conditions: 20,000 pairs under an AND fit in 1 MiB and kept a
 -- core busy for 17 s. Values are not counted; a list of 1,000 or a large JSON document is one constant.
 
-create or replace function svc.filter_size(filters jsonb)
+create or replace function svc_hidden.filter_size(filters jsonb)
 returns bigint
 language sql
 immutable
@@ -22,8 +22,8 @@ as $$
   select count(*) from objects as o, jsonb_path_query(o.object, 'strict $.keyvalue()', '{}', true)
 $$;
 
-comment on function svc.filter_size(jsonb) is
-  'Number of keys in the objects of a filter, an upper bound of its conditions. Part of svc.filter_sql(). '
+comment on function svc_hidden.filter_size(jsonb) is
+  'Number of keys in the objects of a filter, an upper bound of its conditions. Part of svc_hidden.filter_sql(). '
   'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
 
-grant execute on function svc.filter_size(jsonb) to svc_request, svc_anonymous, svc_authenticated, svc_system;
+grant execute on function svc_hidden.filter_size(jsonb) to svc_request, svc_anonymous, svc_authenticated, svc_system;

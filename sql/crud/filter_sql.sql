@@ -7,10 +7,10 @@
 -- describes the language for callers.
 --
 -- Of the filter functions only this one sets the search path: the helpers run inside it, and setting it costs more than
--- most of their work. They are in svc, because a request role has no USAGE on svc_private, and they may do nothing that
--- the caller could not do.
+-- most of their work. They are in svc_hidden, because a request role has no USAGE on svc_private, and they may do
+-- nothing that the caller could not do.
 
-create or replace function svc.filter_sql(columns jsonb, filters jsonb, depth integer default 0)
+create or replace function svc_hidden.filter_sql(columns jsonb, filters jsonb, depth integer default 0)
 returns text
 language plpgsql
 stable  -- not immutable: a date is read by a cast to timestamptz
@@ -28,13 +28,13 @@ begin
   end if;
 
   -- Too many conditions for a planner; they take 40 kB at least, so that most filters are not even counted.
-  if depth = 0 and pg_column_size(filters) > 32768 and svc.filter_size(filters) > 5000 then
+  if depth = 0 and pg_column_size(filters) > 32768 and svc_hidden.filter_size(filters) > 5000 then
     return null;
   end if;
 
   -- Too many patterns for every row; 21 take more than 512 bytes, and so do 2,001 characters.
   if depth = 0 and pg_column_size(filters) > 512 and exists (
-    select from svc.filter_patterns(columns, filters) as p where p.patterns > 20 or p.characters > 2000
+    select from svc_hidden.filter_patterns(columns, filters) as p where p.patterns > 20 or p.characters > 2000
   ) then
     return null;
   end if;
@@ -50,12 +50,12 @@ begin
         select '(' || string_agg(m.sql, case key when 'OR' then ' or ' else ' and ' end) || ')'
           into part
           from (
-            select svc.filter_sql(columns, e.member, depth + 1) as sql from jsonb_array_elements(value) as e (member)
+            select svc_hidden.filter_sql(columns, e.member, depth + 1) as sql from jsonb_array_elements(value) as e (member)
           ) as m;
       end if;
     else
       -- Rule 4: a column that is not in the allow-list has no description, and no condition comes of it.
-      part := svc.filter_condition(columns -> key, value);
+      part := svc_hidden.filter_condition(columns -> key, value);
     end if;
 
     if part is not null then
@@ -68,8 +68,8 @@ begin
 end
 $$;
 
-comment on function svc.filter_sql(jsonb, jsonb, integer) is
+comment on function svc_hidden.filter_sql(jsonb, jsonb, integer) is
   'A list call''s filters as a boolean SQL expression over t, or null for none. Never fails: what is wrong is ignored.';
 
-grant execute on function svc.filter_sql(jsonb, jsonb, integer)
+grant execute on function svc_hidden.filter_sql(jsonb, jsonb, integer)
   to svc_request, svc_anonymous, svc_authenticated, svc_system;

@@ -5,7 +5,7 @@
 -- 'abcdef'::varchar(5) would be cut and find 'abcde'. A smallint is compared with an integer, which its indexes
 -- support.
 
-create or replace function svc.filter_type(col jsonb)
+create or replace function svc_hidden.filter_type(col jsonb)
 returns text
 language plpgsql
 immutable
@@ -34,8 +34,8 @@ begin
 end
 $$;
 
-comment on function svc.filter_type(jsonb) is
-  'The type that filter values of a column are cast to, null for its text. Part of svc.filter_sql(). '
+comment on function svc_hidden.filter_type(jsonb) is
+  'The type that filter values of a column are cast to, null for its text. Part of svc_hidden.filter_sql(). '
   'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
 
-grant execute on function svc.filter_type(jsonb) to svc_request, svc_anonymous, svc_authenticated, svc_system;
+grant execute on function svc_hidden.filter_type(jsonb) to svc_request, svc_anonymous, svc_authenticated, svc_system;

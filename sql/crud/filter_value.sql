@@ -4,7 +4,7 @@
 -- The forms are those of input, src/crud/wire-kinds.ts. PostgreSQL 15 has no pg_input_is_valid() to check the types
 -- instead. Digits are written [0-9], because \d includes those of other scripts under some collations.
 
-create or replace function svc.filter_value(col jsonb, value jsonb)
+create or replace function svc_hidden.filter_value(col jsonb, value jsonb)
 returns text
 language plpgsql
 stable
@@ -103,8 +103,8 @@ begin
 end
 $$;
 
-comment on function svc.filter_value(jsonb, jsonb) is
-  'A filter value as text that its column''s type accepts, or null when it is not of that form. Part of svc.filter_sql(). '
+comment on function svc_hidden.filter_value(jsonb, jsonb) is
+  'A filter value as text that its column''s type accepts, or null when it is not of that form. Part of svc_hidden.filter_sql(). '
   'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
 
-grant execute on function svc.filter_value(jsonb, jsonb) to svc_request, svc_anonymous, svc_authenticated, svc_system;
+grant execute on function svc_hidden.filter_value(jsonb, jsonb) to svc_request, svc_anonymous, svc_authenticated, svc_system;

@@ -3,7 +3,7 @@
 --
 -- All or nothing: `in` without one of its values would find fewer rows than requested, `nin` more.
 
-create or replace function svc.filter_values(col jsonb, value jsonb)
+create or replace function svc_hidden.filter_values(col jsonb, value jsonb)
 returns text[]
 language plpgsql
 stable
@@ -23,7 +23,7 @@ begin
   select coalesce(array_agg(c.content), '{}'), coalesce(bool_and(c.content is not null or c.is_null), true)
     into contents, valid
     from (
-      select svc.filter_value(col, e.element) as content, jsonb_typeof(e.element) = 'null' as is_null
+      select svc_hidden.filter_value(col, e.element) as content, jsonb_typeof(e.element) = 'null' as is_null
         from jsonb_array_elements(value) as e (element)
       offset 0  -- a sub-select of its own, or filter_value() would run twice
     ) as c;
@@ -31,8 +31,8 @@ begin
 end
 $$;
 
-comment on function svc.filter_values(jsonb, jsonb) is
-  'A JSON array of filter values as text, or null when any is not of the column''s form. Part of svc.filter_sql(). '
+comment on function svc_hidden.filter_values(jsonb, jsonb) is
+  'A JSON array of filter values as text, or null when any is not of the column''s form. Part of svc_hidden.filter_sql(). '
   'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
 
-grant execute on function svc.filter_values(jsonb, jsonb) to svc_request, svc_anonymous, svc_authenticated, svc_system;
+grant execute on function svc_hidden.filter_values(jsonb, jsonb) to svc_request, svc_anonymous, svc_authenticated, svc_system;

@@ -3,7 +3,7 @@
 -- the caller's rights, so the table's policies decide about every row, and about every row that is counted.
 --
 -- `resource` comes from the code generator and is trusted: names, types and the select list of one table. `args` comes
--- from the caller. It reaches SQL only through %L, svc.filter_sql(), or a look-up in `resource`.
+-- from the caller. It reaches SQL only through %L, svc_hidden.filter_sql(), or a look-up in `resource`.
 --
 -- Keyset cursors: a cursor holds the sort key and id of the last row of a page. The next page starts there instead of
 -- counting from the beginning: its cost does not grow with depth, and rows that are added or removed elsewhere cause no
@@ -31,8 +31,8 @@ declare
   direction constant text := case when ascending then 'asc' else 'desc' end;
 
   asked constant text := nullif(concat_ws(' and ',
-    svc.filter_sql(resource -> 'filters', args -> 'filters'),
-    svc.search_sql(resource -> 'search', args ->> 'search')), '');
+    svc_hidden.filter_sql(resource -> 'filters', args -> 'filters'),
+    svc_hidden.search_sql(resource -> 'search', args ->> 'search')), '');
   condition constant text := concat_ws(' and ', resource ->> 'visible', asked);
   -- What a cursor is bound to, besides the place it marks.
   list_name constant text := md5(concat_ws(chr(31), resource ->> 'name', order_by, direction, args ->> 'filters',
@@ -48,7 +48,7 @@ declare
   total bigint;
 begin
   if args ->> 'cursor' is not null then
-    start := svc.cursor_sql(args ->> 'cursor', list_name, sort_column || jsonb_build_object('sql', sort),
+    start := svc_hidden.cursor_sql(args ->> 'cursor', list_name, sort_column || jsonb_build_object('sql', sort),
       resource -> 'columns' -> 'id' || jsonb_build_object('sql', id), ascending);
   end if;
 
@@ -78,8 +78,8 @@ begin
       and (found_rows > 0 or skipped = 0) then skipped + found_rows
     -- No fewer than are shown.
     when resource ->> 'count' = 'estimated' and asked is not null then
-      greatest(svc.estimate_matches(resource ->> 'table', resource ->> 'visible', asked), skipped + found_rows)
-    else svc.count_rows(resource ->> 'table', nullif(condition, ''), resource ->> 'count')
+      greatest(svc_hidden.estimate_matches(resource ->> 'table', resource ->> 'visible', asked), skipped + found_rows)
+    else svc_hidden.count_rows(resource ->> 'table', nullif(condition, ''), resource ->> 'count')
   end;
 
   if not by_cursor then

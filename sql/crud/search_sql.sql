@@ -3,7 +3,7 @@
 -- Here `%` and `_` are literal characters; in the filters `like` and `ilike` they are wildcards. The search does not
 -- rank or stem, and treats several words as one text.
 
-create or replace function svc.search_sql(columns jsonb, search text)
+create or replace function svc_hidden.search_sql(columns jsonb, search text)
 returns text  -- null when there is no text to search for, or no column
 language sql
 immutable
@@ -16,7 +16,7 @@ as $$
    where search <> ''
 $$;
 
-comment on function svc.search_sql(jsonb, text) is
+comment on function svc_hidden.search_sql(jsonb, text) is
   'SQL condition: the text occurs in one of the columns; null when there is no text or no column.';
 
-grant execute on function svc.search_sql(jsonb, text) to svc_anonymous, svc_authenticated;
+grant execute on function svc_hidden.search_sql(jsonb, text) to svc_anonymous, svc_authenticated;

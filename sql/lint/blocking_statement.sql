@@ -19,6 +19,6 @@ select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid a
           '\mexecute\s+''\s*(lock|listen|unlisten|notify)\M', '; \1 ', 'gi'),
         '(?:^|;|\m(?:begin|then|else|loop)\M)\s*(lock|listen|unlisten|notify)\s+[[:alpha:]"]', 'gi') as statement
   ) as found on true
- where p.pronamespace <> all ('{svc,svc_private,auth}'::regnamespace[]);
+ where p.pronamespace <> all ('{svc,svc_hidden,svc_private,auth}'::regnamespace[]);
 
 comment on view svc_private.lint_blocking_statement is 'Functions that a request can make PostgreSQL run, and that lock tables, listen or notify.';

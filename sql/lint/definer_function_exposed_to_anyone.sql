@@ -7,7 +7,7 @@ select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid a
          as remedy
   from pg_catalog.pg_proc p
   join pg_catalog.pg_namespace n on n.oid = p.pronamespace
- where p.prosecdef and n.nspname not in ('svc', 'svc_private', 'svc_crud', 'auth', 'graphile_worker', 'information_schema')
+ where p.prosecdef and n.nspname not in ('svc', 'svc_hidden', 'svc_private', 'svc_crud', 'auth', 'graphile_worker', 'information_schema')
    and n.nspname not like 'pg\_%' and p.prorettype <> 'pg_catalog.trigger'::regtype
    and has_schema_privilege('svc_anonymous', n.oid, 'usage') and has_function_privilege('svc_anonymous', p.oid, 'execute')
    and not exists (select from pg_catalog.pg_depend d

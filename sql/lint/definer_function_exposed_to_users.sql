@@ -6,7 +6,7 @@ select 'info' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as o
        'Make it SECURITY INVOKER if the policies let it; else check that it asks svc.current_user_id() itself.' as remedy
   from pg_catalog.pg_proc p
   join pg_catalog.pg_namespace n on n.oid = p.pronamespace
- where p.prosecdef and n.nspname not in ('svc', 'svc_private', 'svc_crud', 'auth', 'graphile_worker', 'information_schema')
+ where p.prosecdef and n.nspname not in ('svc', 'svc_hidden', 'svc_private', 'svc_crud', 'auth', 'graphile_worker', 'information_schema')
    and n.nspname not like 'pg\_%' and p.prorettype <> 'pg_catalog.trigger'::regtype
    and has_schema_privilege('svc_authenticated', n.oid, 'usage')
    and has_function_privilege('svc_authenticated', p.oid, 'execute')

@@ -2,7 +2,7 @@
 -- and insert as a reader (svc_private.insert_object()). So the insert policies below decide, and no SQL of a request
 -- inserts.
 --
--- A caller sees a public file only by its id. select_public is for the readers alone, and svc.find_objects_as_… look
+-- A caller sees a public file only by its id. select_public is for the readers alone, and svc_hidden.find_objects_as_… look
 -- ids up as readers. Under a policy for the request roles everybody could list public files.
 --
 -- Policies of the application (app_…) apply in both cases, because readers are members of the request roles.

@@ -17,7 +17,7 @@ as $$
   select section.id, source.id, source.corpus, source.visibility, source.owner_id, (c ->> 'position')::integer, c ->> 'text',
          array(select jsonb_array_elements_text(c -> 'sentenceStarts')::integer), (c ->> 'start')::integer,
          (c ->> 'end')::integer, (c ->> 'pageStart')::integer, (c ->> 'pageEnd')::integer,
-         svc.words_of(
+         svc_hidden.words_of(
            concat_ws(' ', source.title, array_to_string(section.path, ' '), c ->> 'text'), source.language::regconfig
          ),
          case when c ? 'embedding' then array(select n::real from jsonb_array_elements_text(c -> 'embedding') as n) end

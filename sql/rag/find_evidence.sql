@@ -45,10 +45,10 @@ declare
   end;
 begin
   if reader = 'svc_authenticated' then
-    return query select * from svc.find_evidence_as_authenticated(
+    return query select * from svc_hidden.find_evidence_as_authenticated(
       claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors);
   elsif reader = 'svc_anonymous' then
-    return query select * from svc.find_evidence_as_anonymous(
+    return query select * from svc_hidden.find_evidence_as_anonymous(
       claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors);
   else
     return query select * from svc_private.select_evidence(

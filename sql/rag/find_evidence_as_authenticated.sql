@@ -2,7 +2,7 @@
 -- svc_reader_authenticated: under the policies of svc_authenticated, and with EXECUTE on the function that reads the
 -- index.
 
-create or replace function svc.find_evidence_as_authenticated(
+create or replace function svc_hidden.find_evidence_as_authenticated(
   claims text[], stemming regconfig, corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer,
   sentence_limit integer, vectors jsonb
 )
@@ -16,10 +16,10 @@ as $$
     claims, stemming, corpus, visibility, owner_id, source_ids, chunk_limit, sentence_limit, vectors)
 $$;
 
-comment on function svc.find_evidence_as_authenticated(text[], regconfig, text, text, text, uuid[], integer, integer, jsonb) is
+comment on function svc_hidden.find_evidence_as_authenticated(text[], regconfig, text, text, text, uuid[], integer, integer, jsonb) is
   'Evidence under the policies of svc_authenticated. Called by svc.find_evidence(). '
   'Definer: a reader owns it, so that policies for signed-in users apply and the index may be used.';
 
 call svc_private.run_as_reader(
-  'svc.find_evidence_as_authenticated(text[], regconfig, text, text, text, uuid[], integer, integer, jsonb)', 'svc_reader_authenticated'
+  'svc_hidden.find_evidence_as_authenticated(text[], regconfig, text, text, text, uuid[], integer, integer, jsonb)', 'svc_reader_authenticated'
 );

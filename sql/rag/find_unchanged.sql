@@ -12,7 +12,7 @@ volatile
 set search_path = ''
 as $$
 begin
-  perform svc.lock_document(corpus, visibility, key);
+  perform svc_hidden.lock_document(corpus, visibility, key);
   -- A statement of its own: it sees what was committed while the first one waited.
   return (
     select jsonb_build_object(

@@ -3,7 +3,7 @@
 -- SECURITY DEFINER, because advisory locks are closed to requests (sql/grants.sql). The caller's id is part of the key
 -- and is read here: SQL inside a request can block only the documents of that user.
 
-create or replace function svc.lock_document(corpus text, visibility text, key text)
+create or replace function svc_hidden.lock_document(corpus text, visibility text, key text)
 returns void
 language sql
 volatile
@@ -14,8 +14,8 @@ as $$
     pg_catalog.jsonb_build_array(svc.current_user_id(), corpus, visibility, key)::text))
 $$;
 
-grant execute on function svc.lock_document(text, text, text) to svc_authenticated;
+grant execute on function svc_hidden.lock_document(text, text, text) to svc_authenticated;
 
-comment on function svc.lock_document(text, text, text) is
+comment on function svc_hidden.lock_document(text, text, text) is
   'Waits for another transaction that stores this document of the caller. '
   'Definer: advisory locks are closed to requests; the key holds the caller''s id, so nobody else''s documents wait.';

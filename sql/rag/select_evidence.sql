@@ -13,7 +13,7 @@
 -- vectors are compared one by one, 384 numbers in about 70 microseconds: meant for scopes, or documents, of some
 -- thousand chunks.
 --
--- Invoker's rights: svc.find_evidence_as_anonymous() and svc.find_evidence_as_authenticated() execute it as a reader,
+-- Invoker's rights: svc_hidden.find_evidence_as_anonymous() and svc_hidden.find_evidence_as_authenticated() execute it as a reader,
 -- so that the policies of the request's role apply. svc_private.find_chunks() returns the positions of chunks that hold
 -- a word, from the index and without policies. Each of these chunks is read here before it is counted, ordered or
 -- limited. Reading by position (`ctid`) needs no index, and a position is stable during a statement. A chunk is
@@ -50,7 +50,7 @@ begin
            -- methylated for methylation: the stemmer leaves them apart.
            (quote_literal(left(lexeme, greatest(4, length(lexeme) - 3))) || ':*')::tsquery as kin
       from unnest(claims) with ordinality as one (text, claim),
-           unnest(tsvector_to_array(svc.words_of(one.text, stemming))) as lexeme
+           unnest(tsvector_to_array(svc_hidden.words_of(one.text, stemming))) as lexeme
   ), total as materialized (
     select count(*)::double precision as chunks from scoped
   ), known as materialized (
@@ -93,7 +93,7 @@ begin
      cross join lateral (
        select s.id, s.similarity
          from (
-           select s.id, s.section_id, svc.similarity_of(s.embedding, a.vector) as similarity
+           select s.id, s.section_id, svc_hidden.similarity_of(s.embedding, a.vector) as similarity
              from scoped s
             where cardinality(s.embedding) = cardinality(a.vector)
               and (source_ids is null or s.source_id = any (source_ids))
@@ -149,7 +149,7 @@ begin
          from unnest(c.sentence_starts) as starts
      ) sentence
      -- offset 0: computed once for a sentence, not once for each word of the claim.
-     cross join lateral (select svc.words_of(sentence.text, stemming) as words offset 0) said
+     cross join lateral (select svc_hidden.words_of(sentence.text, stemming) as words offset 0) said
      cross join lateral (
        select coalesce(sum(one.weight) filter (where said.words @@ one.query), 0) / nullif(w.weight, 0) as coverage,
               coalesce(array_agg(one.lexeme) filter (where said.words @@ one.query), '{}') as matched,

@@ -1,6 +1,6 @@
 -- The cosine of the angle between two vectors of length 1: their product. Called by svc.find_evidence().
 
-create or replace function svc.similarity_of(one real[], other real[])
+create or replace function svc_hidden.similarity_of(one real[], other real[])
 returns double precision  -- from -1 to 1; null where there is nothing to compare
 language sql
 immutable
@@ -10,6 +10,6 @@ as $$
   select sum(pair.x::double precision * pair.y) from unnest(one, other) as pair (x, y)
 $$;
 
-comment on function svc.similarity_of(real[], real[]) is 'The cosine similarity of two vectors of length 1 and as many numbers.';
+comment on function svc_hidden.similarity_of(real[], real[]) is 'The cosine similarity of two vectors of length 1 and as many numbers.';
 
-grant execute on function svc.similarity_of(real[], real[]) to svc_anonymous, svc_authenticated;
+grant execute on function svc_hidden.similarity_of(real[], real[]) to svc_anonymous, svc_authenticated;

@@ -4,7 +4,7 @@
 -- pairs of characters, as in svc_private.search_terms(). Other text, nearly all of it in most corpora, goes directly to
 -- the text search configuration, which is ten times faster than word by word.
 
-create or replace function svc.words_of(content text, stemming regconfig)
+create or replace function svc_hidden.words_of(content text, stemming regconfig)
 returns tsvector
 language sql
 stable
@@ -22,7 +22,7 @@ as $$
   end
 $$;
 
-comment on function svc.words_of(text, regconfig) is
+comment on function svc_hidden.words_of(text, regconfig) is
   'The words of a text, stemmed; runs of Korean, Japanese and Chinese as pairs of characters.';
 
-grant execute on function svc.words_of(text, regconfig) to svc_anonymous, svc_authenticated;
+grant execute on function svc_hidden.words_of(text, regconfig) to svc_anonymous, svc_authenticated;

@@ -8,7 +8,7 @@
 --
 -- A filter names its column, and the catalog gives the type: the type becomes part of SQL that may run as a reader.
 
-create or replace function svc.search_condition(target jsonb, scope jsonb, filters jsonb)
+create or replace function svc_hidden.search_condition(target jsonb, scope jsonb, filters jsonb)
 returns text
 language plpgsql
 stable
@@ -36,7 +36,7 @@ begin
     if cast_type is null then
       raise exception 'a filter names no column of %', relation using errcode = '22023';
     end if;
-    part := svc.filter_condition(filter -> 'column' || jsonb_build_object('type', cast_type), jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));
+    part := svc_hidden.filter_condition(filter -> 'column' || jsonb_build_object('type', cast_type), jsonb_build_object('op', filter ->> 'op', 'value', filter -> 'value'));
     if part is null then
       raise exception 'a filter does not fit its column' using errcode = '22023';
     end if;
@@ -46,6 +46,6 @@ begin
 end
 $$;
 
-comment on function svc.search_condition(jsonb, jsonb, jsonb) is 'The scope and the filters of a search as SQL over t.';
+comment on function svc_hidden.search_condition(jsonb, jsonb, jsonb) is 'The scope and the filters of a search as SQL over t.';
 
-grant execute on function svc.search_condition(jsonb, jsonb, jsonb) to svc_anonymous, svc_authenticated;
+grant execute on function svc_hidden.search_condition(jsonb, jsonb, jsonb) to svc_anonymous, svc_authenticated;

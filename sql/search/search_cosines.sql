@@ -2,7 +2,7 @@
 -- found. Invoker's rights. The keys come from svc.search_keyword(), which has applied scope and filters. A row without
 -- a vector is left out.
 
-create or replace function svc.search_cosines(
+create or replace function svc_hidden.search_cosines(
   target jsonb,       -- {table}: the name of a searchable table
   vector_field text,
   vector text,        -- as pgvector reads it: [1,2,3]
@@ -14,7 +14,7 @@ stable
 set search_path = pg_catalog, public, extensions, pg_temp
 as $$
 declare
-  declared constant jsonb := svc.search_target(target ->> 'table');
+  declared constant jsonb := svc_hidden.search_target(target ->> 'table');
 begin
   if cardinality(ids) > 0 then
     return query execute format($sql$
@@ -26,7 +26,7 @@ begin
 end
 $$;
 
-comment on function svc.search_cosines(jsonb, text, text, text[]) is
+comment on function svc_hidden.search_cosines(jsonb, text, text, text[]) is
   'Cosine similarities of those of the given rows that the caller may read.';
 
-grant execute on function svc.search_cosines(jsonb, text, text, text[]) to svc_anonymous, svc_authenticated;
+grant execute on function svc_hidden.search_cosines(jsonb, text, text, text[]) to svc_anonymous, svc_authenticated;

@@ -48,7 +48,7 @@ begin
   ), apart as (
     -- Ten at most, the worst that the words found: they are read by their keys.
     select avg(a.score) as score
-      from svc.search_cosines(target, vector_field, vector, array(
+      from svc_hidden.search_cosines(target, vector_field, vector, array(
              select k.id from keyword k
               where tuning ->> 'mode' is distinct from 'rrf' and not exists (select from nearest v where v.id = k.id)
               order by k.rank desc limit 10)) as a

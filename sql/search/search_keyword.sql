@@ -10,7 +10,7 @@ create or replace function svc.search_keyword(
   fields text[],
   query text,
   scope jsonb,        -- {corpus, visibility, owner}; owner null: the caller for private, all owners otherwise
-  filters jsonb,      -- [{column, op, value}]: see svc.filter_condition()
+  filters jsonb,      -- [{column, op, value}]: see svc_hidden.filter_condition()
   page_size integer,
   skipped integer,
   prefix boolean default false  -- the last word is also a prefix
@@ -28,10 +28,10 @@ declare
   end;
 begin
   if reader = 'svc_authenticated' then
-    return query select * from svc.search_keyword_as_authenticated(
+    return query select * from svc_hidden.search_keyword_as_authenticated(
       name, fields, query, scope, filters, page_size, skipped, prefix);
   elsif reader = 'svc_anonymous' then
-    return query select * from svc.search_keyword_as_anonymous(
+    return query select * from svc_hidden.search_keyword_as_anonymous(
       name, fields, query, scope, filters, page_size, skipped, prefix);
   else
     return query select * from svc_private.select_matches(

@@ -1,7 +1,7 @@
 -- svc.search_keyword() for the role svc_anonymous; no other role may execute it. It runs as svc_reader_anonymous: under
 -- the policies of svc_anonymous, and with EXECUTE on the functions that read the index.
 
-create or replace function svc.search_keyword_as_anonymous(
+create or replace function svc_hidden.search_keyword_as_anonymous(
   target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean
 )
 returns table (id text, score double precision)
@@ -13,10 +13,10 @@ as $$
   select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix)
 $$;
 
-comment on function svc.search_keyword_as_anonymous(text, text[], text, jsonb, jsonb, integer, integer, boolean) is
+comment on function svc_hidden.search_keyword_as_anonymous(text, text[], text, jsonb, jsonb, integer, integer, boolean) is
   'Keyword search under the policies of svc_anonymous. Called by svc.search_keyword(). '
   'Definer: a reader owns it, so that policies for strangers apply and the index may be used.';
 
 call svc_private.run_as_reader(
-  'svc.search_keyword_as_anonymous(text, text[], text, jsonb, jsonb, integer, integer, boolean)', 'svc_reader_anonymous'
+  'svc_hidden.search_keyword_as_anonymous(text, text[], text, jsonb, jsonb, integer, integer, boolean)', 'svc_reader_anonymous'
 );

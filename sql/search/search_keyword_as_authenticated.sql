@@ -2,7 +2,7 @@
 -- svc_reader_authenticated: under the policies of svc_authenticated, and with EXECUTE on the functions that read the
 -- index.
 
-create or replace function svc.search_keyword_as_authenticated(
+create or replace function svc_hidden.search_keyword_as_authenticated(
   target text, fields text[], query text, scope jsonb, filters jsonb, page_size integer, skipped integer, prefix boolean
 )
 returns table (id text, score double precision)
@@ -14,10 +14,10 @@ as $$
   select * from svc_private.select_matches(target, fields, query, scope, filters, page_size, skipped, prefix)
 $$;
 
-comment on function svc.search_keyword_as_authenticated(text, text[], text, jsonb, jsonb, integer, integer, boolean) is
+comment on function svc_hidden.search_keyword_as_authenticated(text, text[], text, jsonb, jsonb, integer, integer, boolean) is
   'Keyword search under the policies of svc_authenticated. Called by svc.search_keyword(). '
   'Definer: a reader owns it, so that policies for signed-in users apply and the index may be used.';
 
 call svc_private.run_as_reader(
-  'svc.search_keyword_as_authenticated(text, text[], text, jsonb, jsonb, integer, integer, boolean)', 'svc_reader_authenticated'
+  'svc_hidden.search_keyword_as_authenticated(text, text[], text, jsonb, jsonb, integer, integer, boolean)', 'svc_reader_authenticated'
 );

@@ -5,7 +5,7 @@
 -- character is a piece, and a pair of characters that the query has marks both. Text in conjoining letters is marked
 -- run by run, because its pairs are known only in composed form.
 
-create or replace function svc.search_snippet(content text, query text, prefix boolean, language text)
+create or replace function svc_hidden.search_snippet(content text, query text, prefix boolean, language text)
 returns table (matches integer, parts jsonb)
 language sql
 stable
@@ -78,8 +78,8 @@ as $$
          ), '[]')
 $$;
 
-comment on function svc.search_snippet(text, text, boolean, text) is
+comment on function svc_hidden.search_snippet(text, text, boolean, text) is
   'How many terms of a query a text has, and its passage with most of them as [{text, match}]. '
   'Definer: the functions that split and stem are internal; it reads no table.';
 
-grant execute on function svc.search_snippet(text, text, boolean, text) to svc_anonymous, svc_authenticated;
+grant execute on function svc_hidden.search_snippet(text, text, boolean, text) to svc_anonymous, svc_authenticated;

@@ -16,7 +16,7 @@ stable
 set search_path = pg_catalog, public, extensions, pg_temp
 as $$
 declare
-  declared constant jsonb := svc.search_target(target ->> 'table');
+  declared constant jsonb := svc_hidden.search_target(target ->> 'table');
   most_characters constant integer := 100000; -- of a field that are looked at
   most_of_all constant integer := 1000000;    -- of all fields of all rows: shared out evenly where there are more
 begin
@@ -29,7 +29,7 @@ begin
          cross join lateral (values %3$s) as f (field, content, place)
          where t.%1$I = any ($4::%4$s[])
       ) as f
-     cross join lateral svc.search_snippet(left(f.content, f.most::integer), $1, $2, $3) as s
+     cross join lateral svc_hidden.search_snippet(left(f.content, f.most::integer), $1, $2, $3) as s
      order by f.key, s.matches desc, f.place
   $sql$, declared ->> 'id', declared ->> 'table',
     (select string_agg(format('(%L, left(t.%I::text, %s), %s)', u.field, u.field, most_characters, u.place), ', ')

@@ -1,12 +1,12 @@
 -- The names and types of a searchable table, for functions that put them into SQL: svc_private.select_matches(),
--- svc.search_vector(), svc.search_cosines(), svc.search_snippets().
+-- svc.search_vector(), svc_hidden.search_cosines(), svc.search_snippets().
 --
 -- A caller chooses a table by its name and nothing else. Its identifiers and types come from its declaration and from
 -- the catalog, because caller's text in SQL would run with the rights of the executing function.
 --
 -- SECURITY DEFINER, because requests may not read the declarations. It reads no row and no index.
 
-create or replace function svc.search_target(name text)
+create or replace function svc_hidden.search_target(name text)
 returns jsonb  -- {table, id, idType, fields, language, corpus, visibility, owner, always}: names of columns
 language plpgsql
 stable
@@ -28,8 +28,8 @@ begin
 end
 $$;
 
-comment on function svc.search_target(text) is
+comment on function svc_hidden.search_target(text) is
   'The declaration of a searchable table, with its name as SQL and the type of its key. '
   'Definer: requests may not read the list of searchable tables; this gives what their declaration says.';
 
-grant execute on function svc.search_target(text) to svc_anonymous, svc_authenticated;
+grant execute on function svc_hidden.search_target(text) to svc_anonymous, svc_authenticated;

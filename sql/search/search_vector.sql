@@ -25,8 +25,8 @@ set search_path = pg_catalog, public, extensions, pg_temp
 as $$
 declare
   wanted constant integer := page_size + skipped;
-  declared constant jsonb := svc.search_target(target ->> 'table');
-  condition constant text := svc.search_condition(declared, scope, filters);
+  declared constant jsonb := svc_hidden.search_target(target ->> 'table');
+  condition constant text := svc_hidden.search_condition(declared, scope, filters);
   nearness text;
   ids text[];
   distances double precision[];

@@ -1,7 +1,7 @@
 -- The implementation of svc.search_keyword() for all of its callers: the rows that match a query and that the executing
 -- role may read, best first.
 --
--- Invoker's rights. svc.search_keyword_as_anonymous() and svc.search_keyword_as_authenticated() execute it as a reader,
+-- Invoker's rights. svc_hidden.search_keyword_as_anonymous() and svc_hidden.search_keyword_as_authenticated() execute it as a reader,
 -- so that the policies of the request's role apply. The system executes it as itself.
 --
 -- A match counts when the policies show its row and the filters admit it. How many of the best matches remain is only
@@ -9,7 +9,7 @@
 -- matches, or the index did not return all, the order is reversed: the rows that they admit are scored.
 
 create or replace function svc_private.select_matches(
-  target text,        -- as svc.search_target() takes it
+  target text,        -- as svc_hidden.search_target() takes it
   fields text[],
   query text,
   scope jsonb,
@@ -25,8 +25,8 @@ set search_path = pg_catalog, public, extensions, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  declared constant jsonb := svc.search_target(select_matches.target);
-  condition constant text := svc.search_condition(declared, scope, filters);
+  declared constant jsonb := svc_hidden.search_target(select_matches.target);
+  condition constant text := svc_hidden.search_condition(declared, scope, filters);
   owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
   most_rows constant integer := 100000;  -- that are scored because they are admitted
   wanted integer := page_size + skipped;

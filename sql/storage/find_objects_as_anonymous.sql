@@ -5,7 +5,7 @@
 -- only readers have. So a public file is found by its id and is in no list, and a restrictive policy of the application
 -- hides it here too. An id is a secret of 122 random bits until its owner shares it.
 
-create or replace function svc.find_objects_as_anonymous(ids uuid[])
+create or replace function svc_hidden.find_objects_as_anonymous(ids uuid[])
 returns table (
   id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text
 )
@@ -24,8 +24,8 @@ begin
 end
 $$;
 
-call svc_private.run_as_reader('svc.find_objects_as_anonymous(uuid[])', 'svc_reader_anonymous');
+call svc_private.run_as_reader('svc_hidden.find_objects_as_anonymous(uuid[])', 'svc_reader_anonymous');
 
-comment on function svc.find_objects_as_anonymous(uuid[]) is
+comment on function svc_hidden.find_objects_as_anonymous(uuid[]) is
   'Of these stored files those that the caller may see, public ones among them. '
   'Definer: a reader owns it, so that a public file is seen by its id and policies for strangers apply.';

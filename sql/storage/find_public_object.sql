@@ -1,7 +1,7 @@
 -- A public file by its id, for a caller who knows the id. Called by ctx.storage (src/storage/context.ts) in addition to
 -- the rows that the caller may list, and by SQL of applications.
 --
--- The policies decide whether the caller may see it, in svc.find_objects_as_…; the role decides which of the two
+-- The policies decide whether the caller may see it, in svc_hidden.find_objects_as_…; the role decides which of the two
 -- functions is called. No role may execute the other one.
 
 create or replace function svc.find_public_object(object_id uuid)
@@ -16,9 +16,9 @@ as $$
 #variable_conflict use_column
 begin
   if current_user = 'svc_authenticated' then
-    return query select o.* from svc.find_objects_as_authenticated(array[object_id]) o where o.visibility = 'public';
+    return query select o.* from svc_hidden.find_objects_as_authenticated(array[object_id]) o where o.visibility = 'public';
   elsif current_user = 'svc_anonymous' then
-    return query select o.* from svc.find_objects_as_anonymous(array[object_id]) o where o.visibility = 'public';
+    return query select o.* from svc_hidden.find_objects_as_anonymous(array[object_id]) o where o.visibility = 'public';
   else  -- the system, and functions of the application that run as the owner of the tables
     return query
     select o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility, o.sha256

@@ -5,7 +5,7 @@
 --   user <id>   a request with a grant that this user made: it lasts as long as that user may see the file
 --   system      a request with a grant that the system made
 --
--- The policies decide, including those of the application: svc.find_objects_as_… run as the reader's role, for the user
+-- The policies decide, including those of the application: svc_hidden.find_objects_as_… run as the reader's role, for the user
 -- that is set here. "Private" and "does not exist" give the same answer, no row, so that nobody learns which ids exist.
 
 create or replace function svc_private.find_storage_objects(ids uuid[], readers text[])
@@ -25,7 +25,7 @@ begin
     select w.reader, array_agg(w.id) as ids from unnest(ids, readers) as w (id, reader) group by w.reader
   loop
     if wanted.reader = 'anonymous' then
-      return query select wanted.reader, o.* from svc.find_objects_as_anonymous(wanted.ids) o;
+      return query select wanted.reader, o.* from svc_hidden.find_objects_as_anonymous(wanted.ids) o;
     elsif wanted.reader = 'system' then
       return query
       select wanted.reader, o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility,
@@ -34,7 +34,7 @@ begin
        where o.id = any (wanted.ids);
     else
       perform svc_private.act_for(substr(wanted.reader, 6));
-      return query select wanted.reader, o.* from svc.find_objects_as_authenticated(wanted.ids) o;
+      return query select wanted.reader, o.* from svc_hidden.find_objects_as_authenticated(wanted.ids) o;
       perform svc_private.act_for(null);
     end if;
   end loop;

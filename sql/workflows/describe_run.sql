@@ -1,6 +1,6 @@
 -- A run as ctx.workflows gives it, without its steps. Called by svc.get_workflow and svc.list_workflows, under the caller's
 -- row-level security, hence the columns one by one: not all of them are granted.
-create or replace function svc.describe_run(run_id uuid)
+create or replace function svc_hidden.describe_run(run_id uuid)
 returns json
 language plpgsql
 stable
@@ -17,6 +17,6 @@ begin
 end
 $$;
 
-grant execute on function svc.describe_run(uuid) to svc_authenticated;
+grant execute on function svc_hidden.describe_run(uuid) to svc_authenticated;
 
-comment on function svc.describe_run(uuid) is 'A run that the caller may see, as JSON; null otherwise.';
+comment on function svc_hidden.describe_run(uuid) is 'A run that the caller may see, as JSON; null otherwise.';

@@ -7,7 +7,7 @@ stable
 set search_path = ''
 as $$
 declare
-  run constant json := svc.describe_run(run_id);
+  run constant json := svc_hidden.describe_run(run_id);
 begin
   if run is null then
     return null;

@@ -23,7 +23,7 @@ begin
        order by r.created_at desc, r.id desc limit most) p;
   return json_build_object(
     'items', (
-      select coalesce(json_agg(svc.describe_run(i.id) order by i.place), '[]')
+      select coalesce(json_agg(svc_hidden.describe_run(i.id) order by i.place), '[]')
         from unnest(ids) with ordinality i (id, place)),
     'nextCursor', case when cardinality(ids) = most then last end);
 end

@@ -67,7 +67,7 @@ function rootMaker(resolver: Resolver, origin: Origin, seen = new Set<unknown>()
 
 /** Names that belong to the platform's runtime. */
 export const isRuntimeName = (name: string): boolean => /^(_system_|_gencow_)/i.test(name);
-export const isRuntimeSchema = (name: string): boolean => /^(svc|svc_private|graphile_worker)$/i.test(name);
+export const isRuntimeSchema = (name: string): boolean => /^(svc|svc_hidden|svc_private|graphile_worker)$/i.test(name);
 
 export const isRuntimeTable = ({ schema, name }: TableName): boolean =>
   (schema !== undefined && isRuntimeSchema(schema)) || (name !== undefined && isRuntimeName(name));

@@ -9,7 +9,7 @@ import type { CrudDefinition } from "../contract/crud.ts";
 /** Names that were already logged, by log and resource. */
 const noted = new WeakMap<Logger, Map<CrudDefinition, Set<string>>>();
 
-/** The same limit as in `svc.filter_sql()`. */
+/** The same limit as in `svc_hidden.filter_sql()`. */
 const maxPatterns = 20;
 const maxCharacters = 2_000;
 

@@ -126,9 +126,9 @@ function difference(
 
 // Objects that sql/ recreates on every run: functions, views, policies and grants of the platform, roles and schemas.
 const repeatable =
-  /^(function|view) (svc|svc_private|svc_crud|auth)\.|^(role|schema|database|default privileges|PostgreSQL's own)\b/;
+  /^(function|view) (svc|svc_hidden|svc_private|svc_crud|auth)\.|^(role|schema|database|default privileges|PostgreSQL's own)\b/;
 const repeatableParts = ["policy", "grant", "comment"];
-const platformTable = /^(table|sequence) (svc|svc_private|auth)\./;
+const platformTable = /^(table|sequence) (svc|svc_hidden|svc_private|auth)\./;
 
 function remedyFor(state: Difference["state"], object: string, kind: string): string {
   if (kind === "version")

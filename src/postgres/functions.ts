@@ -35,21 +35,28 @@ export function callersOf({ anonymous, authenticated, login }: DatabaseFunction)
   return login ? "the requests' login" : "no request";
 }
 
+const isHelper = ({ name }: DatabaseFunction) => name.startsWith("svc_hidden.");
+
 const sections: { title: string; text: string; has(one: DatabaseFunction): boolean }[] = [
   {
     title: "What SQL inside a request may execute",
     text: "With the caller's rights, so that policies decide, unless an owner is named.",
-    has: (one) => one.anonymous || one.authenticated,
+    has: (one) => (one.anonymous || one.authenticated) && !isHelper(one),
+  },
+  {
+    title: "Helpers of these",
+    text: "In svc_hidden: functions of svc call them with the caller's rights. They are not part of the API.",
+    has: isHelper,
   },
   {
     title: "What the requests' login may execute",
     text: "Between two statements of a request, before its role and after it: no SQL inside a request reaches these.",
-    has: (one) => one.login && !one.anonymous && !one.authenticated,
+    has: (one) => !isHelper(one) && one.login && !one.anonymous && !one.authenticated,
   },
   {
     title: "What runs with its owner's rights for the system, the library of sign-in, and triggers",
     text: "No request may call these. Triggers fire without asking for a privilege.",
-    has: (one) => !one.login && !one.anonymous && !one.authenticated,
+    has: (one) => !isHelper(one) && !one.login && !one.anonymous && !one.authenticated,
   },
 ];
 

@@ -107,7 +107,7 @@ export function checkVector(
   return { field, text: `[${vector.map((one) => Math.fround(one)).join(",")}]` };
 }
 
-/** As `svc.search_condition()` takes them. */
+/** As `svc_hidden.search_condition()` takes them. */
 export function checkFilters(table: SearchTable, filters: unknown): object[] {
   if (filters === undefined) return [];
   if (typeof filters !== "object" || filters === null || Array.isArray(filters)) throw refusal("filters", "an object");

@@ -180,7 +180,7 @@ export function filterTable(db: Database): Find {
         foreach one in array many loop
           sql := null; ids := null; error := null;
           begin
-            sql := svc.filter_sql(columns, one::jsonb);
+            sql := svc_hidden.filter_sql(columns, one::jsonb);
             execute 'select array_agg(t.id order by t.id) from public.filtered as t where ' || coalesce(sql, 'true') into ids;
           exception when others then
             error := sqlstate || ' ' || sqlerrm;

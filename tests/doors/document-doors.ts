@@ -46,7 +46,7 @@ export function documentDoors(running: TestService, sql: RequestSql): Door[] {
       (await sql.query<{ id: string }>(caller, text, [corpus, visibility, owner, ...more])).map(({ id }) => id),
   });
   const call = (variant: string, claims: string, vectors: string) =>
-    `select chunk_id::text as id from svc.find_evidence${variant}(${claims}, 'english', $1, $2, $3, null, 50, 50, ${vectors})`;
+    `select chunk_id::text as id from ${variant ? "svc_hidden" : "svc"}.find_evidence${variant}(${claims}, 'english', $1, $2, $3, null, 50, 50, ${vectors})`;
   // A vector of each length that a chunk may have, beside words that no chunk has.
   const everyLength = "(select jsonb_agg(array_fill(1::real, array[n])) from generate_series(1, 96) as n)";
 

@@ -27,10 +27,10 @@ describe.for(situations)("where $name", (situation) => {
   });
 });
 
-test("a function of schema svc that requests may call, and that reads documents or searches, is behind a door", async () => {
+test("a function that requests may call, and that reads documents or searches, is behind a door", async () => {
   const reading = await db.sql<{ name: string }>(
     `select distinct proname as name from pg_proc p
-      where pronamespace = 'svc'::regnamespace and proname <> 'search_target'  -- declarations, and no row
+      where pronamespace in ('svc'::regnamespace, 'svc_hidden'::regnamespace) and proname <> 'search_target'  -- declarations, and no row
         and prosrc !~* '(insert into|update|delete from) svc'
         and prosrc ~ 'rag_(sources|sections|chunks)|search_target|select_matches|select_evidence|search_(documents|counters|totals|groups)'
         and (has_function_privilege('svc_anonymous', oid, 'execute') or has_function_privilege('svc_authenticated', oid, 'execute'))`,

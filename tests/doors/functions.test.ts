@@ -31,7 +31,7 @@ describe("a function that requests may call and that runs as the owner of the ta
               p.proowner::regrole::text as owner,
               has_function_privilege('svc_anonymous', p.oid, 'execute')
                 or has_function_privilege('svc_authenticated', p.oid, 'execute') as exposed
-         from pg_proc p where p.pronamespace in ('svc'::regnamespace, 'svc_private'::regnamespace)`,
+         from pg_proc p where p.pronamespace in ('svc'::regnamespace, 'svc_hidden'::regnamespace, 'svc_private'::regnamespace)`,
     );
     const called = (source: string) =>
       routines.filter(({ name }) => new RegExp(`\\b${name.replace(".", "\\.")}\\(`).test(source));
@@ -67,7 +67,7 @@ describe("a function that requests may call and that runs as the owner of the ta
   test("compiles nothing where it turns plans off", async () => {
     const wrong = await db.sql(
       `select p.oid::regprocedure::text from pg_proc p
-        where p.pronamespace in ('svc'::regnamespace, 'svc_private'::regnamespace)
+        where p.pronamespace in ('svc'::regnamespace, 'svc_hidden'::regnamespace, 'svc_private'::regnamespace)
           and p.proname ~ '^(find_|select_|search_)' and p.proconfig::text ~ 'enable_' and not 'jit=off' = any (p.proconfig)`,
     );
     expect(wrong).toEqual([]);
@@ -103,9 +103,9 @@ describe("SQL of a request may not ask", () => {
 
   test("as the other role", async () => {
     const matches = (role: string) =>
-      `select * from svc.search_keyword_as_${role}(${target}, '{title}', 'boat', ${scope}, '[]', 9, 0, false)`;
+      `select * from svc_hidden.search_keyword_as_${role}(${target}, '{title}', 'boat', ${scope}, '[]', 9, 0, false)`;
     const evidence = (role: string) =>
-      `select * from svc.find_evidence_as_${role}('{boat}', 'english', 'default', 'private', 'bob', null, 9, 9, null)`;
+      `select * from svc_hidden.find_evidence_as_${role}('{boat}', 'english', 'default', 'private', 'bob', null, 9, 9, null)`;
     for (const text of [matches, evidence]) {
       await expect(sql.query(ann, text("anonymous"))).rejects.toMatchObject({ code: "42501" });
       await expect(sql.query(nobody, text("authenticated"))).rejects.toMatchObject({ code: "42501" });

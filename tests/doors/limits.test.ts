@@ -60,7 +60,7 @@ beforeAll(async () => {
     `insert into svc.rag_chunks (section_id, source_id, corpus, visibility, owner_id, position, text, sentence_starts,
        start_offset, end_offset, page_start, page_end, words, embedding)
      select id, source_id, corpus, visibility, owner_id, 1, text, '{1}', 0, 1, (title = 'shown')::integer, 1,
-            svc.words_of(text, 'english'), case title when 'hidden' then '{1,0}' else '{0,1}' end::real[]
+            svc_hidden.words_of(text, 'english'), case title when 'hidden' then '{1,0}' else '{0,1}' end::real[]
        from svc.rag_sections
       cross join lateral (select case title when 'hidden' then 'The crane lifts nine tons.' else 'A crane.' end as text) as said`,
   );

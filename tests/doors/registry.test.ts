@@ -40,7 +40,7 @@ test("every definer function that a request may reach has a line in this file's 
   const rows = await db.sql<{ name: string }>(
     `select distinct p.proname::text as name
        from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-      where p.prosecdef and n.nspname in ('svc', 'svc_private', 'svc_crud', 'auth', 'graphile_worker')
+      where p.prosecdef and n.nspname in ('svc', 'svc_hidden', 'svc_private', 'svc_crud', 'auth', 'graphile_worker')
         and exists (
           select from unnest(array['svc_anonymous', 'svc_authenticated', 'svc_request']) as role
            where has_function_privilege(role, p.oid, 'execute') and has_schema_privilege(role, n.oid, 'usage')

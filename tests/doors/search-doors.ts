@@ -67,7 +67,7 @@ export function searchDoors(running: TestService, sql: RequestSql): Door[] {
       functions: readers,
       read: async (caller, scope) => {
         const role = caller.user ? "authenticated" : "anonymous";
-        const text = `select id from svc.search_keyword_as_${role}($1, '{body}', 'crane', $2, '[]', 100, 0, false)`;
+        const text = `select id from svc_hidden.search_keyword_as_${role}($1, '{body}', 'crane', $2, '[]', 100, 0, false)`;
         return (await sql.query<{ id: string }>(caller, text, [table, JSON.stringify(scope)])).map(({ id }) => id);
       },
     },
@@ -100,7 +100,7 @@ export function searchDoors(running: TestService, sql: RequestSql): Door[] {
       [],
     ),
     {
-      name: "svc.search_cosines()",
+      name: "svc_hidden.search_cosines()",
       functions: ["search_cosines"],
       rows,
       read: async (caller, { corpus, visibility, owner }) => {
@@ -110,7 +110,7 @@ export function searchDoors(running: TestService, sql: RequestSql): Door[] {
           visibility,
           owner ?? (visibility === "private" ? (caller.user?.id ?? "") : null),
         );
-        const text = "select id from svc.search_cosines($1, 'embedding', '[1,1,1]', $2)";
+        const text = "select id from svc_hidden.search_cosines($1, 'embedding', '[1,1,1]', $2)";
         return (await sql.query<{ id: string }>(caller, text, [target, ids])).map(({ id }) => id);
       },
     },

@@ -139,7 +139,7 @@ describe.each(Object.keys(situations))("under %s", (situation) => {
       const [own, all] = [await listed(caller), await byId(caller)];
       const ofCaller = caller === "owner" ? own : [];
       const signedIn = caller === "anonymous" ? [] : all;
-      const find = `svc.find_objects_as_${caller === "anonymous" ? "anonymous" : "authenticated"}`;
+      const find = `svc_hidden.find_objects_as_${caller === "anonymous" ? "anonymous" : "authenticated"}`;
       expect({
         getMeta: await opened(call(caller, "meta")),
         read: await opened(call(caller, "read")),

@@ -63,7 +63,7 @@ export function world(db: Database, running: TestService): World {
       `insert into svc.rag_chunks (section_id, source_id, corpus, visibility, owner_id, position, text, sentence_starts,
          start_offset, end_offset, page_start, page_end, words, embedding)
        select id, source_id, corpus, visibility, owner_id, 2 * position + odd, $1, '{1}', 0, 1, 1, 1,
-              svc.words_of($1, 'english'), array_fill(1::real, array[(row_number() over (order by id, odd))::integer])
+              svc_hidden.words_of($1, 'english'), array_fill(1::real, array[(row_number() over (order by id, odd))::integer])
          from svc.rag_sections cross join generate_series(0, 1) as odd`,
       [words],
     );

@@ -28,8 +28,8 @@ describe("a platform function that runs text takes one statement, and none that 
   const attempts = [
     `select svc.estimate_rows('public.notes; ${become}; explain (format json) select from public.notes', null)`,
     `select svc.estimate_rows('public.notes', 'true; ${become}; explain (format json) select from public.notes as t')`,
-    `select svc.count_rows('public.notes; ${become}; explain (format json) select from public.notes', null, 'estimated')`,
-    `select svc.count_rows('public.notes; ${become}; select 1 from public.notes', null, 'exact')`,
+    `select svc_hidden.count_rows('public.notes; ${become}; explain (format json) select from public.notes', null, 'estimated')`,
+    `select svc_hidden.count_rows('public.notes; ${become}; select 1 from public.notes', null, 'exact')`,
     `select svc.estimate_rows('public.notes; set local role none; explain (format json) select from public.notes', null)`,
   ];
   test.for(attempts)("%s", async (text) => {
@@ -64,7 +64,7 @@ describe("a platform function that runs text takes one statement, and none that 
     `svc.estimate_rows('public.notes', E't."done" is null\nor t.priority > 5')`,
     `svc.estimate_rows('public.notes', E't."done" is null or "x"\nis null')`,
     "svc.estimate_rows('public.notes as t where t.priority > 5 --', null)",
-    "svc.count_rows('public.notes', 't.priority > 5', 'estimated')",
+    "svc_hidden.count_rows('public.notes', 't.priority > 5', 'estimated')",
   ])("statistics are told under no condition of the caller's: %s", async (call) => {
     const client = await entered();
     await expect(run(client, `select ${call}`)).rejects.toThrow(/no condition but|invalid name syntax/);
@@ -74,7 +74,7 @@ describe("a platform function that runs text takes one statement, and none that 
     const rows = await db.sql<{ name: string; source: string }>(
       `select p.oid::regprocedure::text as name, p.prosrc as source
          from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-        where n.nspname in ('svc', 'svc_private', 'svc_crud', 'auth') and p.provolatile = 'v' and p.prosrc ~* '\\mexecute\\M'
+        where n.nspname in ('svc', 'svc_hidden', 'svc_private', 'svc_crud', 'auth') and p.provolatile = 'v' and p.prosrc ~* '\\mexecute\\M'
           and (has_function_privilege('svc_anonymous', p.oid, 'execute')
                or has_function_privilege('svc_authenticated', p.oid, 'execute'))`,
     );
@@ -125,7 +125,7 @@ test("few functions run with more than the caller's rights where SQL of a reques
   const rows = await db.sql<{ name: string; owner: string; volatile: boolean }>(
     `select p.proname as name, p.proowner::regrole::text as owner, p.provolatile = 'v' as volatile
        from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-      where n.nspname in ('svc', 'svc_private', 'svc_crud', 'auth', 'graphile_worker') and p.prosecdef
+      where n.nspname in ('svc', 'svc_hidden', 'svc_private', 'svc_crud', 'auth', 'graphile_worker') and p.prosecdef
         and (has_function_privilege('svc_anonymous', p.oid, 'execute')
              or has_function_privilege('svc_authenticated', p.oid, 'execute'))
       order by 1`,

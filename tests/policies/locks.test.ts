@@ -72,7 +72,7 @@ test("whatever the name is, the key is in the half that belongs to applications"
 
 test("what waits for a document of one's own holds up nobody else's", async () => {
   const [ann, bob] = [await entered(), await entered(roles[0], "bob")];
-  const text = "select svc.lock_document('default', 'public', 'handbook')";
+  const text = "select svc_hidden.lock_document('default', 'public', 'handbook')";
   await ann.query(text);
   await bob.query(text); // would wait for ever
   await ann.query("rollback");

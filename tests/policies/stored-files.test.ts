@@ -49,7 +49,7 @@ const statements: Record<string, string | ((caller: Caller) => string)> = {
   readBobPublic: `select id from svc.find_public_object('${ids.bobPublic}')`,
   readBobPrivate: `select id from svc.find_public_object('${ids.bobPrivate}')`,
   findBoth: (caller) =>
-    `select id from svc.find_objects_as_${caller === "anonymous" ? "anonymous" : "authenticated"}(
+    `select id from svc_hidden.find_objects_as_${caller === "anonymous" ? "anonymous" : "authenticated"}(
        array['${ids.bobPublic}', '${ids.bobPrivate}']::uuid[])`,
   publish: "update svc.storage_objects set visibility = 'public'",
   take: `update svc.storage_objects set user_id = '${users.ann}'`,

@@ -12,7 +12,7 @@ const samples = Number(process.env.FUZZ_RUNS ?? 0) > 0 ? 20_000 : 300;
 async function snippets(asked: { content: string; query: string; prefix?: boolean }[]): Promise<Parts[]> {
   const rows = await db.sql<{ parts: Parts }>(
     `select s.parts from jsonb_array_elements($1::jsonb) with ordinality as a (asked, place)
-      cross join lateral svc.search_snippet(asked ->> 'content', asked ->> 'query', coalesce((asked -> 'prefix')::boolean, false), 'english') as s
+      cross join lateral svc_hidden.search_snippet(asked ->> 'content', asked ->> 'query', coalesce((asked -> 'prefix')::boolean, false), 'english') as s
       order by place`,
     [JSON.stringify(asked)],
   );

@@ -40,7 +40,7 @@ describe("the list holds", () => {
       `select p.oid::regprocedure::text as name, role.name as role
          from pg_proc p join pg_namespace n on n.oid = p.pronamespace
         cross join unnest('{anonymous,authenticated}'::text[]) as role (name)
-        where n.nspname in ('svc', 'svc_private', 'svc_crud', 'auth', 'public') and p.prorettype <> 'trigger'::regtype
+        where n.nspname in ('svc', 'svc_hidden', 'svc_private', 'svc_crud', 'auth', 'public') and p.prorettype <> 'trigger'::regtype
           and has_schema_privilege('svc_' || role.name, n.oid, 'usage')
           and has_function_privilege('svc_' || role.name, p.oid, 'execute')
           and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')`,

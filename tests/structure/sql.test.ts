@@ -8,7 +8,7 @@ import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
 const db = database();
-const platform = ["svc", "svc_private", "auth"];
+const platform = ["svc", "svc_hidden", "svc_private", "auth"];
 
 const files = async (folder: string, ending: string) => {
   const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
