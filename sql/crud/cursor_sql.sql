@@ -4,7 +4,7 @@
 -- cursor that cannot be read, or that was made for another list, is refused (SV400): starting anywhere else would
 -- silently skip or repeat rows.
 
-create or replace function svc_hidden.cursor_sql(cursor text, list_name text, sort jsonb, id jsonb, ascending boolean)
+create or replace function svc_hidden.cursor_sql(cursor text, list_name text, sort jsonb, id jsonb, direction text)
 returns text
 language plpgsql
 stable
@@ -12,14 +12,16 @@ set search_path = ''
 as $$
 declare
   place jsonb;  -- [list, key, id]
-  beyond constant text := case when ascending then '>' else '<' end;
+  sort_sql constant text := format('t.%I', sort ->> 'name');
+  id_sql constant text := format('t.%I', id ->> 'name');
+  beyond constant text := case direction when 'asc' then '>' else '<' end;
   key text;
   row_id text;
 begin
   begin
     place := convert_from(decode(translate(cursor, '-_', '+/') || repeat('=', (4 - length(cursor) % 4) % 4), 'base64'),
       'UTF8')::jsonb;
-  exception when data_exception or statement_too_complex then  -- the latter: nested without end
+  exception when data_exception or statement_too_complex then  -- the latter: nested too deeply
     place := null;
   end;
 
@@ -30,24 +32,24 @@ begin
   end if;
 
   row_id := format('%L::%s', place ->> 2, id ->> 'type');
-  if sort ->> 'sql' = id ->> 'sql' then
-    return format('%s %s %s', id ->> 'sql', beyond, row_id);
+  if sort_sql = id_sql then
+    return format('%s %s %s', id_sql, beyond, row_id);
   end if;
   if place ->> 1 is null then
-    return format('(%s is null and %s %s %s)', sort ->> 'sql', id ->> 'sql', beyond, row_id);
+    return format('(%s is null and %s %s %s)', sort_sql, id_sql, beyond, row_id);
   end if;
 
   key := format('%L::%s', place ->> 1, sort ->> 'type');
   if (sort ->> 'notNull')::boolean then
     -- One comparison of rows, which an index on both columns answers.
-    return format('(%s, %s) %s (%s, %s)', sort ->> 'sql', id ->> 'sql', beyond, key, row_id);
+    return format('(%s, %s) %s (%s, %s)', sort_sql, id_sql, beyond, key, row_id);
   end if;
   return format('(%1$s %3$s %4$s or (%1$s = %4$s and %2$s %3$s %5$s) or %1$s is null)',
-    sort ->> 'sql', id ->> 'sql', beyond, key, row_id);
+    sort_sql, id_sql, beyond, key, row_id);
 end
 $$;
 
-comment on function svc_hidden.cursor_sql(text, text, jsonb, jsonb, boolean) is
+comment on function svc_hidden.cursor_sql(text, text, jsonb, jsonb, text) is
   'SQL condition for the rows behind a cursor; SV400 when the cursor is not one of this list.';
 
-grant execute on function svc_hidden.cursor_sql(text, text, jsonb, jsonb, boolean) to svc_anonymous, svc_authenticated;
+grant execute on function svc_hidden.cursor_sql(text, text, jsonb, jsonb, text) to svc_anonymous, svc_authenticated;

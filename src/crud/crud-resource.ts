@@ -1,6 +1,6 @@
 /**
- * The description of a table that a generated list function passes to `svc.find_rows()`, as JSON text: names, types,
- * and the columns that callers may filter, search and sort by.
+ * The description of a table that a generated list function passes to `svc.find_rows()`, as JSON text with one member a
+ * line: names, types, and the columns that callers may filter, search and sort by.
  */
 import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { quote } from "../postgres/schema-names.ts";
@@ -33,7 +33,7 @@ export function resourceJson(crud: CrudDefinition): string {
     (column) => crud.visible.has(column.property) || [orderBy, "id"].includes(column.property),
   );
   const visible = isVisible(crud, "");
-  return JSON.stringify({
+  return oneMemberALine({
     name: crud.prefix,
     table: qualified(crud),
     row: row.map(({ name }) => `t.${quote(name)}`).join(", "),
@@ -51,6 +51,15 @@ export function resourceJson(crud: CrudDefinition): string {
     })),
     search: named(crud.searchFields).map(({ name }) => name),
   });
+}
+
+/** JSON text with one member a line, to a depth of two; deeper values are on the line of their member. */
+function oneMemberALine(object: object, indent = ""): string {
+  const members = Object.entries(object).map(([name, value]) => {
+    const isNested = indent === "" && Object(value) === value && !Array.isArray(value) && Object.keys(value).length > 0;
+    return `${indent}  ${JSON.stringify(name)}: ${isNested ? oneMemberALine(value, `${indent}  `) : JSON.stringify(value)}`;
+  });
+  return `{\n${members.join(",\n")}\n${indent}}`;
 }
 
 const toObject = <T>(columns: ColumnDescription[], describe: (column: ColumnDescription) => T) =>

@@ -105,7 +105,11 @@ begin
   -- Anything but the first page in the default order is put together at run time, with its numbers in the text. The plan
   -- below is made once for all values, and PostgreSQL takes an unknown limit or offset for a tenth of the rows.
   if page > 1 or ${crud.maxLimit > planned(crud) ? `page_size > ${planned(crud)} or ` : ""}args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
-    return svc.find_rows(${literal(resourceJson(crud))}, args, page_size, page);
+    return svc.find_rows(${literal(resourceJson(crud).replaceAll("\n", "\n    "))} || jsonb_build_object(
+      'args', args,
+      'pageSize', page_size,
+      'page', page
+    ));
   end if;
 
   return (

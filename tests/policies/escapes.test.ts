@@ -28,8 +28,8 @@ describe("a platform function that runs text takes one statement, and none that 
   const attempts = [
     `select svc.estimate_rows('public.notes; ${become}; explain (format json) select from public.notes', null)`,
     `select svc.estimate_rows('public.notes', 'true; ${become}; explain (format json) select from public.notes as t')`,
-    `select svc_hidden.count_rows('public.notes; ${become}; explain (format json) select from public.notes', null, 'estimated')`,
-    `select svc_hidden.count_rows('public.notes; ${become}; select 1 from public.notes', null, 'exact')`,
+    `select svc_hidden.count_rows('public.notes; ${become}; explain (format json) select from public.notes', null, null, 'estimated', 0)`,
+    `select svc_hidden.count_rows('public.notes; ${become}; select 1 from public.notes', null, null, 'exact', 0)`,
     `select svc.estimate_rows('public.notes; set local role none; explain (format json) select from public.notes', null)`,
   ];
   test.for(attempts)("%s", async (text) => {
@@ -64,7 +64,7 @@ describe("a platform function that runs text takes one statement, and none that 
     `svc.estimate_rows('public.notes', E't."done" is null\nor t.priority > 5')`,
     `svc.estimate_rows('public.notes', E't."done" is null or "x"\nis null')`,
     "svc.estimate_rows('public.notes as t where t.priority > 5 --', null)",
-    "svc_hidden.count_rows('public.notes', 't.priority > 5', 'estimated')",
+    "svc_hidden.count_rows('public.notes', 't.priority > 5', null, 'estimated', 0)",
   ])("statistics are told under no condition of the caller's: %s", async (call) => {
     const client = await entered();
     await expect(run(client, `select ${call}`)).rejects.toThrow(/no condition but|invalid name syntax/);

@@ -20,7 +20,34 @@ begin
   -- Anything but the first page in the default order is put together at run time, with its numbers in the text. The plan
   -- below is made once for all values, and PostgreSQL takes an unknown limit or offset for a tenth of the rows.
   if page > 1 or args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
-    return svc.find_rows('{"name":"deep_items","table":"public.deep_items","row":"t.id, t.user_id, t.title, t.done, t.priority, t.created_at, t.updated_at","item":"(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.title as \"title\", t.done as \"done\", t.priority as \"priority\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)","orderBy":"createdAt","count":"none","columns":{"id":{"name":"id","type":"integer","notNull":true},"userId":{"name":"user_id","type":"text","notNull":true},"title":{"name":"title","type":"text","notNull":true},"done":{"name":"done","type":"boolean","notNull":true},"priority":{"name":"priority","type":"integer","notNull":true},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true},"updatedAt":{"name":"updated_at","type":"timestamp with time zone","notNull":true}},"filters":{"title":{"name":"title","type":"text","kind":"text","array":false,"values":null},"done":{"name":"done","type":"boolean","kind":"boolean","array":false,"values":null},"priority":{"name":"priority","type":"integer","kind":"integer","array":false,"values":null},"createdAt":{"name":"created_at","type":"timestamp with time zone","kind":"timestamp","array":false,"values":null}},"search":["title"]}', args, page_size, page);
+    return svc.find_rows('{
+      "name": "deep_items",
+      "table": "public.deep_items",
+      "row": "t.id, t.user_id, t.title, t.done, t.priority, t.created_at, t.updated_at",
+      "item": "(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.title as \"title\", t.done as \"done\", t.priority as \"priority\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)",
+      "orderBy": "createdAt",
+      "count": "none",
+      "columns": {
+        "id": {"name":"id","type":"integer","notNull":true},
+        "userId": {"name":"user_id","type":"text","notNull":true},
+        "title": {"name":"title","type":"text","notNull":true},
+        "done": {"name":"done","type":"boolean","notNull":true},
+        "priority": {"name":"priority","type":"integer","notNull":true},
+        "createdAt": {"name":"created_at","type":"timestamp with time zone","notNull":true},
+        "updatedAt": {"name":"updated_at","type":"timestamp with time zone","notNull":true}
+      },
+      "filters": {
+        "title": {"name":"title","type":"text","kind":"text","array":false,"values":null},
+        "done": {"name":"done","type":"boolean","kind":"boolean","array":false,"values":null},
+        "priority": {"name":"priority","type":"integer","kind":"integer","array":false,"values":null},
+        "createdAt": {"name":"created_at","type":"timestamp with time zone","kind":"timestamp","array":false,"values":null}
+      },
+      "search": ["title"]
+    }' || jsonb_build_object(
+      'args', args,
+      'pageSize', page_size,
+      'page', page
+    ));
   end if;
 
   return (
@@ -50,6 +77,6 @@ end
 $$;
 
 comment on function svc_crud.deep_items_list(jsonb) is
-  'A page of deep_items and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:6762f4582a4db551';
+  'A page of deep_items and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:08db3a4831a005b0';
 
 grant execute on function svc_crud.deep_items_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;

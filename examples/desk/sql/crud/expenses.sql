@@ -20,7 +20,34 @@ begin
   -- Anything but the first page in the default order is put together at run time, with its numbers in the text. The plan
   -- below is made once for all values, and PostgreSQL takes an unknown limit or offset for a tenth of the rows.
   if page > 1 or args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
-    return svc.find_rows('{"name":"expenses","table":"public.expenses","row":"t.id, t.user_id, t.purpose, t.cents, t.status, t.decided_by, t.run_id, t.created_at, t.updated_at","item":"(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.purpose as \"purpose\", t.cents as \"cents\", t.status as \"status\", t.decided_by as \"decidedBy\", t.run_id as \"runId\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)","orderBy":"createdAt","count":"exact","columns":{"id":{"name":"id","type":"integer","notNull":true},"userId":{"name":"user_id","type":"text","notNull":true},"purpose":{"name":"purpose","type":"text","notNull":true},"cents":{"name":"cents","type":"integer","notNull":true},"status":{"name":"status","type":"text","notNull":true},"decidedBy":{"name":"decided_by","type":"text","notNull":false},"runId":{"name":"run_id","type":"uuid","notNull":false},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true},"updatedAt":{"name":"updated_at","type":"timestamp with time zone","notNull":true}},"filters":{"userId":{"name":"user_id","type":"text","kind":"text","array":false,"values":null},"status":{"name":"status","type":"text","kind":"enum","array":false,"values":["waiting","approved","refused","expired"]}},"search":[]}', args, page_size, page);
+    return svc.find_rows('{
+      "name": "expenses",
+      "table": "public.expenses",
+      "row": "t.id, t.user_id, t.purpose, t.cents, t.status, t.decided_by, t.run_id, t.created_at, t.updated_at",
+      "item": "(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.purpose as \"purpose\", t.cents as \"cents\", t.status as \"status\", t.decided_by as \"decidedBy\", t.run_id as \"runId\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)",
+      "orderBy": "createdAt",
+      "count": "exact",
+      "columns": {
+        "id": {"name":"id","type":"integer","notNull":true},
+        "userId": {"name":"user_id","type":"text","notNull":true},
+        "purpose": {"name":"purpose","type":"text","notNull":true},
+        "cents": {"name":"cents","type":"integer","notNull":true},
+        "status": {"name":"status","type":"text","notNull":true},
+        "decidedBy": {"name":"decided_by","type":"text","notNull":false},
+        "runId": {"name":"run_id","type":"uuid","notNull":false},
+        "createdAt": {"name":"created_at","type":"timestamp with time zone","notNull":true},
+        "updatedAt": {"name":"updated_at","type":"timestamp with time zone","notNull":true}
+      },
+      "filters": {
+        "userId": {"name":"user_id","type":"text","kind":"text","array":false,"values":null},
+        "status": {"name":"status","type":"text","kind":"enum","array":false,"values":["waiting","approved","refused","expired"]}
+      },
+      "search": []
+    }' || jsonb_build_object(
+      'args', args,
+      'pageSize', page_size,
+      'page', page
+    ));
   end if;
 
   return (
@@ -52,6 +79,6 @@ end
 $$;
 
 comment on function svc_crud.expenses_list(jsonb) is
-  'A page of expenses and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:aa8402671511382d';
+  'A page of expenses and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:666e46983611f6c9';
 
 grant execute on function svc_crud.expenses_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;

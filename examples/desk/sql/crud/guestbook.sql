@@ -20,7 +20,25 @@ begin
   -- Anything but the first page in the default order is put together at run time, with its numbers in the text. The plan
   -- below is made once for all values, and PostgreSQL takes an unknown limit or offset for a tenth of the rows.
   if page > 1 or args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
-    return svc.find_rows('{"name":"guestbook","table":"public.guestbook","row":"t.id, t.message, t.created_at","item":"(select row_to_json(item.*) from (select t.id as \"id\", t.message as \"message\", t.created_at as \"createdAt\") as item)","orderBy":"createdAt","count":"exact","columns":{"id":{"name":"id","type":"integer","notNull":true},"message":{"name":"message","type":"text","notNull":true},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true}},"filters":{},"search":[]}', args, page_size, page);
+    return svc.find_rows('{
+      "name": "guestbook",
+      "table": "public.guestbook",
+      "row": "t.id, t.message, t.created_at",
+      "item": "(select row_to_json(item.*) from (select t.id as \"id\", t.message as \"message\", t.created_at as \"createdAt\") as item)",
+      "orderBy": "createdAt",
+      "count": "exact",
+      "columns": {
+        "id": {"name":"id","type":"integer","notNull":true},
+        "message": {"name":"message","type":"text","notNull":true},
+        "createdAt": {"name":"created_at","type":"timestamp with time zone","notNull":true}
+      },
+      "filters": {},
+      "search": []
+    }' || jsonb_build_object(
+      'args', args,
+      'pageSize', page_size,
+      'page', page
+    ));
   end if;
 
   return (
@@ -46,7 +64,7 @@ end
 $$;
 
 comment on function svc_crud.guestbook_list(jsonb) is
-  'A page of guestbook and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:0d1acd8c4c38b668';
+  'A page of guestbook and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:b93deb7ea2606ab8';
 
 grant execute on function svc_crud.guestbook_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 

@@ -20,7 +20,28 @@ begin
   -- Anything but the first page in the default order is put together at run time, with its numbers in the text. The plan
   -- below is made once for all values, and PostgreSQL takes an unknown limit or offset for a tenth of the rows.
   if page > 1 or args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
-    return svc.find_rows('{"name":"posts","table":"public.posts","row":"t.id, t.user_id, t.title, t.body, t.created_at, t.updated_at","item":"(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.title as \"title\", t.body as \"body\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)","orderBy":"createdAt","count":"exact","columns":{"id":{"name":"id","type":"uuid","notNull":true},"userId":{"name":"user_id","type":"text","notNull":true},"title":{"name":"title","type":"text","notNull":true},"body":{"name":"body","type":"text","notNull":true},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true},"updatedAt":{"name":"updated_at","type":"timestamp with time zone","notNull":true}},"filters":{},"search":[]}', args, page_size, page);
+    return svc.find_rows('{
+      "name": "posts",
+      "table": "public.posts",
+      "row": "t.id, t.user_id, t.title, t.body, t.created_at, t.updated_at",
+      "item": "(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.title as \"title\", t.body as \"body\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)",
+      "orderBy": "createdAt",
+      "count": "exact",
+      "columns": {
+        "id": {"name":"id","type":"uuid","notNull":true},
+        "userId": {"name":"user_id","type":"text","notNull":true},
+        "title": {"name":"title","type":"text","notNull":true},
+        "body": {"name":"body","type":"text","notNull":true},
+        "createdAt": {"name":"created_at","type":"timestamp with time zone","notNull":true},
+        "updatedAt": {"name":"updated_at","type":"timestamp with time zone","notNull":true}
+      },
+      "filters": {},
+      "search": []
+    }' || jsonb_build_object(
+      'args', args,
+      'pageSize', page_size,
+      'page', page
+    ));
   end if;
 
   return (
@@ -49,7 +70,7 @@ end
 $$;
 
 comment on function svc_crud.posts_list(jsonb) is
-  'A page of posts and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:a67e723446f38a8d';
+  'A page of posts and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:c7eba310a9c8b144';
 
 grant execute on function svc_crud.posts_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 

@@ -20,7 +20,30 @@ begin
   -- Anything but the first page in the default order is put together at run time, with its numbers in the text. The plan
   -- below is made once for all values, and PostgreSQL takes an unknown limit or offset for a tenth of the rows.
   if page > 1 or args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
-    return svc.find_rows('{"name":"notes","table":"public.notes","row":"t.id, t.user_id, t.text, t.done, t.created_at, t.updated_at","item":"(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.text as \"text\", t.done as \"done\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)","orderBy":"createdAt","count":"exact","columns":{"id":{"name":"id","type":"integer","notNull":true},"userId":{"name":"user_id","type":"text","notNull":true},"text":{"name":"text","type":"text","notNull":true},"done":{"name":"done","type":"boolean","notNull":true},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true},"updatedAt":{"name":"updated_at","type":"timestamp with time zone","notNull":true}},"filters":{"done":{"name":"done","type":"boolean","kind":"boolean","array":false,"values":null}},"search":["text"]}', args, page_size, page);
+    return svc.find_rows('{
+      "name": "notes",
+      "table": "public.notes",
+      "row": "t.id, t.user_id, t.text, t.done, t.created_at, t.updated_at",
+      "item": "(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.text as \"text\", t.done as \"done\", t.created_at as \"createdAt\", t.updated_at as \"updatedAt\") as item)",
+      "orderBy": "createdAt",
+      "count": "exact",
+      "columns": {
+        "id": {"name":"id","type":"integer","notNull":true},
+        "userId": {"name":"user_id","type":"text","notNull":true},
+        "text": {"name":"text","type":"text","notNull":true},
+        "done": {"name":"done","type":"boolean","notNull":true},
+        "createdAt": {"name":"created_at","type":"timestamp with time zone","notNull":true},
+        "updatedAt": {"name":"updated_at","type":"timestamp with time zone","notNull":true}
+      },
+      "filters": {
+        "done": {"name":"done","type":"boolean","kind":"boolean","array":false,"values":null}
+      },
+      "search": ["text"]
+    }' || jsonb_build_object(
+      'args', args,
+      'pageSize', page_size,
+      'page', page
+    ));
   end if;
 
   return (
@@ -49,7 +72,7 @@ end
 $$;
 
 comment on function svc_crud.notes_list(jsonb) is
-  'A page of notes and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:60fdae106ec85c92';
+  'A page of notes and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:26e753f998e6edae';
 
 grant execute on function svc_crud.notes_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 

@@ -20,7 +20,26 @@ begin
   -- Anything but the first page in the default order is put together at run time, with its numbers in the text. The plan
   -- below is made once for all values, and PostgreSQL takes an unknown limit or offset for a tenth of the rows.
   if page > 1 or args ?| array['search', 'orderBy', 'orderDir', 'filters', 'cursor'] then
-    return svc.find_rows('{"name":"marks","table":"public.marks","row":"t.id, t.user_id, t.key, t.created_at","item":"(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.key as \"key\", t.created_at as \"createdAt\") as item)","orderBy":"createdAt","count":"exact","columns":{"id":{"name":"id","type":"integer","notNull":true},"userId":{"name":"user_id","type":"text","notNull":true},"key":{"name":"key","type":"text","notNull":true},"createdAt":{"name":"created_at","type":"timestamp with time zone","notNull":true}},"filters":{},"search":[]}', args, page_size, page);
+    return svc.find_rows('{
+      "name": "marks",
+      "table": "public.marks",
+      "row": "t.id, t.user_id, t.key, t.created_at",
+      "item": "(select row_to_json(item.*) from (select t.id as \"id\", t.user_id as \"userId\", t.key as \"key\", t.created_at as \"createdAt\") as item)",
+      "orderBy": "createdAt",
+      "count": "exact",
+      "columns": {
+        "id": {"name":"id","type":"integer","notNull":true},
+        "userId": {"name":"user_id","type":"text","notNull":true},
+        "key": {"name":"key","type":"text","notNull":true},
+        "createdAt": {"name":"created_at","type":"timestamp with time zone","notNull":true}
+      },
+      "filters": {},
+      "search": []
+    }' || jsonb_build_object(
+      'args', args,
+      'pageSize', page_size,
+      'page', page
+    ));
   end if;
 
   return (
@@ -47,7 +66,7 @@ end
 $$;
 
 comment on function svc_crud.marks_list(jsonb) is
-  'A page of marks and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:a41033bcff85d383';
+  'A page of marks and the number of all rows the caller may see: {data, total}. Takes {page, limit, search, orderBy, orderDir, filters, cursor}. svc:48898795d34ebaac';
 
 grant execute on function svc_crud.marks_list(jsonb) to svc_request, svc_anonymous, svc_authenticated;
 

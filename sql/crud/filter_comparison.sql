@@ -1,0 +1,35 @@
+-- The condition that compares a column with one value, or null. Called by svc_hidden.filter_condition().
+--
+-- A comparison of order takes a number or a date (rule 2). `ne` keeps rows without a value, which `<>` would drop.
+
+create or replace function svc_hidden.filter_comparison(col jsonb, op text, value jsonb, subject text, cast_type text)
+returns text
+language plpgsql
+stable
+as $$
+declare
+  content text;
+begin
+  if op not in ('eq', 'ne')
+      and col ->> 'kind' not in ('integer', 'bigint', 'number', 'numeric', 'timestamp', 'date') then
+    return null;
+  end if;
+  content := svc_hidden.filter_value(col, value);
+  if content is null then
+    return null;
+  end if;
+  return format(
+    '%s %s %L::%s', subject,
+    case op when 'eq' then '=' when 'gt' then '>' when 'gte' then '>=' when 'lt' then '<' when 'lte' then '<='
+      else 'is distinct from' end,
+    content, cast_type
+  );
+end
+$$;
+
+comment on function svc_hidden.filter_comparison(jsonb, text, jsonb, text, text) is
+  'Condition of a filter by one value. Part of svc_hidden.filter_condition(). '
+  'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
+
+grant execute on function svc_hidden.filter_comparison(jsonb, text, jsonb, text, text)
+  to svc_request, svc_anonymous, svc_authenticated, svc_system;

@@ -1,0 +1,27 @@
+-- The condition of `like` and `ilike`, or null. Called by svc_hidden.filter_condition().
+--
+-- Text columns and strings only. PostgreSQL rejects a pattern that ends in the escape character, and one with so many
+-- wildcards that matching it exhausts the stack.
+
+create or replace function svc_hidden.filter_pattern(kind text, op text, value jsonb, subject text)
+returns text
+language plpgsql
+immutable
+as $$
+declare
+  pattern constant text := value #>> '{}';
+begin
+  if kind <> 'text' or jsonb_typeof(value) <> 'string' or length(pattern) > 1000
+      or (right(pattern, 1) = '\' and length(substring(pattern from '\\+$')) % 2 = 1) then
+    return null;
+  end if;
+  return format('%s %s %L::text', subject, op, pattern);
+end
+$$;
+
+comment on function svc_hidden.filter_pattern(text, text, jsonb, text) is
+  'Condition of a filter by a pattern. Part of svc_hidden.filter_condition(). '
+  'lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.';
+
+grant execute on function svc_hidden.filter_pattern(text, text, jsonb, text)
+  to svc_request, svc_anonymous, svc_authenticated, svc_system;
