@@ -180,6 +180,10 @@ callers: svc_owner, svc_system
 composite claim integer, source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[], similarity double precision
 usage: svc_anonymous, svc_authenticated, svc_system
 
+-- type svc_private.search_query
+composite group_id integer, documents double precision, terms text[], weights double precision[], lows bigint[], highs bigint[], term_of integer[], tops double precision[], addends double precision[], keys bigint[], counts bigint[]
+usage: svc_anonymous, svc_authenticated, svc_system
+
 -- sequence svc.ai_ledger_id_seq: owner svc_owner
 range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.ai_ledger.id
 grant select, usage to svc_system
@@ -2191,8 +2195,8 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: The public file with this id, where the policies let the caller see it: public ones can be read by id, not listed.
 
--- function svc.find_rows(jsonb,jsonb,bigint,bigint): owner svc_owner
-CREATE OR REPLACE FUNCTION svc.find_rows(resource jsonb, args jsonb, page_size bigint, page bigint)
+-- function svc.find_rows(jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_rows(list jsonb)
  RETURNS json
  LANGUAGE plpgsql
  STABLE
@@ -2200,26 +2204,28 @@ CREATE OR REPLACE FUNCTION svc.find_rows(resource jsonb, args jsonb, page_size b
 AS $function$
 #variable_conflict use_variable
 declare
-  -- An order that the resource does not have falls back to its own.
-  order_by constant text := case
-    when resource -> 'columns' ? (args ->> 'orderBy') then args ->> 'orderBy' else resource ->> 'orderBy' end;
-  ascending constant boolean := lower(args ->> 'orderDir') = 'asc';
-  sort_column constant jsonb := resource -> 'columns' -> order_by;
-  sort constant text := format('t.%I', sort_column ->> 'name');
-  id constant text := format('t.%I', resource -> 'columns' -> 'id' ->> 'name');
-  nullable constant boolean := not (sort_column ->> 'notNull')::boolean;
-  direction constant text := case when ascending then 'asc' else 'desc' end;
+  columns   constant jsonb  := list -> 'columns';
+  args      constant jsonb  := list -> 'args';
+  page_size constant bigint := (list -> 'pageSize')::bigint;
+  page      constant bigint := (list -> 'page')::bigint;
 
-  asked constant text := nullif(concat_ws(' and ',
-    svc_hidden.filter_sql(resource -> 'filters', args -> 'filters'),
-    svc_hidden.search_sql(resource -> 'search', args ->> 'search')), '');
-  condition constant text := concat_ws(' and ', resource ->> 'visible', asked);
-  -- What a cursor is bound to, besides the place it marks.
-  list_name constant text := md5(concat_ws(chr(31), resource ->> 'name', order_by, direction, args ->> 'filters',
+  -- Step 1: the order. One that the resource does not have falls back to its own.
+  order_by  constant text    := case when columns ? (args ->> 'orderBy') then args ->> 'orderBy' else list ->> 'orderBy' end;
+  direction constant text    := case when lower(args ->> 'orderDir') = 'asc' then 'asc' else 'desc' end;
+  sort      constant jsonb   := columns -> order_by;
+
+  -- Step 2: the rows.
+  requested constant text    := nullif(concat_ws(' and ',
+    svc_hidden.filter_sql(list -> 'filters', args -> 'filters'),
+    svc_hidden.search_sql(list -> 'search', args ->> 'search')), '');
+
+  -- Step 3: where the page starts. A cursor is bound to its list.
+  list_name constant text    := md5(concat_ws(chr(31), list ->> 'name', order_by, direction, args ->> 'filters',
     args ->> 'search', coalesce((select svc.current_user_id()), '')));
   by_cursor constant boolean := args ? 'cursor';
-  skipped constant bigint := case when by_cursor then 0 else (page - 1) * page_size end;
-  start text := 'true';
+  skipped   constant bigint  := case when by_cursor then 0 else (page - 1) * page_size end;
+  start     constant text    := case when args ->> 'cursor' is not null then
+    svc_hidden.cursor_sql(args ->> 'cursor', list_name, sort, columns -> 'id', direction) end;
 
   data json;
   last_key text;
@@ -2227,52 +2233,38 @@ declare
   found_rows bigint;
   total bigint;
 begin
-  if args ->> 'cursor' is not null then
-    start := svc_hidden.cursor_sql(args ->> 'cursor', list_name, sort_column || jsonb_build_object('sql', sort),
-      resource -> 'columns' -> 'id' || jsonb_build_object('sql', id), ascending);
+  -- Step 4: the page, and one row more, which tells whether there is another page.
+  execute svc_hidden.page_sql(list, sort, direction, concat_ws(' and ', list ->> 'visible', requested, start), skipped)
+    into data, last_key, last_id, found_rows;
+
+  -- Step 5: the total. A page with nothing behind it shows it, unless the page itself lies behind the end.
+  if list ->> 'count' <> 'none' and start is null and found_rows <= page_size and (found_rows > 0 or skipped = 0) then
+    total := skipped + found_rows;
+  else
+    total := svc_hidden.count_rows(list ->> 'table', list ->> 'visible', requested, list ->> 'count', skipped + found_rows);
   end if;
 
-  -- One row more than the page tells whether there is another page. The innermost select sorts and limits plain columns;
-  -- JSON is made outside it, for the rows of the page alone. Numbered after the limit, so that the sort may stop at it.
-  execute format(
-    'select coalesce(json_agg(item) filter (where n <= %1$s), ''[]''),
-            max(sort_key) filter (where n = %1$s), max(row_id) filter (where n = %1$s), count(*)
-       from (
-         select %2$s as item, %3$s::text as sort_key, %4$s::text as row_id, row_number() over () as n
-           from (
-             select %5$s
-               from %6$s as t
-              where %7$s and %8$s
-              order by %3$s %9$s %10$s, %4$s %9$s
-              limit %1$s + 1 offset %11$s
-           ) as t
-       ) as page',
-    page_size, resource ->> 'item', sort, id, resource ->> 'row', resource ->> 'table',
-    coalesce(nullif(condition, ''), 'true'), start,
-    direction, case when nullable then 'nulls last' else '' end, skipped
-  ) into data, last_key, last_id, found_rows;
-
-  total := case
-    -- A page with nothing behind it shows the total, unless it lies behind the end itself.
-    when resource ->> 'count' <> 'none' and start = 'true' and found_rows <= page_size
-      and (found_rows > 0 or skipped = 0) then skipped + found_rows
-    -- No fewer than are shown.
-    when resource ->> 'count' = 'estimated' and asked is not null then
-      greatest(svc_hidden.estimate_matches(resource ->> 'table', resource ->> 'visible', asked), skipped + found_rows)
-    else svc_hidden.count_rows(resource ->> 'table', nullif(condition, ''), resource ->> 'count')
-  end;
-
-  if not by_cursor then
-    return json_build_object('data', data, 'total', total);
+  if by_cursor then
+    return json_build_object('data', data, 'total', total, 'nextCursor',
+      case when found_rows > page_size then svc_hidden.cursor_text(list_name, last_key, last_id) end);
   end if;
-  return json_build_object('data', data, 'total', total, 'nextCursor', case when found_rows > page_size then
-    -- URL-safe base64, without the line breaks that encode() puts in.
-    rtrim(translate(encode(convert_to(jsonb_build_array(list_name, last_key, last_id)::text, 'UTF8'), 'base64'),
-      E'+/\n', '-_'), '=') end);
+  return json_build_object('data', data, 'total', total);
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: A list with filters, search, order or cursor: {data, total, nextCursor?}. Called by generated list functions.
+
+-- function svc.find_rows(jsonb,jsonb,bigint,bigint): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_rows(resource jsonb, args jsonb, page_size bigint, page bigint)
+ RETURNS json
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select svc.find_rows(resource || jsonb_build_object('args', args, 'pageSize', page_size, 'page', page))
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: The form of svc.find_rows() for list functions that an earlier version generated.
 
 -- function svc.find_unchanged(text,text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_unchanged(corpus text, visibility text, key text, checksum text)
@@ -2955,33 +2947,34 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: How many numbers the vectors of a scope have that the caller may read.
 
--- function svc_hidden.count_rows(text,text,text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_hidden.count_rows(target text, condition text, mode text)
+-- function svc_hidden.count_rows(text,text,text,text,bigint): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.count_rows(target text, visible text, requested text, mode text, shown bigint)
  RETURNS bigint
  LANGUAGE plpgsql
  STABLE
- SET search_path TO ''
+ SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
 AS $function$
 declare
   total bigint;
 begin
   if mode = 'none' then
     return null;
+  elsif mode = 'estimated' and requested is null then
+    return svc.estimate_rows(target, visible);
+  elsif mode = 'estimated' then
+    return greatest(svc_hidden.estimate_matches(target, visible, requested), shown);
   end if;
 
-  if mode = 'estimated' then
-    return svc.estimate_rows(target, condition);
-  end if;
-
-  execute format('select count(*) from %s as t where %s', target, coalesce(condition, 'true')) into total;
+  execute format('select count(*) from %s as t where %s', target,
+    coalesce(nullif(concat_ws(' and ', visible, requested), ''), 'true')) into total;
   return total;
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: Number of rows of a table under a condition: exact, estimated, or null for none.
+comment: Number of rows of a list: exact, estimated, or null for none. Part of svc.find_rows().
 
--- function svc_hidden.cursor_sql(text,text,jsonb,jsonb,boolean): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_hidden.cursor_sql(cursor text, list_name text, sort jsonb, id jsonb, ascending boolean)
+-- function svc_hidden.cursor_sql(text,text,jsonb,jsonb,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.cursor_sql(cursor text, list_name text, sort jsonb, id jsonb, direction text)
  RETURNS text
  LANGUAGE plpgsql
  STABLE
@@ -2989,14 +2982,16 @@ CREATE OR REPLACE FUNCTION svc_hidden.cursor_sql(cursor text, list_name text, so
 AS $function$
 declare
   place jsonb;  -- [list, key, id]
-  beyond constant text := case when ascending then '>' else '<' end;
+  sort_sql constant text := format('t.%I', sort ->> 'name');
+  id_sql constant text := format('t.%I', id ->> 'name');
+  beyond constant text := case direction when 'asc' then '>' else '<' end;
   key text;
   row_id text;
 begin
   begin
     place := convert_from(decode(translate(cursor, '-_', '+/') || repeat('=', (4 - length(cursor) % 4) % 4), 'base64'),
       'UTF8')::jsonb;
-  exception when data_exception or statement_too_complex then  -- the latter: nested without end
+  exception when data_exception or statement_too_complex then  -- the latter: nested too deeply
     place := null;
   end;
 
@@ -3007,24 +3002,37 @@ begin
   end if;
 
   row_id := format('%L::%s', place ->> 2, id ->> 'type');
-  if sort ->> 'sql' = id ->> 'sql' then
-    return format('%s %s %s', id ->> 'sql', beyond, row_id);
+  if sort_sql = id_sql then
+    return format('%s %s %s', id_sql, beyond, row_id);
   end if;
   if place ->> 1 is null then
-    return format('(%s is null and %s %s %s)', sort ->> 'sql', id ->> 'sql', beyond, row_id);
+    return format('(%s is null and %s %s %s)', sort_sql, id_sql, beyond, row_id);
   end if;
 
   key := format('%L::%s', place ->> 1, sort ->> 'type');
   if (sort ->> 'notNull')::boolean then
     -- One comparison of rows, which an index on both columns answers.
-    return format('(%s, %s) %s (%s, %s)', sort ->> 'sql', id ->> 'sql', beyond, key, row_id);
+    return format('(%s, %s) %s (%s, %s)', sort_sql, id_sql, beyond, key, row_id);
   end if;
   return format('(%1$s %3$s %4$s or (%1$s = %4$s and %2$s %3$s %5$s) or %1$s is null)',
-    sort ->> 'sql', id ->> 'sql', beyond, key, row_id);
+    sort_sql, id_sql, beyond, key, row_id);
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: SQL condition for the rows behind a cursor; SV400 when the cursor is not one of this list.
+
+-- function svc_hidden.cursor_text(text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.cursor_text(list_name text, key text, row_id text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  -- URL-safe base64, without the line breaks that encode() inserts.
+  select rtrim(translate(encode(convert_to(jsonb_build_array(list_name, key, row_id)::text, 'UTF8'), 'base64'),
+    E'+/\n', '-_'), '=')
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: A cursor: the list, and the sort key and id of a row, as URL-safe base64. Part of svc.find_rows(). lint:allow function_without_search_path: it runs under that of its caller, and setting one takes longer than it.
 
 -- function svc_hidden.describe_run(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.describe_run(run_id uuid)
@@ -3069,6 +3077,55 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: About how many of the rows that the caller may see match a condition: the share among the first 1,000, of the planner's number.
 
+-- function svc_hidden.filter_array(jsonb,text,jsonb,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.filter_array(col jsonb, op text, value jsonb, subject text, cast_type text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  contents constant text[] := svc_hidden.filter_values(col, value);
+begin
+  if op not in ('eq', 'ne') or contents is null then
+    return null;
+  end if;
+  return format(
+    'to_jsonb(%s) %s (select to_jsonb(%L::%s[]))',  -- the sub-select is evaluated once, not per row
+    subject, case op when 'eq' then '=' else 'is distinct from' end, contents, cast_type
+  );
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Condition of a filter on an array column. Part of svc_hidden.filter_condition(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
+-- function svc_hidden.filter_comparison(jsonb,text,jsonb,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.filter_comparison(col jsonb, op text, value jsonb, subject text, cast_type text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  content text;
+begin
+  if op not in ('eq', 'ne')
+      and col ->> 'kind' not in ('integer', 'bigint', 'number', 'numeric', 'timestamp', 'date') then
+    return null;
+  end if;
+  content := svc_hidden.filter_value(col, value);
+  if content is null then
+    return null;
+  end if;
+  return format(
+    '%s %s %L::%s', subject,
+    case op when 'eq' then '=' when 'gt' then '>' when 'gte' then '>=' when 'lt' then '<' when 'lte' then '<='
+      else 'is distinct from' end,
+    content, cast_type
+  );
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Condition of a filter by one value. Part of svc_hidden.filter_condition(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
 -- function svc_hidden.filter_condition(jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.filter_condition(col jsonb, input jsonb)
  RETURNS text
@@ -3078,26 +3135,21 @@ AS $function$
 declare
   kind constant text := col ->> 'kind';
   is_array constant boolean := coalesce((col -> 'array')::boolean, false);
-  op text := 'eq';
-  value jsonb := input;
-  form text := jsonb_typeof(input);
   subject text;
   cast_type text;
-  content text;
-  contents text[];
-  bounds jsonb;
+  op text := 'eq';
+  value jsonb := input;
 begin
   if col is null then
     return null;
   end if;
 
-  -- Rule 2: an object with `op` is an operator; further members do not matter. An object that does not name an operator
-  -- is a value, and only a json column has such values.
-  if form = 'object' then
+  -- Step 1: the operator. An object with `op` is an operator, whatever other members it has. An object that does not
+  -- name an operator is a value, and only a json column has such values.
+  if jsonb_typeof(input) = 'object' then
     if input ->> 'op' in ('eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'like', 'ilike') then
       op := input ->> 'op';
       value := input -> 'value';
-      form := jsonb_typeof(value);
     elsif kind <> 'json' then
       return null;
     end if;
@@ -3108,108 +3160,122 @@ begin
 
   subject := format('t.%I', col ->> 'name');
 
-  -- "eq null" asks for missing values: `= null` would find nothing. A missing value has no order and no pattern.
-  if form = 'null' then
+  -- Step 2: null. "eq null" matches missing values: `= null` would find nothing. A missing value has no order and no
+  -- pattern.
+  if value = 'null' then
     return case op when 'eq' then subject || ' is null' when 'ne' then subject || ' is not null' end;
   end if;
 
-  -- Values of json and arrays compare as a whole, as JSON.
   if kind = 'json' then
-    -- Deeper than the wire allows (64) is refused here too: PostgreSQL reads the value once more, with less stack left.
-    if op not in ('eq', 'ne') or (is_array and form <> 'array') or jsonb_path_exists(value, '$.**{65}') then
-      return null;
-    end if;
-    return format('to_jsonb(%s) %s %L::jsonb', subject, case op when 'eq' then '=' else 'is distinct from' end, value);
+    return svc_hidden.filter_json(is_array, op, value, subject);
   end if;
 
+  -- Step 3: the types of both sides. A column without a type for its values is compared by its text, as the wire shows
+  -- it: a cast to text differs for some types, 10.0.0.1 would become 10.0.0.1/32.
   cast_type := svc_hidden.filter_type(col);
-  if cast_type is null then
-    cast_type := 'text';
-    -- The text as the wire shows it; a cast to text differs for some types: 10.0.0.1 would become 10.0.0.1/32.
-    if not is_array then
-      subject := format('(to_jsonb(%s) #>> ''{}'')', subject);
-    end if;
-  end if;
-
-  -- 2.5 and 3000000000 are numbers too where the column can hold neither: they are in its order, and equal none of its
-  -- values. Compared as numeric, which no index serves. A larger number than a bigint takes has lost digits on its way.
-  if kind in ('integer', 'bigint') and not is_array then
-    bounds := case
-      when kind = 'bigint' then '{"most": 9007199254740991, "high": 9007199254740991}'
-      when col ->> 'type' ~ '(small|int2)' then '{"most": 1e999, "high": 32767}'
-      else '{"most": 1e999, "high": 2147483647}'
-    end;
-    if jsonb_path_exists(value, '$[*] ? (@ != @.floor() || @ > $high || @ < -$high - 1)', bounds)
-        and not jsonb_path_exists(
-          value, '$[*] ? ((@.type() != "number" && @.type() != "null") || @ > $most || @ < -$most)', bounds)
-    then
-      col := '{"kind": "numeric"}';
-      cast_type := 'numeric';
-      subject := subject || '::numeric';
-    end if;
-  end if;
-
   if is_array then
-    contents := svc_hidden.filter_values(col, value);
-    if op not in ('eq', 'ne') or contents is null then
-      return null;
-    end if;
-    return format(
-      'to_jsonb(%s) %s (select to_jsonb(%L::%s[]))',  -- the sub-select is evaluated once, not per row
-      subject, case op when 'eq' then '=' else 'is distinct from' end, contents, cast_type
-    );
+    return svc_hidden.filter_array(col, op, value, subject, coalesce(cast_type, 'text'));
+  elsif cast_type is null then
+    cast_type := 'text';
+    subject := format('(to_jsonb(%s) #>> ''{}'')', subject);
+  elsif kind in ('integer', 'bigint') and svc_hidden.filter_exceeds(col, value) then
+    col := '{"kind": "numeric"}';
+    cast_type := 'numeric';
+    subject := subject || '::numeric';
   end if;
 
-  if op = 'in' or op = 'nin' then
-    contents := svc_hidden.filter_values(col, value);
-    if contents is null then
-      return null;
-    end if;
-    -- One array literal instead of a list: the parser sees one constant, whatever the number of values. Comparing with
-    -- an empty one gives false, so `in []` finds nothing and `nin []` everything without being a case of their own.
-    content := format('%s = any (%L::%s[])', subject, array_remove(contents, null), cast_type);
-    if array_position(contents, null) is null then
-      -- nin keeps rows without a value, which SQL's NOT IN would drop: they are not among the values either.
-      return case op when 'in' then content else format('(%s) is not true', content) end;
-    end if;
-    return format(
-      case op when 'in' then '(%s or %s is null)' else '((%s) is not true and %s is not null)' end, content, subject
-    );
-  end if;
-
-  if op = 'like' or op = 'ilike' then
-    -- Text only, as the spec says "string". A pattern that ends in the escape character is an error to PostgreSQL, and
-    -- so is one with so many wildcards that matching it exhausts the stack.
-    if kind <> 'text' or form <> 'string' then
-      return null;
-    end if;
-    content := value #>> '{}';
-    if length(content) > 1000 or (right(content, 1) = '\' and length(substring(content from '\\+$')) % 2 = 1) then
-      return null;
-    end if;
-    return format('%s %s %L::text', subject, op, content);
-  end if;
-
-  -- Rule 2: an order comparison takes a number or a date.
-  if op not in ('eq', 'ne') and kind not in ('integer', 'bigint', 'number', 'numeric', 'timestamp', 'date') then
-    return null;
-  end if;
-
-  content := svc_hidden.filter_value(col, value);
-  if content is null then
-    return null;
-  end if;
-  -- ne keeps rows without a value, which `<>` would drop.
-  return format(
-    '%s %s %L::%s', subject,
-    case op when 'eq' then '=' when 'gt' then '>' when 'gte' then '>=' when 'lt' then '<' when 'lte' then '<='
-      else 'is distinct from' end,
-    content, cast_type
-  );
+  -- Step 4: the condition.
+  return case
+    when op in ('in', 'nin') then svc_hidden.filter_list(col, op, value, subject, cast_type)
+    when op in ('like', 'ilike') then svc_hidden.filter_pattern(kind, op, value, subject)
+    else svc_hidden.filter_comparison(col, op, value, subject, cast_type)
+  end;
 end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
 comment: One condition of a filter as SQL over t, or null when it is to be ignored. Part of svc_hidden.filter_sql(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
+-- function svc_hidden.filter_exceeds(jsonb,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.filter_exceeds(col jsonb, value jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+declare
+  bounds constant jsonb := case
+    when col ->> 'kind' = 'bigint' then '{"most": 9007199254740991, "high": 9007199254740991}'
+    when col ->> 'type' ~ '(small|int2)' then '{"most": 1e999, "high": 32767}'
+    else '{"most": 1e999, "high": 2147483647}'
+  end;
+begin
+  return jsonb_path_exists(value, '$[*] ? (@ != @.floor() || @ > $high || @ < -$high - 1)', bounds)
+    and not jsonb_path_exists(
+      value, '$[*] ? ((@.type() != "number" && @.type() != "null") || @ > $most || @ < -$most)', bounds);
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Whether numbers of a filter do not fit the type of their integer column. Part of svc_hidden.filter_condition(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
+-- function svc_hidden.filter_json(boolean,text,jsonb,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.filter_json(is_array boolean, op text, value jsonb, subject text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  -- A value deeper than the wire allows (64) is refused here too: PostgreSQL reads the value once more, with less stack
+  -- left.
+  if op not in ('eq', 'ne') or (is_array and jsonb_typeof(value) <> 'array') or jsonb_path_exists(value, '$.**{65}') then
+    return null;
+  end if;
+  return format('to_jsonb(%s) %s %L::jsonb', subject, case op when 'eq' then '=' else 'is distinct from' end, value);
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Condition of a filter on a json column. Part of svc_hidden.filter_condition(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
+-- function svc_hidden.filter_list(jsonb,text,jsonb,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.filter_list(col jsonb, op text, value jsonb, subject text, cast_type text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  contents constant text[] := svc_hidden.filter_values(col, value);
+  is_one constant text := format('%s = any (%L::%s[])', subject, array_remove(contents, null), cast_type);
+begin
+  if contents is null then
+    return null;
+  elsif array_position(contents, null) is null then
+    -- nin keeps rows without a value, which SQL's NOT IN would drop: they are not among the values either.
+    return case op when 'in' then is_one else format('(%s) is not true', is_one) end;
+  end if;
+  return format(
+    case op when 'in' then '(%s or %s is null)' else '((%s) is not true and %s is not null)' end, is_one, subject
+  );
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Condition of a filter by a list of values. Part of svc_hidden.filter_condition(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
+
+-- function svc_hidden.filter_pattern(text,text,jsonb,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.filter_pattern(kind text, op text, value jsonb, subject text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+declare
+  pattern constant text := value #>> '{}';
+begin
+  if kind <> 'text' or jsonb_typeof(value) <> 'string' or length(pattern) > 1000
+      or (right(pattern, 1) = '\' and length(substring(pattern from '\\+$')) % 2 = 1) then
+    return null;
+  end if;
+  return format('%s %s %L::text', subject, op, pattern);
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_request, svc_system
+comment: Condition of a filter by a pattern. Part of svc_hidden.filter_condition(). lint:allow function_without_search_path: it runs under that of its callers, and setting one takes longer than it.
 
 -- function svc_hidden.filter_patterns(jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.filter_patterns(columns jsonb, filters jsonb, OUT patterns bigint, OUT characters bigint)
@@ -3560,6 +3626,42 @@ AS $function$
 $function$
 execute: svc_authenticated, svc_system
 comment: Waits for another transaction that stores this document of the caller. Definer: advisory locks are closed to requests; the key holds the caller's id, so nobody else's documents wait.
+
+-- function svc_hidden.page_sql(jsonb,jsonb,text,text,bigint): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_hidden.page_sql(list jsonb, sort jsonb, direction text, condition text, skipped bigint)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+begin
+  return format(
+    'select coalesce(json_agg(item) filter (where n <= %1$s), ''[]''),
+            max(sort_key) filter (where n = %1$s), max(row_id) filter (where n = %1$s), count(*)
+       from (
+         select %2$s as item, %3$s::text as sort_key, %4$s::text as row_id, row_number() over () as n
+           from (
+             select %5$s
+               from %6$s as t
+              where %7$s
+              order by %3$s %8$s %9$s, %4$s %8$s
+              limit %1$s + 1 offset %10$s
+           ) as t
+       ) as page',
+    list ->> 'pageSize',
+    list ->> 'item',
+    format('t.%I', sort ->> 'name'),
+    format('t.%I', list #>> '{columns,id,name}'),
+    list ->> 'row',
+    list ->> 'table',
+    coalesce(nullif(condition, ''), 'true'),
+    direction,
+    case when (sort ->> 'notNull')::boolean then '' else 'nulls last' end,
+    skipped
+  );
+end
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: The statement that reads a page of a list. Part of svc.find_rows(). lint:allow function_without_search_path: it runs under that of its caller; its text names no function of a schema.
 
 -- function svc_hidden.search_condition(jsonb,jsonb,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_hidden.search_condition(target jsonb, scope jsonb, filters jsonb)
@@ -4600,6 +4702,72 @@ $function$
 execute: svc_system
 comment: Indexes the rows of a table that became searchable.
 
+-- function svc_private.find_best(svc_private.search_query,text,integer,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.find_best(asked svc_private.search_query, scoring text, wanted integer, most_looks integer, OUT row_ids text[], OUT scores double precision[], OUT is_all boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+#variable_conflict use_column
+declare
+  most constant double precision := greatest(most_looks / cardinality(asked.terms), 4 * wanted);  -- documents to open
+  likely double precision := 2 * wanted::double precision;  -- how many documents shall reach the score that is tried
+  tried double precision := 0;
+  step double precision;
+  tail double precision[];
+  cover record;
+begin
+  is_all := true;
+
+  -- Step 1: a score that as many documents as are wanted are likely to reach.
+  if (select sum(n) from unnest(asked.counts) as n) > likely then
+    step := (
+      select sum(top)
+        from (select max(u.top) as top from unnest(asked.term_of, asked.tops) as u (number, top) group by u.number) as t
+    ) / 64;
+    tail := svc_private.search_tail(asked.term_of, asked.addends, asked.counts, asked.documents, step);
+    tried := step * coalesce((select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely), 0);
+    if cardinality(asked.terms) > 3 then
+      -- Words of a question occur together more often than by chance. The documents with the highest addends show how
+      -- high scores really are.
+      execute format(scoring, svc_private.search_first(asked.tops, asked.counts, asked.keys, 2 * likely), 'all')
+        into row_ids, scores using asked.lows, asked.highs, asked.terms, asked.weights, asked.group_id;
+      tried := greatest(tried, scores[wanted]);
+    end if;
+  end if;
+
+  -- Step 2: the documents that can reach it; then a lower score, until enough documents do.
+  loop
+    select * into cover
+      from svc_private.search_cover(asked.term_of, asked.tops, asked.counts, asked.keys, tried, asked.documents);
+    exit when cover.likely > most;
+    execute format(scoring, cover.condition, 'all')
+      into row_ids, scores using asked.lows, asked.highs, asked.terms, asked.weights, asked.group_id;
+    if tried = 0 or scores[wanted] >= tried then
+      return;
+    end if;
+    likely := likely * 8;
+    tried := coalesce(scores[wanted], step * (
+      select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely and place * step < tried
+    ), 0);
+  end loop;
+
+  -- Step 3: these are too many documents. Words that occur together may find more than is likely: twice as many are
+  -- enough.
+  is_all := false;
+  execute format(scoring, svc_private.search_most(asked.term_of, asked.counts, asked.keys, asked.documents, most),
+      ceil(2 * most))
+    into row_ids, scores using asked.lows, asked.highs, asked.terms, asked.weights, asked.group_id;
+  if coalesce(cardinality(row_ids), 0) < coalesce(wanted, most) then
+    -- Words that never occur together, such as those of two languages.
+    execute format(scoring, svc_private.search_first(asked.tops, asked.counts, asked.keys, most), ceil(2 * most))
+      into row_ids, scores using asked.lows, asked.highs, asked.terms, asked.weights, asked.group_id;
+  end if;
+end
+$function$
+execute: svc_system
+comment: The documents of a group that match a query best. Part of svc_private.find_matches(). lint:allow function_without_search_path: it runs under that of svc_private.find_matches().
+
 -- function svc_private.find_chunks(tsquery[],text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_chunks(queries tsquery[], corpus text, visibility text, owner_id text)
  RETURNS TABLE(place bigint, chunks tid[], total bigint)
@@ -4657,191 +4825,55 @@ CREATE OR REPLACE FUNCTION svc_private.find_matches(target text, fields text[], 
 AS $function$
 #variable_conflict use_column
 declare
-  k1 constant double precision := 0.9;
-  b constant double precision := 0.4;
   most_looks constant integer := 500000; -- at terms of documents; about
   most_terms constant integer := least(256, 2 * most_looks / greatest(  -- of a query; the rarest count
     case when among is null then 4 * wanted else cardinality(among) end, 1));
   most_endings constant integer := 32; -- of a prefix; the commonest count
-  indexed svc_private.search_tables;
-  searched integer;
-  places integer[];
-  bits integer;
-  whole boolean;           -- all fields are chosen
-  documents double precision;
-  average double precision;
-  terms text[];
-  weights double precision[];
-  -- Classes of postings: terms with the rarest first, and of a term those that add most first.
-  term_of integer[];
-  tops double precision[];     -- what none of a class adds more than
-  addends double precision[];  -- what most of a class add
-  keys bigint[];
-  counts bigint[];
-  step double precision;
-  tail double precision[];
-  likely double precision := 2 * wanted::double precision;  -- so many documents shall reach the score that is tried
-  tried double precision := 0;
-  most double precision;  -- documents that may be opened
-  cover record;
-  lows bigint[];   -- no key of a term is below, none above
-  highs bigint[];
-  scoring text;
+  searched record;
+  asked svc_private.search_query;
   endings text[];
+  scoring text;
+  best record;
 begin
   row_ids := '{}';
   scores := '{}';
   is_all := true;
-  select * into indexed from svc_private.search_tables t where t.name = find_matches.target;
-  if indexed.id is null then
-    raise exception '% is not searchable in this database', find_matches.target
-      using errcode = '55000', hint = 'Declare it with searchable(), then run svc codegen and svc migrate.';
-  end if;
-  places := array(
-    select p.place::integer
-      from (select distinct unnest(find_matches.fields) as field) as f
-      left join jsonb_array_elements_text(indexed.definition -> 'fields') with ordinality as p (field, place) using (field)
-  );
-  if cardinality(places) = 0 or array_position(places, null) is not null then
-    raise exception 'unknown field for a search in %', find_matches.target using errcode = '22023';
-  end if;
-  bits := (select bit_or(1 << (p - 1)) from unnest(places) as p);
-  whole := cardinality(places) = jsonb_array_length(indexed.definition -> 'fields');
 
-  select g.id into searched from svc_private.search_groups g
-   where g.table_id = indexed.id and g.corpus = find_matches.corpus and g.visibility = find_matches.visibility
-     and g.owner_id is not distinct from case when find_matches.visibility = 'private' then find_matches.owner_id end;
+  -- Step 1: the group that is searched.
+  searched := svc_private.search_group(
+    find_matches.target, find_matches.fields, find_matches.corpus, find_matches.visibility, find_matches.owner_id);
 
-  select sum(t.documents), sum((select sum(t.lengths[p]) from unnest(places) as p))
-    into documents, average
-    from svc_private.search_totals t where t.group_id = searched;
-  average := greatest(average / nullif(documents, 0), 1);
-
+  -- Step 2: the terms that a prefix completes to. Among given rows, they are counted in those alone: rows that were
+  -- left out must not take their places.
   if prefix then
-    -- Among given rows, endings are counted in those alone: rows that were left out must not take their places.
     endings := case
-      when among is null then array(select e.term from svc_private.search_endings(searched, query, most_endings + 1) as e)
-      else array(select e.term from svc_private.search_endings_among(searched, query, among, most_endings + 1) as e)
+      when among is null
+        then array(select e.term from svc_private.search_endings(searched.id, query, most_endings + 1) as e)
+      else array(select e.term from svc_private.search_endings_among(searched.id, query, among, most_endings + 1) as e)
     end;
     is_all := cardinality(endings) <= most_endings;
     endings := endings[1 : most_endings];
   end if;
 
-  with asked as (
-    select t.term collate "C" as term, count(*) as n
-      from svc_private.search_words(find_matches.query) as word
-     cross join lateral svc_private.search_terms(word, (indexed.definition ->> 'language')::regconfig) as t (term)
-     group by 1
-    union all
-    select ending, 1 from unnest(endings) as ending
-  ), class as materialized (
-    -- For each term anew, so that nothing but the index on terms serves.
-    select a.term, a.n, c.fields, c.class, c.postings
-      from asked a
-     cross join lateral (
-       select c.fields, c.class::integer as class, sum(c.documents)::bigint as postings
-         from svc_private.search_counters c
-        where c.group_id = searched and c.term = a.term and c.fields & bits <> 0
-        group by 1, 2
-       having sum(c.documents) > 0
-     ) as c
-  ), weighed as (
-    select term, row_number() over (order by weight desc, term) as number, weight
-      from (
-        select term, n * ln(1 + (documents - sum(c.postings) + 0.5) / (sum(c.postings) + 0.5)) as weight
-          from class c group by term, n
-      ) as w
-     order by weight desc, term
-     limit most_terms
-  ), bounded as (
-    -- Beside other fields than those declared, a class tells the most that its frequencies can be, and of lengths nothing.
-    select w.number, c.postings, svc_private.search_key(searched, c.term, c.fields, c.class) as key,
-           (1 + 1e-9) * w.weight * r.most / (r.most + k1 * (1 - b) + k1 * b / average * greatest(r.most, case when whole then r.shortest end)) as top,
-           w.weight * r.fewest / (r.fewest + k1 * (1 - b) + k1 * b / average * case when whole then (r.shortest + r.longest) / 2 else average end) as addend
-      from weighed w join class c using (term)
-     cross join lateral svc_private.search_reach(c.class) as r
-  )
-  select (select array_agg(term order by number) from weighed), (select array_agg(weight order by number) from weighed),
-         array_agg(number order by number, top desc, key), array_agg(top order by number, top desc, key),
-         array_agg(addend order by number, top desc, key), array_agg(key order by number, top desc, key),
-         array_agg(postings order by number, top desc, key)
-    into terms, weights, term_of, tops, addends, keys, counts
-    from bounded;
-  if terms is null then
+  -- Step 3: the terms of the query, with what the index says of them.
+  asked := svc_private.read_query(
+    searched.id, query, endings, searched.language, searched.places, searched.is_whole, searched.documents,
+    searched.average, most_terms);
+  if asked.terms is null then
     return;
   end if;
 
-  lows := array(select svc_private.search_key(searched, term, 0, 0) from unnest(terms) as term);
-  highs := array(select svc_private.search_key(searched, term, 65535, 255) from unnest(terms) as term);
-  -- Numbers only; as floats, since numeric takes many times as long. What is left to be filled in: a condition, and how many
-  -- documents may be opened.
-  scoring := (
-    select format($sql$
-      select array_agg(s.row_id order by s.score desc, s.row_id), array_agg(s.score order by s.score desc, s.row_id)
-        from (
-          select d.row_id, s.score
-            from (select * from svc_private.search_documents d where d.group_id + 0 = $5 and (%%s) limit %%s) as d
-           cross join lateral (
-             -- To append nothing unpacks an array once, where each look at it would do so anew.
-             select d.keys || null::bigint[] as keys, d.terms || null::text[] as terms,
-                    d.frequencies || null::integer[] as frequencies, %L::float8 + %L::float8 * (%s) as norm
-             offset 0
-           ) as x
-           cross join lateral (
-             select sum(q.weight * f.tf / (f.tf + x.norm)) as score
-               from unnest($1, $2, $3, $4) as q (low, high, term, weight)
-              cross join lateral (select width_bucket(q.high, x.keys) as place offset 0) as p
-              cross join lateral (select %s as tf offset 0) as f
-              where x.keys[p.place] >= q.low and x.terms[p.place] = q.term
-           ) as s
-           where s.score > 0
-           order by s.score desc, d.row_id limit %s
-        ) as s
-      $sql$,
-      k1 * (1 - b), k1 * b / average, string_agg(format('d.lengths[%s]', place), ' + '),
-      string_agg(format('x.frequencies[p.place][%s]', place), ' + '), coalesce(wanted::text, 'all'))
-      from unnest(places) as place
-  );
-
+  -- Step 4: the documents.
+  scoring := svc_private.scoring_sql(searched.places, searched.average, wanted);
   if among is not null then
-    execute format(scoring, format('d.table_id = %s and d.row_id = any ($6)', indexed.id), 'all')
-      into row_ids, scores using lows, highs, terms, weights, searched, among;
+    execute format(scoring, format('d.table_id = %s and d.row_id = any ($6)', searched.table_id), 'all')
+      into row_ids, scores using asked.lows, asked.highs, asked.terms, asked.weights, asked.group_id, among;
     return;
   end if;
-
-  if (select sum(n) from unnest(counts) as n) > likely then
-    step := (select sum(top) from (select max(u.top) as top from unnest(term_of, tops) as u (number, top) group by u.number) as t) / 64;
-    tail := svc_private.search_tail(term_of, addends, counts, documents, step);
-    tried := step * coalesce((select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely), 0);
-    if cardinality(terms) > 3 then
-      -- Words of a question stand together more often than by chance. What adds most tells how high scores really are.
-      execute format(scoring, svc_private.search_first(tops, counts, keys, 2 * likely), 'all')
-        into row_ids, scores using lows, highs, terms, weights, searched;
-      tried := greatest(tried, scores[wanted]);
-    end if;
-  end if;
-  most := greatest(most_looks / cardinality(terms), 4 * wanted);
-  loop
-    select * into cover from svc_private.search_cover(term_of, tops, counts, keys, tried, documents);
-    if cover.likely > most then
-      is_all := false;
-      -- Words that keep company may find more than is likely: twice as many are enough.
-      execute format(scoring, svc_private.search_most(term_of, counts, keys, documents, most), ceil(2 * most))
-        into row_ids, scores using lows, highs, terms, weights, searched;
-      if coalesce(cardinality(row_ids), 0) < coalesce(wanted, most) then
-        -- Words that shun each other, as those of two languages do, stand together nowhere.
-        execute format(scoring, svc_private.search_first(tops, counts, keys, most), ceil(2 * most))
-          into row_ids, scores using lows, highs, terms, weights, searched;
-      end if;
-      exit;
-    end if;
-    execute format(scoring, cover.condition, 'all') into row_ids, scores using lows, highs, terms, weights, searched;
-    exit when tried = 0 or scores[wanted] >= tried;
-    likely := likely * 8;
-    tried := coalesce(scores[wanted], step * (
-      select max(place) from unnest(tail) with ordinality as t (n, place) where n >= likely and place * step < tried
-    ), 0);
-  end loop;
+  best := svc_private.find_best(asked, scoring, wanted, most_looks);
+  row_ids := best.row_ids;
+  scores := best.scores;
+  is_all := is_all and best.is_all;
 end
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
@@ -5955,6 +5987,72 @@ $function$
 execute: svc_system
 comment: What a kept conversion gave; null when there is none.
 
+-- function svc_private.read_query(integer,text,text[],regconfig,integer[],boolean,double precision,double precision,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.read_query(searched integer, query text, endings text[], language regconfig, places integer[], is_whole boolean, documents double precision, average double precision, most_terms integer)
+ RETURNS svc_private.search_query
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+#variable_conflict use_column
+declare
+  k1 constant double precision := 0.9;
+  b constant double precision := 0.4;
+  bits constant integer := (select bit_or(1 << (p - 1)) from unnest(places) as p);
+  result svc_private.search_query;
+begin
+  result.group_id := searched;
+  result.documents := read_query.documents;
+  with asked as (
+    select t.term collate "C" as term, count(*) as n
+      from svc_private.search_words(read_query.query) as word
+     cross join lateral svc_private.search_terms(word, read_query.language) as t (term)
+     group by 1
+    union all
+    select ending, 1 from unnest(endings) as ending
+  ), class as materialized (
+    -- A look-up for each term, so that only the index on terms can be used.
+    select a.term, a.n, c.fields, c.class, c.postings
+      from asked a
+     cross join lateral (
+       select c.fields, c.class::integer as class, sum(c.documents)::bigint as postings
+         from svc_private.search_counters c
+        where c.group_id = searched and c.term = a.term and c.fields & bits <> 0
+        group by 1, 2
+       having sum(c.documents) > 0
+     ) as c
+  ), weighed as (
+    select term, row_number() over (order by weight desc, term) as number, weight
+      from (
+        select term, n * ln(1 + (read_query.documents - sum(c.postings) + 0.5) / (sum(c.postings) + 0.5)) as weight
+          from class c group by term, n
+      ) as w
+     order by weight desc, term
+     limit most_terms
+  ), bounded as (
+    -- When not all fields are chosen, a class gives an upper bound of the frequencies, and says nothing of lengths.
+    select w.number, c.postings, svc_private.search_key(searched, c.term, c.fields, c.class) as key,
+           (1 + 1e-9) * w.weight * r.most / (r.most + k1 * (1 - b)
+             + k1 * b / average * greatest(r.most, case when is_whole then r.shortest end)) as top,
+           w.weight * r.fewest / (r.fewest + k1 * (1 - b)
+             + k1 * b / average * case when is_whole then (r.shortest + r.longest) / 2 else average end) as addend
+      from weighed w join class c using (term)
+     cross join lateral svc_private.search_reach(c.class) as r
+  )
+  select (select array_agg(term order by number) from weighed), (select array_agg(weight order by number) from weighed),
+         array_agg(number order by number, top desc, key), array_agg(top order by number, top desc, key),
+         array_agg(addend order by number, top desc, key), array_agg(key order by number, top desc, key),
+         array_agg(postings order by number, top desc, key)
+    into result.terms, result.weights, result.term_of, result.tops, result.addends, result.keys, result.counts
+    from bounded;
+
+  result.lows := array(select svc_private.search_key(searched, term, 0, 0) from unnest(result.terms) as term);
+  result.highs := array(select svc_private.search_key(searched, term, 65535, 255) from unnest(result.terms) as term);
+  return result;
+end
+$function$
+execute: svc_system
+comment: The terms of a query, with what the index says of them. Part of svc_private.find_matches(). lint:allow function_without_search_path: it runs under that of svc_private.find_matches().
+
 -- function svc_private.register_cron(text,text,timestamp with time zone): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.register_cron(cron text, schedule text, now timestamp with time zone)
  RETURNS TABLE(anchor timestamp with time zone, last_slot timestamp with time zone)
@@ -6715,6 +6813,48 @@ $procedure$
 execute: svc_system
 comment: Gives a definer function to a reader, so that the policies of the request's role decide what it sees.
 
+-- function svc_private.scoring_sql(integer[],double precision,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.scoring_sql(places integer[], average double precision, wanted integer)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  k1 constant double precision := 0.9;
+  b constant double precision := 0.4;
+begin
+  return (
+    select format($sql$
+      select array_agg(s.row_id order by s.score desc, s.row_id), array_agg(s.score order by s.score desc, s.row_id)
+        from (
+          select d.row_id, s.score
+            from (select * from svc_private.search_documents d where d.group_id + 0 = $5 and (%%s) limit %%s) as d
+           cross join lateral (
+             -- Appending null unpacks an array once; otherwise each look at it would do so again.
+             select d.keys || null::bigint[] as keys, d.terms || null::text[] as terms,
+                    d.frequencies || null::integer[] as frequencies, %L::float8 + %L::float8 * (%s) as norm
+             offset 0
+           ) as x
+           cross join lateral (
+             select sum(q.weight * f.tf / (f.tf + x.norm)) as score
+               from unnest($1, $2, $3, $4) as q (low, high, term, weight)
+              cross join lateral (select width_bucket(q.high, x.keys) as place offset 0) as p
+              cross join lateral (select %s as tf offset 0) as f
+              where x.keys[p.place] >= q.low and x.terms[p.place] = q.term
+           ) as s
+           where s.score > 0
+           order by s.score desc, d.row_id limit %s
+        ) as s
+      $sql$,
+      k1 * (1 - b), k1 * b / average, string_agg(format('d.lengths[%s]', place), ' + '),
+      string_agg(format('x.frequencies[p.place][%s]', place), ' + '), coalesce(wanted::text, 'all'))
+      from unnest(places) as place
+  );
+end
+$function$
+execute: svc_system
+comment: The statement that scores documents. Part of svc_private.find_matches(). lint:allow function_without_search_path: it runs under that of svc_private.find_matches().
+
 -- function svc_private.sealed_columns(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.sealed_columns()
  RETURNS TABLE(relation text, column_name text)
@@ -6922,6 +7062,47 @@ AS $function$
 $function$
 execute: svc_system
 comment: Documents with the postings that add most to a score, as SQL over the index of keys.
+
+-- function svc_private.search_group(text,text[],text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.search_group(target text, fields text[], corpus text, visibility text, owner_id text, OUT table_id integer, OUT id integer, OUT language regconfig, OUT places integer[], OUT is_whole boolean, OUT documents double precision, OUT average double precision)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+#variable_conflict use_column
+declare
+  indexed svc_private.search_tables;
+begin
+  select * into indexed from svc_private.search_tables t where t.name = search_group.target;
+  if indexed.id is null then
+    raise exception '% is not searchable in this database', search_group.target
+      using errcode = '55000', hint = 'Declare it with searchable(), then run svc codegen and svc migrate.';
+  end if;
+  table_id := indexed.id;
+  language := indexed.definition ->> 'language';
+  places := array(
+    select p.place::integer
+      from (select distinct unnest(search_group.fields) as field) as f
+      left join jsonb_array_elements_text(indexed.definition -> 'fields') with ordinality as p (field, place) using (field)
+  );
+  if cardinality(places) = 0 or array_position(places, null) is not null then
+    raise exception 'unknown field for a search in %', search_group.target using errcode = '22023';
+  end if;
+  is_whole := cardinality(places) = jsonb_array_length(indexed.definition -> 'fields');
+
+  id := (
+    select g.id from svc_private.search_groups g
+     where g.table_id = indexed.id and g.corpus = search_group.corpus and g.visibility = search_group.visibility
+       and g.owner_id is not distinct from case when search_group.visibility = 'private' then search_group.owner_id end
+  );
+  select sum(t.documents), sum((select sum(t.lengths[p]) from unnest(search_group.places) as p))
+    into documents, average
+    from svc_private.search_totals t where t.group_id = search_group.id;
+  average := greatest(average / nullif(documents, 0), 1);
+end
+$function$
+execute: svc_system
+comment: The group that a keyword search covers, with its totals. Part of svc_private.find_matches(). lint:allow function_without_search_path: it runs under that of svc_private.find_matches().
 
 -- function svc_private.search_key(integer,text,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.search_key(group_id integer, term text, fields integer, class integer)

@@ -1,5 +1,5 @@
 -- A condition on svc_private.search_documents, named d, that every document with a score of `bar` or more fulfils, and
--- few others do. Called by svc_private.find_matches().
+-- few others do. Called by svc_private.find_best().
 --
 -- Terms come rarest first, each with its classes of postings, highest addends first. A document's first term is the
 -- rarest one that it has. If a class of that term reaches `bar` alone, all its postings are included. Otherwise the

@@ -1,4 +1,4 @@
--- Completions of a query's last word: terms of a group that begin with it. Part of svc_private.find_matches().
+-- Completions of a query's last word: terms of a group that begin with it. Called by svc_private.find_matches().
 --
 -- Terms are stems: "moori" begins no term where "mooring" is stored as "moor". The word itself is left out, because it
 -- is already a term of the query.

@@ -1,5 +1,5 @@
 -- A condition on svc_private.search_documents, named d: the document has one of the postings with the highest addends,
--- as many of these as are wanted. Called by svc_private.find_matches().
+-- as many of these as are wanted. Called by svc_private.find_best().
 
 create or replace function svc_private.search_first(
   tops double precision[],    -- of each class of postings, upper bound of what one of them adds

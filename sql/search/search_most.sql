@@ -1,5 +1,5 @@
 -- A condition on svc_private.search_documents, named d, that is fulfilled by about as many documents as may be opened:
--- roughly those with the most of a query's rarest terms. Called by svc_private.find_matches() where more documents
+-- roughly those with the most of a query's rarest terms. Called by svc_private.find_best() where more documents
 -- might be among the best.
 --
 -- Terms are distributed over groups, and a document must have a term of each group: the more groups, the fewer

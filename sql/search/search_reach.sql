@@ -1,4 +1,4 @@
--- The bounds of a class's postings: the inverse of svc_private.search_class(). Called by svc_private.find_matches().
+-- The bounds of a class's postings: the inverse of svc_private.search_class(). Called by svc_private.read_query().
 
 create or replace function svc_private.search_reach(class integer)
 returns table (fewest integer, most integer, shortest integer, longest integer)

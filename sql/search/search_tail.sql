@@ -1,5 +1,5 @@
 -- Estimates how many documents a query finds at each score, as if its terms occurred in documents independently of each
--- other. Called by svc_private.find_matches(), which takes from it the score where the best documents begin.
+-- other. Called by svc_private.find_best(), which takes from it the score where the best documents begin.
 --
 -- It computes the distribution of a sum, term by term, in 64 steps from zero to the highest possible score. Terms after
 -- the first twelve are left out, which makes the estimate too low and the search read more than it needs.

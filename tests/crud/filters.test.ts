@@ -249,7 +249,7 @@ test("everybody who lists rows may call it, and PUBLIC may not", async () => {
   const functions = await db.sql<{ name: string; roles: string[] }>(
     `select p.proname::text as name, array_agg(r.rolname::text order by r.rolname) as roles
        from pg_proc p cross join pg_roles r
-      where p.pronamespace = 'svc'::regnamespace and p.proname like 'filter\\_%'
+      where p.pronamespace = 'svc_hidden'::regnamespace and p.proname like 'filter\\_%'
         and r.rolname in ('svc_request', 'svc_anonymous', 'svc_authenticated', 'svc_system', 'svc_auth')
         and has_function_privilege(r.rolname, p.oid, 'execute')
       group by p.oid`,
