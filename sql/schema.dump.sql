@@ -1722,6 +1722,20 @@ $function$
 execute: svc_system
 comment: The user with this id; no row when there is none. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
 
+-- function auth.find_user_id(text): owner svc_owner
+CREATE OR REPLACE FUNCTION auth.find_user_id(name text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select u.id from auth."user" u where u.id = find_user_id.name or u.email = lower(find_user_id.name)
+   order by u.id = find_user_id.name desc
+   limit 1
+$function$
+execute: svc_system
+comment: The id of the user with this id or e-mail address; null when there is none.
+
 -- function auth.give_back_attempt(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.give_back_attempt(receipt jsonb)
  RETURNS void
@@ -2052,6 +2066,17 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Id of the user this transaction acts for; null when anonymous. Use as (select svc.current_user_id()) in policies. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
 
+-- function svc.delete_object(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.delete_object(object_id uuid)
+ RETURNS uuid
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  delete from svc.storage_objects o where o.id = object_id returning coalesce(o.bytes_id, o.id)
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Deletes a stored file, where the policies let the caller; returns the id of its bytes, or null.
+
 -- function svc.emit_message(jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.emit_message(message jsonb)
  RETURNS void
@@ -2170,6 +2195,35 @@ end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_request, svc_system
 comment: Names of the columns whose values, by column name in the object, do not fit their types.
+
+-- function svc.find_object(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_object(object_id uuid)
+ RETURNS TABLE(id uuid, bytes_id uuid, name text, size double precision, type text, visibility text, sha256 text)
+ LANGUAGE sql
+ STABLE ROWS 1
+AS $function$
+  select o.id, coalesce(o.bytes_id, o.id), o.name, o.size::double precision, o.type, o.visibility, o.sha256
+    from svc.storage_objects o
+   where o.id = object_id
+  union all
+  select p.id, p.bytes_id, p.name, p.size, p.type, p.visibility, p.sha256 from svc.find_public_object(object_id) p
+   limit 1
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: The stored file with this id, where the caller may see it; public ones are found by their ids. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
+
+-- function svc.find_owned_object(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.find_owned_object(object_id uuid)
+ RETURNS TABLE(id uuid, name text, size double precision, type text, visibility text)
+ LANGUAGE sql
+ STABLE ROWS 1
+AS $function$
+  select o.id, o.name, o.size::double precision, o.type, o.visibility
+    from svc.storage_objects o
+   where o.id = object_id and (current_user = 'svc_system' or svc.owns_object(o.id))
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: The stored file with this id, where it is the caller's own or the caller is the system. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
 
 -- function svc.find_public_object(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.find_public_object(object_id uuid)
@@ -2319,6 +2373,18 @@ $function$
 execute: svc_request, svc_system
 comment: Removes a job that this worker has done; raises SV409 when it no longer holds it. Definer: the queue's tables answer no request; it removes the one job that this worker holds.
 
+-- function svc.get_transcription(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.get_transcription(transcription_id uuid)
+ RETURNS TABLE(id uuid, status text, text text, error text, model text)
+ LANGUAGE sql
+ STABLE ROWS 1
+ SET search_path TO ''
+AS $function$
+  select t.id, t.status, t.text, t.error, t.model from svc.ai_transcriptions t where t.id = transcription_id
+$function$
+execute: svc_authenticated, svc_system
+comment: A transcription that the caller may see; no row otherwise.
+
 -- function svc.get_workflow(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.get_workflow(run_id uuid)
  RETURNS json
@@ -2395,6 +2461,18 @@ end
 $function$
 execute: svc_authenticated, svc_system
 comment: Stores a document with its sections for the caller; idempotent by key and checksum.
+
+-- function svc.is_object_listed(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.is_object_listed(object_id uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select exists (select from svc.storage_objects o where o.id = object_id)
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Whether the policies show the caller this stored file in a list.
 
 -- function svc.list_sources(text,text,text,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.list_sources(corpus text, visibility text, owner_id text, size integer, skip integer)
@@ -2778,6 +2856,17 @@ AS $function$
 $function$
 execute: svc_request, svc_system
 comment: Start time of the server and the end of its last recovery: the same as long as transaction ids are not given twice. lint:allow function_without_search_path: SET would keep it from being inlined, and its names are written in full.
+
+-- function svc.set_object_visibility(uuid,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.set_object_visibility(object_id uuid, new_visibility text)
+ RETURNS uuid
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  update svc.storage_objects o set visibility = new_visibility where o.id = object_id returning o.id
+$function$
+execute: svc_anonymous, svc_authenticated, svc_system
+comment: Makes a stored file public or private, where the policies let the caller; returns its id, or null.
 
 -- function svc.signal_workflow(uuid,text,json): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.signal_workflow(run_id uuid, event text, content json)
@@ -4583,6 +4672,20 @@ $function$
 execute: svc_system
 comment: Ends a run that is held with this fence. Definer: svc_system has no rights on the queue's tables.
 
+-- function svc_private.end_transcription(uuid,text,text,text,numeric): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.end_transcription(transcription_id uuid, status text, text text, error text, credits_charged numeric)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  update svc.ai_transcriptions t
+     set status = end_transcription.status, text = end_transcription.text, error = end_transcription.error,
+         credits_charged = end_transcription.credits_charged, finished_at = now()
+   where t.id = transcription_id and t.status = 'pending'
+$function$
+execute: svc_system
+comment: Ends a pending transcription with a text or an error.
+
 -- function svc_private.enqueue_system_job(text,json,interval,timestamp with time zone,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.enqueue_system_job(procedure text, args json, delay interval, due timestamp with time zone, request_id text)
  RETURNS bigint
@@ -4878,6 +4981,21 @@ end
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
 comment: Keys of the rows of a corpus, visibility and owner that match a query, with their BM25 scores, best first; policies do not count. Definer: no request reads the index; readers may call it, and policies decide about the rows.
+
+-- function svc_private.find_pending_transcription(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.find_pending_transcription(transcription_id uuid)
+ RETURNS TABLE(user_id text, model text, bytes_id uuid, size double precision, type text)
+ LANGUAGE sql
+ STABLE ROWS 1
+ SET search_path TO ''
+AS $function$
+  select t.user_id, t.model, coalesce(o.bytes_id, o.id), o.size::double precision, o.type
+    from svc.ai_transcriptions t
+    join svc.storage_objects o on o.id = t.storage_id
+   where t.id = transcription_id and t.status = 'pending'
+$function$
+execute: svc_system
+comment: A transcription that has not ended, with its recording; no row when it has, or was deleted.
 
 -- function svc_private.find_storage_objects(uuid[],text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.find_storage_objects(ids uuid[], readers text[])
@@ -5535,6 +5653,20 @@ $function$
 execute: svc_system
 comment: This database without its data, a row for each fact that can be compared.
 
+-- function svc_private.list_failed_runs(timestamp with time zone): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.list_failed_runs(since timestamp with time zone)
+ RETURNS TABLE(id uuid, name text, message text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select r.id, r.name, coalesce(r.error_detail, r.error ->> 'message')
+    from svc.workflow_runs r
+   where r.error is not null and r.updated_at >= since and (r.status = 'failed' or r.wait_marker = 'retry')
+$function$
+execute: svc_system
+comment: Runs with a step that failed since a time, and its error.
+
 -- function svc_private.list_functions(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_functions()
  RETURNS TABLE(name text, is_platform boolean, anonymous boolean, authenticated boolean, login boolean, is_trigger boolean, is_definer boolean, owner text, writes boolean, says text, reason text)
@@ -5615,6 +5747,20 @@ AS $function$
 $function$
 execute: svc_system
 comment: Runs of workflows, whoever they belong to, newest first; of one status, or the one with this id.
+
+-- function svc_private.list_searchable(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.list_searchable()
+ RETURNS TABLE(name text, fields text[], always text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select t.name, array(select jsonb_array_elements_text(t.definition -> 'fields')), t.definition ->> 'always'
+    from svc_private.search_tables t
+   order by 1
+$function$
+execute: svc_system
+comment: The searchable tables with their fields.
 
 -- function svc_private.list_storage_objects(uuid,text,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_storage_objects(object_id uuid, owner text, most integer)

@@ -86,11 +86,9 @@ export async function openDueJobs({ app, config, urls, secrets, log }: DueJobsOp
       const pool = runTaskListOnce({ noHandleSignals: true, logger: new QueueLogger(() => toPino(log)) }, list, client);
       await pool.promise;
       // A step that fails ends no job: the run remembers it, and is tried again later or has failed for good.
-      const failed = await client.query<FailedRun>(
-        `select r.id, r.name, coalesce(r.error_detail, r.error ->> 'message') as message from svc.workflow_runs r
-          where r.error is not null and r.updated_at >= $1 and (r.status = 'failed' or r.wait_marker = 'retry')`,
-        [rows[0]?.now],
-      );
+      const failed = await client.query<FailedRun>("select id, name, message from svc_private.list_failed_runs($1)", [
+        rows[0]?.now,
+      ]);
       for (const { id, name, message } of failed.rows) failures.push({ id, name, error: new Error(message) });
     } finally {
       client.release();

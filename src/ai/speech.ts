@@ -40,8 +40,6 @@ export interface Speech {
   }): Promise<StorageObject & { creditsCharged: number; model: string }>;
 }
 
-const columns = "id, status, text, error, model";
-
 export const speech: Speech = {
   async transcribe({ storageId, model: given }) {
     const call = currentAiCall();
@@ -76,7 +74,7 @@ export const speech: Speech = {
 
 /** Row-level security: others' are not there. */
 async function find({ transaction }: AiCall, id: string): Promise<Transcription> {
-  const text = `select ${columns} from svc.ai_transcriptions where id = $1`;
+  const text = "select id, status, text, error, model from svc.get_transcription($1)";
   const rows = isUuid(id) ? (await transaction.query({ text }, [id])).rows : [];
   if (!rows[0]) throw new SvcError("NOT_FOUND", "This transcription does not exist, or it is not yours.");
   return rows[0];

@@ -52,8 +52,8 @@ export async function withSystem(
  * none
  */
 export async function findUser(pool: pg.Pool, text: string): Promise<string> {
-  const { rows } = await pool.query('select id from auth."user" where id = $1 or email = lower($1)', [text]);
-  if (rows[0]) return rows[0].id;
+  const { rows } = await pool.query("select auth.find_user_id($1) as id", [text]);
+  if (rows[0].id) return rows[0].id;
   throw new DefinitionError(`There is no user ${text}.`, { hint: "--as takes an id or an e-mail address." });
 }
 

@@ -113,10 +113,7 @@ function visibilityOf(declared: Declared, asked: string | undefined, user: strin
 const plain = (quoted: string) => quoted.replaceAll('"', "");
 
 async function tableOf(client: pg.Client, name: string, chosen: string[] | undefined): Promise<Declared> {
-  const { rows } = await client.query<Declared>(
-    `select name, array(select jsonb_array_elements_text(definition -> 'fields')) as fields, definition ->> 'always' as always
-       from svc_private.search_tables order by 1`,
-  );
+  const { rows } = await client.query<Declared>("select name, fields, always from svc_private.list_searchable()");
   const found = rows.find((row) =>
     [row.name, plain(row.name), plain(row.name).replace(/^public\./, "")].includes(name),
   );

@@ -45,7 +45,7 @@ export async function runSeed(seed: Seed, { app, config, urls, secrets, log }: S
   });
   const runtime = createRuntime(app, pools, config, secrets, log);
   const user = async ({ email, name = email.split("@")[0] ?? email, ...others }: SeedUser): Promise<string> => {
-    const { rows } = await pools.system.query('select id from auth."user" where email = lower($1)', [email]);
+    const { rows } = await pools.system.query("select auth.find_user_id($1) as id", [email]);
     return rows[0]?.id ?? auth.users.create({ email, name, ...others });
   };
   try {

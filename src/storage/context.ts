@@ -34,17 +34,12 @@ const longestGrant = 604_800;
 /** The policies show callers their own objects, and the system all. A public object is found by its id alone. */
 const find = {
   name: "svc_storage_find",
-  text:
-    'select id, coalesce(bytes_id, id) as "bytesId", name, size::float8 as size, type, visibility, sha256 ' +
-    "from svc.storage_objects where id = $1 " +
-    "union all select id, bytes_id, name, size, type, visibility, sha256 from svc.find_public_object($1) limit 1",
+  text: 'select id, bytes_id as "bytesId", name, size, type, visibility, sha256 from svc.find_object($1)',
 };
 
 const findOwned = {
   name: "svc_storage_find_owned",
-  text:
-    "select id, name, size::float8 as size, type, visibility from svc.storage_objects " +
-    "where id = $1 and (svc.owns_object(id) or $2)",
+  text: "select id, name, size, type, visibility from svc.find_owned_object($1)",
 };
 
 export class CallStorage implements ContextStorage {
@@ -91,7 +86,7 @@ export class CallStorage implements ContextStorage {
       throw wrong('createReadGrant: disposition must be "inline" or "attachment".');
     }
     // The policies show callers their own objects, and the system all.
-    const text = "select id from svc.storage_objects where id = $1";
+    const text = "select $1::uuid as id where svc.is_object_listed($1)";
     const { rows } = isUuid(id) ? await this.#transaction.query({ name: "svc_storage_own", text }, [id]) : { rows: [] };
     if (!rows[0]) throw unknown();
     const expires = Math.ceil(Date.now() / 1000 + ttlSeconds);
@@ -113,7 +108,7 @@ export class CallStorage implements ContextStorage {
 
   async setVisibility(id: string, visibility: StorageObject["visibility"]): Promise<void> {
     requireVisibility(visibility);
-    await this.#change(id, "update svc.storage_objects set visibility = $2 where id = $1 returning id", [visibility]);
+    await this.#change(id, "select svc.set_object_visibility($1, $2) as it", [visibility]);
   }
 
   async getMeta(id: string): Promise<StorageObject> {
@@ -122,8 +117,7 @@ export class CallStorage implements ContextStorage {
   }
 
   async requireOwned(id: string): Promise<StorageObject> {
-    const values = [id, this.#reader === "system"];
-    const { rows } = isUuid(id) ? await this.#transaction.query(findOwned, values) : { rows: [] };
+    const { rows } = isUuid(id) ? await this.#transaction.query(findOwned, [id]) : { rows: [] };
     if (!rows[0]) throw unknown();
     return rows[0];
   }
@@ -143,8 +137,7 @@ export class CallStorage implements ContextStorage {
   }
 
   async delete(id: string): Promise<void> {
-    const text = "delete from svc.storage_objects where id = $1 returning coalesce(bytes_id, id) as bytes_id";
-    this.#deleted.push((await this.#change(id, text)).bytes_id);
+    this.#deleted.push(await this.#change(id, "select svc.delete_object($1) as it"));
   }
 
   /**
@@ -198,11 +191,12 @@ export class CallStorage implements ContextStorage {
   }
 
   /** @returns the row that the statement returns */
-  async #change(id: string, text: string, values: unknown[] = []) {
+  /** @returns the id that the function `it` returns @throws SvcError NOT_FOUND when that is null */
+  async #change(id: string, text: string, values: unknown[] = []): Promise<string> {
     this.#requireWrite();
     const { rows } = isUuid(id) ? await this.#transaction.query({ text }, [id, ...values]) : { rows: [] };
-    if (!rows[0]) throw unknown();
-    return rows[0];
+    if (!rows[0]?.it) throw unknown();
+    return rows[0].it;
   }
 
   /** If this fails, the reservation expires. */

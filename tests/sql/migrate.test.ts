@@ -67,6 +67,29 @@ describe("migrate", () => {
     }
   });
 
+  test("an upgrade removes the helpers that svc_hidden has from svc", async () => {
+    const adminUrl = await empty();
+    const migrations = (await readdir(join(root, "migrations"))).sort();
+    await migrate({ adminUrl, platform: root, platformMigrations: migrations.indexOf("0036_hide_helpers.sql") });
+    const dropped = await readFile(join(root, "migrations/0036_hide_helpers.sql"), "utf8");
+    const earlier = [...dropped.matchAll(/^drop function if exists (.+);$/gm)].map(([, signature]) => signature);
+    const create = (signature?: string) =>
+      `create function ${signature} returns text language sql as 'select null::text';
+       grant execute on function ${signature} to svc_authenticated;`;
+    await execute(adminUrl, `set role svc_owner; ${earlier.map(create).join("\n")}`);
+    await migrate({ adminUrl, platform: root });
+
+    const namesIn = async (schema: string) =>
+      (await rows(adminUrl, `select proname as name from pg_proc where pronamespace = '${schema}'::regnamespace`))?.map(
+        ({ name }) => name as string,
+      ) ?? [];
+    const [api, helpers] = [await namesIn("svc"), await namesIn("svc_hidden")];
+    expect(earlier.length).toBeGreaterThan(20);
+    for (const signature of earlier) expect(helpers).toContain(signature?.match(/svc\.(\w+)/)?.[1]);
+    expect(api.filter((name) => helpers.includes(name))).toEqual([]);
+    expect(api).toContain("find_rows");
+  });
+
   test("two at once: one works, the other waits and finds nothing to do", async () => {
     const adminUrl = await empty();
     const target = { adminUrl, platform: root, application: join(root, "tests/fixture") };

@@ -26,20 +26,11 @@ export const transcribe = defineTask({
   payload: z.object({ id: z.uuid() }),
   async run({ id }, job, { runtime }) {
     const { systemPool: pool, ai, storage } = runtime;
-    const { rows } = await pool.query(
-      `select t.user_id, t.model, coalesce(o.bytes_id, o.id) as bytes_id, o.size::float8 as size, o.type
-         from svc.ai_transcriptions t join svc.storage_objects o on o.id = t.storage_id
-        where t.id = $1 and t.status = 'pending'`,
-      [id],
-    );
+    const { rows } = await pool.query("select * from svc_private.find_pending_transcription($1)", [id]);
     const found = rows[0];
     if (!found) return; // done before, or deleted
     const end = (status: string, text: string | null, error: string | null, credits: number | null) =>
-      pool.query(
-        `update svc.ai_transcriptions set status = $2, text = $3, error = $4, credits_charged = $5, finished_at = now()
-          where id = $1 and status = 'pending'`,
-        [id, status, text, error, credits],
-      );
+      pool.query("select svc_private.end_transcription($1, $2, $3, $4, $5)", [id, status, text, error, credits]);
     const wentWrong = "Something went wrong on our side.";
     if (job.attempt > attempts) return void (await end("failed", null, wentWrong, null));
     const usage = { inputTokens: Math.ceil((found.size / 2 ** 20) * tokensPerMegabyte), outputTokens: 0 };
