@@ -2025,7 +2025,7 @@ begin
   if current_setting('transaction_read_only')::boolean then
     raise exception 'a query cannot cancel a workflow' using errcode = '25006';
   end if;
-  -- Without a user nothing matches: whoever is anonymous owns nothing.
+  -- Without a user nothing matches: anonymous callers own no runs.
   if not svc_private.shows_own_run(run_id) then
     return 'unknown';
   end if;
@@ -2328,7 +2328,7 @@ CREATE OR REPLACE FUNCTION svc.find_unchanged(corpus text, visibility text, key 
 AS $function$
 begin
   perform svc_hidden.lock_document(corpus, visibility, key);
-  -- A statement of its own: it sees what was committed while the first one waited.
+  -- A separate statement, so that it sees rows that were committed while the lock was awaited.
   return (
     select jsonb_build_object(
              'sourceId', s.id,
@@ -2344,7 +2344,7 @@ begin
 end
 $function$
 execute: svc_authenticated, svc_system
-comment: A document of the caller that is stored already, with this very text; null otherwise. Waits for whoever stores it now.
+comment: A document of the caller that is stored already, with this very text; null otherwise. Waits for a transaction that stores it now.
 
 -- function svc.finish_job(bigint,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.finish_job(job_id bigint, worker text)
@@ -2442,7 +2442,7 @@ begin
            checksum = excluded.checksum, updated_at = now()
     returning * into source;
 
-    -- What the key held before, or what a caller stored who came between the look and the insert.
+    -- The sections of the previous text, or those that another caller stored between the look-up and the insert.
     delete from svc.rag_sections where source_id = source.id;
 
     insert into svc.rag_sections (source_id, corpus, visibility, owner_id, position, level, title, path)
@@ -2667,7 +2667,7 @@ begin
   if current_setting('transaction_read_only')::boolean then
     raise exception 'a query cannot retry a workflow' using errcode = '25006';
   end if;
-  -- Without a user nothing matches: whoever is anonymous owns nothing.
+  -- Without a user nothing matches: anonymous callers own no runs.
   if not svc_private.shows_own_run(run_id) then
     return 'unknown';
   end if;
@@ -2688,7 +2688,7 @@ begin
   return query
   with keyword as materialized (
     select k.id, k.score, row_number() over (order by k.score desc, k.id) as rank,
-           -- All candidates of a leg alike: each of them is its best.
+           -- If all candidates of a leg have the same score, each of them counts as the best.
            coalesce(power((k.score - min(k.score) over ()) / nullif(max(k.score) over () - min(k.score) over (), 0), 2), 1) as share
       from svc.search_keyword(target, fields, query, scope, filters, (tuning ->> 'keywordCandidateLimit')::integer, 0, prefix) as k
   ), nearest as materialized (
@@ -2696,7 +2696,7 @@ begin
            coalesce(power((v.score - min(v.score) over ()) / nullif(max(v.score) over () - min(v.score) over (), 0), 2), 1) as share
       from svc.search_vector(target, vector_field, vector, scope, filters, (tuning ->> 'vectorCandidateLimit')::integer, 0) as v
   ), apart as (
-    -- Ten at most, the worst that the words found: they are read by their keys.
+    -- At most ten, those with the lowest keyword scores. They are read by their keys.
     select avg(a.score) as score
       from svc_hidden.search_cosines(target, vector_field, vector, array(
              select k.id from keyword k
@@ -2722,7 +2722,7 @@ begin
              coalesce((tuning ->> 'keywordWeight')::double precision / ((tuning ->> 'k')::double precision + k.rank), 0)
              + coalesce((tuning ->> 'vectorWeight')::double precision / ((tuning ->> 'k')::double precision + v.rank), 0)
            else
-             -- A leg of weight 0 alone finds what is worth 0.
+             -- If only a leg of weight 0 finds rows, their score is 0.
              coalesce((e.keyword * coalesce(k.share, 0) + e.vector * coalesce(v.share, 0)) / nullif(e.keyword + e.vector, 0), 0)
          end as fused,
          k.score, v.score
@@ -2811,13 +2811,13 @@ declare
   distances double precision[];
 begin
   begin
-    -- A walk that keeps no more rows than are wanted misses many of the nearest.
+    -- A scan that keeps only as many candidates as are wanted misses many of the nearest rows.
     execute format('set local hnsw.ef_search = %s', least(greatest(300, 2 * wanted), 1000));
     set local hnsw.iterative_scan = 'strict_order';
   exception when invalid_name or undefined_object then
     null;
   end;
-  -- No index serves the sum.
+  -- The second form adds 0, so that PostgreSQL uses no index.
   foreach nearness in array array['t.%2$I <=> %3$L', '(t.%2$I <=> %3$L) + 0'] loop
     for ids, distances in execute format($sql$
       select array_agg(id), array_agg(distance)
@@ -2879,7 +2879,7 @@ begin
   if current_setting('transaction_read_only')::boolean then
     raise exception 'a query cannot signal a workflow' using errcode = '25006';
   end if;
-  -- Without a user nothing matches: whoever is anonymous owns nothing.
+  -- Without a user nothing matches: anonymous callers own no runs.
   if not svc_private.shows_own_run(run_id) then
     return 'unknown';
   end if;
@@ -2913,7 +2913,7 @@ begin
   insert into svc.ai_transcriptions (user_id, storage_id, model)
   values (caller, recording, start_transcription.model)
   returning id into transcription;
-  -- The sixth attempt only says that five workers died of it (workers/tasks/transcribe.ts).
+  -- The sixth attempt only reports that five workers died during the others (workers/tasks/transcribe.ts).
   perform graphile_worker.add_job(
     identifier => 'transcribe', max_attempts => 6,
     payload => json_strip_nulls(json_build_object('id', transcription, 'trace', svc_private.current_trace())));
@@ -3403,7 +3403,7 @@ AS $function$
   with recursive objects (object, level) as (
     select filters, 0
     union all
-    -- Strict, or an array in place of an object would be looked into; silent, or it would be an error.
+    -- Strict, so that an array in place of an object is not unwrapped; silent, so that it is not an error.
     select m.member, o.level + 1
       from objects as o
       cross join (values ('strict $.OR[*]'::jsonpath), ('strict $.AND[*]')) as g (path)
@@ -3428,7 +3428,7 @@ declare
   part text;
   parts text[];
 begin
-  -- Filters, and members of a group, that are no objects are ignored.
+  -- Filters, and members of a group, that are not objects are ignored.
   if filters is null or jsonb_typeof(filters) <> 'object' then
     return null;
   end if;
@@ -3451,8 +3451,8 @@ begin
       -- bounds the recursion. These two names are groups even in a table that has such a column.
       part := null;
       if depth < 5 and jsonb_typeof(value) = 'array' then
-        -- string_agg skips the members that came to nothing and gives null when all of them did: an empty OR is
-        -- ignored rather than false.
+        -- string_agg skips members without a condition, and returns null without any: an empty OR is ignored instead of
+        -- being false.
         select '(' || string_agg(m.sql, case key when 'OR' then ' or ' else ' and ' end) || ')'
           into part
           from (
@@ -3460,7 +3460,7 @@ begin
           ) as m;
       end if;
     else
-      -- Rule 4: a column that is not in the allow-list has no description, and no condition comes of it.
+      -- Rule 4: a column that is not in the allow-list has no description, so it is ignored.
       part := svc_hidden.filter_condition(columns -> key, value);
     end if;
 
@@ -3469,7 +3469,7 @@ begin
     end if;
   end loop;
 
-  -- Rule 3: several keys mean AND. Parentheses throughout: no expression depends on what is put beside it.
+  -- Rule 3: several keys mean AND. Parentheses keep each expression independent of its neighbours.
   return '(' || array_to_string(parts, ' and ') || ')';
 end
 $function$
@@ -3500,8 +3500,8 @@ begin
   elsif kind = 'enum' then
     return declared;
   end if;
-  -- inet, interval, time, xml: what a caller sends need not be one, and some of them cannot be compared at all. Their
-  -- text, which is what the wire shows, always can.
+  -- inet, interval, time, xml: a caller's value may be invalid, and some of these types have no comparison. Their text,
+  -- which is what the wire shows, can always be compared.
   return null;
 end
 $function$
@@ -3547,7 +3547,7 @@ begin
 
   elsif kind = 'bigint' then
     if form = 'number' then
-      -- A larger JSON number has lost digits before it came here; as a string it has not.
+      -- A larger JSON number has lost digits on its way here; a string has not.
       number := value::numeric;
       return case
         when number between -9007199254740991 and 9007199254740991 and number = trunc(number) then trunc(number)::text
@@ -3561,8 +3561,8 @@ begin
     if form <> 'number' then
       return null;
     end if;
-    -- jsonb keeps numbers that a float cannot: too large ones are not of the form, too small ones are zero, as in
-    -- JavaScript. Both would be errors to the cast.
+    -- jsonb holds numbers that a float cannot. Too large ones are ignored, too small ones become zero, as in JavaScript.
+    -- The cast would reject both.
     number := abs(value::numeric);
     if (col ->> 'type') ~ '(real|float4)' then
       return case when number < 7.1e-46 then '0' when number <= 3.4028235e38 then content end;
@@ -3589,7 +3589,7 @@ begin
       when content ~ ':.*[Z+-]' then content
       else content || 'Z'
     end;
-    -- The calendar knows what the pattern does not: 2026-02-30 has its form.
+    -- The pattern does not check the calendar: 2026-02-30 matches it.
     begin
       -- to_jsonb() writes ISO 8601 under every DateStyle. A date column takes the day in UTC, as it does in input.
       if kind = 'date' then
@@ -3623,7 +3623,7 @@ begin
   if jsonb_typeof(value) <> 'array' then
     return null;
   end if;
-  -- Counted first: the limit is there so that 10,000 elements cost nothing.
+  -- Counted first, so that 10,000 elements cost no time.
   if jsonb_array_length(value) > 1000 then
     return null;
   end if;
@@ -3852,14 +3852,14 @@ AS $function$
     select distinct t.term from svc_private.search_words(query) as word
      cross join lateral svc_private.search_terms(word, language::regconfig) as t (term)
   ), piece as materialized (
-    -- What stands before a word or a character, and that. A character counts as half a word.
+    -- Each word or character with the text before it. A character counts as half a word.
     select p.place, p.found[1] as gap, coalesce(p.found[2], p.found[3]) collate "C" as word, p.found[2] is not null as is_character,
            sum(case when p.found[2] is not null then 1 else 2 end) over (order by p.place) as at
       from regexp_matches(content,
         '([\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]*)(?:([\u3005-\u3007\u3040-\u30fa\u30fc-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff][\u3099\u309a]?)|([^\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3020\u3030\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe00-\ufe0f\uff00-\uff0f\U00020000-\U0003ffff]+))', 'g')
         with ordinality as p (found, place)
   ), pair as (
-    -- A character with the next one of its run; alone where it is a run of its own.
+    -- A character and the next one of its run; alone if the run has only one.
     select n.place, n.is_last, case when n.is_last then n.word else n.word || n.next end as word
       from (
         select p.*, lead(p.word) over near as next,
@@ -4308,7 +4308,7 @@ begin
          started_at = coalesce(r.started_at, clock_timestamp()), updated_at = clock_timestamp()
    where r.id = run.id
   returning * into run;
-  -- free_slot wakes one run at a time and may have met one that others had locked: the next run gets the next place here.
+  -- free_slot wakes one run at a time and skips runs that others have locked: the next run gets its slot here.
   if others + 1 < run.max_running then
     perform svc_private.free_slot(run);
   end if;
@@ -4784,7 +4784,7 @@ declare
   statements text[];
 begin
   for start in 0 .. final by blocks loop
-    -- The last part has no end: partitions may be longer than the table itself.
+    -- The last part has no upper bound: partitions may be larger than the table itself.
     statements := svc_private.indexing_sql(target.id, format('%s where t.ctid >= %L', source, format('(%s,0)', start))
       || case when start + blocks <= final then format(' and t.ctid < %L', format('(%s,0)', start + blocks)) else '' end);
     execute statements[1];
@@ -5158,7 +5158,7 @@ begin
       order by w.created_at, w.id limit 1 for no key update skip locked)
   returning r.id into next;
   if next is null then
-    -- Every waiting run is locked by others. One of them is enough: whatever happens to it, claim_run or this function follows.
+    -- Others have locked every waiting run. One of them is enough: claim_run or this function runs when its lock is released.
     select w.id into next from svc.workflow_runs w
      where w.name = run.name and w.wait_marker = 'slot'
      order by w.created_at, w.id limit 1;
@@ -5182,7 +5182,7 @@ begin
   return null;
 end
 $function$
-comment: Trigger of svc.workflow_runs: wakes the run that waits for a deleted one. Definer: a trigger; whoever deletes a run may not write to the queue.
+comment: Trigger of svc.workflow_runs: wakes the run that waits for a deleted one. Definer: a trigger; a role that deletes a run may not write to the queue.
 
 -- function svc_private.hash_rows(regclass): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.hash_rows(target regclass, OUT rows bigint, OUT hash text)
@@ -5311,7 +5311,7 @@ declare
      where s.corpus is not null and (s.visibility in ('shared', 'public') or s.visibility = 'private' and s.owner_id is not null)
   $sql$, source);
 begin
-  -- Groups first: what a statement inserts is seen by the next one. In order, so that two writers do not deadlock.
+  -- Groups first, because a statement sees the inserts of earlier statements. In order, so that two writers do not deadlock.
   return array[format($sql$
     insert into svc_private.search_groups (table_id, corpus, visibility, owner_id)
     select distinct %s, s.corpus, s.visibility, s.owner_id from (%s) as s
@@ -5464,7 +5464,7 @@ begin
     continue when known.relation = each.relation and known.definition = each.definition
       and svc_private.is_searchable(each.relation, known.id);
 
-    -- Nobody may write between the look at the rows and the triggers that watch them.
+    -- No write may happen between the reading of the rows and the creation of the triggers.
     execute format('lock table %s in share row exclusive mode', each.name);
 
     if known.id is null or known.relation <> each.relation or known.definition <> each.definition then
@@ -5496,7 +5496,7 @@ begin
       begin
         execute nearest;
       exception when undefined_file then
-        -- pgvector that stands in Debian's extension_destdir: parallel workers, which large tables get, do not look there.
+        -- pgvector in Debian's extension_destdir: parallel workers, which large tables get, do not search there.
         set local max_parallel_maintenance_workers = 0;
         execute nearest;
       end;
@@ -5746,7 +5746,7 @@ AS $function$
    limit most
 $function$
 execute: svc_system
-comment: Runs of workflows, whoever they belong to, newest first; of one status, or the one with this id.
+comment: Runs of workflows of all users, newest first; of one status, or the one with this id.
 
 -- function svc_private.list_searchable(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_searchable()
@@ -6714,7 +6714,7 @@ begin
     select max(s.seq) into first from svc.workflow_steps s where s.run_id = run.id and s.error is not null;
   end if;
   delete from svc.workflow_steps s where s.run_id = run.id and s.seq >= first;
-  -- A wait that had not ended begins anew, with its whole time.
+  -- A wait that had not ended starts again with its full duration.
   delete from svc.workflow_steps s where s.run_id = run.id and not s.is_done;
   update svc.workflow_runs r
      set status = 'pending', wait_marker = null, error = null, error_detail = null, attempts = 0, claims = 0,
@@ -7060,16 +7060,16 @@ CREATE OR REPLACE FUNCTION svc_private.search_cover(term_of integer[], tops doub
  SET search_path TO ''
 AS $function$
 declare
-  few constant integer := 100;         -- so short a list is read whole
-  most_terms constant integer := 128;  -- of a longer query, no lists are intersected: there are too many pairs
+  few constant integer := 100;         -- postings; a list of no more is read completely
+  most_terms constant integer := 128;  -- longer queries have too many pairs of lists to intersect
   terms constant integer := term_of[cardinality(term_of)];
   first integer[] := array_fill(0, array[terms + 1]);   -- where the classes of a term begin
   rest double precision[] := array_fill(0.0::double precision, array[terms + 1]);  -- what a term and those after it add
   missing double precision;
   partner integer;  -- the last term that is not left out
-  final integer;    -- its last class that is not
-  -- Parts of the condition: a posting of the classes from one to another, and one of those from a third to a fourth,
-  -- which are null where the first alone will do.
+  final integer;    -- its last class that is not left out
+  -- Parts of the condition: a posting of the classes ones to one_ends, and one of the classes others to other_ends. The
+  -- latter are null where the first is enough.
   ones integer[] := '{}';
   one_ends integer[] := '{}';
   others integer[] := '{}';
@@ -7383,9 +7383,9 @@ CREATE OR REPLACE FUNCTION svc_private.search_words(content text)
  IMMUTABLE
  SET search_path TO ''
 AS $function$
-  select left(word, 200)  -- longer ones are no words, and an index entry has a limit
+  select left(word, 200)  -- an index entry has a limit, and longer strings are not words
     from regexp_split_to_table(
-      -- ASCII is as NFKC would have it.
+      -- NFKC does not change ASCII.
       lower(case when octet_length(content) = length(content) then content else normalize(content, nfkc) end),
       '[\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]+'
     ) as word
@@ -7585,7 +7585,7 @@ declare
   declared constant jsonb := svc_hidden.search_target(select_matches.target);
   condition constant text := svc_hidden.search_condition(declared, scope, filters);
   owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
-  most_rows constant integer := 100000;  -- that are scored because they are admitted
+  most_rows constant integer := 100000;  -- admitted rows that may be scored
   wanted integer := page_size + skipped;
   among text[];
   matched record;
@@ -7790,7 +7790,7 @@ begin
   returning s.position into ended;
   insert into svc.workflow_events (run_id, name, payload, user_id, taken_by)
     values (run.id, event, content, run.user_id, ended);
-  -- A worker that has the run sees it when it comes to let go; one that is to be tried again later sees it then.
+  -- A worker that holds the run sees the event when it releases the run; a run that waits for a retry sees it then.
   if ended is not null and (run.wait_marker like 'wait:%' or run.wait_marker like 'sleep#%') then
     update svc.workflow_runs r set wait_marker = null, wake_at = clock_timestamp(), updated_at = clock_timestamp()
      where r.id = run.id;

@@ -1,4 +1,4 @@
--- What was spent, by day (UTC), user and model, for `svc ai usage`. Read as svc_system, whom no policy restricts.
+-- What was spent, by day (UTC), user and model, for `svc ai usage`. Read as svc_system, which no policy restricts.
 --
 -- What is reserved and has neither ended nor expired stands beside what was charged: the cap counts both.
 

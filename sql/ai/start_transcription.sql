@@ -29,7 +29,7 @@ begin
   insert into svc.ai_transcriptions (user_id, storage_id, model)
   values (caller, recording, start_transcription.model)
   returning id into transcription;
-  -- The sixth attempt only says that five workers died of it (workers/tasks/transcribe.ts).
+  -- The sixth attempt only reports that five workers died during the others (workers/tasks/transcribe.ts).
   perform graphile_worker.add_job(
     identifier => 'transcribe', max_attempts => 6,
     payload => json_strip_nulls(json_build_object('id', transcription, 'trace', svc_private.current_trace())));
@@ -38,7 +38,7 @@ end
 $$;
 
 grant execute on function svc.start_transcription(uuid, text) to svc_request, svc_system;
-revoke execute on function svc.start_transcription(uuid, text) from svc_authenticated;  -- which had it once
+revoke execute on function svc.start_transcription(uuid, text) from svc_authenticated;  -- an earlier version granted it
 
 comment on function svc.start_transcription(uuid, text) is
   'Begins the transcription of a stored recording that the current user may see, and returns its id. '

@@ -12,7 +12,7 @@ as $$
   with recursive objects (object, level) as (
     select filters, 0
     union all
-    -- Strict, or an array in place of an object would be looked into; silent, or it would be an error.
+    -- Strict, so that an array in place of an object is not unwrapped; silent, so that it is not an error.
     select m.member, o.level + 1
       from objects as o
       cross join (values ('strict $.OR[*]'::jsonpath), ('strict $.AND[*]')) as g (path)

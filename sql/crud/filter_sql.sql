@@ -22,7 +22,7 @@ declare
   part text;
   parts text[];
 begin
-  -- Filters, and members of a group, that are no objects are ignored.
+  -- Filters, and members of a group, that are not objects are ignored.
   if filters is null or jsonb_typeof(filters) <> 'object' then
     return null;
   end if;
@@ -45,8 +45,8 @@ begin
       -- bounds the recursion. These two names are groups even in a table that has such a column.
       part := null;
       if depth < 5 and jsonb_typeof(value) = 'array' then
-        -- string_agg skips the members that came to nothing and gives null when all of them did: an empty OR is
-        -- ignored rather than false.
+        -- string_agg skips members without a condition, and returns null without any: an empty OR is ignored instead of
+        -- being false.
         select '(' || string_agg(m.sql, case key when 'OR' then ' or ' else ' and ' end) || ')'
           into part
           from (
@@ -54,7 +54,7 @@ begin
           ) as m;
       end if;
     else
-      -- Rule 4: a column that is not in the allow-list has no description, and no condition comes of it.
+      -- Rule 4: a column that is not in the allow-list has no description, so it is ignored.
       part := svc_hidden.filter_condition(columns -> key, value);
     end if;
 
@@ -63,7 +63,7 @@ begin
     end if;
   end loop;
 
-  -- Rule 3: several keys mean AND. Parentheses throughout: no expression depends on what is put beside it.
+  -- Rule 3: several keys mean AND. Parentheses keep each expression independent of its neighbours.
   return '(' || array_to_string(parts, ' and ') || ')';
 end
 $$;

@@ -28,8 +28,8 @@ begin
   elsif kind = 'enum' then
     return declared;
   end if;
-  -- inet, interval, time, xml: what a caller sends need not be one, and some of them cannot be compared at all. Their
-  -- text, which is what the wire shows, always can.
+  -- inet, interval, time, xml: a caller's value may be invalid, and some of these types have no comparison. Their text,
+  -- which is what the wire shows, can always be compared.
   return null;
 end
 $$;

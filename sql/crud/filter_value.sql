@@ -42,7 +42,7 @@ begin
 
   elsif kind = 'bigint' then
     if form = 'number' then
-      -- A larger JSON number has lost digits before it came here; as a string it has not.
+      -- A larger JSON number has lost digits on its way here; a string has not.
       number := value::numeric;
       return case
         when number between -9007199254740991 and 9007199254740991 and number = trunc(number) then trunc(number)::text
@@ -56,8 +56,8 @@ begin
     if form <> 'number' then
       return null;
     end if;
-    -- jsonb keeps numbers that a float cannot: too large ones are not of the form, too small ones are zero, as in
-    -- JavaScript. Both would be errors to the cast.
+    -- jsonb holds numbers that a float cannot. Too large ones are ignored, too small ones become zero, as in JavaScript.
+    -- The cast would reject both.
     number := abs(value::numeric);
     if (col ->> 'type') ~ '(real|float4)' then
       return case when number < 7.1e-46 then '0' when number <= 3.4028235e38 then content end;
@@ -84,7 +84,7 @@ begin
       when content ~ ':.*[Z+-]' then content
       else content || 'Z'
     end;
-    -- The calendar knows what the pattern does not: 2026-02-30 has its form.
+    -- The pattern does not check the calendar: 2026-02-30 matches it.
     begin
       -- to_jsonb() writes ISO 8601 under every DateStyle. A date column takes the day in UTC, as it does in input.
       if kind = 'date' then

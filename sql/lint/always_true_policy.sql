@@ -1,4 +1,4 @@
--- A write policy whose condition is always true admits every row of everybody.
+-- A policy for writing whose condition is always true lets every user change all rows.
 
 create or replace view svc_private.lint_always_true_policy as
 select 'warning' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid as object, 0 as part, p.name,

@@ -1,4 +1,4 @@
--- Whoever has no account may write here. Often meant (a form, a guest book); never to be unnoticed.
+-- Callers without an account may write here. This is often intended (a form, a guest book), but must be a decision.
 
 create or replace view svc_private.lint_anonymous_write as
 select 'info' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid as object, 0 as part, p.name,

@@ -1,4 +1,5 @@
--- The directory of everybody's addresses, sessions and keys. A request never needs it: see sql/policies/auth.user.sql.
+-- The tables of the authentication hold everybody's addresses, sessions and keys. A request never needs them: see
+-- sql/policies/auth.user.sql.
 
 create or replace view svc_private.lint_auth_table_exposed as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,
@@ -11,7 +12,7 @@ select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as
  union all
 -- A view runs as its owner unless it says otherwise: through it the table is open although no grant is.
 select distinct 'error', 'pg_catalog.pg_class'::regclass, r.oid, 0, r.name,
-       format('shows rows of %s to whoever may read the view', t.name),
+       format('shows rows of %s to roles that may read the view', t.name),
        format('alter view %s set (security_invoker = true), or select from a table of your own.', r.name)
   from svc_private.relations r
   join pg_catalog.pg_rewrite w on w.ev_class = r.oid

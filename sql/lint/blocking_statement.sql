@@ -1,6 +1,7 @@
--- LOCK TABLE in a function that requests run keeps everybody from the table until the transaction ends, and DELETE on the table
--- is privilege enough for the strongest lock. LISTEN outlasts the call on a connection that others use next; NOTIFY says to
--- other processes what nobody checks. A caller's SQL cannot contain these statements, so a function is how it reaches them.
+-- LOCK TABLE in a function that requests run blocks the table for everybody until the transaction ends; DELETE on the
+-- table is privilege enough for the strongest lock. LISTEN stays active on a connection that others use next. NOTIFY
+-- sends messages to other processes without a check. A caller's SQL cannot contain these statements, but it can call
+-- such a function.
 
 create or replace view svc_private.lint_blocking_statement as
 select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as object, 0 as part, p.oid::regprocedure::text as name,
@@ -13,7 +14,7 @@ select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid a
   join lateral (
     select distinct statement[1] as statement
       from regexp_matches(
-        -- Without comments and texts: what EXECUTE runs is executed_text's affair, unless the text is constant.
+        -- Comments and texts are removed. The rule executed_text covers EXECUTE, except with a constant text.
         regexp_replace(
           regexp_replace(p.prosrc, '--[^\n]*|/\*.*?\*/', '', 'g'),
           '\mexecute\s+''\s*(lock|listen|unlisten|notify)\M', '; \1 ', 'gi'),

@@ -1,5 +1,5 @@
--- Roles are how far a request can get. A request's login that reaches a role above the policies makes them decoration:
--- any SQL in a request could change into it.
+-- The memberships of a login limit what a request can do. If the requests' login is a member of a role that bypasses
+-- policies, SQL in a request could switch to that role.
 
 create or replace view svc_private.lint_bypassing_role as
 select 'error' as severity, 'pg_catalog.pg_authid'::regclass as catalog, r.oid as object, 0 as part, r.rolname::text as name,

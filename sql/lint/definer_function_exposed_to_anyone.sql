@@ -1,4 +1,4 @@
--- A SECURITY DEFINER function does what its owner may do. Whoever executes it borrows that: here, without an account.
+-- A SECURITY DEFINER function runs with the rights of its owner. Callers without an account may execute this one.
 
 create or replace view svc_private.lint_definer_function_exposed_to_anyone as
 select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as object, 0 as part, p.oid::regprocedure::text as name,

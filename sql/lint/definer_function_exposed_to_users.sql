@@ -1,4 +1,4 @@
--- As definer_function_exposed_to_anyone, for every signed-in user: the function's own conditions are all there is.
+-- As definer_function_exposed_to_anyone, for every signed-in user: only the conditions in the function restrict them.
 
 create or replace view svc_private.lint_definer_function_exposed_to_users as
 select 'info' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as object, 0 as part, p.oid::regprocedure::text as name,

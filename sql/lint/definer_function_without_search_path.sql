@@ -1,5 +1,6 @@
--- A SECURITY DEFINER function looks names up along its caller's search_path: who puts a table or an operator of the same
--- name in front, makes the owner run it. Source: CREATE FUNCTION, "Writing SECURITY DEFINER Functions Safely".
+-- A SECURITY DEFINER function looks names up along its caller's search_path. A caller who creates a table or an
+-- operator of the same name in an earlier schema makes the owner run it. Source: CREATE FUNCTION, "Writing SECURITY
+-- DEFINER Functions Safely".
 
 create or replace view svc_private.lint_definer_function_without_search_path as
 select 'error' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as object, 0 as part, p.oid::regprocedure::text as name,

@@ -1,4 +1,4 @@
--- The owner's column may be null: such a row belongs to nobody, and no owner's policy ever shows it again.
+-- The owner's column may be null. A row without an owner is never shown again by a policy for owners.
 
 create or replace view svc_private.lint_dropped_owner_row as
 select 'warning' as severity, 'pg_catalog.pg_class'::regclass as catalog, i.relid as object, i.attnum::integer as part,

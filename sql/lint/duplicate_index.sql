@@ -1,4 +1,4 @@
--- Two indexes over the same columns cost every write twice and serve no read that one would not.
+-- Two indexes over the same columns slow down every write, and one of them is enough for every read.
 
 create or replace view svc_private.lint_duplicate_index as
 select 'warning' as severity, 'pg_catalog.pg_class'::regclass as catalog, max(i.indexrelid) as object, 0 as part,

@@ -1,4 +1,4 @@
--- A policy without TO is for PUBLIC: every role there is and ever will be, also those that were not thought of.
+-- A policy without TO applies to PUBLIC: every role, including roles that are created later.
 
 create or replace view svc_private.lint_everybody_policy as
 select 'warning' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid as object, 0 as part, p.name,

@@ -1,7 +1,8 @@
--- EXECUTE takes several statements, and in a volatile function one of them may be SET: whoever gets text of their own in
--- becomes somebody else. A loop over FOR … IN EXECUTE, RETURN QUERY EXECUTE, and stable functions refuse that; identifiers and
--- values belong in format()'s %I and %L all the same. A trigger's text is the worst: the row that it is built from is what a
--- caller of the API sent, and no privilege on the function is asked for.
+-- EXECUTE accepts several statements, and in a volatile function one of them may be SET: a caller who gets text of
+-- their own into the statement can become another user. A loop over FOR … IN EXECUTE, RETURN QUERY EXECUTE, and stable
+-- functions reject that. Put identifiers and values in with format()'s %I and %L in any case. The text of a trigger is
+-- the most dangerous: it is built from a row that a caller of the API sent, and no privilege on the function is
+-- checked.
 
 create or replace view svc_private.lint_executed_text as
 select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as object, 0 as part, p.oid::regprocedure::text as name,
@@ -13,7 +14,7 @@ select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid a
   join svc_private.request_functions r on r.oid = p.oid
   join pg_catalog.pg_language l on l.oid = p.prolang and l.lanname = 'plpgsql'
  where p.provolatile = 'v'
-   -- Comments, text that is constant, and what makes a cursor are taken away; EXECUTE is also a word of GRANT and of triggers.
+   -- Comments, constant texts and EXECUTE that opens a cursor are removed. EXECUTE also occurs in GRANT and CREATE TRIGGER.
    and regexp_replace(p.prosrc, '--[^\n]*|\m(in|query)\s+execute\M|\mexecute\s+''[^'']*''\s*(;|into|using)', '', 'gi')
        ~* '\mexecute\s+(?!on\M|function\M|procedure\M|privilege)';
 

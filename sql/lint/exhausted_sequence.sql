@@ -1,4 +1,4 @@
--- The number after the last one is an error, and every insert fails from then on. An integer key counts to 2^31 - 1.
+-- After the last number of a sequence every insert fails. An integer key counts to 2^31 - 1.
 
 create or replace view svc_private.lint_exhausted_sequence as
 select case when s.used > 0.9 then 'error' else 'warning' end as severity, 'pg_catalog.pg_class'::regclass as catalog,

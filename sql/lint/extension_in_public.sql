@@ -1,4 +1,4 @@
--- An extension in public puts its functions beside the application's, where requests reach them and names collide.
+-- An extension in public puts its functions beside the application's: requests can call them, and names may collide.
 
 create or replace view svc_private.lint_extension_in_public as
 select 'warning' as severity, 'pg_catalog.pg_extension'::regclass as catalog, e.oid as object, 0 as part, e.extname::text as name,

@@ -1,4 +1,4 @@
--- The server has a newer version of the extension than this database uses: fixes that are installed and not in effect.
+-- The server has a newer version of the extension than this database uses: its fixes are installed but not active.
 
 create or replace view svc_private.lint_extension_outdated as
 select 'info' as severity, 'pg_catalog.pg_extension'::regclass as catalog, e.oid as object, 0 as part, e.extname::text as name,

@@ -1,5 +1,5 @@
--- A foreign key to the users should name their primary key. Another unique column, such as the address, changes, and a
--- key to it ties the application to how the authentication keeps its tables.
+-- A foreign key to the users should reference their primary key. Another unique column, such as the address, may
+-- change, and a key to it depends on how the authentication stores its tables.
 
 create or replace view svc_private.lint_foreign_key_to_auth as
 select 'warning' as severity, 'pg_catalog.pg_constraint'::regclass as catalog, k.oid as object, 0 as part,

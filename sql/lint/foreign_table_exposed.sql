@@ -1,4 +1,4 @@
--- Row-level security does not exist for foreign tables: who may read one reads all of it.
+-- Foreign tables have no row-level security: a role that may read one reads all of its rows.
 
 create or replace view svc_private.lint_foreign_table_exposed as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,

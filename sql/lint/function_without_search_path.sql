@@ -1,5 +1,5 @@
--- A function that takes names from its caller's search_path means something else for another caller. Functions whose
--- body PostgreSQL has parsed already (BEGIN ATOMIC) are bound to their names and need none.
+-- A function that looks names up along its caller's search_path may find other objects for another caller. Functions
+-- whose body PostgreSQL has parsed already (BEGIN ATOMIC) are bound to their objects and need no search_path.
 
 create or replace view svc_private.lint_function_without_search_path as
 select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as object, 0 as part, p.oid::regprocedure::text as name,

@@ -1,5 +1,5 @@
--- USING says which rows may be changed, WITH CHECK what they may become. A check that is always true lets a user hand
--- a row to somebody else, or take its owner away.
+-- USING says which rows may be changed, WITH CHECK what they may become. A check that is always true lets a user assign
+-- a row to another user, or remove its owner.
 
 create or replace view svc_private.lint_given_away_row as
 select 'error' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid as object, 0 as part, p.name,

@@ -1,5 +1,5 @@
--- A privilege without a policy of that command: every row is refused, and with the next policy FOR ALL nobody remembers
--- that the grant was there before it.
+-- A role has a privilege, and no policy for that command: every row is refused. A later policy FOR ALL would open the
+-- command by accident.
 
 create or replace view svc_private.lint_grant_without_policy as
 select 'warning' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,

@@ -1,5 +1,5 @@
--- set_config() rewrites the identity that every policy trusts; pg_logical_emit_message() and pg_notify() forge what
--- processes tell each other. sql/grants.sql closes them, where the host lets it.
+-- set_config() changes the identity that every policy trusts; pg_logical_emit_message() and pg_notify() forge messages
+-- between processes. sql/grants.sql closes them where the host allows it.
 
 create or replace view svc_private.lint_impersonation_open as
 select 'error' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as object, 0 as part, p.oid::regprocedure::text as name,

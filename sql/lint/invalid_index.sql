@@ -1,4 +1,4 @@
--- CREATE INDEX CONCURRENTLY that failed leaves an index behind that every write keeps up and no read uses.
+-- A failed CREATE INDEX CONCURRENTLY leaves an index that every write maintains and no read uses.
 
 create or replace view svc_private.lint_invalid_index as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, i.indexrelid as object, 0 as part,

@@ -1,6 +1,6 @@
 -- Everything the linter finds, the worst first: the rows of all views whose names begin with lint_.
 --
--- What is meant is said where it is: a comment on the object with "lint:allow RULE" and a reason silences that rule there,
+-- Intended findings are silenced where they occur: a comment on the object with "lint:allow RULE" and a reason silences that rule there,
 -- for example  comment on policy insert_anyone on guestbook is 'lint:allow anonymous_write: a guest book.'
 
 create or replace function svc_private.lint_schema()

@@ -1,5 +1,5 @@
--- PostgreSQL's advisory locks take any key, also those by which uploads, workers and migrations wait for each other. sql/grants.sql
--- closes them, where the host lets it; svc.lock() is what applications use.
+-- PostgreSQL's advisory locks take any key, including the keys by which uploads, workers and migrations wait for each
+-- other. sql/grants.sql closes them where the host allows it. Applications use svc.lock().
 
 create or replace view svc_private.lint_locks_open as
 select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as object, 0 as part, p.oid::regprocedure::text as name,

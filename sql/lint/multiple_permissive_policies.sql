@@ -1,5 +1,5 @@
--- Permissive policies are joined by OR, and each is evaluated. Two for the same role and command say in two places what
--- one could say, and are slower: the planner rarely finds an index for an OR.
+-- PostgreSQL joins permissive policies by OR and evaluates each. Two for the same role and command are harder to read
+-- and slower than one: the planner rarely finds an index for an OR.
 
 create or replace view svc_private.lint_multiple_permissive_policies as
 select 'info' as severity, 'pg_catalog.pg_class'::regclass as catalog, p.relid as object, 0 as part, p.relation_name as name,

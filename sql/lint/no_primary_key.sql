@@ -1,4 +1,4 @@
--- Without a primary key rows cannot be named: generated calls, realtime and replication of changes all need that.
+-- Rows without a primary key cannot be identified. Generated calls, realtime and replication of changes need one.
 
 create or replace view svc_private.lint_no_primary_key as
 select 'warning' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,

@@ -1,4 +1,4 @@
--- Policies are written, and row-level security is off: none of them is asked.
+-- The table has policies, but row-level security is off: PostgreSQL does not apply them.
 
 create or replace view svc_private.lint_policy_without_rls as
 select distinct on (p.relid) 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, p.relid as object, 0 as part,

@@ -1,4 +1,4 @@
--- PUBLIC is every role, also the one that somebody will create for a report next year.
+-- PUBLIC is every role, including roles that are created later.
 
 create or replace view svc_private.lint_public_grant as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,

@@ -1,4 +1,5 @@
--- Jobs carry arguments of everybody's calls, and run with the platform's rights. Requests reach them through functions.
+-- Jobs hold the arguments of everybody's calls and run with the platform's rights. Requests must reach them only
+-- through functions.
 
 create or replace view svc_private.lint_queue_exposed as
 select 'error' as severity, 'pg_catalog.pg_namespace'::regclass as catalog, n.oid as object, 0 as part, n.nspname::text as name,

@@ -1,6 +1,7 @@
--- A condition that leads back to its own table, by itself or through the policies of the tables it asks: PostgreSQL refuses
--- every statement that it is for, with "infinite recursion detected in policy". Members who see the other members of
--- their team are the usual case. A function with the rights of its owner answers past the policies.
+-- A policy's condition leads back to its own table, directly or through the policies of the tables that it reads.
+-- PostgreSQL refuses every statement to which the policy applies, with "infinite recursion detected in policy". The
+-- usual case is members who see the other members of their team. A function with the rights of its owner reads past the
+-- policies and breaks the circle.
 
 -- The expressions are read as PostgreSQL keeps them, where each relation of a sub-select stands by its number.
 
@@ -28,7 +29,7 @@ select distinct on (r.policy)
               r.first_asked) as remedy
   from reached r
  where r.asks = r.relid
-   -- Read again, the table is only refused where reading it asks something in turn.
+   -- Reading the table again fails only where its policies for reading have conditions of their own.
    and exists (
      select from svc_private.policy_texts p
        join pg_catalog.pg_policy e on e.oid = p.oid

@@ -1,6 +1,6 @@
--- PostgreSQL checks a foreign key as the owner of the tables, past every policy. Where callers write the key themselves, one
--- may name a row that is hidden from them: they learn that it exists, hang their own below somebody else's, and may keep it
--- from being deleted. The policy of the referring table has to look whether the caller sees what is referred to.
+-- PostgreSQL checks a foreign key as the owner of the tables, without policies. Callers who write the key themselves can
+-- name a row that is hidden from them: they learn that it exists, attach their own rows to it, and may prevent its
+-- deletion. The policy of the referring table must check that the caller sees the referenced row.
 --
 -- A key of several columns is left out, since it can hold the owner; so is one to auth, where the key is the owner.
 
@@ -23,7 +23,7 @@ select distinct on (k.oid)
                       when 'update' then has_column_privilege(role.name, r.oid, a.attnum, 'update')
                       when 'all' then has_column_privilege(role.name, r.oid, a.attnum, 'insert, update') end
    and not exists (
-     -- The condition itself, or one that restricts it, names the column: it says which rows may be referred to.
+     -- The condition itself, or a restrictive one, names the column, so it decides which rows may be referenced.
      select from svc_private.policy_texts c
       where c.relid = r.oid and (c.oid = p.oid or not c.permissive and c.command in (p.command, 'all'))
         and coalesce(c.check_text, c.using_text) ~

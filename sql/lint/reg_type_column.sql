@@ -1,4 +1,5 @@
--- Columns of types such as regproc hold object numbers of this one cluster: pg_upgrade refuses a database with them.
+-- Columns of types such as regproc hold object numbers that are valid in this cluster alone: pg_upgrade refuses a
+-- database with them.
 
 create or replace view svc_private.lint_reg_type_column as
 select 'warning' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, a.attnum::integer as part,

@@ -1,4 +1,4 @@
--- An owner is not bound by the table's policies and may change them.
+-- Policies do not apply to the owner of a table, and the owner may change them.
 
 create or replace view svc_private.lint_request_role_owns as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,

@@ -1,9 +1,9 @@
--- Without row-level security a grant is for all rows. `svc migrate` turns it on for the application's tables; this one
--- was made, or changed, past it.
+-- Without row-level security a grant gives access to all rows. `svc migrate` enables it for the application's tables;
+-- this one was created, or changed, without it.
 
 create or replace view svc_private.lint_rls_disabled as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,
-       'has no row-level security: whoever has a grant has all rows' as problem,
+       'has no row-level security: a role with a grant has all rows' as problem,
        format('alter table %s enable row level security; and write its policies.', r.name) as remedy
   from svc_private.relations r
  where r.kind in ('r', 'p') and not r.has_rls

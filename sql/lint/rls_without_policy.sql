@@ -1,4 +1,5 @@
--- Row-level security is on, there is a grant, and no policy: every request finds the table empty. Safe, and hardly meant.
+-- Row-level security is on and there is a grant, but no policy: every request finds the table empty. This is safe, but
+-- hardly intended.
 
 create or replace view svc_private.lint_rls_without_policy as
 select 'warning' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,

@@ -1,4 +1,4 @@
--- A column whose name promises a secret, in a table that callers without an account may read.
+-- The name of a column suggests a secret, and callers without an account may read the table.
 
 create or replace view svc_private.lint_sensitive_column_exposed as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, a.attnum::integer as part,

@@ -1,6 +1,6 @@
--- USAGE on a sequence lets SQL inside a request take numbers without a row: three million a second, so that an integer key has
--- none left after twelve minutes, and an insert fails for everybody. Nothing rolls it back. UPDATE sets the sequence anywhere. An
--- identity column takes its number without a privilege.
+-- USAGE on a sequence lets SQL inside a request take numbers without inserting a row: three million a second, so that
+-- an integer key has none left after twelve minutes and every insert fails. A rollback does not return them. UPDATE
+-- sets the sequence to any number. An identity column takes its numbers without a privilege.
 
 create or replace view svc_private.lint_sequence_usable as
 select case when granted.privileges ~ 'update' then 'error' else 'warning' end as severity, 'pg_catalog.pg_class'::regclass as catalog,

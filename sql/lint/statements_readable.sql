@@ -1,5 +1,5 @@
--- pg_stat_statements shows what everybody runs, with constants that no parameter replaced. The extension gives its views to
--- PUBLIC; sql/grants.sql takes them away when svc migrate runs after the extension was created, and where a superuser runs it.
+-- pg_stat_statements shows everybody's statements, with constants that no parameter replaced. The extension grants its
+-- views to PUBLIC. sql/grants.sql revokes them when svc migrate runs as a superuser after the extension was created.
 
 create or replace view svc_private.lint_statements_readable as
 select 'warning' as severity, 'pg_catalog.pg_class'::regclass as catalog, c.oid as object, 0 as part, c.oid::regclass::text as name,

@@ -1,5 +1,6 @@
--- PostgreSQL uses no index for `column in (select …)` in a policy: it makes a list of the sub-select and compares the row of
--- everybody with it. An array is looked up in an index on the column. A sub-select that asks about the row itself cannot be one.
+-- PostgreSQL uses no index for `column in (select …)` in a policy: it makes a list of the sub-select and compares every
+-- row with it. It looks an array up in an index on the column. This does not apply to a sub-select that depends on the
+-- row itself.
 
 create or replace view svc_private.lint_sub_select_in_policy as
 select 'info' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid as object, 0 as part, p.name,

@@ -1,4 +1,5 @@
--- Dead rows are read past by every scan. Autovacuum did not come by, or a transaction that stays open holds it up.
+-- Every scan reads past dead rows. Autovacuum has not run on the table, or a transaction that stays open prevents it
+-- from removing them.
 
 create or replace view svc_private.lint_table_bloat as
 select 'info' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,

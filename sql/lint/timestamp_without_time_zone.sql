@@ -1,4 +1,4 @@
--- A timestamp without a time zone is an hour that nobody can place; the API takes and gives instants.
+-- A timestamp without a time zone does not say which instant it means; the API takes and returns instants.
 
 create or replace view svc_private.lint_timestamp_without_time_zone as
 select 'info' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, a.attnum::integer as part,

@@ -1,4 +1,5 @@
--- TRUNCATE asks no policy, REFERENCES tells by foreign keys what exists, TRIGGER runs code of one's own as others.
+-- TRUNCATE ignores policies, REFERENCES reveals by foreign keys which rows exist, TRIGGER runs code with the rights of
+-- other users.
 
 create or replace view svc_private.lint_truncate_granted as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,

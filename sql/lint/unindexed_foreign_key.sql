@@ -1,4 +1,4 @@
--- Deleting a row of the other table looks for rows that refer to it: without an index, through all of this one.
+-- Deleting a row of the other table looks for rows that refer to it. Without an index, that reads all of this table.
 
 create or replace view svc_private.lint_unindexed_foreign_key as
 select 'warning' as severity, 'pg_catalog.pg_constraint'::regclass as catalog, k.oid as object, 0 as part,

@@ -1,5 +1,5 @@
--- Every query of a request carries the policy's condition. Without an index that begins with its column, each of them
--- reads the rows of everybody.
+-- Every query of a request contains the policy's condition. Without an index that begins with its column, each of them
+-- reads all rows of the table.
 
 create or replace view svc_private.lint_unindexed_policy_column as
 select 'warning' as severity, 'pg_catalog.pg_class'::regclass as catalog, i.relid as object, i.attnum::integer as part,

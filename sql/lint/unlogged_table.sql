@@ -1,4 +1,4 @@
--- An unlogged table is emptied by a crash, and replicas never have it.
+-- A crash empties an unlogged table, and replicas do not have it.
 
 create or replace view svc_private.lint_unlogged_table as
 select 'warning' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,

@@ -1,4 +1,4 @@
--- A published table without a primary key or another replica identity refuses every update and delete.
+-- A published table without a primary key or another replica identity rejects every update and delete.
 
 create or replace view svc_private.lint_unpublishable_table as
 select distinct on (r.oid) 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,

@@ -1,5 +1,5 @@
--- An index that no query has used since the statistics began costs every write and serves nobody. Only beyond 1,000
--- pages: before that there is nothing to win.
+-- No query has used this index since the statistics began, and every write maintains it. Only indexes of more than
+-- 1,000 pages are reported: smaller ones cost too little.
 
 create or replace view svc_private.lint_unused_index as
 select 'info' as severity, 'pg_catalog.pg_class'::regclass as catalog, i.indexrelid as object, 0 as part,

@@ -1,4 +1,5 @@
--- A constraint NOT VALID binds new rows only: the planner and the reader of the schema believe more than is true.
+-- PostgreSQL checks a constraint NOT VALID for new rows only: old rows may violate it, although the schema seems to
+-- exclude that.
 
 create or replace view svc_private.lint_unvalidated_constraint as
 select 'warning' as severity, 'pg_catalog.pg_constraint'::regclass as catalog, k.oid as object, 0 as part,

@@ -1,4 +1,4 @@
--- A bare svc.current_user_id() in a policy is called for every row; as a sub-select it is called once per query.
+-- A policy calls a bare svc.current_user_id() for every row, and a sub-select once per query.
 
 create or replace view svc_private.lint_unwrapped_identity as
 select 'warning' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid as object, 0 as part, p.name,

@@ -1,5 +1,5 @@
--- What a user may edit of the own account, or what is in a table of the authentication, must not decide what the user
--- may see: whoever can change the field can change the answer. And requests may not read those tables at all.
+-- A field that users may edit in their own account, or a table of the authentication, must not decide what a user may
+-- see: a user who changes the field changes the policy's answer. Requests may not read those tables at all.
 
 create or replace view svc_private.lint_user_field_in_policy as
 select distinct 'error' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid as object, 0 as part, p.name,

@@ -1,4 +1,4 @@
--- A view reads its tables as its owner, past the policies of whoever asks, unless it is a security invoker.
+-- A view reads its tables as its owner, without the policies of the caller, unless it is a security invoker.
 
 create or replace view svc_private.lint_view_without_security_invoker as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,

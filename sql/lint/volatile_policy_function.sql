@@ -1,4 +1,4 @@
--- A volatile function in a policy is called for every row and keeps every index from being used.
+-- A volatile function in a policy is called for every row and prevents the use of every index.
 
 create or replace view svc_private.lint_volatile_policy_function as
 select distinct 'warning' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid as object, 0 as part, p.name,

@@ -1,4 +1,4 @@
--- Whoever has no account reads all rows. Often meant (a board, a catalogue); never to be unnoticed.
+-- Callers without an account read all rows. This is often intended (a board, a catalogue), but must be a decision.
 
 create or replace view svc_private.lint_world_readable_table as
 select 'info' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid as object, 0 as part, p.name,

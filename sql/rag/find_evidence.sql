@@ -31,7 +31,7 @@ returns table (
   coverage double precision,          -- share of the claim's weight in the sentence, 0 to 1
   chunk_coverage double precision,    -- the same in the chunk and its headings, words of the same stem counting in part
   matched text[],                     -- the claim's lexemes in the sentence
-  missing text[],                     -- and those that it lacks
+  missing text[],                     -- the claim's lexemes that the sentence lacks
   similarity double precision         -- of the chunk's vector to the claim's; null where there are none
 )
 language plpgsql

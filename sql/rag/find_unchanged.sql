@@ -13,7 +13,7 @@ set search_path = ''
 as $$
 begin
   perform svc_hidden.lock_document(corpus, visibility, key);
-  -- A statement of its own: it sees what was committed while the first one waited.
+  -- A separate statement, so that it sees rows that were committed while the lock was awaited.
   return (
     select jsonb_build_object(
              'sourceId', s.id,
@@ -30,6 +30,6 @@ end
 $$;
 
 comment on function svc.find_unchanged(text, text, text, text) is
-  'A document of the caller that is stored already, with this very text; null otherwise. Waits for whoever stores it now.';
+  'A document of the caller that is stored already, with this very text; null otherwise. Waits for a transaction that stores it now.';
 
 grant execute on function svc.find_unchanged(text, text, text, text) to svc_authenticated;

@@ -33,7 +33,7 @@ begin
            checksum = excluded.checksum, updated_at = now()
     returning * into source;
 
-    -- What the key held before, or what a caller stored who came between the look and the insert.
+    -- The sections of the previous text, or those that another caller stored between the look-up and the insert.
     delete from svc.rag_sections where source_id = source.id;
 
     insert into svc.rag_sections (source_id, corpus, visibility, owner_id, position, level, title, path)

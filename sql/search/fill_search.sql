@@ -17,7 +17,7 @@ declare
   statements text[];
 begin
   for start in 0 .. final by blocks loop
-    -- The last part has no end: partitions may be longer than the table itself.
+    -- The last part has no upper bound: partitions may be larger than the table itself.
     statements := svc_private.indexing_sql(target.id, format('%s where t.ctid >= %L', source, format('(%s,0)', start))
       || case when start + blocks <= final then format(' and t.ctid < %L', format('(%s,0)', start + blocks)) else '' end);
     execute statements[1];

@@ -21,7 +21,7 @@ declare
      where s.corpus is not null and (s.visibility in ('shared', 'public') or s.visibility = 'private' and s.owner_id is not null)
   $sql$, source);
 begin
-  -- Groups first: what a statement inserts is seen by the next one. In order, so that two writers do not deadlock.
+  -- Groups first, because a statement sees the inserts of earlier statements. In order, so that two writers do not deadlock.
   return array[format($sql$
     insert into svc_private.search_groups (table_id, corpus, visibility, owner_id)
     select distinct %s, s.corpus, s.visibility, s.owner_id from (%s) as s

@@ -39,7 +39,7 @@ begin
     continue when known.relation = each.relation and known.definition = each.definition
       and svc_private.is_searchable(each.relation, known.id);
 
-    -- Nobody may write between the look at the rows and the triggers that watch them.
+    -- No write may happen between the reading of the rows and the creation of the triggers.
     execute format('lock table %s in share row exclusive mode', each.name);
 
     if known.id is null or known.relation <> each.relation or known.definition <> each.definition then
@@ -71,7 +71,7 @@ begin
       begin
         execute nearest;
       exception when undefined_file then
-        -- pgvector that stands in Debian's extension_destdir: parallel workers, which large tables get, do not look there.
+        -- pgvector in Debian's extension_destdir: parallel workers, which large tables get, do not search there.
         set local max_parallel_maintenance_workers = 0;
         execute nearest;
       end;

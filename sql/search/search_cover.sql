@@ -24,16 +24,16 @@ immutable
 set search_path = ''
 as $$
 declare
-  few constant integer := 100;         -- so short a list is read whole
-  most_terms constant integer := 128;  -- of a longer query, no lists are intersected: there are too many pairs
+  few constant integer := 100;         -- postings; a list of no more is read completely
+  most_terms constant integer := 128;  -- longer queries have too many pairs of lists to intersect
   terms constant integer := term_of[cardinality(term_of)];
   first integer[] := array_fill(0, array[terms + 1]);   -- where the classes of a term begin
   rest double precision[] := array_fill(0.0::double precision, array[terms + 1]);  -- what a term and those after it add
   missing double precision;
   partner integer;  -- the last term that is not left out
-  final integer;    -- its last class that is not
-  -- Parts of the condition: a posting of the classes from one to another, and one of those from a third to a fourth,
-  -- which are null where the first alone will do.
+  final integer;    -- its last class that is not left out
+  -- Parts of the condition: a posting of the classes ones to one_ends, and one of the classes others to other_ends. The
+  -- latter are null where the first is enough.
   ones integer[] := '{}';
   one_ends integer[] := '{}';
   others integer[] := '{}';

@@ -38,7 +38,7 @@ begin
   return query
   with keyword as materialized (
     select k.id, k.score, row_number() over (order by k.score desc, k.id) as rank,
-           -- All candidates of a leg alike: each of them is its best.
+           -- If all candidates of a leg have the same score, each of them counts as the best.
            coalesce(power((k.score - min(k.score) over ()) / nullif(max(k.score) over () - min(k.score) over (), 0), 2), 1) as share
       from svc.search_keyword(target, fields, query, scope, filters, (tuning ->> 'keywordCandidateLimit')::integer, 0, prefix) as k
   ), nearest as materialized (
@@ -46,7 +46,7 @@ begin
            coalesce(power((v.score - min(v.score) over ()) / nullif(max(v.score) over () - min(v.score) over (), 0), 2), 1) as share
       from svc.search_vector(target, vector_field, vector, scope, filters, (tuning ->> 'vectorCandidateLimit')::integer, 0) as v
   ), apart as (
-    -- Ten at most, the worst that the words found: they are read by their keys.
+    -- At most ten, those with the lowest keyword scores. They are read by their keys.
     select avg(a.score) as score
       from svc_hidden.search_cosines(target, vector_field, vector, array(
              select k.id from keyword k
@@ -72,7 +72,7 @@ begin
              coalesce((tuning ->> 'keywordWeight')::double precision / ((tuning ->> 'k')::double precision + k.rank), 0)
              + coalesce((tuning ->> 'vectorWeight')::double precision / ((tuning ->> 'k')::double precision + v.rank), 0)
            else
-             -- A leg of weight 0 alone finds what is worth 0.
+             -- If only a leg of weight 0 finds rows, their score is 0.
              coalesce((e.keyword * coalesce(k.share, 0) + e.vector * coalesce(v.share, 0)) / nullif(e.keyword + e.vector, 0), 0)
          end as fused,
          k.score, v.score

@@ -18,14 +18,14 @@ as $$
     select distinct t.term from svc_private.search_words(query) as word
      cross join lateral svc_private.search_terms(word, language::regconfig) as t (term)
   ), piece as materialized (
-    -- What stands before a word or a character, and that. A character counts as half a word.
+    -- Each word or character with the text before it. A character counts as half a word.
     select p.place, p.found[1] as gap, coalesce(p.found[2], p.found[3]) collate "C" as word, p.found[2] is not null as is_character,
            sum(case when p.found[2] is not null then 1 else 2 end) over (order by p.place) as at
       from regexp_matches(content,
         '([\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]*)(?:([\u3005-\u3007\u3040-\u30fa\u30fc-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff][\u3099\u309a]?)|([^\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3020\u3030\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe00-\ufe0f\uff00-\uff0f\U00020000-\U0003ffff]+))', 'g')
         with ordinality as p (found, place)
   ), pair as (
-    -- A character with the next one of its run; alone where it is a run of its own.
+    -- A character and the next one of its run; alone if the run has only one.
     select n.place, n.is_last, case when n.is_last then n.word else n.word || n.next end as word
       from (
         select p.*, lead(p.word) over near as next,

@@ -32,13 +32,13 @@ declare
   distances double precision[];
 begin
   begin
-    -- A walk that keeps no more rows than are wanted misses many of the nearest.
+    -- A scan that keeps only as many candidates as are wanted misses many of the nearest rows.
     execute format('set local hnsw.ef_search = %s', least(greatest(300, 2 * wanted), 1000));
     set local hnsw.iterative_scan = 'strict_order';
   exception when invalid_name or undefined_object then
     null;
   end;
-  -- No index serves the sum.
+  -- The second form adds 0, so that PostgreSQL uses no index.
   foreach nearness in array array['t.%2$I <=> %3$L', '(t.%2$I <=> %3$L) + 0'] loop
     for ids, distances in execute format($sql$
       select array_agg(id), array_agg(distance)

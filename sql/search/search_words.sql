@@ -10,9 +10,9 @@ language sql
 immutable
 set search_path = ''
 as $$
-  select left(word, 200)  -- longer ones are no words, and an index entry has a limit
+  select left(word, 200)  -- an index entry has a limit, and longer strings are not words
     from regexp_split_to_table(
-      -- ASCII is as NFKC would have it.
+      -- NFKC does not change ASCII.
       lower(case when octet_length(content) = length(content) then content else normalize(content, nfkc) end),
       '[\u0001-/:-@\[-`{-\u00bf\u00d7\u00f7\u2000-\u206f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe00-\ufe0f\uff00-\uff0f]+'
     ) as word

@@ -28,7 +28,7 @@ declare
   declared constant jsonb := svc_hidden.search_target(select_matches.target);
   condition constant text := svc_hidden.search_condition(declared, scope, filters);
   owner_id constant text := coalesce(scope ->> 'owner', (select svc.current_user_id()));
-  most_rows constant integer := 100000;  -- that are scored because they are admitted
+  most_rows constant integer := 100000;  -- admitted rows that may be scored
   wanted integer := page_size + skipped;
   among text[];
   matched record;

@@ -1,5 +1,5 @@
--- Ends a run as cancelled, whoever it belongs to. A worker that has it finds its next checkpoint refused; the step that is
--- under way there is not interrupted, and what it wrote through wf.db is undone. Called by svc.cancel_workflow, and by
+-- Ends a run of any user as cancelled. The next checkpoint of a worker that holds it is refused. Its current step is not
+-- interrupted; the changes that the step made through wf.db are rolled back. Called by svc.cancel_workflow, and by
 -- `svc workflows cancel`. Answers accepted, ended or unknown.
 create or replace function svc_private.cancel_any_workflow(run_id uuid)
 returns text

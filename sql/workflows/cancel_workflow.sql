@@ -11,7 +11,7 @@ begin
   if current_setting('transaction_read_only')::boolean then
     raise exception 'a query cannot cancel a workflow' using errcode = '25006';
   end if;
-  -- Without a user nothing matches: whoever is anonymous owns nothing.
+  -- Without a user nothing matches: anonymous callers own no runs.
   if not svc_private.shows_own_run(run_id) then
     return 'unknown';
   end if;

@@ -55,7 +55,7 @@ begin
          started_at = coalesce(r.started_at, clock_timestamp()), updated_at = clock_timestamp()
    where r.id = run.id
   returning * into run;
-  -- free_slot wakes one run at a time and may have met one that others had locked: the next run gets the next place here.
+  -- free_slot wakes one run at a time and skips runs that others have locked: the next run gets its slot here.
   if others + 1 < run.max_running then
     perform svc_private.free_slot(run);
   end if;

@@ -1,4 +1,4 @@
--- Ends a run that is locked. Called by end_run, claim_run and cancel_any_workflow. Its job stays with whoever holds it;
+-- Ends a run that is locked. Called by end_run, claim_run and cancel_any_workflow. Its job stays with the worker that holds it;
 -- one that nobody holds goes.
 create or replace function svc_private.close_run(
   run svc.workflow_runs, how text, outcome json, failure json, detail text

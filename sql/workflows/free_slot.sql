@@ -28,7 +28,7 @@ begin
       order by w.created_at, w.id limit 1 for no key update skip locked)
   returning r.id into next;
   if next is null then
-    -- Every waiting run is locked by others. One of them is enough: whatever happens to it, claim_run or this function follows.
+    -- Others have locked every waiting run. One of them is enough: claim_run or this function runs when its lock is released.
     select w.id into next from svc.workflow_runs w
      where w.name = run.name and w.wait_marker = 'slot'
      order by w.created_at, w.id limit 1;

@@ -18,7 +18,7 @@ $$;
 revoke execute on function svc_private.free_slot_of_deleted() from svc_system;
 
 comment on function svc_private.free_slot_of_deleted() is 'Trigger of svc.workflow_runs: wakes the run that waits for a deleted one. '
-  'Definer: a trigger; whoever deletes a run may not write to the queue.';
+  'Definer: a trigger; a role that deletes a run may not write to the queue.';
 
 create or replace trigger free_slot
   after delete on svc.workflow_runs

@@ -22,4 +22,4 @@ as $$
 $$;
 
 comment on function svc_private.list_runs(text, uuid, integer) is
-  'Runs of workflows, whoever they belong to, newest first; of one status, or the one with this id.';
+  'Runs of workflows of all users, newest first; of one status, or the one with this id.';

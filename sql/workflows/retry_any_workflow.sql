@@ -1,4 +1,4 @@
--- Takes a run that failed or was cancelled up again, from its last checkpoint or from a step, whoever it belongs to.
+-- Takes a run that failed or was cancelled up again, from its last checkpoint or from a step, for any user.
 -- Called by svc.retry_workflow, and by `svc workflows retry`.
 --
 -- From its last checkpoint: a step that failed for good, and what was recorded after it, is done anew.
@@ -32,7 +32,7 @@ begin
     select max(s.seq) into first from svc.workflow_steps s where s.run_id = run.id and s.error is not null;
   end if;
   delete from svc.workflow_steps s where s.run_id = run.id and s.seq >= first;
-  -- A wait that had not ended begins anew, with its whole time.
+  -- A wait that had not ended starts again with its full duration.
   delete from svc.workflow_steps s where s.run_id = run.id and not s.is_done;
   update svc.workflow_runs r
      set status = 'pending', wait_marker = null, error = null, error_detail = null, attempts = 0, claims = 0,

@@ -18,7 +18,7 @@ end
 $$;
 
 call svc_private.run_as_reader('svc_private.shows_own_run(uuid)', 'svc_reader_authenticated');
-revoke execute on function svc_private.shows_own_run(uuid) from svc_authenticated;  -- the three functions alone ask it
+revoke execute on function svc_private.shows_own_run(uuid) from svc_authenticated;  -- only the three functions call it
 
 comment on function svc_private.shows_own_run(uuid) is
   'Whether a run is the current user''s own and the policies show it. '

@@ -1,4 +1,4 @@
--- Sends an event to a run, whoever it belongs to. It ends the oldest wait for it, or is kept for the next one. Called by
+-- Sends an event to a run of any user. It ends the oldest wait for it, or is kept for the next one. Called by
 -- svc.signal_workflow, and by ctx.workflows in what runs as the system.
 --
 -- Answers accepted, ended (the run is over) or unknown. A wait whose time is up has ended before the event came, however
@@ -31,7 +31,7 @@ begin
   returning s.position into ended;
   insert into svc.workflow_events (run_id, name, payload, user_id, taken_by)
     values (run.id, event, content, run.user_id, ended);
-  -- A worker that has the run sees it when it comes to let go; one that is to be tried again later sees it then.
+  -- A worker that holds the run sees the event when it releases the run; a run that waits for a retry sees it then.
   if ended is not null and (run.wait_marker like 'wait:%' or run.wait_marker like 'sleep#%') then
     update svc.workflow_runs r set wait_marker = null, wake_at = clock_timestamp(), updated_at = clock_timestamp()
      where r.id = run.id;
