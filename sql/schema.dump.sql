@@ -4171,6 +4171,57 @@ $function$
 execute: svc_system
 comment: Ends a run as cancelled: accepted, ended or unknown. Definer: svc_system has no rights on the queue's tables.
 
+-- function svc_private.chunks_by_vector(real[],text,text,text,uuid[],integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.chunks_by_vector(vector real[], corpus text, visibility text, owner_id text, source_ids uuid[], chunk_limit integer)
+ RETURNS TABLE(id uuid, similarity double precision)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select s.id, s.similarity
+    from (
+      select c.id, c.section_id, svc_hidden.similarity_of(c.embedding, vector) as similarity
+        from svc.rag_chunks c
+       where c.corpus = chunks_by_vector.corpus
+         and c.visibility = chunks_by_vector.visibility
+         and (chunks_by_vector.owner_id is null or c.owner_id = chunks_by_vector.owner_id)
+         and cardinality(c.embedding) = cardinality(vector)
+         and (source_ids is null or c.source_id = any (source_ids))
+       order by similarity desc, c.id
+    ) s
+   where exists (
+     select from svc.rag_sections x join svc.rag_sources y on y.id = x.source_id where x.id = s.section_id
+   )
+   order by s.similarity desc, s.id
+   limit chunk_limit
+$function$
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
+comment: The chunks of a scope with the nearest vectors. Part of svc_private.select_evidence(). lint:allow function_without_search_path: inlined, which a setting prevents; it runs under that of its caller.
+
+-- function svc_private.chunks_by_words(tsquery[],double precision[],tid[],uuid[],integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.chunks_by_words(queries tsquery[], weights double precision[], places tid[], source_ids uuid[], chunk_limit integer)
+ RETURNS TABLE(id uuid)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select s.id
+    from (
+      select c.id, c.section_id, c.position, (
+               select sum(one.weight) from unnest(queries, weights) as one (query, weight) where c.words @@ one.query
+             ) as weight
+        from svc.rag_chunks c
+       where c.ctid = any (places)
+         and (source_ids is null or c.source_id = any (source_ids))
+       order by weight desc, c.position, c.id
+    ) s
+   where exists (
+     select from svc.rag_sections x join svc.rag_sources y on y.id = x.source_id where x.id = s.section_id
+   )
+   order by s.weight desc, s.position, s.id
+   limit chunk_limit
+$function$
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
+comment: The chunks at some positions with the highest weight of some words. Part of svc_private.select_evidence(). lint:allow function_without_search_path: inlined, which a setting prevents; it runs under that of its caller.
+
 -- function svc_private.claim_conversion(text,text,text,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_conversion(owner_id text, sha256 text, options text, held interval)
  RETURNS uuid
@@ -4402,6 +4453,31 @@ end
 $function$
 execute: svc_system
 comment: Writes down how many bytes a statement added or removed, by bucket. Definer: a trigger; whoever stores may not write the counters.
+
+-- function svc_private.cover_sentences(text,integer[],regconfig,text[],tsquery[],double precision[],double precision): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.cover_sentences(chunk text, sentence_starts integer[], stemming regconfig, lexemes text[], queries tsquery[], weights double precision[], weight double precision)
+ RETURNS TABLE(starts integer, sentence text, coverage double precision, matched text[], missing text[])
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select s.starts, s.text, covered.coverage, covered.matched, covered.missing
+    from (
+      select one.starts, substr(
+               chunk, one.starts, coalesce(lead(one.starts) over (order by one.starts), length(chunk) + 1) - one.starts
+             ) as text
+        from unnest(sentence_starts) as one (starts)
+    ) s
+    -- offset 0: computed once for a sentence, not once for each word of the claim.
+   cross join lateral (select svc_hidden.words_of(s.text, stemming) as words offset 0) said
+   cross join lateral (
+     select coalesce(sum(one.weight) filter (where said.words @@ one.query), 0) / nullif(cover_sentences.weight, 0) as coverage,
+            coalesce(array_agg(one.lexeme) filter (where said.words @@ one.query), '{}') as matched,
+            coalesce(array_agg(one.lexeme) filter (where not said.words @@ one.query), '{}') as missing
+       from unnest(lexemes, queries, weights) as one (lexeme, query, weight)
+   ) covered
+$function$
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
+comment: The sentences of a chunk, with the weight of some words in each. Part of svc_private.select_evidence(). lint:allow function_without_search_path: inlined, which a setting prevents; it runs under that of its caller.
 
 -- function svc_private.current_trace(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.current_trace()
@@ -7443,49 +7519,9 @@ AS $function$
 #variable_conflict use_column
 begin
   return query
-  with scoped as not materialized (
-    select c.* from svc.rag_chunks c
-     where c.corpus = select_evidence.corpus
-       and c.visibility = select_evidence.visibility
-       and (select_evidence.owner_id is null or c.owner_id = select_evidence.owner_id)
-  ), terms as materialized (
-    select one.claim::integer, lexeme, quote_literal(lexeme)::tsquery as query,
-           -- methylated for methylation: the stemmer leaves them apart.
-           (quote_literal(left(lexeme, greatest(4, length(lexeme) - 3))) || ':*')::tsquery as kin
-      from unnest(claims) with ordinality as one (text, claim),
-           unnest(tsvector_to_array(svc_hidden.words_of(one.text, stemming))) as lexeme
-  ), total as materialized (
-    select count(*)::double precision as chunks from scoped
-  ), known as materialized (
-    -- Of each lexeme the places of the chunks that hold it, hidden ones among them.
-    select d.lexeme, d.query, f.chunks as places, f.total
-      from (select lexeme, query, row_number() over (order by lexeme) as place from terms group by lexeme, query) d
-      join svc_private.find_chunks(
-             array(select query from terms group by lexeme, query order by lexeme),
-             select_evidence.corpus, select_evidence.visibility, select_evidence.owner_id
-           ) f using (place)
-  ), weights as materialized (
-    select k.lexeme, n.chunks, ln(1 + (t.chunks - n.chunks + 0.5) / (n.chunks + 0.5)) as weight,
-           n.chunks > greatest(2000, t.chunks / 50) as is_common
-      from known k
-     cross join total t
-     cross join lateral (
-       -- As many chunks are shown as there are: none is hidden, and all of these count.
-       select case when k.total = t.chunks then coalesce(cardinality(k.places), 0)
-                   else (select count(*) from svc.rag_chunks s where s.ctid = any (k.places)) end as chunks
-     ) n
-  ), ordered as materialized (
-    select t.*, w.weight, w.is_common, row_number() over rarest = 1
-           or sum(w.chunks) over rarest <= greatest(2000, 500000 / count(*) over (partition by t.claim)) as chooses
-      from terms t join weights w using (lexeme)
-    window rarest as (partition by t.claim order by w.chunks, lexeme)
-  ), weighed as materialized (
-    select t.claim, array_agg(t.lexeme) as lexemes, array_agg(t.query) as queries, array_agg(t.kin) as kin,
-           array_agg(t.weight) as weights,
-           sum(t.weight) as weight,
-           coalesce(bool_or(t.chooses and not t.is_common), false) as has_rare
-      from ordered t
-     group by t.claim
+  with weighed as materialized (
+    select w.* from svc_private.weigh_claims(
+      claims, stemming, select_evidence.corpus, select_evidence.visibility, select_evidence.owner_id) w
   ), asked as materialized (
     select v.claim::integer, array(select n::real from jsonb_array_elements_text(v.vector) as n) as vector
       from jsonb_array_elements(vectors) with ordinality as v (vector, claim)
@@ -7493,41 +7529,12 @@ begin
   ), near as materialized (
     select a.claim, best.id, best.similarity
       from asked a
-     cross join lateral (
-       select s.id, s.similarity
-         from (
-           select s.id, s.section_id, svc_hidden.similarity_of(s.embedding, a.vector) as similarity
-             from scoped s
-            where cardinality(s.embedding) = cardinality(a.vector)
-              and (source_ids is null or s.source_id = any (source_ids))
-            order by similarity desc, s.id
-         ) s
-        where exists (select from svc.rag_sections x join svc.rag_sources y on y.id = x.source_id where x.id = s.section_id)
-        order by s.similarity desc, s.id
-        limit chunk_limit
-     ) best
+     cross join lateral svc_private.chunks_by_vector(
+       a.vector, select_evidence.corpus, select_evidence.visibility, select_evidence.owner_id, source_ids, chunk_limit) best
   ), shared as materialized (
     select w.claim, best.id
       from weighed w
-     cross join lateral (
-       select s.id
-         from (
-           select s.id, s.section_id, s.position, (
-                    select sum(one.weight) from unnest(w.queries, w.weights) as one (query, weight)
-                     where s.words @@ one.query
-                  ) as weight
-             from svc.rag_chunks s
-            where s.ctid = any (array(
-                    select unnest(k.places) from ordered o join known k using (lexeme)
-                     where o.claim = w.claim and o.chooses and not (w.has_rare and o.is_common)
-                  ))
-              and (source_ids is null or s.source_id = any (source_ids))
-            order by weight desc, s.position, s.id
-         ) s
-        where exists (select from svc.rag_sections x join svc.rag_sources y on y.id = x.source_id where x.id = s.section_id)
-        order by s.weight desc, s.position, s.id
-        limit chunk_limit
-     ) best
+     cross join lateral svc_private.chunks_by_words(w.queries, w.weights, w.places, source_ids, chunk_limit) best
   ), chunks as materialized (
     select w.claim, c.*, near.similarity as nearness, (
              select sum(one.weight) from unnest(w.queries, w.weights) as one (query, weight) where c.words @@ one.query
@@ -7540,25 +7547,15 @@ begin
       join svc.rag_chunks c using (id)
       left join near using (claim, id)
   ), spoken as materialized (
-    select c.claim, c.id, sentence.text as sentence, covered.*,
+    select c.claim, c.id, s.sentence, s.coverage, s.matched, s.missing,
            row_number() over (
-             partition by c.claim order by covered.coverage desc, c.coverage desc nulls last, c.position, c.id, sentence.starts
+             partition by c.claim order by s.coverage desc, c.coverage desc nulls last, c.position, c.id, s.starts
            ) as place,
-           row_number() over (partition by c.claim, c.id order by covered.coverage desc, sentence.starts) as place_in_chunk
+           row_number() over (partition by c.claim, c.id order by s.coverage desc, s.starts) as place_in_chunk
       from weighed w
       join chunks c using (claim)
-     cross join lateral (
-       select starts, substr(c.text, starts, coalesce(lead(starts) over (order by starts), length(c.text) + 1) - starts) as text
-         from unnest(c.sentence_starts) as starts
-     ) sentence
-     -- offset 0: computed once for a sentence, not once for each word of the claim.
-     cross join lateral (select svc_hidden.words_of(sentence.text, stemming) as words offset 0) said
-     cross join lateral (
-       select coalesce(sum(one.weight) filter (where said.words @@ one.query), 0) / nullif(w.weight, 0) as coverage,
-              coalesce(array_agg(one.lexeme) filter (where said.words @@ one.query), '{}') as matched,
-              coalesce(array_agg(one.lexeme) filter (where not said.words @@ one.query), '{}') as missing
-         from unnest(w.lexemes, w.queries, w.weights) as one (lexeme, query, weight)
-     ) covered
+     cross join lateral svc_private.cover_sentences(
+       c.text, c.sentence_starts, stemming, w.lexemes, w.queries, w.weights, w.weight) s
   )
   select s.claim, c.source_id, source.title, c.section_id, section.path, c.id, c.text, c.page_start, s.sentence,
          s.coverage, coalesce(c.similarity, 0), s.matched, s.missing, c.nearness
@@ -8038,3 +8035,60 @@ begin
 end
 $function$
 comment: Makes or moves the one job of a run.
+
+-- function svc_private.weigh_claims(text[],regconfig,text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.weigh_claims(claims text[], stemming regconfig, corpus text, visibility text, owner_id text)
+ RETURNS TABLE(claim integer, lexemes text[], queries tsquery[], kin tsquery[], weights double precision[], weight double precision, places tid[])
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with terms as materialized (
+    select one.claim::integer, lexeme, quote_literal(lexeme)::tsquery as query,
+           -- "methylated" for "methylation": the stemmer gives them different lexemes.
+           (quote_literal(left(lexeme, greatest(4, length(lexeme) - 3))) || ':*')::tsquery as kin
+      from unnest(claims) with ordinality as one (text, claim),
+           unnest(tsvector_to_array(svc_hidden.words_of(one.text, stemming))) as lexeme
+  ), total as materialized (
+    select count(*)::double precision as chunks
+      from svc.rag_chunks c
+     where c.corpus = weigh_claims.corpus
+       and c.visibility = weigh_claims.visibility
+       and (weigh_claims.owner_id is null or c.owner_id = weigh_claims.owner_id)
+  ), known as materialized (
+    -- For each lexeme the positions of the chunks that hold it, hidden chunks among them.
+    select d.lexeme, d.query, f.chunks as places, f.total
+      from (select lexeme, query, row_number() over (order by lexeme) as place from terms group by lexeme, query) d
+      join svc_private.find_chunks(
+             array(select query from terms group by lexeme, query order by lexeme),
+             weigh_claims.corpus, weigh_claims.visibility, weigh_claims.owner_id
+           ) f using (place)
+  ), rarity as materialized (
+    select k.lexeme, n.chunks, ln(1 + (t.chunks - n.chunks + 0.5) / (n.chunks + 0.5)) as weight,
+           n.chunks > greatest(2000, t.chunks / 50) as is_common
+      from known k
+     cross join total t
+     cross join lateral (
+       -- If the policies show all chunks of the scope, no chunk is hidden and all of these count.
+       select case when k.total = t.chunks then coalesce(cardinality(k.places), 0)
+                   else (select count(*) from svc.rag_chunks s where s.ctid = any (k.places)) end as chunks
+     ) n
+  ), ordered as materialized (
+    select t.*, r.weight, r.is_common, row_number() over rarest = 1
+           or sum(r.chunks) over rarest <= greatest(2000, 500000 / count(*) over (partition by t.claim)) as chooses
+      from terms t join rarity r using (lexeme)
+    window rarest as (partition by t.claim order by r.chunks, lexeme)
+  )
+  select w.claim, w.lexemes, w.queries, w.kin, w.weights, w.weight, array(
+           select unnest(k.places) from ordered o join known k using (lexeme)
+            where o.claim = w.claim and o.chooses and not (w.has_rare and o.is_common)
+         )
+    from (
+      select t.claim, array_agg(t.lexeme) as lexemes, array_agg(t.query) as queries, array_agg(t.kin) as kin,
+             array_agg(t.weight) as weights, sum(t.weight) as weight,
+             coalesce(bool_or(t.chooses and not t.is_common), false) as has_rare
+        from ordered t
+       group by t.claim
+    ) w
+$function$
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
+comment: The words of claims with their weights and the chunks that hold them. Part of svc_private.select_evidence(). lint:allow function_without_search_path: inlined, which a setting prevents; it runs under that of its caller.
