@@ -1,8 +1,7 @@
 -- PostgreSQL checks a foreign key as the owner of the tables, without policies. Callers who write the key themselves can
 -- name a row that is hidden from them: they learn that it exists, attach their own rows to it, and may prevent its
--- deletion. The policy of the referring table must check that the caller sees the referenced row.
---
--- A key of several columns is left out, since it can hold the owner; so is one to auth, where the key is the owner.
+-- deletion. The policy of the referring table must check that the caller sees the referenced row. Keys of several columns
+-- are left out, because they can hold the owner; so are keys to auth, where the key is the owner.
 
 create or replace view svc_private.lint_reference_past_policy as
 select distinct on (k.oid)
