@@ -13,7 +13,7 @@ const socket = (operationId: string): Part => ({
     description: "An upgrade; its frames are in docs/reference/realtime.md. Without one this path does not exist.",
     security: anyone,
     parameters: [inQuery("ticket", text(), "Of /api/realtime/ticket.")],
-    responses: { 101: { description: "Go on as a WebSocket." }, ...errors(401, 403, 404) },
+    responses: { 101: { description: "The connection becomes a WebSocket." }, ...errors(401, 403, 404) },
   },
 });
 
