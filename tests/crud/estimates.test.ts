@@ -19,7 +19,8 @@ const notes = {
 };
 
 async function total(args: object, page = 1): Promise<number> {
-  const text = "select svc.find_rows($1 || jsonb_build_object('args', $2::jsonb, 'pageSize', 20, 'page', $3::integer)) ->> 'total' as total";
+  const text =
+    "select svc.find_rows($1 || jsonb_build_object('args', $2::jsonb, 'pageSize', 20, 'page', $3::integer)) ->> 'total' as total";
   return Number((await ann.query<{ total: string }>(text, [notes, args, page])).rows[0]?.total);
 }
 /** One after the other: it is one connection. */

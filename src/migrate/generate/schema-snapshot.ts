@@ -16,7 +16,15 @@ import { userFields } from "./schema-user-fields.ts";
 import type { Declared, Snapshot } from "./snapshot.ts";
 
 /** Schemas whose tables the platform's migrations create. An application may import them for foreign keys. */
-export const platformSchemas = ["auth", "svc", "svc_hidden", "svc_private", "svc_crud", "extensions", "graphile_worker"];
+export const platformSchemas = [
+  "auth",
+  "svc",
+  "svc_hidden",
+  "svc_private",
+  "svc_crud",
+  "extensions",
+  "graphile_worker",
+];
 
 /**
  * Takes a snapshot of the declared schema.
