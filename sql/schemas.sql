@@ -1,6 +1,6 @@
 -- The schemas and who has USAGE on them. Requests may call functions in svc and svc_hidden, not in svc_private. svc is
 -- the API: `\df svc.*` lists what applications, requests and the platform's TypeScript call. svc_hidden has the helpers
--- that these functions call with the caller's rights; applications must not call them, they change without notice.
+-- that these functions call; applications must not call them, because they change without notice.
 -- Runs as the administrator, before the migrations. Privileges on single objects are in the files of the objects.
 
 create schema if not exists svc authorization svc_owner;

@@ -45,7 +45,7 @@ const sections: { title: string; text: string; has(one: DatabaseFunction): boole
   },
   {
     title: "Helpers of these",
-    text: "In svc_hidden: functions of svc call them with the caller's rights. They are not part of the API.",
+    text: "In svc_hidden: functions of svc call them, with the caller's rights unless an owner is named. They are not part of the API.",
     has: isHelper,
   },
   {
