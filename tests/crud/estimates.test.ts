@@ -65,3 +65,14 @@ test("what fits on the page is counted, and no total is less than what was shown
   await db.sql("update notes set title = 'late' where user_id = 'ann' and id > 1900");
   expect(await total({ search: "late" }, 2)).toBeGreaterThanOrEqual(41);
 });
+
+test("a list function that an earlier version generated gets the same answer", async () => {
+  const args = { ...atLeast(2), orderBy: "id", cursor: null };
+  const earlier = await ann.query("select svc.find_rows($1, $2, 20, 1) as it", [notes, args]);
+  const now = await ann.query(
+    "select svc.find_rows($1 || jsonb_build_object('args', $2::jsonb, 'pageSize', 20, 'page', 1)) as it",
+    [notes, args],
+  );
+  expect(earlier.rows[0].it.data).toHaveLength(20);
+  expect(earlier.rows).toEqual(now.rows);
+});
