@@ -70,11 +70,10 @@ const startConvert = mutation
 
 export const api = apiWith({
   procedures: {
-    ...searches,
-    ...documents,
-    ...fileProcedures,
-    searchPages: searches.search,
-    crudPages: pages,
+    searches,
+    documents,
+    files: fileProcedures,
+    pages,
     rows,
     requireOwned,
     transcription,
