@@ -128,7 +128,9 @@ export function documentDoors({ running, sql }: World): Door[] {
 export function documentWrites({ running }: World): WritingDoor[] {
   const removals = {
     table: "svc.rag_sources",
-    may: "with d as (delete from svc.rag_sources returning id) select id::text from d",
+    // One's own: a permissive policy of the application lets others delete with SQL of theirs alone.
+    may: `with d as (delete from svc.rag_sources where owner_id = svc.current_user_id() returning id)
+      select id::text from d`,
     functions: ["remove_source"],
   };
   return [

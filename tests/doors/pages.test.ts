@@ -3,13 +3,13 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { compareAll } from "./all-doors.ts";
 import { pageDoors } from "./page-doors.ts";
-import { plant, situations } from "./situations.ts";
+import { plant, situationsOf } from "./situations.ts";
 import { world } from "./world.ts";
 
 const made = world();
 const doors = pageDoors(made);
 
-describe.for(situations)("where $name", (situation) => {
+describe.for(situationsOf("public.pages"))("where $name", (situation) => {
   beforeAll(() => plant(made.db, situation));
   test.for(doors)("$name gives what select gives", async (door) => {
     const given = await compareAll(made, door);

@@ -112,6 +112,13 @@ export const writingSituations: Situation[] = [
   },
 ];
 
+/** Those that say something of one of the tables, and the one that says nothing. */
+export const situationsOf = (...named: Table[]): Situation[] =>
+  situations.filter(
+    ({ policies }) =>
+      policies.length === 0 || policies.some(({ tables }) => named.some((name) => tables.includes(name))),
+  );
+
 /** Conditions that random situations are made of. */
 export const conditions = [
   "true",

@@ -2,14 +2,14 @@
 // turned away.
 import { beforeAll, describe, expect, test } from "vitest";
 import { compareAll } from "./all-doors.ts";
-import { plant, situations } from "./situations.ts";
+import { plant, situationsOf } from "./situations.ts";
 import { storageDoors } from "./storage-doors.ts";
 import { world } from "./world.ts";
 
 const made = world();
 const doors = storageDoors(made);
 
-describe.for(situations)("where $name", (situation) => {
+describe.for(situationsOf("svc.storage_objects"))("where $name", (situation) => {
   beforeAll(() => plant(made.db, situation));
   test.for(doors)("$name gives what select gives", async (door) => {
     const given = await compareAll(made, door);
