@@ -2,7 +2,7 @@
 import { createCrudFactory } from "@svc/core";
 import { sql } from "drizzle-orm";
 import { crudFile } from "../../src/crud/crud-sql.ts";
-import { createAi, SvcError, v, workflow } from "../../src/index.ts";
+import { createAi, type SvcError, v, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { procedures as documents } from "../rag/application.ts";
@@ -56,9 +56,12 @@ const convert = workflow("doors.convert", {
     const converted: string[] = [];
     for (const storageId of ids as string[]) {
       const options = { storageId, filename: "file.txt", corpus: "c", visibility: "private" as const };
-      const found = await wf.services.document.convert(options).catch((error: SvcError) => error);
-      if (!(found instanceof SvcError)) converted.push(storageId);
-      else if (found.code !== "NOT_FOUND") throw found;
+      try {
+        await wf.services.document.convert(options);
+        converted.push(storageId);
+      } catch (error) {
+        if ((error as SvcError).code !== "NOT_FOUND") throw error;
+      }
     }
     return converted;
   },

@@ -1,5 +1,5 @@
 /** The doors to documents: `ctx.rag` and `ctx.grounding` over HTTP, and the functions below them. */
-import { type Door, isGiven, type Scope, type WritingDoor } from "./door.ts";
+import { type Door, isGiven, refusedAs, type Scope, type WritingDoor } from "./door.ts";
 import { isOwn } from "./search-doors.ts";
 import { type World, words } from "./world.ts";
 
@@ -125,7 +125,7 @@ export function documentDoors({ running, sql }: World): Door[] {
   ];
 }
 
-export function documentWrites({ running }: World): WritingDoor[] {
+export function documentWrites({ running, sql }: World): WritingDoor[] {
   const removals = {
     table: "svc.rag_sources",
     // One's own: a permissive policy of the application lets others delete with SQL of theirs alone.
@@ -138,6 +138,14 @@ export function documentWrites({ running }: World): WritingDoor[] {
       name: "ctx.rag.remove",
       ...removals,
       write: async ({ user }, id) => isGiven(await running.mutate(user, "docs.remove", id)),
+    },
+    {
+      name: "svc.remove_source()",
+      ...removals,
+      async write(caller, id) {
+        const text = "select svc.remove_source($1) as it";
+        return (await sql.query<{ it: boolean }>(caller, text, [id]).catch(refusedAs([{ it: false }])))[0]?.it === true;
+      },
     },
   ];
 }
