@@ -1,11 +1,12 @@
 /**
  * Reads request bodies: with limits, once, and only on demand.
- * Next hop: `body-budget.ts` counts the held bytes, `form.ts` reads forms.
+ * Next hop: `body-budget.ts` counts the held bytes, `body-clock.ts` refuses slow bodies, `form.ts` reads forms.
  */
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { SvcError } from "../kit/svc-error.ts";
-import { accountOf, uncounted } from "./body-budget.ts";
+import { accountOf, clockOf, closeConnection, uncounted } from "./body-budget.ts";
+import type { TimedBody } from "./body-clock.ts";
 import { ChunkList } from "./chunk-list.ts";
 
 export interface BodyLimits {
@@ -52,8 +53,7 @@ export function takeBody(
   limit: number,
   take: (chunk: Buffer) => void | Promise<void>,
 ): Promise<void> {
-  const account = accountOf(request);
-  const { windowMs, bytesPerWindow } = account.budget;
+  const clock = clockOf(request);
   return new Promise((resolve, reject) => {
     if (Number(request.headers["content-length"]) > limit) {
       request.resume();
@@ -64,36 +64,29 @@ export function takeBody(
     sendContinue(request);
 
     let size = 0;
-    let inWindow = 0;
-    let isBusy = false;
-    let wasBusy = false;
-    const slow = setTimeout(() => {
-      // Count only the client's time, not that of a slow disk.
-      if (!wasBusy && inWindow < bytesPerWindow) {
-        account.closeConnection();
-        return settle(
-          new SvcError("REQUEST_TIMEOUT", undefined, { hint: `Send ${bytesPerWindow} bytes within ${windowMs} ms.` }),
-        );
-      }
-      inWindow = 0;
-      wasBusy = isBusy;
-      slow.refresh();
-    }, windowMs);
     const settle = (error?: unknown) => {
-      clearTimeout(slow);
+      clock.end(timed);
       request.off("data", onData);
       request.resume();
       if (error === undefined) resolve();
       else reject(error);
     };
+    const timed: TimedBody = {
+      received: 0,
+      refuse(error) {
+        closeConnection(request);
+        settle(error);
+      },
+    };
+    clock.begin(timed);
     let isEnded = false;
     const finish = () => {
       isEnded = true;
-      if (!isBusy) settle();
+      if (!timed.isBusy) settle();
     };
     const onData = (chunk: Buffer) => {
       size += chunk.length;
-      inWindow += chunk.length;
+      timed.received += chunk.length;
       if (size > limit) return settle(tooLarge(limit));
       let taken: void | Promise<void>;
       try {
@@ -102,10 +95,10 @@ export function takeBody(
         return settle(error);
       }
       if (!taken) return;
-      isBusy = wasBusy = true;
+      timed.isBusy = timed.wasBusy = true;
       request.pause();
       taken.then(() => {
-        isBusy = false;
+        timed.isBusy = false;
         if (isEnded) settle();
         else request.resume();
       }, settle);
@@ -136,6 +129,8 @@ export async function readBody(
   limit: number,
   onLarge?: (start: Buffer) => void,
 ): Promise<Buffer> {
+  const length = Number(request.headers["content-length"]);
+  if (length > 0 && length <= Math.min(limit, uncounted)) return readSmall(request, length);
   const account = accountOf(request);
   const chunks = new ChunkList();
   try {
@@ -152,6 +147,44 @@ export async function readBody(
     throw error;
   }
   return chunks.whole();
+}
+
+/** Reads a body of a known length that is too small to be counted: nearly all bodies. */
+function readSmall(request: IncomingMessage, length: number): Promise<Buffer> {
+  if (request.destroyed && !request.readableEnded) throw cutShort();
+  sendContinue(request);
+  const clock = clockOf(request);
+  return new Promise((resolve, reject) => {
+    let body: Buffer | undefined;
+    let size = 0;
+    const timed: TimedBody = {
+      received: 0,
+      refuse(error) {
+        closeConnection(request);
+        clock.end(timed);
+        reject(error);
+      },
+    };
+    clock.begin(timed);
+    request.on("data", (chunk: Buffer) => {
+      timed.received += chunk.length;
+      // Node ends the request at its length, so a chunk of that length is the body.
+      if (chunk.length === length) body = chunk;
+      else {
+        body ??= Buffer.allocUnsafeSlow(length);
+        size += chunk.copy(body, size);
+      }
+    });
+    request.on("end", () => {
+      clock.end(timed);
+      if (body) resolve(body);
+      else reject(cutShort());
+    });
+    request.on("close", () => {
+      clock.end(timed);
+      reject(cutShort());
+    });
+  });
 }
 
 /** @throws SvcError INVALID_JSON, also for text that is not UTF-8 */
