@@ -2,7 +2,7 @@
 import { createCrudFactory } from "@svc/core";
 import { sql } from "drizzle-orm";
 import { crudFile } from "../../src/crud/crud-sql.ts";
-import { createAi, type SvcError, v, workflow } from "../../src/index.ts";
+import { createAi, v, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { procedures as documents } from "../rag/application.ts";
@@ -49,27 +49,8 @@ const refresh = mutation
   .allowAnonymous()
   .handler(({ context }) => context.realtime.refresh("pages.list"));
 
-/** Converts those of the files that it can. */
-const convert = workflow("doors.convert", {
-  args: { ids: v.any() },
-  handler: async (wf, { ids }) => {
-    const converted: string[] = [];
-    for (const storageId of ids as string[]) {
-      const options = { storageId, filename: "file.txt", corpus: "c", visibility: "private" as const };
-      try {
-        await wf.services.document.convert(options);
-        converted.push(storageId);
-      } catch (error) {
-        if ((error as SvcError).code !== "NOT_FOUND") throw error;
-      }
-    }
-    return converted;
-  },
-});
-const startConvert = mutation
-  .name("doors.convert")
-  .input(v.any())
-  .handler(({ context, input }) => context.workflows.start(convert, input));
+/** Its runs are rows of the test: no worker takes them. */
+const work = workflow("doors.work", { handler: async () => null });
 
 export const api = apiWith({
   procedures: {
@@ -82,9 +63,8 @@ export const api = apiWith({
     transcription,
     runs,
     refresh,
-    startConvert,
   },
-  workflows: { convert },
+  workflows: { work },
 });
 
 /** SQL that the fixture's migration does not have. */

@@ -1,7 +1,6 @@
 /** The doors to stored files: `ctx.storage` over HTTP, the storage route with grants and without, and the functions below. */
 import { ReadGrants } from "../../src/storage/read-grants.ts";
 import { secret } from "../support/service.ts";
-import { until } from "../support/worker.ts";
 import { type Caller, type Door, isGiven, isSignedIn, nobody, refusedAs, type WritingDoor } from "./door.ts";
 import type { World } from "./world.ts";
 
@@ -90,27 +89,6 @@ export function storageDoors({ running, sql }: World): Door[] {
       },
     },
   ];
-}
-
-/** `wf.services.document.convert` in a run of the caller's, for some of the files: each is a step. It needs a worker. */
-export function conversionDoor({ running, sql }: World): Door {
-  const some = `${listed} where name ~ '^team-1 (private|shared) '`;
-  return {
-    name: "wf.services.document.convert",
-    ...byId,
-    rows: some,
-    serves: isSignedIn,
-    async read({ user }) {
-      const ids = (await sql.all<{ id: string }>(some)).map(({ id }) => id);
-      const { body } = await running.mutate(user, "doors.convert", { ids });
-      type Run = { status: string; result: { json: string[] } | null; error: unknown };
-      const find = () => sql.all<Run>("select * from svc.workflow_runs where id = $1", [body.json.id]);
-      await until(async () => !["pending", "running"].includes((await find())[0]?.status ?? ""));
-      const [run] = await find();
-      if (!run?.result) throw new Error(JSON.stringify(run?.error));
-      return run.result.json;
-    },
-  };
 }
 
 export function storageWrites({ running }: World): WritingDoor[] {
