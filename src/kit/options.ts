@@ -19,14 +19,19 @@ export const must = (be: string) => ({
 
 export const boolean = () => z.boolean(must("true or false"));
 
-export function integer(min: number, max: number, be = `a whole number from ${min} to ${max}`) {
+/** @param max (Default: the largest safe integer) */
+export function integer(min: number, max?: number, be = `a whole number from ${min}${max ? ` to ${max}` : ""}`) {
   const rule = must(be);
-  return z.number(rule).int(rule).min(min, rule).max(max, rule);
+  return z
+    .number(rule)
+    .int(rule)
+    .min(min, rule)
+    .max(max ?? Number.MAX_SAFE_INTEGER, rule);
 }
 
 /** One of the texts. */
 export const oneOf = <const Text extends string>(texts: readonly Text[]) =>
-  z.enum(texts, must(texts.map((text) => `"${text}"`).join(" or ")));
+  z.enum(texts, must(`"${texts.join('", "')}"`.replace(/,( [^,]*)$/, " or$1")));
 
 /** A function. Its arguments and its result are not checked. */
 export const callable = <T>() =>
@@ -36,6 +41,17 @@ export const callable = <T>() =>
 
 /** The messages of unknown keys that belong to another place. */
 type Elsewhere = Readonly<Record<string, string>>;
+
+/** Converts a value. When `convert` throws, the message of the error becomes that of the issue. */
+export const converted = <Given, Value>(convert: (value: Given) => Value) =>
+  z.custom<Given>().transform((value, check): Value => {
+    try {
+      return convert(value);
+    } catch (error) {
+      check.addIssue((error as Error).message);
+      return z.NEVER;
+    }
+  });
 
 /** The options as the schema reads them, or everything that is wrong with them. */
 export function readOptions<Of extends z.ZodType>(
@@ -79,7 +95,9 @@ const explain = (elsewhere: Elsewhere) => (issue: z.core.$ZodRawIssue) => {
   if (isObject) return "must be an object, as in { key: value }";
   if (issue.code === "invalid_key") return issue.issues[0]?.message;
   if (issue.code !== "unrecognized_keys") return undefined;
-  const known = Object.keys((issue.inst as z.ZodObject | undefined)?.shape ?? {});
-  const meant = (key: string) => `Did you mean "${byNearness(key, known)[0]}"? Known here: ${known.join(", ")}`;
+  const { shape, description } = issue.inst as z.ZodObject;
+  const known = Object.keys(shape);
+  const list = `Known here: ${known.join(", ")}${description ? `. ${description}` : ""}`;
+  const meant = (key: string) => `Did you mean "${byNearness(key, known)[0]}"? ${list}`;
   return issue.keys.map((key) => elsewhere[key] ?? `"${key}" is not a known key. ${meant(key)}`).join("; ");
 };
