@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { RealtimeDefinition } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { boolean, callable, checkOptions, must, oneOf, type ShapeOf } from "../kit/options.ts";
+import { sortMembers } from "../kit/rich-values.ts";
 import type { RealtimeOption, ScopedRealtime } from "./crud-types.ts";
 import { wireForms } from "./wire-kinds.ts";
 
@@ -68,10 +69,7 @@ export function scopeText(scope: unknown, source: string): string {
   if (!isScope(scope)) {
     throw new TypeError(`${source} returned ${describe(scope)}; it must be a plain object of JSON values.`);
   }
-  return JSON.stringify(scope, (_key, value: unknown) => {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
+  return JSON.stringify(scope, sortMembers);
 }
 
 function isScope(scope: unknown): boolean {
