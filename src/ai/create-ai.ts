@@ -6,7 +6,7 @@
  */
 import { z } from "zod";
 import type { CallOptions, ChatOptions, ContentPart, Message, Usage } from "../contract/ai.ts";
-import { checkCallOptions, integer, must, type ShapeOf } from "../kit/options.ts";
+import { checkCallOptions, integer, number, type ShapeOf } from "../kit/options.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { StoredFile } from "../storage/read-file.ts";
 import { type AiCall, currentAiCall } from "./call.ts";
@@ -166,11 +166,10 @@ function checkMessages(messages: unknown): Message[] {
   throw invalidInput('messages must be a list of { role: "user" | "assistant", content }, with at least one of them.');
 }
 
-const temperatureRule = must("a number from 0 to 2");
 /** They may come from the caller. A negative `maxTokens` would reserve less than nothing. */
 const numbers = z.object({
   maxTokens: integer(1, 1_000_000),
-  temperature: z.number(temperatureRule).min(0, temperatureRule).max(2, temperatureRule).optional(),
+  temperature: number(0, 2).optional(),
 } satisfies Partial<ShapeOf<ChatOptions>>);
 
 async function imageOf(call: AiCall, { storageId, image, mediaType }: ImageSource): Promise<StoredFile> {

@@ -19,6 +19,11 @@ export const must = (be: string) => ({
 
 export const boolean = () => z.boolean(must("true or false"));
 
+export function number(min: number, max: number, be = `a number from ${min} to ${max}`) {
+  const rule = must(be);
+  return z.number(rule).min(min, rule).max(max, rule);
+}
+
 /** @param max (Default: the largest safe integer) */
 export function integer(min: number, max?: number, be = `a whole number from ${min}${max ? ` to ${max}` : ""}`) {
   const rule = must(be);
@@ -39,9 +44,6 @@ export const callable = <T>() =>
     error: ({ input }) => `must be a function, got ${kindOf(input)}`,
   });
 
-/** The messages of unknown keys that belong to another place. */
-type Elsewhere = Readonly<Record<string, string>>;
-
 /** Converts a value. When `convert` throws, the message of the error becomes that of the issue. */
 export const converted = <Given, Value>(convert: (value: Given) => Value) =>
   z.custom<Given>().transform((value, check): Value => {
@@ -52,6 +54,9 @@ export const converted = <Given, Value>(convert: (value: Given) => Value) =>
       return z.NEVER;
     }
   });
+
+/** The messages of unknown keys that belong to another place. */
+type Elsewhere = Readonly<Record<string, string>>;
 
 /** The options as the schema reads them, or everything that is wrong with them. */
 export function readOptions<Of extends z.ZodType>(
@@ -64,19 +69,26 @@ export function readOptions<Of extends z.ZodType>(
   return { issues: result.error.issues.map(({ path, message }) => ({ path: path as Issue["path"], message })) };
 }
 
-/** The options of a definition, with defaults. @throws DefinitionError @param where such as `createCrud of "tasks"` */
-export function checkOptions<Of extends z.ZodType>(where: string, schema: Of, options: unknown): z.output<Of> {
-  const { data, issues } = { data: undefined, ...readOptions(schema, options) };
-  if (issues) throw new DefinitionError(linesOf(where, issues).join("\n"));
-  return data as z.output<Of>;
+/**
+ * The options of a definition, with defaults.
+ *
+ * @param where such as `createCrud of "tasks"`
+ * @throws DefinitionError with all mistakes, one a line; or what `refuse` makes of them
+ */
+export function checkOptions<Of extends z.ZodType>(
+  where: string,
+  schema: Of,
+  options: unknown,
+  refuse = (message: string, _issues: Issue[]): Error => new DefinitionError(message),
+): z.output<Of> {
+  const result = readOptions(schema, options);
+  if (result.issues) throw refuse(linesOf(where, result.issues).join("\n"), result.issues);
+  return result.data;
 }
 
 /** The options of a `ctx` call, which may be the caller's. @throws SvcError BAD_REQUEST @param call such as `search` */
-export function checkCallOptions<Of extends z.ZodType>(call: string, schema: Of, options: unknown): z.output<Of> {
-  const { data, issues } = { data: undefined, ...readOptions(schema, options) };
-  if (issues) throw new SvcError("BAD_REQUEST", linesOf(call, issues).join("\n"), { issues });
-  return data as z.output<Of>;
-}
+export const checkCallOptions = <Of extends z.ZodType>(call: string, schema: Of, options: unknown) =>
+  checkOptions(call, schema, options, (message, issues) => new SvcError("BAD_REQUEST", message, { issues }));
 
 /** One line for each issue: `svc.config.ts: schema[0]: must be a folder`. */
 export function linesOf(where: string, issues: readonly Issue[]): string[] {

@@ -7,13 +7,12 @@ import { PgTable } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import type { HybridSearchOptions } from "../contract/search.ts";
 import { byNearness } from "../kit/nearest.ts";
-import { boolean, integer, must, oneOf } from "../kit/options.ts";
+import { boolean, integer, must, number, oneOf } from "../kit/options.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { type ResolvedScope, refusal } from "./scope.ts";
 import { onlyCorpus, type SearchTable } from "./searchable.ts";
 
-const weightRule = must("a number from 0 to 1000");
-const weight = z.number(weightRule).min(0, weightRule).max(1_000, weightRule).default(1);
+const weight = number(0, 1_000).default(1);
 
 const tuningSchema = z.strictObject({
   keywordCandidateLimit: integer(1, 1_000).optional(),

@@ -33,9 +33,11 @@ const grantOptions = z.strictObject({
   disposition: oneOf(["inline", "attachment"]).default("inline"),
 });
 
+const visibilitySchema = oneOf(["private", "public"]);
+
 const storeOptions = z.strictObject({
   name: z.string(must("a text")).optional(),
-  visibility: oneOf(["private", "public"]).optional(),
+  visibility: visibilitySchema.optional(),
 } satisfies ShapeOf<StoreOptions>);
 
 /** The policies show callers their own objects, and the system all. A public object is found by its id alone. */
@@ -111,7 +113,7 @@ export class CallStorage implements ContextStorage {
   }
 
   async setVisibility(id: string, visibility: StorageObject["visibility"]): Promise<void> {
-    requireVisibility(visibility);
+    checkCallOptions("setVisibility: visibility", visibilitySchema, visibility);
     await this.#change(id, "update svc.storage_objects set visibility = $2 where id = $1 returning id", [visibility]);
   }
 
@@ -179,7 +181,6 @@ export class CallStorage implements ContextStorage {
     reused = false,
   ): Promise<string> {
     this.#requireWrite();
-    requireVisibility(visibility);
     const file = { name: cleanName(String(name)), type: cleanType(String(type)), visibility, size: most };
     const id = await reserve(this.#storage, this.#transaction, file);
     this.#reserved.push(id);
@@ -223,11 +224,6 @@ export class CallStorage implements ContextStorage {
       });
     }
   }
-}
-
-function requireVisibility(visibility: unknown): void {
-  if (visibility !== "private" && visibility !== "public")
-    throw invalidOption('visibility must be "private" or "public".');
 }
 
 const fileNotFound = () => new SvcError("NOT_FOUND", "This file does not exist, or you may not see it.");

@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { UploadUrl, UploadUrlOptions } from "../contract/storage.ts";
-import { checkCallOptions, integer, must, oneOf, type ShapeOf } from "../kit/options.ts";
+import { checkCallOptions, integer, must, number, oneOf, type ShapeOf } from "../kit/options.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { cleanName, cleanType } from "./names.ts";
@@ -14,8 +14,8 @@ import { reserve } from "./reserve.ts";
 import type { Storage } from "./storage.ts";
 import { sha256Of } from "./uploads.ts";
 
-const secondsRule = must("a number of seconds from 1 to 604800, a week");
-export const seconds = z.number(secondsRule).min(1, secondsRule).max(604_800, secondsRule);
+/** Up to a week. */
+export const seconds = number(1, 604_800, "a number of seconds from 1 to 604800");
 
 const optionsSchema = z.strictObject({
   name: z.string(must("a text")).default("file"),
@@ -37,12 +37,12 @@ export async function reserveUpload(
   reserved: (id: string) => void,
 ): Promise<UploadUrl> {
   const limit = storage.limits.uploadBytes;
-  const given = checkCallOptions("createUploadUrl", optionsSchema, options);
-  const { name, type, maxBytes = limit, ttlSeconds, visibility } = given;
+  const { maxBytes = limit, ...given } = checkCallOptions("createUploadUrl", optionsSchema, options);
   if (maxBytes > limit) {
     throw new SvcError("BAD_REQUEST", `createUploadUrl: maxBytes: must be a whole number of bytes from 1 to ${limit}`);
   }
-  const file = { name: cleanName(name), type: cleanType(type), visibility, size: maxBytes };
+  const { ttlSeconds, visibility } = given;
+  const file = { name: cleanName(given.name), type: cleanType(given.type), visibility, size: maxBytes };
   const id = await reserve(storage, transaction, file);
   reserved(id);
   const token = randomBytes(32).toString("base64url");
