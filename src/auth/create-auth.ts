@@ -117,7 +117,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     ...means,
     authenticate,
     keys,
-    credentials: new Credentials({ library, passwords, attempts, links }),
+    credentials: new Credentials({ library, passwords, attempts, links, sessions }),
     accounts: new Accounts({ library, passwords, attempts }),
     attempts,
     gate,

@@ -36,11 +36,15 @@ export type AttemptLimits = Readonly<Record<Kind, number | false>>;
 const ofAllPasswords: ReadonlySet<Kind> = new Set<Kind>(["passwordsPerAccount", "passwordsPerAddress"]);
 
 /** A counted guess while it is compared. */
-interface Guess {
+export interface Guess {
   /** Stored hashes of the accounts that it was counted for; "all" when it covers every comparison. */
   hashes: ReadonlySet<string> | "all";
   /** Whether a wrong password was compared. */
   wasWrong: boolean;
+  /** The stored hash that was compared last. */
+  compared?: string;
+  /** Of its counters; null when nothing is limited, or when they are settled. */
+  receipt: Receipt | null;
 }
 
 export interface GuessOptions {
@@ -104,7 +108,7 @@ export class Attempts {
   async guess<T>(
     accounts: readonly string[],
     about: Headers,
-    check: () => Promise<T>,
+    check: (guess: Guess) => Promise<T>,
     { hashes = true, counted = "all" }: GuessOptions = {},
   ): Promise<T> {
     const network = networkIn(about);
@@ -126,6 +130,7 @@ export class Attempts {
    */
   async comparison(hash: string, verify: () => Promise<boolean>): Promise<boolean> {
     const guess = guesses.getStore();
+    if (guess) guess.compared = hash;
     if (guess && (guess.hashes === "all" || guess.hashes.has(hash))) {
       const isRight = await verify();
       if (!isRight) guess.wasWrong = true;
@@ -147,21 +152,34 @@ export class Attempts {
     return isRight;
   }
 
-  async #compare<T>(counters: Counter[], hashes: Guess["hashes"], check: () => Promise<T>): Promise<T> {
-    const receipt = await this.#take(counters);
-    const guess: Guess = { hashes, wasWrong: false };
+  async #compare<T>(counters: Counter[], hashes: Guess["hashes"], check: (guess: Guess) => Promise<T>): Promise<T> {
+    const guess: Guess = { hashes, wasWrong: false, receipt: await this.#take(counters) };
     try {
-      const result = await guesses.run(guess, check);
+      const result = await guesses.run(guess, check, guess);
       // A request may succeed although it contained a wrong password.
-      if (!guess.wasWrong) await this.#giveBack(receipt, ofAllPasswords);
+      if (!guess.wasWrong) await this.#giveBack(guess.receipt, ofAllPasswords);
       return result;
     } catch (error) {
       const code = error instanceof SvcError ? error.code : undefined;
       // UNAVAILABLE: the queue was full or the client left, and nothing was hashed.
       const kept = code === "UNAVAILABLE" ? undefined : ofAllPasswords;
-      if (!guess.wasWrong && code !== "INVALID_CREDENTIALS") await this.#giveBack(receipt, kept);
+      if (!guess.wasWrong && code !== "INVALID_CREDENTIALS") await this.#giveBack(guess.receipt, kept);
       throw error;
     }
+  }
+
+  /**
+   * The last arguments of auth.open_session(), which settles the counters of a right password: it gives the attempt
+   * back, and remembers the address as `succeeded` does.
+   */
+  settlement(
+    { receipt, wasWrong }: Guess,
+    email: string,
+    about: Headers,
+  ): [receipt: string | null, Kind, known: string | null] {
+    const kind = "signInsPerAccount";
+    const known = this.#options.limits[kind] === false ? null : this.#known(email, about);
+    return [receipt && !wasWrong ? textOf(receipt, ofAllPasswords) : null, kind, known];
   }
 
   /**
@@ -248,13 +266,12 @@ export class Attempts {
 
   /** @param kept kinds that stay counted (Default: none) */
   async #giveBack(receipt: Receipt | null, kept: ReadonlySet<Kind> = new Set()): Promise<void> {
-    if (receipt === null) return;
-    const counted = receipt.counted.filter(({ kind }) => !kept.has(kind));
-    if (counted.length === 0) return;
+    const text = receipt && textOf(receipt, kept);
+    if (text === null) return;
     await this.#quietly({
       name: "svc_give_back_attempt",
       text: "select auth.give_back_attempt($1)",
-      values: [JSON.stringify({ ...receipt, counted })],
+      values: [text],
     });
   }
 
@@ -275,6 +292,12 @@ export class Attempts {
   #hash(email: string): string {
     return createHmac("sha256", this.#key).update(email).digest("base64url");
   }
+}
+
+/** The part of a receipt that is given back; null when all of it stays counted. */
+function textOf(receipt: Receipt, kept: ReadonlySet<Kind>): string | null {
+  const counted = receipt.counted.filter(({ kind }) => !kept.has(kind));
+  return counted.length > 0 ? JSON.stringify({ ...receipt, counted }) : null;
 }
 
 const networkIn = (about: Headers): string => networkOf(about.get(addressHeader));

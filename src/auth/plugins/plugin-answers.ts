@@ -7,7 +7,7 @@ import { exchangeOf, sendJson } from "../../http/exchange.ts";
 import type { ErrorCode } from "../../kit/error-codes.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import { splitSession } from "../library-cookies.ts";
-import { type AuthParts, opened, setSession } from "../routes/endpoint.ts";
+import { type AuthParts, setSession, tokensOf } from "../routes/endpoint.ts";
 import type { Credential } from "./credential.ts";
 
 /** Headers of the library that describe its answer. We set all others, above all CORS. */
@@ -25,7 +25,7 @@ export async function sendAnswer(
   const isTokenStyle = credential?.style === "token";
   // A sign-in that was undone at its end (second-factor.ts) has set cookies of a session that no longer exists.
   if (answer.status >= 400 && fresh !== null) throw await refusal(answer);
-  if (fresh !== null && !isTokenStyle) await setSession(parts, response, fresh);
+  if (fresh !== null && !isTokenStyle) setSession(parts, response, await parts.sessions.opened(fresh));
   else if (session !== null && !isTokenStyle) response.setHeader("set-cookie", parts.cookie.clear());
   for (const line of others) response.appendHeader("set-cookie", line);
   // Addresses may contain one-time values, which must not leak as Referer.
@@ -53,8 +53,7 @@ async function inStyle(parts: AuthParts, body: unknown, credential: Credential |
   const isSession = token === undefined || token === fresh || token === credential?.live?.token;
   const kept = isSession ? rest : { ...rest, token };
   if (credential?.style !== "token" || fresh === null) return kept;
-  const session = await opened(parts, fresh);
-  return { ...kept, sessionToken: parts.sessionTokens.sign(fresh), token: await parts.jwts.sign(session) };
+  return { ...kept, ...(await tokensOf(parts, await parts.sessions.opened(fresh))) };
 }
 
 const byStatus = new Map<number, ErrorCode>([

@@ -25,7 +25,7 @@ const codeLifetime = 60;
 const startPath = "/sign-in/social/redirect";
 
 export function social(router: Router, parts: AuthParts): void {
-  const { library, once, origins, sessionTokens } = parts;
+  const { library, once, origins, sessions, sessionTokens } = parts;
   const { flows, google, modes, people } = parts.social;
 
   on(router, "get", startPath, async (request, response) => {
@@ -88,7 +88,7 @@ export function social(router: Router, parts: AuthParts): void {
     }
     const token = await people.openSession(userId, about(request));
     if (token === null) return { error: "sign_up_refused" };
-    await setSession(parts, response, token);
+    setSession(parts, response, await sessions.opened(token));
     return { oauth: "success" };
   }
 
@@ -115,7 +115,7 @@ export function social(router: Router, parts: AuthParts): void {
     if (await hasSecondFactor(library, kept.userId)) throw secondFactorRequired();
     const token = await people.openSession(kept.userId, about(request));
     if (token === null) throw spent();
-    return tokenAnswer(parts, token);
+    return tokenAnswer(parts, await sessions.opened(token));
   });
 }
 
