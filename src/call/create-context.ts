@@ -20,7 +20,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import type { Access, Fallback, TransactionLimits } from "../postgres/access.ts";
 import type { CreateRequestDatabase } from "../postgres/database.ts";
 import { identityOf, systemIdentity } from "../postgres/identity.ts";
-import { readApart, readingAside } from "../postgres/own-transaction.ts";
+import { readerOfCall, readInOwnTransaction } from "../postgres/own-transaction.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
 import { contextRag, ingestFile } from "../rag/context.ts";
 import { contextGrounding } from "../rag/grounding.ts";
@@ -120,7 +120,7 @@ export class CallContext implements Context {
     return (work) => {
       own.usedSystem = true; // the answer is not of the call's snapshot alone
       const { services, caller } = own;
-      const reading = readApart(transactionFor(services, caller, "read"), (reader) =>
+      const reading = readInOwnTransaction(transactionFor(services, caller, "read"), (reader) =>
         work(services.requestDatabase(reader)),
       );
       return reading.catch((error) => {
@@ -231,7 +231,7 @@ export class CallContext implements Context {
       storage: context.storage,
       readFile: readFileOf(
         services.storage,
-        readingAside(transaction, () => transactionFor(services, caller, "read")),
+        readerOfCall(transaction, () => transactionFor(services, caller, "read")),
       ),
       transaction,
     });

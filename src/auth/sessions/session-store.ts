@@ -5,7 +5,7 @@
 import type pg from "pg";
 import type { Session } from "../../kit/session.ts";
 import { SvcError } from "../../kit/svc-error.ts";
-import { ask } from "../ask.ts";
+import { runStatement } from "../../postgres/run-statement.ts";
 import type { Library } from "../library-types.ts";
 import { type AdditionalFields, columnOf, readFields } from "../user-fields.ts";
 import type { VerifiedTokens } from "./verified-tokens.ts";
@@ -81,8 +81,9 @@ export class SessionStore {
    * @throws SvcError INVALID_CREDENTIALS then; UNAVAILABLE when the database cannot be reached
    */
   async open(token: string, seenHash: string | undefined, settlement: readonly (string | null)[]): Promise<Opened> {
-    const [row] = await ask<Row>(this.#pool, {
+    const [row] = await runStatement<Row>(this.#pool, {
       name: "svc_open_session",
+      repeatable: true,
       text: `select ${columns} from auth.open_session($1, $2, $3, $4, $5)`,
       values: [token, seenHash, ...settlement],
     });
@@ -111,8 +112,9 @@ export class SessionStore {
 
   /** Whether a session is still valid. @param id of its row, not its token */
   async has(id: string): Promise<boolean> {
-    const [row] = await ask<{ has: boolean }>(this.#pool, {
+    const [row] = await runStatement<{ has: boolean }>(this.#pool, {
       name: "svc_has_session",
+      repeatable: true,
       text: "select auth.has_session($1) as has",
       values: [id],
     });
@@ -130,8 +132,9 @@ export class SessionStore {
   }
 
   async #read(token: string): Promise<Row | undefined> {
-    const [row] = await ask<Row>(this.#pool, {
+    const [row] = await runStatement<Row>(this.#pool, {
       name: "svc_find_session",
+      repeatable: true,
       text: `select ${columns} from auth.find_session($1)`,
       values: [token],
     });
