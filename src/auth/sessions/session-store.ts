@@ -128,7 +128,7 @@ export class SessionStore {
   async end(token: string): Promise<void> {
     const row = await this.#read(token);
     await this.#library.context.internalAdapter.deleteSession(token);
-    if (row) this.#verified.forget(row.user_id, row.session_id);
+    if (row) this.#verified.end({ user: row.user_id, session: row.session_id });
   }
 
   async #read(token: string): Promise<Row | undefined> {
