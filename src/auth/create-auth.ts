@@ -36,8 +36,9 @@ import { SessionCookie } from "./sessions/session-cookie.ts";
 import { SessionStore } from "./sessions/session-store.ts";
 import { SessionTokens } from "./sessions/session-token.ts";
 import { VerifiedTokens } from "./sessions/verified-tokens.ts";
-import { createSocial } from "./social/create-social.ts";
-import type { ProviderSettings } from "./social/provider.ts";
+import { Flows } from "./social/flows.ts";
+import { Provider, type ProviderSettings } from "./social/provider.ts";
+import { SocialAccounts } from "./social/social-accounts.ts";
 import { Sweeper } from "./sweeper.ts";
 import { UserAdmin } from "./user-admin.ts";
 import { type AdditionalFields, columnOf } from "./user-fields.ts";
@@ -126,7 +127,13 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     links,
     once,
     library,
-    social: createSocial({ google, definition, origins, library, once, log }),
+    social: {
+      google: google && new Provider(google, origins.own, log),
+      flows: new Flows(once, origins.own.startsWith("https:")),
+      people: new SocialAccounts(library, log),
+      modes: definition.oauth?.allowedReturnModes ?? (["token"] as const),
+      log,
+    },
   };
   // Strict paths: case and extra slashes count. Otherwise another spelling of a path would bypass its limit.
   const router = Router({ caseSensitive: true, strict: true });

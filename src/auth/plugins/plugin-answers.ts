@@ -8,7 +8,8 @@ import type { ErrorCode } from "../../kit/error-codes.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import { splitSession } from "../library-cookies.ts";
 import { type AuthParts, setSession, tokensOf } from "../routes/endpoint.ts";
-import type { Credential } from "./credential.ts";
+import { withoutReferrer } from "../routes/redirect.ts";
+import type { Credential } from "./plugin-request.ts";
 
 /** Headers of the library that describe its answer. We set all others, above all CORS. */
 const passed = /^(?:content-(?:disposition|language|type)|location|www-authenticate)$/;
@@ -28,8 +29,7 @@ export async function sendAnswer(
   if (fresh !== null && !isTokenStyle) setSession(parts, response, await parts.sessions.opened(fresh));
   else if (session !== null && !isTokenStyle) response.setHeader("set-cookie", parts.cookie.clear());
   for (const line of others) response.appendHeader("set-cookie", line);
-  // Addresses may contain one-time values, which must not leak as Referer.
-  exchangeOf(response).headers["referrer-policy"] = "no-referrer";
+  withoutReferrer(response); // addresses may contain one-time values
   if (answer.status >= 400) throw await refusal(answer);
 
   const headers = Object.fromEntries([...answer.headers].filter(([name]) => passed.test(name)));

@@ -7,8 +7,8 @@
 import type { Request as HttpRequest } from "express";
 import { SvcError } from "../../kit/svc-error.ts";
 import { type AuthParts, about } from "../routes/endpoint.ts";
-import type { Credential } from "./credential.ts";
 import { accountsOf, type Given } from "./plugin-accounts.ts";
+import type { Credential } from "./plugin-request.ts";
 
 /** Keys of passwords. */
 const password = /pass/i;

@@ -5,11 +5,12 @@
  * Next hop: `../second-factor.ts`.
  */
 import type { Response as HttpResponse, Request } from "express";
-import { exchangeOf, sendJson } from "../../http/exchange.ts";
+import { sendJson } from "../../http/exchange.ts";
 import { splitSession } from "../library-cookies.ts";
 import { challenge, hasSecondFactor, isTrusted, methodsOf, secondFactorRequired } from "../passwords/second-factor.ts";
 import type { AuthParts } from "../routes/endpoint.ts";
-import type { Credential } from "./credential.ts";
+import { redirect, withoutReferrer } from "../routes/redirect.ts";
+import type { Credential } from "./plugin-request.ts";
 
 /**
  * Plugins whose sessions need no further factor: the second factor itself; passkeys, which are possession plus unlock;
@@ -55,8 +56,7 @@ export async function askForSecondFactor(
   if (credential?.style === "token") throw secondFactorRequired();
   // The plugin's own cookies are dropped: they may identify the session.
   response.appendHeader("set-cookie", await challenge(library, userId, sessionTokens));
-  const { headers } = exchangeOf(response);
-  headers["referrer-policy"] = "no-referrer"; // addresses may contain one-time values
+  withoutReferrer(response); // addresses may contain one-time values
   const location = answer.headers.get("location");
   if (location === null) {
     const twoFactorMethods = await methodsOf(library, userId);
@@ -64,8 +64,7 @@ export async function askForSecondFactor(
   } else {
     const url = new URL(location, parts.origins.own);
     url.searchParams.set("error", "two_factor_required");
-    response.writeHead(302, { ...headers, location: url.href, "cache-control": "no-store" });
-    response.end();
+    redirect(response, url);
   }
   return true;
 }

@@ -3,6 +3,7 @@
  * this folder is a group of endpoints.
  */
 import type { Request, RequestHandler, Response, Router } from "express";
+import type { Logger } from "pino";
 import { mediaType, parseJson, readBody } from "../../http/body.ts";
 import { exchangeOf, sendJson } from "../../http/exchange.ts";
 import { foreignOrigin } from "../../http/origin-policy.ts";
@@ -22,7 +23,10 @@ import type { HashQueue } from "../passwords/hash-queue.ts";
 import { type AuthenticateOptions, bearer, looksLikeJwt } from "../sessions/authenticate.ts";
 import type { KeyStore } from "../sessions/key-store.ts";
 import type { Opened } from "../sessions/session-store.ts";
-import type { SocialParts } from "../social/create-social.ts";
+import type { Flows } from "../social/flows.ts";
+import type { Provider } from "../social/provider.ts";
+import type { ReturnMode } from "../social/return-mode.ts";
+import type { SocialAccounts } from "../social/social-accounts.ts";
 
 /** The parts that the endpoints use; `create-auth.ts` assembles them. */
 export interface AuthParts extends AuthenticateOptions {
@@ -34,7 +38,15 @@ export interface AuthParts extends AuthenticateOptions {
   keys: KeyStore;
   once: OneTimeTokens;
   library: Library;
-  social: SocialParts;
+  social: {
+    /** null without GOOGLE_CLIENT_ID. */
+    google: Provider | null;
+    flows: Flows;
+    people: SocialAccounts;
+    /** Not empty; the first serves clients without a preference. */
+    modes: readonly ReturnMode[];
+    log: Logger;
+  };
   authenticate: Authenticate;
 }
 
