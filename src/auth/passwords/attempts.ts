@@ -13,18 +13,16 @@ import { runStatement, type Statement } from "../../postgres/run-statement.ts";
 import { currentCaller } from "../caller.ts";
 import { addressHeader } from "../library-types.ts";
 
-const minutes = 60;
-
 /** Length of a window, in seconds. */
 const windows = {
-  signInsPerAccount: 15 * minutes,
-  signInsPerAddress: 15 * minutes,
-  passwordsPerAccount: 15 * minutes,
-  passwordsPerAddress: 15 * minutes,
-  signUpsPerAddress: 60 * minutes,
-  mailsPerAccount: 60 * minutes,
-  mailsPerAddress: 60 * minutes,
-  redemptionsPerAddress: 15 * minutes,
+  signInsPerAccount: 15 * 60,
+  signInsPerAddress: 15 * 60,
+  passwordsPerAccount: 15 * 60,
+  passwordsPerAddress: 15 * 60,
+  signUpsPerAddress: 60 * 60,
+  mailsPerAccount: 60 * 60,
+  mailsPerAddress: 60 * 60,
+  redemptionsPerAddress: 15 * 60,
 } as const;
 
 type Kind = keyof typeof windows;
@@ -51,7 +49,7 @@ export interface GuessOptions {
   /** Whether a password is hashed for it (Default: true) */
   hashes?: boolean;
   /** See `Guess` (Default: "all") */
-  counted?: ReadonlySet<string> | "all";
+  counted?: Guess["hashes"];
 }
 
 interface Counter {
@@ -131,23 +129,18 @@ export class Attempts {
   async comparison(hash: string, verify: () => Promise<boolean>): Promise<boolean> {
     const guess = guesses.getStore();
     if (guess) guess.compared = hash;
-    if (guess && (guess.hashes === "all" || guess.hashes.has(hash))) {
+    const compare = async (counted: Guess) => {
       const isRight = await verify();
-      if (!isRight) guess.wasWrong = true;
+      if (!isRight) counted.wasWrong = true;
       return isRight;
-    }
+    };
+    if (guess && (guess.hashes === "all" || guess.hashes.has(hash))) return compare(guess);
     const network = currentCaller()?.network ?? networkOf(null);
     const counters: Counter[] = [
       { kind: "signInsPerAccount", subject: this.#hash(`hash ${hash}`) },
       { kind: "signInsPerAddress", subject: network },
     ];
-    const isRight = await this.#compare(counters, "all", async () => {
-      if (await verify()) return true;
-      throw new SvcError("INVALID_CREDENTIALS");
-    }).catch((error) => {
-      if (error instanceof SvcError && error.code === "INVALID_CREDENTIALS") return false;
-      throw error;
-    });
+    const isRight = await this.#compare(counters, "all", compare);
     if (guess && !isRight) guess.wasWrong = true;
     return isRight;
   }
@@ -261,9 +254,8 @@ export class Attempts {
         limited.map(({ kind }) => windows[kind]),
       ],
     });
-    if (!row) throw new Error("auth.take_attempt() gave no row.");
-    if (row.wait_seconds === 0) return row.receipt;
-    throw new SvcError("RATE_LIMITED", "Too many attempts. Try again later.", { retryAfter: row.wait_seconds });
+    if (row?.wait_seconds === 0) return row.receipt;
+    throw new SvcError("RATE_LIMITED", "Too many attempts. Try again later.", { retryAfter: row?.wait_seconds ?? 1 });
   }
 
   /** @param kept kinds that stay counted (Default: none) */

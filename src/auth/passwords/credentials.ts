@@ -6,7 +6,6 @@ import { isAPIError } from "better-auth/api";
 import { z } from "zod";
 import type { ErrorCode } from "../../kit/error-codes.ts";
 import { SvcError } from "../../kit/svc-error.ts";
-import { isConnectionLoss } from "../../postgres/errors.ts";
 import { splitSession } from "../library-cookies.ts";
 import type { Library } from "../library-types.ts";
 import type { MailLinks } from "../mail/mail-links.ts";
@@ -152,10 +151,7 @@ export class Credentials {
   }
 
   async #translate(error: unknown, address: string): Promise<unknown> {
-    if (!isAPIError(error)) {
-      if (!isConnectionLoss(error)) return error;
-      return new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause: error });
-    }
+    if (!isAPIError(error)) return error;
     const known = libraryErrors[error.body?.code ?? ""];
     if (known) return new SvcError(known);
     // The insert failed without a reason. Another sign-up may have taken the address meanwhile.

@@ -7,8 +7,6 @@
 import type { Request, RequestHandler, Router } from "express";
 import { exchangeOf } from "../../http/exchange.ts";
 import { foreignOrigin } from "../../http/origin-policy.ts";
-import { SvcError } from "../../kit/svc-error.ts";
-import { isConnectionLoss } from "../../postgres/errors.ts";
 import { hasCookies, splitSession } from "../library-cookies.ts";
 import { sendAnswer } from "../plugins/plugin-answers.ts";
 import { countingGuesses } from "../plugins/plugin-passwords.ts";
@@ -41,16 +39,12 @@ function answering(parts: AuthParts, { id, path }: PluginEndpoint): RequestHandl
     const body = await readAuthBody(request);
     const inner = innerRequest(parts, request, credential, body);
     const began = Date.now();
-    const ask = () => parts.library.handle(inner).catch(rethrow);
+    const ask = () => parts.library.handle(inner);
     const answer = await countingGuesses(parts, request, inner, credential, ask);
     if (await askForSecondFactor(parts, request, response, { id, answer, began, credential })) return;
     if (!credential?.live) await rememberNetwork(parts, request, answer);
     await sendAnswer(parts, response, credential, answer);
   };
-}
-
-function rethrow(cause: unknown): never {
-  throw isConnectionLoss(cause) ? new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause }) : cause;
 }
 
 /**
