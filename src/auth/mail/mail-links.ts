@@ -86,7 +86,7 @@ export class MailLinks {
     const user = await library.context.internalAdapter.findUserById(userId);
     if (!user) throw new SvcError("UNAUTHORIZED");
     if (user.emailVerified) return;
-    await attempts.mail(user.email, about);
+    await attempts.mail([user.email], about);
     this.#mailVerification(user, callbackURL);
   }
 
@@ -118,7 +118,7 @@ export class MailLinks {
     const body = await checked(resetRequest, input);
     const page = requireDestination(origins, "redirectTo", body.redirectTo);
     mails.require("password reset");
-    await attempts.mail(body.email, about);
+    await attempts.mail([body.email], about);
     mails.later("password reset", () => this.#resetMail(body.email, page), randomInt(longestDelay));
   }
 

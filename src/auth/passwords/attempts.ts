@@ -195,15 +195,18 @@ export class Attempts {
   }
 
   /**
-   * Counts a requested mail, whether or not the address has an account.
+   * Counts requested mails, whether or not the addresses have accounts.
    *
+   * @param emails normalised
+   * @param about null: only the recipients are limited, not who asks
    * @throws SvcError RATE_LIMITED
    */
-  async mail(email: string, about: Headers): Promise<void> {
-    await this.#take([
-      { kind: "mailsPerAccount", subject: this.#hash(email) },
-      { kind: "mailsPerAddress", subject: networkIn(about) },
-    ]);
+  async mail(emails: readonly string[], about: Headers | null): Promise<void> {
+    const counters = [...new Set(emails)].map(
+      (email): Counter => ({ kind: "mailsPerAccount", subject: this.#hash(email) }),
+    );
+    if (about) counters.push({ kind: "mailsPerAddress", subject: networkIn(about) });
+    await this.#take(counters);
   }
 
   /**
@@ -211,7 +214,7 @@ export class Attempts {
    */
   async mayMail(email: string): Promise<boolean> {
     try {
-      await this.#take([{ kind: "mailsPerAccount", subject: this.#hash(email) }]);
+      await this.mail([email], null);
       return true;
     } catch (err) {
       if (!(err instanceof SvcError)) this.#options.log.error({ err }, "a mail could not be counted, and is not sent");
@@ -279,9 +282,7 @@ export class Attempts {
     }
   }
 
-  #known(email: string, about: Headers): string {
-    return `${this.#hash(email)}@${networkIn(about)}`;
-  }
+  readonly #known = (email: string, about: Headers): string => `${this.#hash(email)}@${networkIn(about)}`;
 
   /** A keyed hash, so that the table does not reveal which addresses were tried, even by guessing. */
   #hash(email: string): string {
