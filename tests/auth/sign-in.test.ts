@@ -94,6 +94,19 @@ describe("a sign-in", () => {
   });
 });
 
+test("right and wrong passwords of one account at the same moment do not wait for each other in a circle", async () => {
+  const { email } = ann;
+  await db.sql("delete from auth.attempt");
+  // Twenty of a network may wait for a hash.
+  for (let round = 0; round < 8; round++) {
+    const passwords = Array.from({ length: 12 }, (_, n) => (n % 2 ? ann.password : "wrong horse"));
+    const answers = await Promise.all(passwords.map((password) => server.post("/sign-in", { email, password })));
+    expect(answers.map(({ status }) => status)).toEqual(passwords.map((one) => (one === ann.password ? 200 : 401)));
+  }
+  const [{ count } = { count: 0 }] = await db.sql("select count from auth.attempt where kind = 'signInsPerAddress'");
+  expect(count).toBe(8 * 6);
+});
+
 describe("a password that is replaced while it is compared", () => {
   const replace = (email: string) => async () => {
     const user = 'select id from auth."user" where email = $1';
