@@ -1839,6 +1839,36 @@ $function$
 execute: svc_system
 comment: Trigger of auth."user": tells that JWTs of this user are out of date. Definer: nobody else may notify and write messages into the log.
 
+-- function auth.open_session(text,text,jsonb,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION auth.open_session(session_token text, seen_hash text, receipt jsonb, known_kind text, known_subject text)
+ RETURNS TABLE(session_id text, expires_at timestamp with time zone, user_id text, version bigint, email text, name text, fields jsonb)
+ LANGUAGE plpgsql
+ ROWS 1
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select s.*
+      from auth.find_session(open_session.session_token) s
+     where exists (
+       select from auth.account a
+        where a.user_id = s.user_id and a.account_id = s.user_id and a.provider_id = 'credential'
+          and a.password = open_session.seen_hash
+     );
+  if not found then
+    return;
+  end if;
+  if open_session.known_subject is not null then
+    perform auth.remember_address(open_session.known_kind, open_session.known_subject);
+  end if;
+  if open_session.receipt is not null then
+    perform auth.give_back_attempt(open_session.receipt);
+  end if;
+end
+$function$
+execute: svc_auth, svc_system
+comment: The new session and its user, while the user's password still has this hash; then the attempt counts as a success.
+
 -- function auth.remember_address(text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.remember_address(kind text, known_subject text)
  RETURNS void

@@ -9,7 +9,7 @@ import type { AuthDefinition } from "../contract/auth.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import type { SignedClientAddress } from "../http/signed-client-address.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import type { Authenticate } from "../kit/session.ts";
+import type { Authenticate, Ended } from "../kit/session.ts";
 import { runStatement } from "../postgres/run-statement.ts";
 import { Accounts } from "./accounts.ts";
 import { asCaller } from "./caller.ts";
@@ -35,9 +35,10 @@ import { Revocations } from "./sessions/revocations.ts";
 import { SessionCookie } from "./sessions/session-cookie.ts";
 import { SessionStore } from "./sessions/session-store.ts";
 import { SessionTokens } from "./sessions/session-token.ts";
-import { type EndListener, VerifiedTokens } from "./sessions/verified-tokens.ts";
-import { createSocial } from "./social/create-social.ts";
-import type { ProviderSettings } from "./social/provider.ts";
+import { VerifiedTokens } from "./sessions/verified-tokens.ts";
+import { Flows } from "./social/flows.ts";
+import { Provider, type ProviderSettings } from "./social/provider.ts";
+import { SocialAccounts } from "./social/social-accounts.ts";
 import { Sweeper } from "./sweeper.ts";
 import { UserAdmin } from "./user-admin.ts";
 import { type AdditionalFields, columnOf } from "./user-fields.ts";
@@ -70,8 +71,10 @@ export interface Auth {
   once: OneTimeTokens;
   /** Whether the session with that id is still valid. */
   hasSession(id: string): Promise<boolean>;
-  /** Calls back when sessions have ended or users have changed, in this process or another. */
-  onEnd(listener: EndListener): void;
+  /** Calls back when sessions have ended or users have changed, in this process or another. One listener. */
+  onEnd(listener: (ended: Ended) => void): void;
+  /** Ends the sessions of a notice from the write-ahead log, and calls the listener before it returns. */
+  hearEnd(notice: string): void;
   /** Creates users and sessions for trusted code. */
   users: UserAdmin;
   /** Whether revocations are received. Otherwise every call by JWT asks the database. */
@@ -117,14 +120,20 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     ...means,
     authenticate,
     keys,
-    credentials: new Credentials({ library, passwords, attempts, links }),
+    credentials: new Credentials({ library, passwords, attempts, links, sessions }),
     accounts: new Accounts({ library, passwords, attempts }),
     attempts,
     gate,
     links,
     once,
     library,
-    social: createSocial({ google, definition, origins, library, once, log }),
+    social: {
+      google: google && new Provider(google, origins.own, log),
+      flows: new Flows(once, origins.own.startsWith("https:")),
+      people: new SocialAccounts(library, log),
+      modes: definition.oauth?.allowedReturnModes ?? (["token"] as const),
+      log,
+    },
   };
   // Strict paths: case and extra slashes count. Otherwise another spelling of a path would bypass its limit.
   const router = Router({ caseSensitive: true, strict: true });
@@ -143,13 +152,16 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     router,
     once,
     hasSession: (id) => sessions.has(id),
-    onEnd: (listener) => verified.onEnd(listener),
+    onEnd: (listener) => {
+      verified.onEnd = listener;
+    },
+    hearEnd: (notice) => revocations.hear(notice),
     users: new UserAdmin(library, sessionTokens),
     hearsRevocations: listening,
     async close() {
       await mails.close();
       await Promise.all([revocations.close(), sweeper.close()]);
-      verified.forgetAll();
+      verified.end({});
     },
   };
 }

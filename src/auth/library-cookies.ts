@@ -3,7 +3,7 @@
  * through unchanged: we parse incoming cookies by our own rules, and our own code sets outgoing ones.
  * Next hop: `src/auth/routes/cookie-style.ts`, `src/auth/routes/plugins.ts`.
  */
-import { decodeCookie } from "./sessions/session-cookie.ts";
+import { decodeCookie, pairsOf } from "./sessions/session-cookie.ts";
 
 /** Cookies of the library other than the session: a trusted device, a half-finished sign-in, values of plugins. */
 const ours = /^(?:__Secure-)?authlib\./;
@@ -71,12 +71,3 @@ export function splitSession(
     others: setCookies.filter((line) => !session.test(line.split("=", 1)[0] ?? "")),
   };
 }
-
-/** As in `src/auth/sessions/session-cookie.ts`: one space may separate two pairs; other blanks belong to a name. */
-const pairsOf = (header = ""): [name: string, value: string][] =>
-  header.split(";").flatMap((pair) => {
-    // Not one regular expression: on a header full of spaces it would take quadratic time.
-    const text = pair.replace(/^ +/, "");
-    const end = text.indexOf("=");
-    return end > 0 ? [[text.slice(0, end), text.slice(end + 1)]] : [];
-  });

@@ -12,6 +12,7 @@ import type { AuthDefinition } from "../contract/auth.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import { versionOf } from "../kit/secret-version.ts";
 import { type FixedOptions, libraryOptions } from "./library-options.ts";
+import { libraryPool } from "./library-pool.ts";
 import type { Library } from "./library-types.ts";
 import type { AdditionalFields } from "./user-fields.ts";
 
@@ -45,7 +46,12 @@ function fixedOptions({ pool, secrets, origins, log }: LibraryOptions): FixedOpt
   return {
     // Every statement names the schema: a search_path is not set on a shared login and does not survive PgBouncer. With
     // `transaction`, a user and its account are created together or not at all.
-    database: { dialect: new PostgresDialect({ pool }), type: "postgres", schemaName: "auth", transaction: true },
+    database: {
+      dialect: new PostgresDialect({ pool: libraryPool(pool) }),
+      type: "postgres",
+      schemaName: "auth",
+      transaction: true,
+    },
     secrets: secrets.map((value) => ({ version: versionOf(value), value })),
     baseURL: origins.own,
     trustedOrigins: [...origins.all],

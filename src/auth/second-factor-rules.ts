@@ -8,32 +8,15 @@ export const isSwitchedOn = (user: object | null | undefined): boolean =>
   (user as { twoFactorEnabled?: unknown } | null | undefined)?.twoFactorEnabled === true;
 
 /**
- * Records that a code has opened a session. The primary key decides between two concurrent uses.
+ * Records that a code has opened a session, for as long as the plugin accepts it: the codes of the previous, the current
+ * and the next period.
  *
  * @returns false when the code was used before
  */
-async function claimCode({ adapter, getPlugin }: Library["context"], userId: string, code: string): Promise<boolean> {
+function claimCode({ internalAdapter, getPlugin }: Library["context"], userId: string, code: string): Promise<boolean> {
   const { options } = getPlugin("two-factor") as { options?: { totpOptions?: { period?: number } } };
-  // The plugin also accepts the codes of the previous and the next period.
   const expiresAt = new Date(Date.now() + 3 * (options?.totpOptions?.period ?? 30) * 1000);
-  const id = `used-code-${userId}-${code}`;
-  const model = "verification";
-  // Removes expired records: the same six digits recur.
-  await adapter.deleteMany({
-    model,
-    where: [
-      { field: "id", value: id },
-      { field: "expiresAt", operator: "lt", value: new Date() },
-    ],
-  });
-  const data = { id, identifier: id, value: "", expiresAt, createdAt: new Date(), updatedAt: new Date() };
-  return adapter.create({ model, data, forceAllowId: true }).then(
-    () => true,
-    (error) => {
-      if (error?.code === uniqueViolation || error?.cause?.code === uniqueViolation) return false;
-      throw error;
-    },
-  );
+  return internalAdapter.reserveVerificationValue({ identifier: `used-code-${userId}-${code}`, value: "", expiresAt });
 }
 
 /**
@@ -62,5 +45,3 @@ export const secondFactorRules: BetterAuthPlugin = {
     ],
   },
 };
-
-export const uniqueViolation = "23505";

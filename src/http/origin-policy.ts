@@ -65,6 +65,18 @@ function startsAt(target: string, origin: string): boolean {
 }
 
 /**
+ * @param name the parameter that holds the target
+ * @throws SvcError BAD_REQUEST for a target that `destination` refuses; the browser is never redirected there
+ */
+export function requireDestination({ destination }: OriginPolicy, name: string, target: unknown): URL {
+  const url = destination(target);
+  if (url) return url;
+  throw new SvcError("BAD_REQUEST", `${name} leads to an origin that is not listed, or is not a plain URL.`, {
+    hint: "Send a path, or an absolute URL on an origin of frontendOrigins in svc.config.ts.",
+  });
+}
+
+/**
  * The error for an unlisted origin. It does not repeat the origin, which may be any text.
  *
  * @param origin the header's value

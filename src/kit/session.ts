@@ -17,6 +17,14 @@ export interface Session {
   user: SessionUser;
 }
 
+/** The sessions that have ended. JWTs and sockets of these sessions end with them. */
+export interface Ended {
+  /** (Default: those of all users) */
+  user?: string;
+  /** Id of its row. (Default: all of the user's) */
+  session?: string;
+}
+
 /** The part of a request that carries credentials. */
 export interface CredentialHeaders {
   authorization?: string | undefined;

@@ -29,6 +29,8 @@ export interface RealtimeOptions {
   count(request: IncomingMessage): void;
   addresses: SocketAddresses;
   redeem(ticket: string): Promise<Session | null>;
+  /** Gets each notice that sessions have ended, and has to call `revoke` before it returns. */
+  hearEnd(notice: string): void;
   rerun: Rerun;
   /** Sign grants: newest first. */
   secrets: readonly string[];
@@ -61,11 +63,11 @@ export interface Realtime {
 }
 
 export function createRealtime(options: RealtimeOptions): Realtime {
-  const { api, url, rerun, secrets, log, tracing, ...rest } = options;
+  const { api, url, rerun, secrets, hearEnd, log, tracing, ...rest } = options;
   const { procedures, crud } = api["~svc"];
   const hub = new SubscriptionRegistry(rerun);
   const sink: EventSink = {
-    end: (whose) => endpoint.revoke(whose),
+    end: hearEnd,
     deliver: (events) => (tracing && events.trace ? traceDelivery(tracing, hub, events) : hub.deliver(events)),
     live: () => hub.live(),
     lost: () => hub.lost(),
@@ -88,7 +90,7 @@ export function createRealtime(options: RealtimeOptions): Realtime {
   const endpoint = new SocketEndpoint({ ...rest, hub, rules, grants, opened });
   return {
     upgrade: endpoint.upgrade,
-    revoke: (whose) => endpoint.revoke(whose),
+    revoke: (ended) => endpoint.revoke(ended),
     grants,
     rules,
     state: () => ({

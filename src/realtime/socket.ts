@@ -8,11 +8,10 @@ import { WebSocketServer } from "ws";
 import { type CheckHost, requireOneHost } from "../http/allowed-hosts.ts";
 import { toSvcError } from "../http/errors.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
-import type { Authenticate, Session } from "../kit/session.ts";
+import type { Authenticate, Ended, Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { Connection, type ConnectionOptions, connectionLimits } from "./connection.ts";
 import type { SocketAddresses } from "./socket-addresses.ts";
-import type { Ended } from "./transaction-events.ts";
 
 export interface SocketOptions extends Omit<ConnectionOptions, "dropped"> {
   origins: OriginPolicy;

@@ -21,17 +21,12 @@ export interface TransactionEvents {
   trace?: string | undefined;
 }
 
-/** Whose connections have to end. */
-export interface Ended {
-  /** Without it, everybody's. */
-  user?: string;
-  /** Without it, all of the user's. */
-  session?: string;
-}
-
 export interface EventSink {
-  /** Comes before what the same transaction tells, and before all that commits later. */
-  end(whose: Ended): void;
+  /**
+   * Sessions have ended (sql/auth/notify_session_end.sql). Comes before what the same transaction tells, and before all
+   * that commits later.
+   */
+  end(notice: string): void;
   deliver(events: TransactionEvents): void;
   live(): void;
   lost(): void;
@@ -50,7 +45,7 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
   let topics = new Set<string>();
   let data = new Map<string, { data?: unknown; result?: unknown }>();
   let refresh = new Set<string>();
-  let ended: Ended[] = [];
+  let ended: string[] = [];
   let trace: string | undefined;
 
   const cruds = ({ schema, name }: Pgoutput.MessageRelation) => byTable.get(`${schema}.${name}`) ?? [];
@@ -93,7 +88,7 @@ export function transactionEvents(resources: readonly CrudDefinition[], sink: Ev
       trace = traceparent;
     },
     ended(notice) {
-      ended.push(JSON.parse(notice) as Ended);
+      ended.push(notice);
     },
     committed() {
       for (const one of ended) sink.end(one);

@@ -181,14 +181,13 @@ function openRealtime({ options, origins, checkHost, auth, requests, runtime, au
     count: (request) => requests.countAddress(request),
     addresses: new SocketAddresses({ ...config.limits, trustProxy: config.trustProxy }),
     redeem: (ticket) => redeemTicket(auth, ticket),
+    hearEnd: auth.hearEnd,
     rerun: publicRerun(runtime, app.api["~svc"].procedures),
     secrets,
     log,
     tracing,
   });
-  auth.onEnd((userId, sessionId) => {
-    realtime.revoke({ user: userId ?? undefined, session: sessionId ?? undefined });
-  });
+  auth.onEnd((ended) => realtime.revoke(ended));
   return realtime;
 }
 

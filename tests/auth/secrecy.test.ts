@@ -15,6 +15,7 @@ afterAll(() => server.close());
 const tables = ['auth."user"', "auth.session", "auth.account", "auth.verification", "auth.jwks"];
 const calls = [
   "auth.find_session('x')",
+  "auth.open_session('x', 'x', null, null, null)",
   "auth.list_keys()",
   "auth.add_key('x', '{}', '\"x\"', '{}')",
   "auth.list_user_columns()",

@@ -14,37 +14,41 @@ const known = (verified: VerifiedTokens) => ["a", "b", "c", "d"].filter((token) 
 
 test("one session's tokens are forgotten without those of its user's other sessions", () => {
   const verified = remembering(["a", "ann", "1"], ["b", "ann", "1"], ["c", "ann", "2"]);
-  verified.forget("ann", "1");
+  verified.end({ user: "ann", session: "1" });
   expect(known(verified)).toBe("c");
-  verified.forget("ann", "2");
+  verified.end({ user: "ann", session: "2" });
   expect(known(verified)).toBe("");
 });
 
 test("a user's tokens are forgotten without those of others", () => {
   const verified = remembering(["a", "ann", "1"], ["b", "bob", "2"], ["c", "ann", "3"]);
-  verified.forget("ann");
+  verified.end({ user: "ann" });
   expect(known(verified)).toBe("b");
 });
 
 test("the session of another user is not his to end", () => {
   const verified = remembering(["a", "ann", "1"]);
-  verified.forget("bob", "1");
+  verified.end({ user: "bob", session: "1" });
   expect(known(verified)).toBe("a");
 });
 
 test("all are forgotten at once", () => {
   const verified = remembering(["a", "ann", "1"], ["b", "bob", "2"]);
-  verified.forgetAll();
+  verified.end({});
   expect(known(verified)).toBe("");
   verified.add("a", session("ann", "1"), later);
-  verified.forget("ann");
+  verified.end({ user: "ann" });
   expect(known(verified)).toBe("");
 });
 
 test("whoever looks something up learns that something has ended meanwhile, known here or not", () => {
   const verified = remembering(["a", "ann", "1"]);
   const seen = [verified.endings];
-  for (const end of [() => verified.forget("ann", "1"), () => verified.forget("nobody"), () => verified.forgetAll()]) {
+  for (const end of [
+    () => verified.end({ user: "ann", session: "1" }),
+    () => verified.end({ user: "nobody" }),
+    () => verified.end({}),
+  ]) {
     end();
     seen.push(verified.endings);
   }
@@ -54,7 +58,7 @@ test("whoever looks something up learns that something has ended meanwhile, know
 test("a full memory forgets what came first", () => {
   const verified = remembering(["a", "ann", "1"], ["b", "bob", "2"], ["c", "ann", "3"], ["d", "bob", "4"]);
   expect(known(verified)).toBe("bcd");
-  verified.forget("ann", "1"); // gone already
+  verified.end({ user: "ann", session: "1" }); // gone already
   expect(known(verified)).toBe("bcd");
 });
 
@@ -63,6 +67,18 @@ test("what is over is not found", () => {
   verified.add("a", session("ann", "1"), Date.now());
   expect(known(verified)).toBe("");
   verified.add("b", session("ann", "1"), later);
-  verified.forget("ann", "1");
+  verified.end({ user: "ann", session: "1" });
   expect(known(verified)).toBe("");
+});
+
+test("whoever listens hears of each end, after the tokens are gone", () => {
+  const verified = remembering(["a", "ann", "1"], ["b", "bob", "2"]);
+  const heard: unknown[] = [];
+  verified.onEnd = (ended) => heard.push([ended, known(verified)]);
+  verified.end({ user: "ann", session: "1" });
+  verified.end({});
+  expect(heard).toEqual([
+    [{ user: "ann", session: "1" }, "b"],
+    [{}, ""],
+  ]);
 });

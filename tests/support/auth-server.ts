@@ -111,6 +111,7 @@ export async function startAuthServer(db: Database, options: AuthServerOptions =
   const log = createLog("trace", { write: (line) => void lines.push(line) });
   const pool = new pg.Pool({ connectionString: db.url(options.login ?? "auth"), max: options.max ?? 5 });
   pool.on("error", () => {}); // the database goes before the pool does
+  pool.on("connect", (client) => client.on("error", () => {})); // and tests break connections
   const origins = createOriginPolicy({
     configured: options.baseUrl ?? origin,
     listening: "http://localhost:4000",

@@ -4,7 +4,7 @@
  */
 import { createHash, randomInt } from "node:crypto";
 import { z } from "zod";
-import type { OriginPolicy } from "../../http/origin-policy.ts";
+import { type OriginPolicy, requireDestination } from "../../http/origin-policy.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import type { Library } from "../library-types.ts";
 import type { Attempts } from "../passwords/attempts.ts";
@@ -79,14 +79,14 @@ export class MailLinks {
    *   RATE_LIMITED, UNAUTHORIZED when the user no longer exists
    */
   async requestVerification(userId: string, input: unknown, about: Headers): Promise<void> {
-    const { attempts, library, mails } = this.#options;
+    const { attempts, library, mails, origins } = this.#options;
     const { callbackURL = "/" } = await checked(verificationRequest, input);
-    this.destination("callbackURL", callbackURL);
+    requireDestination(origins, "callbackURL", callbackURL);
     mails.require("verification");
     const user = await library.context.internalAdapter.findUserById(userId);
     if (!user) throw new SvcError("UNAUTHORIZED");
     if (user.emailVerified) return;
-    await attempts.mail(user.email, about);
+    await attempts.mail([user.email], about);
     this.#mailVerification(user, callbackURL);
   }
 
@@ -114,11 +114,11 @@ export class MailLinks {
    * @throws SvcError VALIDATION_FAILED, BAD_REQUEST for a `redirectTo` elsewhere, FORBIDDEN without a mailer, RATE_LIMITED
    */
   async requestReset(input: unknown, about: Headers): Promise<void> {
-    const { attempts, mails } = this.#options;
+    const { attempts, mails, origins } = this.#options;
     const body = await checked(resetRequest, input);
-    const page = this.destination("redirectTo", body.redirectTo);
+    const page = requireDestination(origins, "redirectTo", body.redirectTo);
     mails.require("password reset");
-    await attempts.mail(body.email, about);
+    await attempts.mail([body.email], about);
     mails.later("password reset", () => this.#resetMail(body.email, page), randomInt(longestDelay));
   }
 
@@ -146,15 +146,6 @@ export class MailLinks {
       }),
     );
     await attempts.succeeded(address, about);
-  }
-
-  /** @throws SvcError BAD_REQUEST for an origin that is not listed */
-  destination(name: string, target: string): URL {
-    const url = this.#options.origins.destination(target);
-    if (url) return url;
-    throw new SvcError("BAD_REQUEST", `${name} leads to an origin that is not listed, or is not a plain URL.`, {
-      hint: "Send a path, or an absolute URL on an origin of frontendOrigins in svc.config.ts.",
-    });
   }
 
   #mailVerification({ id: userId, email }: Addressee, callbackURL: string): void {

@@ -13,18 +13,16 @@ import { runStatement, type Statement } from "../../postgres/run-statement.ts";
 import { currentCaller } from "../caller.ts";
 import { addressHeader } from "../library-types.ts";
 
-const minutes = 60;
-
 /** Length of a window, in seconds. */
 const windows = {
-  signInsPerAccount: 15 * minutes,
-  signInsPerAddress: 15 * minutes,
-  passwordsPerAccount: 15 * minutes,
-  passwordsPerAddress: 15 * minutes,
-  signUpsPerAddress: 60 * minutes,
-  mailsPerAccount: 60 * minutes,
-  mailsPerAddress: 60 * minutes,
-  redemptionsPerAddress: 15 * minutes,
+  signInsPerAccount: 15 * 60,
+  signInsPerAddress: 15 * 60,
+  passwordsPerAccount: 15 * 60,
+  passwordsPerAddress: 15 * 60,
+  signUpsPerAddress: 60 * 60,
+  mailsPerAccount: 60 * 60,
+  mailsPerAddress: 60 * 60,
+  redemptionsPerAddress: 15 * 60,
 } as const;
 
 type Kind = keyof typeof windows;
@@ -36,18 +34,22 @@ export type AttemptLimits = Readonly<Record<Kind, number | false>>;
 const ofAllPasswords: ReadonlySet<Kind> = new Set<Kind>(["passwordsPerAccount", "passwordsPerAddress"]);
 
 /** A counted guess while it is compared. */
-interface Guess {
+export interface Guess {
   /** Stored hashes of the accounts that it was counted for; "all" when it covers every comparison. */
   hashes: ReadonlySet<string> | "all";
   /** Whether a wrong password was compared. */
   wasWrong: boolean;
+  /** The stored hash that was compared last. */
+  compared?: string;
+  /** Of its counters; null when nothing is limited, or when they are settled. */
+  receipt: Receipt | null;
 }
 
 export interface GuessOptions {
   /** Whether a password is hashed for it (Default: true) */
   hashes?: boolean;
   /** See `Guess` (Default: "all") */
-  counted?: ReadonlySet<string> | "all";
+  counted?: Guess["hashes"];
 }
 
 interface Counter {
@@ -104,7 +106,7 @@ export class Attempts {
   async guess<T>(
     accounts: readonly string[],
     about: Headers,
-    check: () => Promise<T>,
+    check: (guess: Guess) => Promise<T>,
     { hashes = true, counted = "all" }: GuessOptions = {},
   ): Promise<T> {
     const network = networkIn(about);
@@ -126,42 +128,51 @@ export class Attempts {
    */
   async comparison(hash: string, verify: () => Promise<boolean>): Promise<boolean> {
     const guess = guesses.getStore();
-    if (guess && (guess.hashes === "all" || guess.hashes.has(hash))) {
+    if (guess) guess.compared = hash;
+    const compare = async (counted: Guess) => {
       const isRight = await verify();
-      if (!isRight) guess.wasWrong = true;
+      if (!isRight) counted.wasWrong = true;
       return isRight;
-    }
+    };
+    if (guess && (guess.hashes === "all" || guess.hashes.has(hash))) return compare(guess);
     const network = currentCaller()?.network ?? networkOf(null);
     const counters: Counter[] = [
       { kind: "signInsPerAccount", subject: this.#hash(`hash ${hash}`) },
       { kind: "signInsPerAddress", subject: network },
     ];
-    const isRight = await this.#compare(counters, "all", async () => {
-      if (await verify()) return true;
-      throw new SvcError("INVALID_CREDENTIALS");
-    }).catch((error) => {
-      if (error instanceof SvcError && error.code === "INVALID_CREDENTIALS") return false;
-      throw error;
-    });
+    const isRight = await this.#compare(counters, "all", compare);
     if (guess && !isRight) guess.wasWrong = true;
     return isRight;
   }
 
-  async #compare<T>(counters: Counter[], hashes: Guess["hashes"], check: () => Promise<T>): Promise<T> {
-    const receipt = await this.#take(counters);
-    const guess: Guess = { hashes, wasWrong: false };
+  async #compare<T>(counters: Counter[], hashes: Guess["hashes"], check: (guess: Guess) => Promise<T>): Promise<T> {
+    const guess: Guess = { hashes, wasWrong: false, receipt: await this.#take(counters) };
     try {
-      const result = await guesses.run(guess, check);
+      const result = await guesses.run(guess, check, guess);
       // A request may succeed although it contained a wrong password.
-      if (!guess.wasWrong) await this.#giveBack(receipt, ofAllPasswords);
+      if (!guess.wasWrong) await this.#giveBack(guess.receipt, ofAllPasswords);
       return result;
     } catch (error) {
       const code = error instanceof SvcError ? error.code : undefined;
       // UNAVAILABLE: the queue was full or the client left, and nothing was hashed.
       const kept = code === "UNAVAILABLE" ? undefined : ofAllPasswords;
-      if (!guess.wasWrong && code !== "INVALID_CREDENTIALS") await this.#giveBack(receipt, kept);
+      if (!guess.wasWrong && code !== "INVALID_CREDENTIALS") await this.#giveBack(guess.receipt, kept);
       throw error;
     }
+  }
+
+  /**
+   * The last arguments of auth.open_session(), which settles the counters of a right password: it gives the attempt
+   * back, and remembers the address as `succeeded` does.
+   */
+  settlement(
+    { receipt, wasWrong }: Guess,
+    email: string,
+    about: Headers,
+  ): [receipt: string | null, Kind, known: string | null] {
+    const kind = "signInsPerAccount";
+    const known = this.#options.limits[kind] === false ? null : this.#known(email, about);
+    return [receipt && !wasWrong ? textOf(receipt, ofAllPasswords) : null, kind, known];
   }
 
   /**
@@ -184,15 +195,18 @@ export class Attempts {
   }
 
   /**
-   * Counts a requested mail, whether or not the address has an account.
+   * Counts requested mails, whether or not the addresses have accounts.
    *
+   * @param emails normalised
+   * @param about null: only the recipients are limited, not who asks
    * @throws SvcError RATE_LIMITED
    */
-  async mail(email: string, about: Headers): Promise<void> {
-    await this.#take([
-      { kind: "mailsPerAccount", subject: this.#hash(email) },
-      { kind: "mailsPerAddress", subject: networkIn(about) },
-    ]);
+  async mail(emails: readonly string[], about: Headers | null): Promise<void> {
+    const counters = [...new Set(emails)].map(
+      (email): Counter => ({ kind: "mailsPerAccount", subject: this.#hash(email) }),
+    );
+    if (about) counters.push({ kind: "mailsPerAddress", subject: networkIn(about) });
+    await this.#take(counters);
   }
 
   /**
@@ -200,7 +214,7 @@ export class Attempts {
    */
   async mayMail(email: string): Promise<boolean> {
     try {
-      await this.#take([{ kind: "mailsPerAccount", subject: this.#hash(email) }]);
+      await this.mail([email], null);
       return true;
     } catch (err) {
       if (!(err instanceof SvcError)) this.#options.log.error({ err }, "a mail could not be counted, and is not sent");
@@ -243,21 +257,19 @@ export class Attempts {
         limited.map(({ kind }) => windows[kind]),
       ],
     });
-    if (!row) throw new Error("auth.take_attempt() gave no row.");
-    if (row.wait_seconds === 0) return row.receipt;
-    throw new SvcError("RATE_LIMITED", "Too many attempts. Try again later.", { retryAfter: row.wait_seconds });
+    if (row?.wait_seconds === 0) return row.receipt;
+    throw new SvcError("RATE_LIMITED", "Too many attempts. Try again later.", { retryAfter: row?.wait_seconds ?? 1 });
   }
 
   /** @param kept kinds that stay counted (Default: none) */
   async #giveBack(receipt: Receipt | null, kept: ReadonlySet<Kind> = new Set()): Promise<void> {
-    if (receipt === null) return;
-    const counted = receipt.counted.filter(({ kind }) => !kept.has(kind));
-    if (counted.length === 0) return;
+    const text = receipt && textOf(receipt, kept);
+    if (text === null) return;
     await this.#quietly({
       name: "svc_give_back_attempt",
       repeatable: true,
       text: "select auth.give_back_attempt($1)",
-      values: [JSON.stringify({ ...receipt, counted })],
+      values: [text],
     });
   }
 
@@ -270,14 +282,18 @@ export class Attempts {
     }
   }
 
-  #known(email: string, about: Headers): string {
-    return `${this.#hash(email)}@${networkIn(about)}`;
-  }
+  readonly #known = (email: string, about: Headers): string => `${this.#hash(email)}@${networkIn(about)}`;
 
   /** A keyed hash, so that the table does not reveal which addresses were tried, even by guessing. */
   #hash(email: string): string {
     return createHmac("sha256", this.#key).update(email).digest("base64url");
   }
+}
+
+/** The part of a receipt that is given back; null when all of it stays counted. */
+function textOf(receipt: Receipt, kept: ReadonlySet<Kind>): string | null {
+  const counted = receipt.counted.filter(({ kind }) => !kept.has(kind));
+  return counted.length > 0 ? JSON.stringify({ ...receipt, counted }) : null;
 }
 
 const networkIn = (about: Headers): string => networkOf(about.get(addressHeader));

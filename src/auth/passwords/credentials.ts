@@ -6,10 +6,10 @@ import { isAPIError } from "better-auth/api";
 import { z } from "zod";
 import type { ErrorCode } from "../../kit/error-codes.ts";
 import { SvcError } from "../../kit/svc-error.ts";
-import { isConnectionLoss } from "../../postgres/errors.ts";
 import { splitSession } from "../library-cookies.ts";
 import type { Library } from "../library-types.ts";
 import type { MailLinks } from "../mail/mail-links.ts";
+import type { Opened, SessionStore } from "../sessions/session-store.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Passwords } from "./passwords.ts";
 import { checked, email, passwordRules, text } from "./rules.ts";
@@ -20,24 +20,13 @@ const name = text("The name")
   .pipe(z.string().min(1, "The name is empty.").max(200, "The name is longer than 200 characters."));
 
 /** Result of a sign-in by password. */
-export type SignIn = {
+export interface SignIn {
+  /** null when a second factor is required. */
+  opened: Opened | null;
+  /** The library's answer then. */
+  challenge?: object;
   /** Other cookies that the library sets, besides the session. */
   cookies: string[];
-} & (
-  | { /** The session's, bare. */ token: string }
-  /** The library's answer when a second factor is required. */
-  | { token: null; challenge: object }
-);
-
-class Unfinished extends Error {
-  readonly challenge: object;
-  readonly cookies: string[];
-
-  constructor(challenge: object, cookies: string[]) {
-    super("A second factor is to follow.");
-    this.challenge = challenge;
-    this.cookies = cookies;
-  }
 }
 
 export interface CredentialsOptions {
@@ -45,6 +34,7 @@ export interface CredentialsOptions {
   passwords: Passwords;
   attempts: Attempts;
   links: MailLinks;
+  sessions: SessionStore;
 }
 
 export class Credentials {
@@ -71,19 +61,18 @@ export class Credentials {
    * Creates a user with a password, and a session. The verification mail is sent later.
    *
    * @param origin of the requesting page, if redirects to it are allowed
-   * @returns the session's bare token
    * @throws SvcError EMAIL_TAKEN, VALIDATION_FAILED, RATE_LIMITED, EMAIL_NOT_VERIFIED where verification is required
    *   first, and errors of the application's hooks
    */
-  async signUp(input: unknown, about: Headers, origin?: string): Promise<string> {
-    const { attempts, links } = this.#options;
+  async signUp(input: unknown, about: Headers, origin?: string): Promise<Opened> {
+    const { attempts, links, sessions } = this.#options;
     const body = await checked(this.#signUp, input);
     await attempts.signUp(about);
     const { token, user } = await this.#call(body.email, () => this.#library.api.signUpEmail({ body, headers: about }));
     if (token === null) await this.#requireReal(user.id, body.email);
     await links.mailQuietly(user, origin);
     if (token !== null) await attempts.succeeded(body.email, about);
-    return this.#opened(token);
+    return sessions.opened(this.#requireToken(token));
   }
 
   /**
@@ -97,31 +86,47 @@ export class Credentials {
    *   and errors of the application's hooks
    */
   async signIn(input: unknown, about: Headers, origin?: string): Promise<SignIn> {
-    const { attempts, links, passwords } = this.#options;
+    const { attempts, links, sessions } = this.#options;
     const { code, backupCode, ...body } = await checked(this.#signIn, input);
     try {
-      const open = async (): Promise<SignIn> => {
+      return await attempts.guess([body.email], about, async (guess) => {
         const first = await this.#call(body.email, () =>
           this.#library.api.signInEmail({ body, headers: about, returnHeaders: true }),
         );
+        const { compared } = guess;
         const cookies = splitSession(first.headers.getSetCookie(), "").others;
-        if (!("twoFactorRedirect" in first.response)) return { token: this.#opened(first.response.token), cookies };
-        if (code === undefined && backupCode === undefined) throw new Unfinished(first.response, cookies);
-        const completed = complete(this.#library, cookies, { code, backupCode }, about);
-        const token = await completed.catch(async (error) => {
-          throw await this.#translate(error, body.email);
-        });
-        return { token, cookies: [] };
-      };
-      return await attempts.password(body.email, about, () => passwords.opening(open));
+        const isChallenge = "twoFactorRedirect" in first.response;
+        if (isChallenge && code === undefined && backupCode === undefined) {
+          // The password was right and is not counted as a failed attempt, but no session is open yet.
+          await this.#requirePresent(body.email, compared);
+          return { opened: null, challenge: first.response, cookies };
+        }
+        const token = isChallenge
+          ? await complete(this.#library, cookies, { code, backupCode }, about).catch(async (error) => {
+              throw await this.#translate(error, body.email);
+            })
+          : this.#requireToken(first.response.token);
+        const opened = await sessions.open(token, compared, attempts.settlement(guess, body.email, about));
+        guess.receipt = null;
+        return { opened, cookies: isChallenge ? [] : cookies };
+      });
     } catch (error) {
-      // The password was right and is not counted as a failed attempt, but no session is open yet.
-      if (error instanceof Unfinished) return { token: null, challenge: error.challenge, cookies: error.cookies };
       const isUnproved = error instanceof SvcError && error.code === "EMAIL_NOT_VERIFIED";
       const user = isUnproved && (await this.#library.context.internalAdapter.findUserByEmail(body.email))?.user;
       if (user) await links.mailQuietly(user, origin);
       throw error;
     }
+  }
+
+  /**
+   * The second factor is still to follow, and must not open a session for a password that was replaced meanwhile.
+   *
+   * @throws SvcError INVALID_CREDENTIALS
+   */
+  async #requirePresent(address: string, hash: string | undefined): Promise<void> {
+    const { internalAdapter } = this.#library.context;
+    const found = await internalAdapter.findUserByEmail(address, { includeAccounts: true });
+    if (!found?.accounts.some(({ password }) => password === hash)) throw new SvcError("INVALID_CREDENTIALS");
   }
 
   /** With required verification, the library returns an invented user when it did not create one. */
@@ -131,7 +136,7 @@ export class Credentials {
     throw new SvcError((await internalAdapter.findUserByEmail(address)) ? "EMAIL_TAKEN" : "FORBIDDEN");
   }
 
-  #opened(token: string | null): string {
+  #requireToken(token: string | null): string {
     if (token !== null) return token;
     if (this.#options.links.isRequired) throw new SvcError("EMAIL_NOT_VERIFIED");
     throw new SvcError("FORBIDDEN", "The account is made. Sign in now."); // autoSignIn: false, by the betterAuth hook
@@ -146,10 +151,7 @@ export class Credentials {
   }
 
   async #translate(error: unknown, address: string): Promise<unknown> {
-    if (!isAPIError(error)) {
-      if (!isConnectionLoss(error)) return error;
-      return new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause: error });
-    }
+    if (!isAPIError(error)) return error;
     const known = libraryErrors[error.body?.code ?? ""];
     if (known) return new SvcError(known);
     // The insert failed without a reason. Another sign-up may have taken the address meanwhile.

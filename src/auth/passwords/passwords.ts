@@ -2,7 +2,6 @@
  * Compares and replaces passwords of existing users. Replacing one ends the sessions that it opened.
  * Next hop: better-auth's internal adapter, through `src/auth/library.ts`.
  */
-import { AsyncLocalStorage } from "node:async_hooks";
 import { SvcError } from "../../kit/svc-error.ts";
 import type { Library } from "../library-types.ts";
 import type { Attempts } from "./attempts.ts";
@@ -22,7 +21,6 @@ export interface Replacement {
 
 export class Passwords {
   readonly #library: Library;
-  readonly #compared = new AsyncLocalStorage<{ hash?: string }>();
   readonly gate: HashQueue;
 
   constructor(library: Library, attempts: Attempts, gate: HashQueue) {
@@ -31,37 +29,7 @@ export class Passwords {
     const { password } = library.context;
     const { verify } = password;
     // The library and its plugins compare passwords only here, so every comparison is counted.
-    password.verify = (pair) => {
-      const note = this.#compared.getStore();
-      if (note) note.hash = pair.hash;
-      return attempts.comparison(pair.hash, () => verify(pair));
-    };
-  }
-
-  /**
-   * Lets the library open a session for a password, and ends it when the password was replaced meanwhile. Hashing takes
-   * long, so the session may have been created after the others were ended.
-   *
-   * @throws SvcError INVALID_CREDENTIALS then; errors of `open`
-   */
-  async opening<Opened extends { token: string | null }>(open: () => Promise<Opened>): Promise<Opened> {
-    const { internalAdapter } = this.#library.context;
-    const note: { hash?: string } = {};
-    const opened = await this.#compared.run(note, open);
-    if (opened.token === null) {
-      // A second factor is required: no session is open yet, and none may open later for a replaced password.
-      if (note.hash === undefined || (await this.#isPresent(note.hash))) return opened;
-      throw new SvcError("INVALID_CREDENTIALS");
-    }
-    const found = await internalAdapter.findSession(opened.token);
-    if (found && (await this.hashOf(found.user.id)) === note.hash) return opened;
-    await internalAdapter.deleteSession(opened.token);
-    throw new SvcError("INVALID_CREDENTIALS");
-  }
-
-  async #isPresent(hash: string): Promise<boolean> {
-    const { adapter } = this.#library.context;
-    return (await adapter.findOne({ model: "account", where: [{ field: "password", value: hash }] })) !== null;
+    password.verify = (pair) => attempts.comparison(pair.hash, () => verify(pair));
   }
 
   /** The stored hash, or null for users who only sign in by a provider. */

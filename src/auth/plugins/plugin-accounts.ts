@@ -9,7 +9,7 @@ import { SvcError } from "../../kit/svc-error.ts";
 import type { Library } from "../library-types.ts";
 import type { AuthParts } from "../routes/endpoint.ts";
 import { cookieValue } from "../sessions/session-cookie.ts";
-import type { Credential } from "./credential.ts";
+import type { Credential } from "./plugin-request.ts";
 
 /** A value in the body, the query or the path, at any depth. */
 export interface Given {

@@ -7,36 +7,64 @@ import { exchangeOf, sendJson } from "../../http/exchange.ts";
 import type { ErrorCode } from "../../kit/error-codes.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import { splitSession } from "../library-cookies.ts";
-import { type AuthParts, opened, setSession } from "../routes/endpoint.ts";
-import type { Credential } from "./credential.ts";
+import { type AuthParts, setSession, tokensOf } from "../routes/endpoint.ts";
+import { withoutReferrer } from "../routes/redirect.ts";
+import type { Opened } from "../sessions/session-store.ts";
+import type { Credential } from "./plugin-request.ts";
 
 /** Headers of the library that describe its answer. We set all others, above all CORS. */
 const passed = /^(?:content-(?:disposition|language|type)|location|www-authenticate)$/;
 
-/** @throws SvcError for an error answer */
+/** A plugin's answer to a request, and what it does to the session. */
+export interface PluginAnswer {
+  answer: globalThis.Response;
+  isError: boolean;
+  /** Of the caller. */
+  credential: Credential | null;
+  /** Bare token of the session that the answer sets; null when it sets none. */
+  token: string | null;
+  /** Whether it removes the session cookie. */
+  clears: boolean;
+  /** Its other cookies. */
+  cookies: string[];
+}
+
+export function readAnswer(
+  { cookie, sessionTokens }: AuthParts,
+  credential: Credential | null,
+  answer: globalThis.Response,
+): PluginAnswer {
+  const { session, others: cookies } = splitSession(answer.headers.getSetCookie(), cookie.name);
+  const token = session === null ? null : sessionTokens.open(session);
+  const clears = session !== null && token === null;
+  return { answer, isError: answer.status >= 400, credential, token, clears, cookies };
+}
+
+/**
+ * @param opened the session that the answer sets
+ * @throws SvcError for an error answer
+ */
 export async function sendAnswer(
   parts: AuthParts,
   response: Response,
-  credential: Credential | null,
-  answer: globalThis.Response,
+  { answer, isError, credential, token, clears, cookies }: PluginAnswer,
+  opened: Opened | null,
 ): Promise<void> {
-  const { session, others } = splitSession(answer.headers.getSetCookie(), parts.cookie.name);
-  const fresh = session === null ? null : parts.sessionTokens.open(session);
-  const isTokenStyle = credential?.style === "token";
   // A sign-in that was undone at its end (second-factor.ts) has set cookies of a session that no longer exists.
-  if (answer.status >= 400 && fresh !== null) throw await refusal(answer);
-  if (fresh !== null && !isTokenStyle) await setSession(parts, response, fresh);
-  else if (session !== null && !isTokenStyle) response.setHeader("set-cookie", parts.cookie.clear());
-  for (const line of others) response.appendHeader("set-cookie", line);
-  // Addresses may contain one-time values, which must not leak as Referer.
-  exchangeOf(response).headers["referrer-policy"] = "no-referrer";
-  if (answer.status >= 400) throw await refusal(answer);
+  if (isError && token !== null) throw await refusal(answer);
+  if (credential?.style !== "token") {
+    if (opened) setSession(parts, response, opened);
+    if (clears) response.setHeader("set-cookie", parts.cookie.clear());
+  }
+  for (const line of cookies) response.appendHeader("set-cookie", line);
+  withoutReferrer(response); // addresses may contain one-time values
+  if (isError) throw await refusal(answer);
 
   const headers = Object.fromEntries([...answer.headers].filter(([name]) => passed.test(name)));
   const text = await answer.text();
   const { "content-type": type = "", ...further } = headers;
   if (text && type.startsWith("application/json")) {
-    const body = await inStyle(parts, JSON.parse(text), credential, fresh);
+    const body = await inStyle(parts, JSON.parse(text), credential, opened);
     return sendJson(response, answer.status, JSON.stringify(body), further);
   }
   response.writeHead(answer.status, { ...exchangeOf(response).headers, ...headers, "cache-control": "no-store" });
@@ -47,14 +75,13 @@ export async function sendAnswer(
  * The library answers with bare session tokens. In cookie style scripts must not see them; in token style a new session
  * is returned in the same form as by a sign-in.
  */
-async function inStyle(parts: AuthParts, body: unknown, credential: Credential | null, fresh: string | null) {
+async function inStyle(parts: AuthParts, body: unknown, credential: Credential | null, opened: Opened | null) {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return body;
   const { token, ...rest } = body as { token?: unknown };
-  const isSession = token === undefined || token === fresh || token === credential?.live?.token;
+  const isSession = token === undefined || token === opened?.token || token === credential?.live?.token;
   const kept = isSession ? rest : { ...rest, token };
-  if (credential?.style !== "token" || fresh === null) return kept;
-  const session = await opened(parts, fresh);
-  return { ...kept, sessionToken: parts.sessionTokens.sign(fresh), token: await parts.jwts.sign(session) };
+  if (credential?.style !== "token" || !opened) return kept;
+  return { ...kept, ...(await tokensOf(parts, opened)) };
 }
 
 const byStatus = new Map<number, ErrorCode>([

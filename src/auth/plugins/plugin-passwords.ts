@@ -1,14 +1,14 @@
 /**
- * Limits guesses at plugin endpoints: passwords, second factors, tokens of links. Each is counted before it is
- * compared, as in our own endpoints, and passwords use the same hash queue. The plugins' own limits do not suffice:
+ * Limits guesses at plugin endpoints: passwords, second factors, tokens of links; and the mails that they send. A guess
+ * is counted before it is compared, as in our own endpoints, and passwords use the same hash queue. The plugins' own limits do not suffice:
  * they check before counting concurrent requests.
  * Next hop: `plugin-accounts.ts` tells whose they may be, `../attempts.ts` counts.
  */
 import type { Request as HttpRequest } from "express";
 import { SvcError } from "../../kit/svc-error.ts";
 import { type AuthParts, about } from "../routes/endpoint.ts";
-import type { Credential } from "./credential.ts";
 import { accountsOf, type Given } from "./plugin-accounts.ts";
+import { type Credential, isReading } from "./plugin-request.ts";
 
 /** Keys of passwords. */
 const password = /pass/i;
@@ -31,7 +31,10 @@ export async function countingGuesses(
 ): Promise<Response> {
   const given = await givenIn(request, inner);
   const guesses = given.filter(({ key }) => secret.test(key));
-  if (guesses.length === 0) return answer();
+  if (guesses.length === 0) {
+    await countMails(parts, request, inner, given, credential);
+    return answer();
+  }
   const hashes = guesses.some(({ key }) => password.test(key));
   const hasCode = guesses.some(({ key }) => !password.test(key));
   let answered: Response | undefined;
@@ -52,6 +55,31 @@ export async function countingGuesses(
     if (answered) return answered;
     throw error;
   }
+}
+
+/** Paths of endpoints that may send a mail. The list is broad: only requests for an address count. */
+const mailing = /send|magic|otp|invit|forget|request|verif/i;
+
+/**
+ * Counts the mails that a plugin may send. The recipients are the addresses in the request; for a code of the second
+ * factor, the user who is asked for it. What a signed-in user sends, such as invitations, is not limited by network.
+ *
+ * @throws SvcError RATE_LIMITED
+ */
+async function countMails(
+  parts: AuthParts,
+  request: HttpRequest,
+  inner: Request,
+  given: readonly Given[],
+  credential: Credential | null,
+): Promise<void> {
+  if (isReading(request.method) || !mailing.test(request.path)) return;
+  const emails = given.flatMap(({ key, value }) =>
+    /email$/i.test(key) && typeof value === "string" ? [value.trim().toLowerCase()] : [],
+  );
+  const isSecondFactor = request.path === "/two-factor/send-otp";
+  const recipients = isSecondFactor ? (await accountsOf(parts, inner, given, credential)).names : emails;
+  if (recipients.length > 0) await parts.attempts.mail(recipients, credential?.live ? null : about(request));
 }
 
 /**

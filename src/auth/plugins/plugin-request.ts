@@ -8,7 +8,18 @@ import { SvcError } from "../../kit/svc-error.ts";
 import { withoutSession } from "../library-cookies.ts";
 import { addressHeader } from "../library-types.ts";
 import { type AuthParts, about } from "../routes/endpoint.ts";
-import type { Credential } from "./credential.ts";
+import type { LiveSession } from "../sessions/session-store.ts";
+
+/** A session token that we signed. */
+export interface Credential {
+  style: "token" | "cookie";
+  /** null when the session has ended: the token then does not identify the caller. */
+  live: {
+    /** Bare, without its signature. */
+    token: string;
+    session: LiveSession;
+  } | null;
+}
 
 export const isReading = (method: string): boolean => method === "GET" || method === "HEAD";
 

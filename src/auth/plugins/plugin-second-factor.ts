@@ -5,31 +5,22 @@
  * Next hop: `../second-factor.ts`.
  */
 import type { Response as HttpResponse, Request } from "express";
-import { exchangeOf, sendJson } from "../../http/exchange.ts";
-import { splitSession } from "../library-cookies.ts";
+import { sendJson } from "../../http/exchange.ts";
 import { challenge, hasSecondFactor, isTrusted, methodsOf, secondFactorRequired } from "../passwords/second-factor.ts";
 import type { AuthParts } from "../routes/endpoint.ts";
-import type { Credential } from "./credential.ts";
+import { redirect, withoutReferrer } from "../routes/redirect.ts";
+import type { PluginAnswer } from "./plugin-answers.ts";
 
 /**
- * Plugins whose sessions need no further factor: the second factor itself; passkeys, which are possession plus unlock;
+ * Ids of plugins whose sessions need no further factor: the second factor itself; passkeys, which are possession plus unlock;
  * and administrators acting as a user, who were asked at their own sign-in.
  */
-const exempt = new Set(["two-factor", "passkey", "admin"]);
-
-/** A plugin's answer to a request. */
-export interface PluginAnswer {
-  /** The plugin's id. */
-  id: string;
-  answer: Response;
-  /** In milliseconds of the epoch: when the plugin was asked. */
-  began: number;
-  credential: Credential | null;
-}
+export const exempt: ReadonlySet<string> = new Set(["two-factor", "passkey", "admin"]);
 
 /**
  * Replaces the answer of a plugin that opened a session for a user with a second factor, and ends that session.
  *
+ * @param began in milliseconds of the epoch: when the plugin was asked
  * @returns false when no second factor is required and the plugin's answer is to be sent
  * @throws SvcError TWO_FACTOR_REQUIRED in token style, which cannot represent a half-finished sign-in
  */
@@ -37,12 +28,10 @@ export async function askForSecondFactor(
   parts: AuthParts,
   request: Request,
   response: HttpResponse,
-  { id, answer, began, credential }: PluginAnswer,
+  { answer, credential, token }: PluginAnswer,
+  began: number,
 ): Promise<boolean> {
   const { library, sessionTokens } = parts;
-  if (exempt.has(id)) return false;
-  const { session } = splitSession(answer.headers.getSetCookie(), parts.cookie.name);
-  const token = session === null ? null : sessionTokens.open(session);
   if (token === null) return false;
   const found = await library.context.internalAdapter.findSession(token);
   // A session that existed before, such as another account of this browser, was checked when it began.
@@ -55,8 +44,7 @@ export async function askForSecondFactor(
   if (credential?.style === "token") throw secondFactorRequired();
   // The plugin's own cookies are dropped: they may identify the session.
   response.appendHeader("set-cookie", await challenge(library, userId, sessionTokens));
-  const { headers } = exchangeOf(response);
-  headers["referrer-policy"] = "no-referrer"; // addresses may contain one-time values
+  withoutReferrer(response); // addresses may contain one-time values
   const location = answer.headers.get("location");
   if (location === null) {
     const twoFactorMethods = await methodsOf(library, userId);
@@ -64,8 +52,7 @@ export async function askForSecondFactor(
   } else {
     const url = new URL(location, parts.origins.own);
     url.searchParams.set("error", "two_factor_required");
-    response.writeHead(302, { ...headers, location: url.href, "cache-control": "no-store" });
-    response.end();
+    redirect(response, url);
   }
   return true;
 }

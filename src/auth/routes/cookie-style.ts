@@ -22,9 +22,9 @@ export function cookieStyle(router: Router, parts: AuthParts): void {
     requireKnownOrigin(parts, request);
     requirePasswords(credentials.enabled);
     const body = await jsonBody(request);
-    const token = await credentials.signUp(body, about(request), request.headers.origin);
-    const session = await setSession(parts, response, token);
-    return { user: publicUser(session.user) };
+    const opened = await credentials.signUp(body, about(request), request.headers.origin);
+    setSession(parts, response, opened);
+    return { user: publicUser(opened.session.user) };
   });
 
   on(router, "post", "/sign-in/email", async (request, response) => {
@@ -33,13 +33,9 @@ export function cookieStyle(router: Router, parts: AuthParts): void {
     const body = await jsonBody(request);
     const who = about(request);
     who.set("cookie", withoutSession(request.headers.cookie));
-    const signIn = await credentials.signIn(body, who, request.headers.origin);
-    if (signIn.token === null) {
-      for (const line of signIn.cookies) response.appendHeader("set-cookie", line);
-      return signIn.challenge;
-    }
-    const session = await setSession(parts, response, signIn.token);
-    for (const line of signIn.cookies) response.appendHeader("set-cookie", line);
-    return { user: publicUser(session.user) };
+    const { opened, challenge, cookies } = await credentials.signIn(body, who, request.headers.origin);
+    if (opened) setSession(parts, response, opened);
+    for (const line of cookies) response.appendHeader("set-cookie", line);
+    return opened ? { user: publicUser(opened.session.user) } : challenge;
   });
 }

@@ -3,6 +3,7 @@
  * this folder is a group of endpoints.
  */
 import type { Request, RequestHandler, Response, Router } from "express";
+import type { Logger } from "pino";
 import { mediaType, parseJson, readBody } from "../../http/body.ts";
 import { exchangeOf, sendJson } from "../../http/exchange.ts";
 import { foreignOrigin } from "../../http/origin-policy.ts";
@@ -21,8 +22,11 @@ import type { Credentials } from "../passwords/credentials.ts";
 import type { HashQueue } from "../passwords/hash-queue.ts";
 import { type AuthenticateOptions, bearer, looksLikeJwt } from "../sessions/authenticate.ts";
 import type { KeyStore } from "../sessions/key-store.ts";
-import type { LiveSession } from "../sessions/session-store.ts";
-import type { SocialParts } from "../social/create-social.ts";
+import type { Opened } from "../sessions/session-store.ts";
+import type { Flows } from "../social/flows.ts";
+import type { Provider } from "../social/provider.ts";
+import type { ReturnMode } from "../social/return-mode.ts";
+import type { SocialAccounts } from "../social/social-accounts.ts";
 
 /** The parts that the endpoints use; `create-auth.ts` assembles them. */
 export interface AuthParts extends AuthenticateOptions {
@@ -34,7 +38,15 @@ export interface AuthParts extends AuthenticateOptions {
   keys: KeyStore;
   once: OneTimeTokens;
   library: Library;
-  social: SocialParts;
+  social: {
+    /** null without GOOGLE_CLIENT_ID. */
+    google: Provider | null;
+    flows: Flows;
+    people: SocialAccounts;
+    /** Not empty; the first serves clients without a preference. */
+    modes: readonly ReturnMode[];
+    log: Logger;
+  };
   authenticate: Authenticate;
 }
 
@@ -57,28 +69,19 @@ export function on(router: Router, method: "get" | "post", path: string, answer:
 /** Exactly these three fields: additional fields stay on the server. */
 export const publicUser = ({ id, email, name }: SessionUser) => ({ id, email, name });
 
-/** Reads a session that has just been created, by its bare token. */
-export async function opened({ sessions }: Pick<AuthParts, "sessions">, token: string): Promise<LiveSession> {
-  const session = await sessions.find(token);
-  if (!session) throw new Error("The session that was just created is not there.");
-  return session;
+/** The answer of token style to every kind of sign-in. */
+export async function tokenAnswer(parts: AuthParts, opened: Opened) {
+  return { user: publicUser(opened.session.user), ...(await tokensOf(parts, opened)) };
 }
 
-/** The answer of token style to every kind of sign-in. */
-export async function tokenAnswer(parts: AuthParts, token: string) {
-  const session = await opened(parts, token);
-  return {
-    user: publicUser(session.user),
-    sessionToken: parts.sessionTokens.sign(token),
-    token: await parts.jwts.sign(session),
-  };
+/** The two credentials of token style. */
+export async function tokensOf({ sessionTokens, jwts }: AuthParts, { token, session }: Opened) {
+  return { sessionToken: sessionTokens.sign(token), token: await jwts.sign(session) };
 }
 
 /** The answer of cookie style to every kind of sign-in: sets the cookie; the token is not exposed to scripts. */
-export async function setSession(parts: AuthParts, response: Response, token: string): Promise<LiveSession> {
-  const session = await opened(parts, token);
-  response.setHeader("set-cookie", parts.cookie.set(parts.sessionTokens.sign(token), session.expiresAt));
-  return session;
+export function setSession({ cookie, sessionTokens }: AuthParts, response: Response, { token, session }: Opened): void {
+  response.setHeader("set-cookie", cookie.set(sessionTokens.sign(token), session.expiresAt));
 }
 
 /**

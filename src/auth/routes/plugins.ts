@@ -7,14 +7,11 @@
 import type { Request, RequestHandler, Router } from "express";
 import { exchangeOf } from "../../http/exchange.ts";
 import { foreignOrigin } from "../../http/origin-policy.ts";
-import { SvcError } from "../../kit/svc-error.ts";
-import { isConnectionLoss } from "../../postgres/errors.ts";
-import { hasCookies, splitSession } from "../library-cookies.ts";
-import type { Credential } from "../plugins/credential.ts";
-import { sendAnswer } from "../plugins/plugin-answers.ts";
+import { hasCookies } from "../library-cookies.ts";
+import { readAnswer, sendAnswer } from "../plugins/plugin-answers.ts";
 import { countingGuesses } from "../plugins/plugin-passwords.ts";
-import { innerRequest, isReading } from "../plugins/plugin-request.ts";
-import { askForSecondFactor } from "../plugins/plugin-second-factor.ts";
+import { type Credential, innerRequest, isReading } from "../plugins/plugin-request.ts";
+import { askForSecondFactor, exempt } from "../plugins/plugin-second-factor.ts";
 import { type PluginEndpoint, pluginEndpoints } from "../plugins/plugins.ts";
 import { bearer } from "../sessions/authenticate.ts";
 import { type AuthParts, about, readAuthBody } from "./endpoint.ts";
@@ -42,16 +39,14 @@ function answering(parts: AuthParts, { id, path }: PluginEndpoint): RequestHandl
     const body = await readAuthBody(request);
     const inner = innerRequest(parts, request, credential, body);
     const began = Date.now();
-    const ask = () => parts.library.handle(inner).catch(rethrow);
-    const answer = await countingGuesses(parts, request, inner, credential, ask);
-    if (await askForSecondFactor(parts, request, response, { id, answer, began, credential })) return;
-    if (!credential?.live) await rememberNetwork(parts, request, answer);
-    await sendAnswer(parts, response, credential, answer);
+    const ask = () => parts.library.handle(inner);
+    const answer = readAnswer(parts, credential, await countingGuesses(parts, request, inner, credential, ask));
+    if (!exempt.has(id) && (await askForSecondFactor(parts, request, response, answer, began))) return;
+    const opened = answer.token === null || answer.isError ? null : await parts.sessions.opened(answer.token);
+    // After a sign-in, failed attempts of others do not lock this account out on this network.
+    if (opened && !credential?.live) await parts.attempts.succeeded(opened.session.user.email, about(request));
+    await sendAnswer(parts, response, answer, opened);
   };
-}
-
-function rethrow(cause: unknown): never {
-  throw isConnectionLoss(cause) ? new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause }) : cause;
 }
 
 /**
@@ -80,13 +75,4 @@ async function credentialOf(
   if (token === null) return null;
   const session = await sessions.find(token);
   return { style: inHeader === null ? "cookie" : "token", live: session && { token, session } };
-}
-
-/** After a sign-in, failed attempts of others do not lock this account out on this network. */
-async function rememberNetwork(parts: AuthParts, request: Request, answer: globalThis.Response): Promise<void> {
-  if (answer.status >= 400) return;
-  const { session } = splitSession(answer.headers.getSetCookie(), parts.cookie.name);
-  const token = session === null ? null : parts.sessionTokens.open(session);
-  const opened = token === null ? null : await parts.sessions.find(token);
-  if (opened) await parts.attempts.succeeded(opened.user.email, about(request));
 }

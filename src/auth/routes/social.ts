@@ -4,13 +4,14 @@
  * Next hop: `../social/provider.ts` and `../social/people.ts`.
  */
 import type { Request, Response, Router } from "express";
-import { exchangeOf } from "../../http/exchange.ts";
+import { requireDestination } from "../../http/origin-policy.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import { challenge, hasSecondFactor, isTrusted, secondFactorRequired } from "../passwords/second-factor.ts";
 import type { Flow } from "../social/flows.ts";
 import type { Provider } from "../social/provider.ts";
 import { chooseMode, type Result, requireMode, withResult } from "../social/return-mode.ts";
 import { type AuthParts, about, jsonBody, on, setSession, tokenAnswer } from "./endpoint.ts";
+import { rawQuery, redirect, single, withoutReferrer } from "./redirect.ts";
 
 /** The content of a one-time code. */
 interface Redeemable {
@@ -25,15 +26,15 @@ const codeLifetime = 60;
 const startPath = "/sign-in/social/redirect";
 
 export function social(router: Router, parts: AuthParts): void {
-  const { library, once, origins, sessionTokens } = parts;
+  const { library, once, origins, sessions, sessionTokens } = parts;
   const { flows, google, modes, people } = parts.social;
 
   on(router, "get", startPath, async (request, response) => {
-    keepQuiet(response);
+    withoutReferrer(response);
     const query = new URLSearchParams(rawQuery(request));
     const provider = providerNamed(single(query, "provider"), google);
     const mode = chooseMode(modes, single(query, "oauthReturnMode"));
-    const callbackURL = landing(parts, single(query, "callbackURL"));
+    const callbackURL = requireDestination(origins, "callbackURL", single(query, "callbackURL") ?? "/").href;
     const elsewhere = ownAddress(parts, request);
     if (elsewhere) return redirect(response, elsewhere);
 
@@ -44,7 +45,7 @@ export function social(router: Router, parts: AuthParts): void {
   });
 
   on(router, "get", "/callback/google", async (request, response) => {
-    keepQuiet(response);
+    withoutReferrer(response);
     const provider = providerNamed("google", google);
     const query = rawQuery(request);
     const state = single(new URLSearchParams(query), "state");
@@ -88,7 +89,7 @@ export function social(router: Router, parts: AuthParts): void {
     }
     const token = await people.openSession(userId, about(request));
     if (token === null) return { error: "sign_up_refused" };
-    await setSession(parts, response, token);
+    setSession(parts, response, await sessions.opened(token));
     return { oauth: "success" };
   }
 
@@ -115,13 +116,8 @@ export function social(router: Router, parts: AuthParts): void {
     if (await hasSecondFactor(library, kept.userId)) throw secondFactorRequired();
     const token = await people.openSession(kept.userId, about(request));
     if (token === null) throw spent();
-    return tokenAnswer(parts, token);
+    return tokenAnswer(parts, await sessions.opened(token));
   });
-}
-
-/** Addresses with states and codes must not leak as Referer, whatever the answer is. */
-function keepQuiet(response: Response): void {
-  exchangeOf(response).headers["referrer-policy"] = "no-referrer";
 }
 
 /** @throws SvcError NOT_FOUND for other providers, and for Google without its variables */
@@ -136,18 +132,6 @@ function providerNamed(name: string | undefined, google: Provider | null): Provi
 }
 
 /**
- * @throws SvcError BAD_REQUEST for an origin that is not listed; the browser is never redirected there, even with an
- *   error
- */
-function landing({ origins }: AuthParts, callbackURL: string | undefined): string {
-  const url = origins.destination(callbackURL ?? "/");
-  if (url) return url.href;
-  throw new SvcError("BAD_REQUEST", "callbackURL leads to an origin that is not listed, or is not a plain URL.", {
-    hint: "Send a path, or an absolute URL on an origin of frontendOrigins in svc.config.ts.",
-  });
-}
-
-/**
  * The same request at our own origin, when it arrived at another of our host names. The provider redirects to the own
  * origin, and the cookie that is set now must be sent there.
  */
@@ -156,25 +140,6 @@ function ownAddress({ origins }: AuthParts, request: Request): URL | null {
   const { own, all } = origins;
   const isOther = host !== new URL(own).host && all.some((origin) => new URL(origin).host === host);
   return isOther ? new URL(`/api/auth${startPath}?${rawQuery(request)}`, own) : null;
-}
-
-/** The query as sent. Not Express's parser: the application can configure that one. */
-function rawQuery({ originalUrl }: Request): string {
-  const start = originalUrl.indexOf("?");
-  return start < 0 ? "" : originalUrl.slice(start + 1);
-}
-
-/** @throws SvcError BAD_REQUEST when it is given twice: other parsers may pick the other value */
-function single(query: URLSearchParams, name: string): string | undefined {
-  const values = query.getAll(name);
-  if (values.length > 1) throw new SvcError("BAD_REQUEST", `${name} is given more than once.`);
-  return values[0];
-}
-
-/** Written by hand, because Express would repeat the address in the body. */
-function redirect(response: Response, url: URL): undefined {
-  response.writeHead(302, { ...exchangeOf(response).headers, location: url.href, "cache-control": "no-store" });
-  response.end();
 }
 
 const spent = () =>

@@ -29,9 +29,9 @@ export function tokenStyle(router: Router, parts: AuthParts): void {
   on(router, "post", "/sign-in", async (request) => {
     requirePasswords(credentials.enabled);
     const body = await jsonBody(request);
-    const { token } = await credentials.signIn(body, about(request), pageOf(parts, request));
-    if (token === null) throw secondFactorRequired();
-    return tokenAnswer(parts, token);
+    const { opened } = await credentials.signIn(body, about(request), pageOf(parts, request));
+    if (!opened) throw secondFactorRequired();
+    return tokenAnswer(parts, opened);
   });
 
   on(router, "post", "/token", async (request) => {

@@ -99,7 +99,7 @@ export class Revocations {
     });
     broken.catch(() => {}); // it may reject before anybody awaits it
     let hearMyself = () => {};
-    client.on("notification", ({ channel, payload }) => (channel === "svc_auth" ? this.#obey(payload) : hearMyself()));
+    client.on("notification", ({ channel, payload }) => (channel === "svc_auth" ? this.hear(payload) : hearMyself()));
 
     try {
       // A random name, so that no other process's heartbeat is mistaken for ours.
@@ -123,7 +123,7 @@ export class Revocations {
           await inTime(broken, client.query("select"));
         }
         // No notice is missed from now on. Earlier ones may have been, also during a lookup.
-        if (beat === 0) verified.forgetAll();
+        if (beat === 0) verified.end({});
         yield askedAt;
         await Promise.race([sleep(beatEvery, undefined, { ref: false }), broken]);
       }
@@ -133,14 +133,19 @@ export class Revocations {
     }
   }
 
-  /** Anybody may NOTIFY. An unreadable notice clears the whole cache, which only costs lookups. */
-  #obey(payload = ""): void {
+  /**
+   * Ends the sessions that a notice names.
+   *
+   * @param notice of `sql/auth/notify_*.sql`. Anybody may NOTIFY: one that cannot be read ends all, which only costs
+   *   lookups
+   */
+  hear(notice = ""): void {
     const { verified, log } = this.#options;
-    const { user, session } = parse(payload);
+    const { user, session } = parse(notice);
     // The user's id is not logged: an application may derive ids from addresses.
     log.trace({ session }, "heard that JWTs have ended");
-    if (typeof user !== "string") verified.forgetAll();
-    else verified.forget(user, typeof session === "string" ? session : undefined);
+    if (typeof user !== "string") verified.end({});
+    else verified.end(typeof session === "string" ? { user, session } : { user });
   }
 
   #announce(err: unknown): void {

@@ -51,16 +51,25 @@ export function cookieValue(header: string | undefined, name: string): string | 
   return value === undefined || others.length > 0 ? null : value;
 }
 
-function differentValues(header: string | undefined, name: string): (string | null)[] {
-  if (header === undefined || !header.includes(name)) return [];
-  const start = `${name}=`;
-  // Browsers put one space between two cookies. Other blanks belong to a name: trimming them would accept a name that
-  // the browser's prefix check has not seen.
-  const pairs = header.split(";").map((pair) => pair.replace(/^ +/, ""));
-  return [
-    ...new Set(pairs.filter((pair) => pair.startsWith(start)).map((pair) => decodeCookie(pair.slice(start.length)))),
-  ];
-}
+const differentValues = (header: string | undefined, name: string): (string | null)[] => [
+  ...new Set(
+    (header?.includes(name) ? pairsOf(header) : []).flatMap(([own, value]) =>
+      own === name ? [decodeCookie(value)] : [],
+    ),
+  ),
+];
+
+/**
+ * The pairs of a `Cookie` header. Browsers put one space between two pairs. Other blanks belong to a name: trimming them
+ * would accept a name that the browser's prefix check has not seen.
+ */
+export const pairsOf = (header = ""): [name: string, value: string][] =>
+  header.split(";").flatMap((pair) => {
+    // Not one regular expression: on a header full of spaces it would take quadratic time.
+    const text = pair.replace(/^ +/, "");
+    const end = text.indexOf("=");
+    return end > 0 ? [[text.slice(0, end), text.slice(end + 1)]] : [];
+  });
 
 /**
  * Decodes a value. The base64 of a signature arrives percent-encoded, or plain from a server that forwards the cookie.

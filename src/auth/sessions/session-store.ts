@@ -4,6 +4,7 @@
  */
 import type pg from "pg";
 import type { Session } from "../../kit/session.ts";
+import { SvcError } from "../../kit/svc-error.ts";
 import { runStatement } from "../../postgres/run-statement.ts";
 import type { Library } from "../library-types.ts";
 import { type AdditionalFields, columnOf, readFields } from "../user-fields.ts";
@@ -16,6 +17,12 @@ export interface LiveSession extends Session {
   version: number;
 }
 
+/** A session that has just been opened, and its bare token. */
+export interface Opened {
+  token: string;
+  session: LiveSession;
+}
+
 interface Row {
   session_id: string;
   expires_at: Date;
@@ -26,6 +33,8 @@ interface Row {
   name: string;
   fields: Record<string, unknown>;
 }
+
+const columns = "session_id, expires_at, user_id, version, email, name, fields";
 
 export class SessionStore {
   readonly #pool: pg.Pool;
@@ -49,20 +58,48 @@ export class SessionStore {
   async find(token: string): Promise<LiveSession | null> {
     const row = await this.#read(token);
     if (!row) return null;
-    const session = {
+    const { expiresIn, updateAge } = this.#library.context.sessionConfig;
+    const due = row.expires_at.getTime() - (expiresIn - updateAge) * 1000 <= Date.now();
+    const session = this.#toSession(row);
+    return due ? this.#slide(token, session) : session;
+  }
+
+  /** Reads a session that has just been created. @param token bare */
+  async opened(token: string): Promise<Opened> {
+    const session = await this.find(token);
+    if (!session) throw new Error("The session that was just created is not there.");
+    return { token, session };
+  }
+
+  /**
+   * Ends a sign-in by password: gives the session that the library has just created, and settles the attempt. If the
+   * password was replaced while it was hashed, ends the session.
+   *
+   * @param token bare
+   * @param seenHash the stored hash that the password was compared with
+   * @param settlement from `Attempts.settlement`
+   * @throws SvcError INVALID_CREDENTIALS then; UNAVAILABLE when the database cannot be reached
+   */
+  async open(token: string, seenHash: string | undefined, settlement: readonly (string | null)[]): Promise<Opened> {
+    const [row] = await runStatement<Row>(this.#pool, {
+      name: "svc_open_session",
+      repeatable: true,
+      text: `select ${columns} from auth.open_session($1, $2, $3, $4, $5)`,
+      values: [token, seenHash, ...settlement],
+    });
+    if (row) return { token, session: this.#toSession(row) };
+    await this.#library.context.internalAdapter.deleteSession(token);
+    throw new SvcError("INVALID_CREDENTIALS");
+  }
+
+  #toSession(row: Row): LiveSession {
+    const user = { id: row.user_id, email: row.email, name: row.name };
+    return {
       id: row.session_id,
       expiresAt: row.expires_at,
       version: Number(row.version),
-      user: {
-        ...readFields(this.#fields, row.fields, columnOf),
-        id: row.user_id,
-        email: row.email,
-        name: row.name,
-      },
+      user: { ...readFields(this.#fields, row.fields, columnOf), ...user },
     };
-    const { expiresIn, updateAge } = this.#library.context.sessionConfig;
-    const due = row.expires_at.getTime() - (expiresIn - updateAge) * 1000 <= Date.now();
-    return due ? this.#slide(token, session) : session;
   }
 
   async #slide(token: string, session: LiveSession): Promise<LiveSession> {
@@ -91,14 +128,14 @@ export class SessionStore {
   async end(token: string): Promise<void> {
     const row = await this.#read(token);
     await this.#library.context.internalAdapter.deleteSession(token);
-    if (row) this.#verified.forget(row.user_id, row.session_id);
+    if (row) this.#verified.end({ user: row.user_id, session: row.session_id });
   }
 
   async #read(token: string): Promise<Row | undefined> {
     const [row] = await runStatement<Row>(this.#pool, {
       name: "svc_find_session",
       repeatable: true,
-      text: "select session_id, expires_at, user_id, version, email, name, fields from auth.find_session($1)",
+      text: `select ${columns} from auth.find_session($1)`,
       values: [token],
     });
     return row;

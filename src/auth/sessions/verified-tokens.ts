@@ -1,9 +1,10 @@
 /**
  * Cache of JWTs that this process has verified: a known token costs one map lookup. Entries are trusted without a
- * query, so everything that ends a token must reach this cache.
+ * query, so everything that ends a session must reach `end`: notices, the write-ahead log, and sign-outs of this
+ * process. From here it reaches the sockets (`src/service/service.ts` connects them).
  * Next hop: `jwt.ts` fills it, `revocations.ts` and `session-store.ts` empty it.
  */
-import type { Session } from "../../kit/session.ts";
+import type { Ended, Session } from "../../kit/session.ts";
 
 /** Verified tokens kept per process: about 1 kB each. */
 const defaultSize = 20_000;
@@ -14,9 +15,6 @@ interface Verified {
   expiresAt: number;
 }
 
-/** @param userId null: all sessions may have ended. @param sessionId undefined: all sessions of the user */
-export type EndListener = (userId: string | null, sessionId?: string) => void;
-
 export class VerifiedTokens {
   readonly #size: number;
   /**
@@ -25,8 +23,9 @@ export class VerifiedTokens {
    */
   readonly #byToken = new Map<string, Verified>();
   readonly #byUser = new Map<string, Set<string>>();
-  readonly #listeners = new Set<EndListener>();
   #endings = 0;
+  /** Called whenever sessions have ended, in this process or another. (Default: nothing happens) */
+  onEnd: (ended: Ended) => void = () => {};
 
   /** @param size (Default: 20,000) */
   constructor(size = defaultSize) {
@@ -39,11 +38,6 @@ export class VerifiedTokens {
    */
   get endings(): number {
     return this.#endings;
-  }
-
-  /** Calls back whenever a token has ended, in this process or another. */
-  onEnd(listener: EndListener): void {
-    this.#listeners.add(listener);
   }
 
   /** The token's session, while it may be trusted. */
@@ -66,21 +60,20 @@ export class VerifiedTokens {
     else this.#byUser.set(session.user.id, new Set([token]));
   }
 
-  /** Removes a user's tokens, or those of one session. */
-  forget(userId: string, sessionId?: string): void {
+  /** Removes the tokens of sessions that have ended, then tells the listener. */
+  end(ended: Ended): void {
     this.#endings++;
-    for (const token of this.#byUser.get(userId) ?? []) {
-      const known = this.#byToken.get(token);
-      if (known && (sessionId === undefined || known.session.id === sessionId)) this.#drop(token, known);
+    const { user, session } = ended;
+    if (user === undefined) {
+      this.#byToken.clear();
+      this.#byUser.clear();
+    } else {
+      for (const token of this.#byUser.get(user) ?? []) {
+        const known = this.#byToken.get(token);
+        if (known && (session === undefined || known.session.id === session)) this.#drop(token, known);
+      }
     }
-    for (const listener of this.#listeners) listener(userId, sessionId);
-  }
-
-  forgetAll(): void {
-    this.#endings++;
-    this.#byToken.clear();
-    this.#byUser.clear();
-    for (const listener of this.#listeners) listener(null);
+    this.onEnd(ended);
   }
 
   #drop(token: string, { session }: Verified): void {

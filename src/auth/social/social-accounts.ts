@@ -5,6 +5,7 @@
  */
 import { getIP, isAPIError } from "better-auth/api";
 import type { Logger } from "pino";
+import { sqlState } from "../../postgres/errors.ts";
 import type { Library } from "../library-types.ts";
 import type { Failure } from "./failure.ts";
 import type { Profile } from "./profile.ts";
@@ -37,7 +38,7 @@ export class SocialAccounts {
       } catch (error) {
         if (isAPIError(error)) return this.#refused(error.body?.code);
         // Two concurrent callbacks: a unique constraint rejects one, and its retry finds the other's user.
-        if (codeOf(error) !== uniqueViolation || attempt === attempts) throw error;
+        if (sqlState(error) !== uniqueViolation || attempt === attempts) throw error;
       }
     }
   }
@@ -119,7 +120,7 @@ export class SocialAccounts {
       return session?.token ?? null;
     } catch (error) {
       if (isAPIError(error)) this.#refused(error.body?.code);
-      else if (codeOf(error) !== foreignKeyViolation) throw error;
+      else if (sqlState(error) !== foreignKeyViolation) throw error;
       return null;
     }
   }
@@ -127,4 +128,3 @@ export class SocialAccounts {
 
 const uniqueViolation = "23505";
 const foreignKeyViolation = "23503";
-const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;

@@ -1,0 +1,87 @@
+// If this file fails, strangers fill somebody's mailbox, or make the service a sender of unwanted mail, through a plugin.
+import { emailOTP, magicLink, organization, twoFactor } from "better-auth/plugins";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { defineAuth } from "../../src/contract/auth.ts";
+import { type AuthServer, ann, origin, startAuthServer } from "../support/auth-server.ts";
+import { database } from "../support/database.ts";
+import { migrateAuth } from "../support/plugin-tables.ts";
+import { asked, enrolled } from "./second-factor.ts";
+
+const sent: string[] = [];
+const definition = defineAuth({
+  emailAndPassword: { sendResetPassword: ({ email }) => void sent.push(email) },
+  betterAuth: (defaults) => ({
+    ...defaults,
+    rateLimit: { enabled: false },
+    plugins: [
+      magicLink({ sendMagicLink: ({ email }) => void sent.push(email) }),
+      emailOTP({ sendVerificationOTP: async ({ email }) => void sent.push(email) }),
+      organization({ sendInvitationEmail: async ({ email }) => void sent.push(email) }),
+      twoFactor({ otpOptions: { sendOTP: async ({ user }) => void sent.push(user.email) } }),
+    ],
+  }),
+});
+
+const db = database();
+let server: AuthServer;
+beforeAll(async () => {
+  await migrateAuth(db, definition);
+  server = await startAuthServer(db, { definition, limits: { mailsPerAccount: 2, mailsPerAddress: 4 } });
+});
+afterAll(() => server.close());
+beforeEach(async () => {
+  await db.sql("delete from auth.attempt");
+  sent.length = 0;
+});
+
+const limited = { status: 429, body: { code: "RATE_LIMITED" } };
+const page = { headers: { origin } };
+const link = (email: string) => server.post("/sign-in/magic-link", { email }, page);
+const code = (email: string) => server.post("/email-otp/send-verification-otp", { email, type: "sign-in" }, page);
+
+test("all mails to one address are one count: links, codes and resets, however the address is spelled", async () => {
+  expect((await link("bob@example.com")).status).toBe(200);
+  expect((await code("BOB@example.com")).status).toBe(200);
+  for (const again of [link, code]) {
+    const refused = await again("Bob@Example.com");
+    expect(refused).toMatchObject(limited);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(3_000);
+  }
+  expect(await server.post("/request-password-reset", { email: "bob@example.com", redirectTo: "/" })).toMatchObject(
+    limited,
+  );
+  expect((await link("carol@example.com")).status).toBe(200);
+  expect(sent).not.toContain("Bob@Example.com");
+  expect(sent.length).toBeLessThanOrEqual(3);
+});
+
+test("a client address asks for so many, to whomever", async () => {
+  const statuses = [];
+  for (const who of ["a", "b", "c", "d", "e"]) statuses.push((await link(`${who}@example.com`)).status);
+  expect(statuses).toEqual([200, 200, 200, 200, 429]);
+});
+
+test("what a signed-in user sends counts for each recipient alone", async () => {
+  const { sessionToken } = (await server.signUp()).body;
+  const bearer = { bearer: sessionToken };
+  const { body } = await server.post("/organization/create", { name: "Horses", slug: "horses" }, bearer);
+  const invite = (email: string) =>
+    server.post(
+      "/organization/invite-member",
+      { email, role: "member", organizationId: body.id, resend: true },
+      bearer,
+    );
+  for (const who of ["a", "b", "c", "d", "e", "f"]) expect((await invite(`${who}@team.test`)).status).toBe(200);
+  expect((await invite("f@team.test")).status).toBe(200);
+  expect(await invite("f@team.test")).toMatchObject(limited);
+  expect((await invite(ann.email)).status).not.toBe(429); // nor does it count for who sends
+});
+
+test("codes of the second factor count for the user who is asked for them", async () => {
+  const person = await enrolled(server);
+  const browser = await asked(server, person);
+  const statuses = [];
+  for (let n = 0; n < 3; n++) statuses.push((await browser.post("/two-factor/send-otp", {})).status);
+  expect(statuses).toEqual([200, 200, 429]);
+  expect(sent).toEqual([person.email, person.email]);
+});
