@@ -1,6 +1,6 @@
 /**
  * Runs one engine over one document in a process of its own, with limits on time, memory, answer, files and network.
- * Whatever the document does to that process, this one goes on.
+ * A document can harm that process, but not this one.
  * Next hop: `child.ts`; `prewarmed-process.ts` keeps one such process ready.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
