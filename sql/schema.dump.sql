@@ -584,7 +584,9 @@ constraint storage_upload_parts_upload_id_fkey: FOREIGN KEY (upload_id) REFERENC
 policy all_system: for all to svc_system using true with check true
 grant delete, insert, select, update to svc_system
 comment: What has arrived of an upload: adjoining parts, from the first byte on.
+comment column size: In bytes. Its file may be longer: bytes behind these do not count.
 comment column name: Names the bytes in the driver, behind the upload's id.
+comment column sha256: Of these bytes, in hex.
 comment policy all_system: The functions of uploads keep the parts of all.
 
 -- table svc.storage_uploads: owner svc_owner
@@ -625,7 +627,7 @@ comment column id: Of the stored object, too, once it is one.
 comment column user_id: Whose file it will be. Null: a URL that the system, or a call that nobody was signed in to, made.
 comment column size: In bytes: what was announced; for a signed URL the most that it takes.
 comment column received: In bytes: all before it lies in parts, safe.
-comment column parts: How many there are.
+comment column parts: How often bytes were added, at most 10,000 times.
 comment column token_sha256: Of the token in a signed URL, in hex. Null: an upload in parts.
 comment column claimed_at: When somebody began to send to the signed URL.
 comment column expires_at: Later it is swept; each part that arrives moves it on.
@@ -4109,13 +4111,18 @@ begin
   if not found then
     return false;
   end if;
-  insert into svc.storage_upload_parts (upload_id, start, size, name, sha256)
-  values (upload, add_upload_part.start, add_upload_part.size, add_upload_part.name, add_upload_part.sha256);
+  update svc.storage_upload_parts p
+     set size = p.size + add_upload_part.size, sha256 = add_upload_part.sha256
+   where p.upload_id = upload and p.name = add_upload_part.name;
+  if not found then
+    insert into svc.storage_upload_parts (upload_id, start, size, name, sha256)
+    values (upload, add_upload_part.start, add_upload_part.size, add_upload_part.name, add_upload_part.sha256);
+  end if;
   return true;
 end
 $function$
 execute: svc_system
-comment: Whether the part was the next one; an upload has at most 10,000.
+comment: Whether the bytes were the next ones; an upload takes at most 10,000 times some.
 
 -- function svc_private.announce_run(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.announce_run(run_id uuid, user_id text)
@@ -5885,12 +5892,12 @@ comment: Stored objects, newest first: one, those of a user, or all; at most so 
 
 -- function svc_private.list_upload_parts(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_upload_parts(upload uuid)
- RETURNS TABLE(name text, sha256 text)
+ RETURNS TABLE(name text, size bigint, sha256 text)
  LANGUAGE sql
  STABLE
  SET search_path TO ''
 AS $function$
-  select p.name, p.sha256 from svc.storage_upload_parts p
+  select p.name, p.size, p.sha256 from svc.storage_upload_parts p
    where p.upload_id = upload
    order by p.start
 $function$

@@ -1,27 +1,24 @@
 /**
- * Life and death of workers. A worker holds a lock on a connection of its own, free the moment its process dies; every
- * worker looks out for locks that are free, and gives the jobs of their holders back; and of its own, those that it holds
- * without knowing.
- * Next hop: `sql/jobs/hold_worker.sql`, `sql/jobs/rescue_workers.sql`, `sql/jobs/return_lost_jobs.sql`.
+ * Returns the jobs of dead workers to the queue, and those that this worker holds without running them. A worker is
+ * dead when its lock is free in two consecutive checks.
+ * Next hop: `worker-lock.ts`, `sql/jobs/rescue_workers.sql`, `sql/jobs/return_lost_jobs.sql`.
  */
-import pg from "pg";
+import type pg from "pg";
 import type { Logger } from "pino";
+import { holdWorkerLock } from "./worker-lock.ts";
 
-/** In milliseconds: between two looks. The dead are found at the second one. */
-const lookEvery = 2_000;
-/** In milliseconds: before the next try to connect, and the longest such wait. Each is twice as long as the one before. */
-const reconnectAfter = 200;
-const longestReconnect = 2_000;
-/** In milliseconds, before the second look: what a living worker needs to connect again, and some more. */
-const secondLookAfter = 400;
+/** In milliseconds between two checks. */
+const defaultInterval = 2_000;
+/** In milliseconds before the second check: a living worker has connected again by then. */
+const secondCheckAfter = 400;
 /**
- * In milliseconds: workers find back after a restart of PostgreSQL. So they do after a failover, of which the server that
- * takes over knows no time: there the loss of our own lock says that all may have lost theirs.
+ * In milliseconds. After a restart of PostgreSQL all workers have to connect again. After a failover too, but the new
+ * server does not know when that was; the loss of our own lock tells it.
  */
-const graceAfterRestart = 10_000;
+const defaultGrace = 10_000;
 
 export interface RescueOptions {
-  /** Connection string of the system's login; not through a pooler in transaction mode, which would share the lock. */
+  /** As in `worker-lock.ts`. */
   url: string;
   /** The id under which this worker holds jobs. */
   worker: string;
@@ -31,7 +28,7 @@ export interface RescueOptions {
   log: Logger;
   /** In milliseconds. (Default: 2000) */
   lookEveryMs?: number;
-  /** In milliseconds: for how long after a restart or a failover nobody is taken for dead. (Default: 10000) */
+  /** In milliseconds: no worker counts as dead for so long after a restart or a failover. (Default: 10000) */
   graceMs?: number;
   /** Whether this worker has just lost the database, as the others may have. (Default: false) */
   afterLoss?: boolean;
@@ -44,98 +41,74 @@ export interface Rescue {
 }
 
 export function startRescue(options: RescueOptions): Rescue {
-  const { url, worker, running, pool, log, lookEveryMs = lookEvery, graceMs = graceAfterRestart } = options;
+  const { url, worker, running, pool, log, lookEveryMs = defaultInterval, graceMs = defaultGrace } = options;
+  let suspectedWorkers: string[] = [];
+  let suspectedJobs: string[] = [];
+  /** No worker counts as dead before this time. */
+  let graceUntil = options.afterLoss ? performance.now() + graceMs : 0;
   let closed = false;
-  let client: pg.Client | undefined;
   let timer: NodeJS.Timeout | undefined;
-  let retry: NodeJS.Timeout | undefined;
-  let suspects: string[] = [];
-  let lost: string[] = [];
-  let looking: Promise<void> | undefined;
-  let quietUntil = options.afterLoss ? performance.now() + graceMs : 0;
+  let checking: Promise<void> | undefined;
 
-  const { promise: held, resolve: nowHeld } = Promise.withResolvers<void>();
+  async function runOnce(): Promise<void> {
+    if (performance.now() < graceUntil) suspectedWorkers = [];
+    else await rescueDeadWorkers();
+    await returnLostJobs();
+  }
 
-  let wait = reconnectAfter;
-  const hold = async () => {
-    const next = new pg.Client({ connectionString: url, application_name: `svc ${worker}`, keepAlive: true });
-    let isLost = false;
-    const again = (reason: unknown) => {
-      if (isLost || closed) return;
-      isLost = true;
-      quietUntil = Number.POSITIVE_INFINITY;
-      // Said once: while the database is away, nothing new is to be told.
-      if (wait === reconnectAfter) {
-        log.warn({ reason: String(reason) }, "the connection that says that this worker lives is lost; making another");
-      }
-      next.end().catch(() => {});
-      retry = setTimeout(() => void hold(), wait);
-      wait = Math.min(2 * wait, longestReconnect);
-    };
-    next.on("error", again);
-    next.on("end", () => again("closed"));
-    client = next;
-    try {
-      await next.connect();
-      // A host that loses its power says no goodbye: found out within 20 seconds.
-      await next.query("set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3");
-      await next.query("select svc_private.hold_worker($1)", [worker]);
-      if (quietUntil > 0) quietUntil = performance.now() + graceMs;
-      if (wait > reconnectAfter) log.info("this worker is known to live again");
-      wait = reconnectAfter;
-      nowHeld();
-    } catch (error) {
-      again(error);
-    }
-  };
-
-  const look = async () => {
-    if (performance.now() < quietUntil) suspects = [];
-    else await findDead();
-    await findLost();
-  };
-  const findDead = async () => {
-    const { rows } = await pool.query<{ worker: string; rescued: boolean }>(
-      "select worker, rescued from svc_private.rescue_workers($1, $2)",
-      [suspects, `${graceMs} milliseconds`],
-    );
-    suspects = rows.filter(({ rescued }) => !rescued).map((row) => row.worker);
+  /** When a job runs again is decided in SQL. */
+  async function rescueDeadWorkers(): Promise<void> {
+    const text = "select worker, rescued from svc_private.rescue_workers($1, $2)";
+    const values = [suspectedWorkers, `${graceMs} milliseconds`];
+    const { rows } = await pool.query<{ worker: string; rescued: boolean }>(text, values);
+    suspectedWorkers = rows.filter(({ rescued }) => !rescued).map((row) => row.worker);
     for (const row of rows.filter(({ rescued }) => rescued)) {
       log.warn({ dead: row.worker }, "gave the jobs of a dead worker back");
     }
-  };
-  const findLost = async () => {
-    const own = await pool.query<{ job: string; returned: boolean }>(
-      "select job, returned from svc_private.return_lost_jobs($1, $2, $3)",
-      [worker, [...running], lost],
-    );
-    lost = own.rows.filter(({ returned }) => !returned).map(({ job }) => job);
-    for (const { job, returned } of own.rows) {
-      if (returned) log.warn({ job }, "gave a job back that this worker held and did not run");
+  }
+
+  async function returnLostJobs(): Promise<void> {
+    const text = "select job, returned from svc_private.return_lost_jobs($1, $2, $3)";
+    const values = [worker, [...running], suspectedJobs];
+    const { rows } = await pool.query<{ job: string; returned: boolean }>(text, values);
+    suspectedJobs = rows.filter(({ returned }) => !returned).map(({ job }) => job);
+    for (const { job } of rows.filter(({ returned }) => returned)) {
+      log.warn({ job }, "gave a job back that this worker held and did not run");
     }
-  };
-  // The first two looks follow each other soon: whatever takes the place of a process that was killed goes on at once.
-  let looks = 0;
-  const next = () => {
+  }
+
+  // The second check follows soon: a worker that replaces a killed one takes its jobs at once.
+  const delays = [0, Math.min(secondCheckAfter, lookEveryMs)];
+  const schedule = () => {
     if (closed) return;
-    const wait = [0, Math.min(secondLookAfter, lookEveryMs)][looks++] ?? lookEveryMs;
     timer = setTimeout(() => {
-      looking = look()
+      checking = runOnce()
         .catch((error) => log.warn({ reason: String(error) }, "could not look for dead workers; trying again"))
-        .finally(next);
-    }, wait);
+        .finally(schedule);
+    }, delays.shift() ?? lookEveryMs);
   };
 
-  void hold();
-  held.then(next);
+  const { promise: held, resolve: nowHeld } = Promise.withResolvers<void>();
+  const release = holdWorkerLock({
+    url,
+    worker,
+    log,
+    onHeld() {
+      if (graceUntil > 0) graceUntil = performance.now() + graceMs;
+      nowHeld();
+    },
+    onLost() {
+      graceUntil = Number.POSITIVE_INFINITY;
+    },
+  });
+  held.then(schedule);
   return {
     held,
     async close() {
       closed = true;
       clearTimeout(timer);
-      clearTimeout(retry);
-      await looking;
-      await client?.end().catch(() => {});
+      await checking;
+      await release();
     },
   };
 }

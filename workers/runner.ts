@@ -23,11 +23,11 @@ import { tasks } from "./tasks.ts";
 
 /** Jobs at a time. */
 const defaultConcurrency = 4;
-/** In milliseconds: jobs that come due are found by looking; new ones announce themselves. */
+/** In milliseconds between two looks for jobs that have come due; new jobs are announced. */
 const pollInterval = 1_000;
-/** In milliseconds: what a pool that has failed may take to end. What it then still holds is fenced, and rescued. */
+/** In milliseconds: the longest wait for the end of a failed pool. Jobs that it still holds are fenced and rescued. */
 const endsWithin = 3_000;
-/** In milliseconds: before a worker that lost the database begins anew. */
+/** In milliseconds before a worker that lost the database starts again. */
 const restartAfter = 500;
 
 export interface WorkerOptions {
@@ -44,11 +44,11 @@ export interface WorkerOptions {
   queues?: readonly string[];
   /** In milliseconds between two looks for dead workers. (Default: 2000) */
   rescueEveryMs?: number;
-  /** In milliseconds after a restart or a failover of PostgreSQL in which nobody is taken for dead. (Default: 10000) */
+  /** In milliseconds after a restart or a failover of PostgreSQL: no worker counts as dead. (Default: 10000) */
   graceAfterRestartMs?: number;
-  /** Where spans go; closed by whoever opened it. (Default: there are none) */
+  /** Receives spans; the caller closes it. (Default: no tracing) */
   tracing?: Tracing | undefined;
-  /** Told of every job that ended. (Default: nobody is) */
+  /** Counts the jobs that ended. (Default: none are counted) */
   metrics?: JobMetrics | undefined;
 }
 
@@ -111,14 +111,14 @@ export function startWorker(options: WorkerOptions): Worker {
           );
         return (options.metrics?.timing(jobName(task.kind, payload), run) ?? run())
           .catch((error) => {
-            // Given back, and so nobody's business here: the library is not to look for a pool that is closed.
+            // The job was given back. The library must not record the error: its pool is closed.
             if (abandoned) return new Promise<never>(() => {});
             throw error;
           })
           .finally(() => running.delete(helpers.job.id));
       };
     }
-    // Nobody could tell that a worker is dead that holds jobs and no lock.
+    // Takes no job before it holds its lock: without one, other workers cannot see that it died.
     const { promise: held, resolve: hold } = Promise.withResolvers<void>();
     const events: WorkerEvents = new EventEmitter();
     const pool = runTaskList(
@@ -157,14 +157,14 @@ export function startWorker(options: WorkerOptions): Worker {
       replace(reason);
     };
     pool.promise.then(() => end("it ended"), end);
-    // The library may wait for ever for the rest of a pool that has lost the database.
+    // The library may wait forever for a pool that has lost the database.
     const endSoon = (reason: unknown) => setTimeout(() => end(reason), endsWithin).unref();
     events.on("worker:fatalError", ({ error }) => endSoon(error));
     events.on("pool:gracefulShutdown", ({ message }) => endSoon(message));
     return { pool, rescue, hold };
   }
 
-  /** A pool that could not say how a job ended, as when PostgreSQL restarts, gives up. What it still holds is rescued. */
+  /** Replaces a pool that gave up because it could not store how a job ended, as when PostgreSQL restarts. Its jobs are rescued. */
   function replace(reason: unknown): void {
     log.warn({ reason: String(reason) }, "the worker lost the database; starting anew");
     again = setTimeout(async () => {
@@ -195,7 +195,7 @@ export function startWorker(options: WorkerOptions): Worker {
   }
 }
 
-/** A task that ends without an error has done its job; what it did after losing it is refused by `svc.finish_job`. */
+/** Runs a task and ends its job. If the worker has lost the job, `svc.finish_job` refuses that. */
 export async function runJob(
   task: Task,
   payload: unknown,
@@ -250,7 +250,7 @@ export async function runJob(
   }
 }
 
-/** The queue keeps the message: that of what really happened, not the one for callers. */
+/** The queue stores the message of the cause, not the one for callers. */
 function reasonOf(error: unknown): Error {
   const reason = error instanceof Error ? (error.cause ?? error) : error; // handlers may throw what is no Error
   return reason instanceof Error ? reason : new Error(String(reason));
@@ -285,7 +285,7 @@ async function giveBack(url: string, worker: string, log: Logger): Promise<void>
 const after = (milliseconds: number) =>
   new Promise<false>((resolve) => setTimeout(() => resolve(false), milliseconds).unref());
 
-/** The library talks much; what matters of it is said by `runJob`. */
+/** Lowers the levels of the library's messages: `runJob` logs what matters. */
 export const toPino = (log: Logger) => (level: string, message: string) => {
   if (level === "error" && !message.startsWith("Failed task ")) log.warn(message);
   else if (level === "warning") log.debug(message);

@@ -1,5 +1,7 @@
 -- Records a part after its bytes are stored. Called by src/storage/uploads.ts as svc_system.
 --
+-- Where the upload has a part of this name, the bytes were written behind it, and the hash is that of all of the part.
+--
 -- Of two parts that begin at the same byte one is recorded, and the caller removes the bytes of the other: no lock is
 -- held while bytes arrive.
 
@@ -19,11 +21,16 @@ begin
   if not found then
     return false;
   end if;
-  insert into svc.storage_upload_parts (upload_id, start, size, name, sha256)
-  values (upload, add_upload_part.start, add_upload_part.size, add_upload_part.name, add_upload_part.sha256);
+  update svc.storage_upload_parts p
+     set size = p.size + add_upload_part.size, sha256 = add_upload_part.sha256
+   where p.upload_id = upload and p.name = add_upload_part.name;
+  if not found then
+    insert into svc.storage_upload_parts (upload_id, start, size, name, sha256)
+    values (upload, add_upload_part.start, add_upload_part.size, add_upload_part.name, add_upload_part.sha256);
+  end if;
   return true;
 end
 $$;
 
 comment on function svc_private.add_upload_part(uuid, text, bigint, bigint, text, text, interval) is
-  'Whether the part was the next one; an upload has at most 10,000.';
+  'Whether the bytes were the next ones; an upload takes at most 10,000 times some.';

@@ -5,7 +5,7 @@
 -- Ten claims without a checkpoint between them mean that the run kills its workers: it fails.
 --
 -- A worker that has had the run before says which checkpoints it knows: all up to a number, less those that were not done. It
--- gets the others alone, or a run of many stretches would read all of its checkpoints again in each. Checkpoints that are done
+-- gets the others alone, or a handler that runs many times would read all checkpoints each time. Checkpoints that are done
 -- never change; svc_private.retry_any_workflow() deletes the last ones. So what the worker knows holds as long as the last
 -- checkpoint that it knows is there, made at the same time: numbers alone can come again after a failover.
 create or replace function svc_private.claim_run(

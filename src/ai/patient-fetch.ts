@@ -30,7 +30,7 @@ export function patientFetch(timeoutMs: number): typeof globalThis.fetch {
       const limit = new AbortController();
       const timer = setTimeout(() => limit.abort(new DOMException("", "TimeoutError")), timeoutMs).unref();
       const signal = AbortSignal.any([limit.signal, ...(outer ? [outer] : [])]);
-      // Another address would get the key and the prompt: nobody is followed there.
+      // Redirects are not followed: another address would get the key and the prompt.
       const response = await fetch(url, { ...init, signal, redirect: "manual" }).catch((error) => {
         if (outer?.aborted) throw outer.reason;
         throw new Busy(error.name === "TimeoutError" ? "it did not answer in time" : "it could not be reached");

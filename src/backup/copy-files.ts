@@ -8,9 +8,9 @@ import { mkdir, open, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type pg from "pg";
 import { DiskDriver } from "../storage/drivers/disk.ts";
-import type { StorageDriver } from "../storage/drivers/driver.ts";
+import type { ByteRange, StorageDriver } from "../storage/drivers/driver.ts";
 import { objectKey, putBytes } from "../storage/storage.ts";
-import { uploadPrefix } from "../storage/uploads.ts";
+import { uploadPrefix } from "../storage/upload-parts.ts";
 import type { BackedUpFile, Checked, Manifest } from "./manifest.ts";
 
 export interface CopyOptions {
@@ -82,13 +82,20 @@ async function* filesOf(client: pg.Client): AsyncGenerator<Wanted[]> {
 }
 
 async function copy({ key, size, sha256 }: Wanted, from: StorageDriver, to: DiskDriver): Promise<BackedUpFile> {
-  const put = await (size <= small ? copyWhole(key, from, to) : copyStream(key, from, to));
+  // A part of an upload may have grown since the snapshot: only its first bytes belong to it.
+  const range = key.startsWith("uploads/") ? { start: 0, end: size - 1 } : undefined;
+  const put = await (size <= small && !range ? copyWhole(key, from, to) : copyStream(key, from, to, range));
   if (!put) return { key, size: 0, sha256, damage: "missing" };
   return { key, ...put, ...(put.sha256 !== sha256 && { damage: "other bytes" as const }) };
 }
 
-async function copyStream(key: string, from: StorageDriver, to: DiskDriver): Promise<Checked | null> {
-  const bytes = await from.read(key);
+async function copyStream(
+  key: string,
+  from: StorageDriver,
+  to: DiskDriver,
+  range?: ByteRange,
+): Promise<Checked | null> {
+  const bytes = await from.read(key, range);
   return bytes && putBytes(to, key, bytes, { durable: false });
 }
 

@@ -14,7 +14,7 @@ globalThis.console.log = console.info = console.warn = console.debug = console.e
 
 if (process.argv.includes("spare")) await (await import("./warm-up.ts")).warmUp();
 const input = await buffer(process.stdin);
-if (input.length === 0) process.exit(0); // nobody needed this one
+if (input.length === 0) process.exit(0); // the process was not needed
 const end = input.indexOf(10);
 const task: Task = JSON.parse(input.toString("utf8", 0, end));
 const answer = await runEngine(task, input.subarray(end + 1)).then(

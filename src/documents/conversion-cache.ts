@@ -33,7 +33,7 @@ export async function findConversion(pool: pg.Pool, ownerId: string | null, sha2
 
 /** A conversion that this process does, and nobody else. */
 export interface Claim {
-  /** Ends it without a result: whoever waits tries for themselves. Does nothing once there is one. */
+  /** Ends it without a result: those that wait convert the file themselves. Does nothing once there is a result. */
   release(): Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export async function keepConversion(
   return rows[0].id as string;
 }
 
-/** @returns null when it was swept: nobody had asked for it in a month */
+/** @returns null when it was swept: it was not used for a month */
 export async function readConversion(
   pool: pg.Pool,
   ownerId: string | null,

@@ -38,7 +38,7 @@ export class PrewarmedProcess {
 
   #prepare(): void {
     const spare = this.#start({}, "spare");
-    spare.on("error", () => {}); // whoever takes it next starts another one
+    spare.on("error", () => {}); // the next conversion starts another one
     // It keeps no process from ending, and ends with this one: its standard input does.
     hold(spare, "unref");
     this.#waiting = spare;

@@ -1,14 +1,12 @@
 /**
  * Runs one engine over one document in a process of its own, with limits on time, memory, answer, files and network.
- * Whatever the document does to that process, this one goes on.
+ * A document can harm that process, but not this one.
  * Next hop: `child.ts`; `prewarmed-process.ts` keeps one such process ready.
  */
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { setPriority } from "node:os";
-import { fileURLToPath } from "node:url";
+import { startConfined, usageOf } from "../kit/confined-process.ts";
 import type { ErrorCode } from "../kit/error-codes.ts";
-import { programFiles } from "../kit/program-files.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Task } from "./engines/run.ts";
 import type { EngineResult } from "./types.ts";
@@ -32,7 +30,6 @@ const largestAnswer = 64 * 1024 * 1024;
 const defaultMemory = 384 * 1024 * 1024;
 /** Requests come first where both want a processor. */
 const niceness = 5;
-const child = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "child.ts" : "child.js", import.meta.url));
 
 /** What the engines import (`engines/`). */
 const packages = [
@@ -51,15 +48,11 @@ const packages = [
  */
 export function startChild({ memoryBytes = defaultMemory }: SandboxLimits = {}, how?: "spare" | "addons"): Child {
   const heap = Math.floor(memoryBytes / 1024 / 1024 / 1.5);
-  // No environment: nothing that the platform was configured with is within reach of a document.
   // A small nursery: the time is the same, and a long document takes a quarter less memory.
-  const memory = [`--max-old-space-size=${heap}`, "--max-semi-space-size=16"];
-  const flags = ["--permission", ...programFiles(packages), ...memory, "--no-warnings"];
+  const flags = [`--max-old-space-size=${heap}`, "--max-semi-space-size=16"];
   if (how === "addons") flags.push("--allow-addons");
-  const started = spawn(process.execPath, [...flags, child, ...(how === "spare" ? ["spare"] : [])], {
-    env: { PATH: "" },
-    stdio: ["pipe", "pipe", "pipe"],
-  });
+  const args = how === "spare" ? ["spare"] : [];
+  const started = startConfined("child", import.meta.url, packages, { flags, args });
   try {
     if (started.pid !== undefined) setPriority(started.pid, niceness);
   } catch {
@@ -89,7 +82,7 @@ export async function runSandboxed(
   if (signal?.aborted) abort();
   const clock = setTimeout(() => stop("It took too long."), timeMs);
   const watch = setInterval(async () => {
-    if ((await residentBytes(running.pid)) > memoryBytes) stop("It took too much memory.");
+    if ((await usageOf(running.pid)).memoryBytes > memoryBytes) stop("It took too much memory.");
   }, 50);
   try {
     return await new Promise<EngineResult>((resolve, reject) => {
@@ -126,9 +119,3 @@ export async function runSandboxed(
 
 const toError = ({ code, message, hint }: { code: ErrorCode; message: string; hint?: string }) =>
   new SvcError(code, message, hint === undefined ? {} : { hint });
-
-async function residentBytes(pid: number | undefined): Promise<number> {
-  if (process.platform !== "linux" || pid === undefined) return 0;
-  const pages = await readFile(`/proc/${pid}/statm`, "utf8").catch(() => "0 0");
-  return Number(pages.split(" ")[1]) * 4096;
-}

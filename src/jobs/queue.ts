@@ -1,6 +1,6 @@
 /**
  * The queue's schema, `graphile_worker`: made and upgraded by the library's own migrations, inside the transaction of
- * `src/migrate/migrate.ts` and as svc_owner, so that the platform's definer functions may enqueue and nobody else may.
+ * `src/migrate/migrate.ts` and as svc_owner, so that only the platform's definer functions may enqueue.
  * Next hop: `sql/jobs/` calls it, `workers/runner.ts` works on it.
  */
 import type pg from "pg";

@@ -1,7 +1,7 @@
 /**
  * The files that a process which parses untrusted content may read: the folders of our own code that it runs, and the
  * packages that this code needs, with their dependencies. Neither the application nor other installed packages.
- * Next hop: `src/documents/sandbox.ts` and `src/storage/image-children.ts` start such processes.
+ * Next hop: `confined-process.ts` starts such processes.
  */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";

@@ -22,7 +22,7 @@ export type IngestFileResult = IngestResult & {
 
 export const ingestWorkflow = workflow("rag.ingest", {
   args: { document: v.any(), file: v.any() },
-  // Conversions take memory and processors; this many at a time, whoever wants them.
+  // Conversions take memory and processors: so many at a time for all users together.
   concurrency: 2,
   handler: async (wf, args): Promise<IngestFileResult> => {
     const { document, file } = args as IngestFileArgs;

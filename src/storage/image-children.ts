@@ -4,11 +4,9 @@
  * an image exceeds a limit.
  * Next hop: `image-child.ts` is the other end.
  */
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import type { Socket } from "node:net";
-import { fileURLToPath } from "node:url";
-import { programFiles } from "../kit/program-files.ts";
+import { startConfined, usageOf } from "../kit/confined-process.ts";
 import { readFrames, writeFrame } from "./frames.ts";
 import type { Answer, Order } from "./image-child.ts";
 import type { Image, Source } from "./image-engine.ts";
@@ -33,14 +31,9 @@ const watchEvery = 100;
 /** In bytes. A larger process ends after its image, since it would keep the memory. */
 const mostKept = 256 * 1024 * 1024;
 
-const script = fileURLToPath(
-  new URL(import.meta.url.endsWith(".ts") ? "image-child.ts" : "image-child.js", import.meta.url),
-);
-
 /** A process without a task yet. It has no environment, so that images cannot reach the platform's configuration. */
 export function startImageChild(): ChildProcessWithoutNullStreams {
-  const flags = ["--permission", "--allow-addons", ...programFiles(["sharp"]), "--no-warnings"];
-  return spawn(process.execPath, [...flags, script], { env: { PATH: "" }, stdio: ["pipe", "pipe", "pipe"] });
+  return startConfined("image-child", import.meta.url, ["sharp"], { flags: ["--allow-addons"] });
 }
 
 class Child {
@@ -163,17 +156,4 @@ export class ImageChildren {
       return reason;
     };
   }
-}
-
-/** Both are 0 where Linux does not say. */
-async function usageOf(pid: number | undefined): Promise<{ processorMs: number; memoryBytes: number }> {
-  if (process.platform !== "linux" || pid === undefined) return { processorMs: 0, memoryBytes: 0 };
-  const [stat, statm] = await Promise.all(
-    ["stat", "statm"].map((file) => readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "")),
-  );
-  // Reads behind the program's name, which may contain spaces. Ticks are hundredths of a second, which Linux
-  // guarantees.
-  const fields = (stat ?? "").slice((stat ?? "").lastIndexOf(")") + 2).split(" ");
-  const ticks = Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
-  return { processorMs: ticks * 10, memoryBytes: Number((statm ?? "").split(" ")[1] ?? 0) * 4096 };
 }

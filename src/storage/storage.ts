@@ -3,7 +3,7 @@
  * `ctx.storage` (src/storage/context.ts), browsers through `route.ts`.
  * Next hop: `src/storage/drivers/driver.ts` for the bytes, `sql/storage/` for the rows.
  */
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { EffectiveConfig } from "../config/config.ts";
@@ -72,20 +72,42 @@ export async function putBytes(
   bytes: AsyncIterable<Uint8Array>,
   options: PutOptions = {},
 ): Promise<{ size: number; sha256: string }> {
-  const hash = createHash("sha256");
-  let size = 0;
-  await driver.put(
-    key,
-    (async function* () {
-      for await (const chunk of bytes) {
-        hash.update(chunk);
-        size += chunk.length;
-        yield chunk;
-      }
-    })(),
-    options,
-  );
-  return { size, sha256: hash.digest("hex") };
+  const measure = new Measure();
+  await driver.put(key, measure.pass(bytes), options);
+  return { size: measure.size, sha256: measure.sha256 };
+}
+
+/** Counts and hashes the bytes that pass through it. */
+export class Measure {
+  size = 0;
+  readonly #hash: Hash;
+
+  constructor(hash = createHash("sha256")) {
+    this.#hash = hash;
+  }
+
+  async *pass(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of bytes) {
+      this.#hash.update(chunk);
+      this.size += chunk.length;
+      yield chunk;
+    }
+  }
+
+  digest(): Buffer {
+    return this.#hash.copy().digest();
+  }
+
+  get sha256(): string {
+    return this.digest().toString("hex");
+  }
+
+  /** A second measure that continues where this one is. */
+  copy(): Measure {
+    const copy = new Measure(this.#hash.copy());
+    copy.size = this.size;
+    return copy;
+  }
 }
 
 /**

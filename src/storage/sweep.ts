@@ -4,7 +4,7 @@
  */
 import { isUuid } from "../kit/uuid.ts";
 import { mayRemoveBytes, objectKey, removeBytes, type Storage } from "./storage.ts";
-import { uploadPrefix } from "./uploads.ts";
+import { uploadPrefix } from "./upload-parts.ts";
 
 /**
  * In milliseconds, longer than any upload may take. Bytes are written before their row; younger ones may still get

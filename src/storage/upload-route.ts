@@ -15,7 +15,8 @@ import { isUuid } from "../kit/uuid.ts";
 import { Incoming } from "./incoming.ts";
 import { cleanName, cleanType } from "./names.ts";
 import type { Storage } from "./storage.ts";
-import { type Checksum, type Upload, Uploads } from "./uploads.ts";
+import type { Checksum } from "./upload-parts.ts";
+import { type Upload, Uploads } from "./uploads.ts";
 
 const path = "/api/storage/uploads";
 const version = "1.0.0";

@@ -1,8 +1,8 @@
 /**
  * Files that arrive over several requests, and files for signed URLs. Bytes of parts are under `uploads/<id>/` and
- * count once SQL has a row for them. Finishing joins them under a new key and turns the upload into a stored object
- * in one statement. Any process can continue an upload that another began.
- * Next hop: `sql/storage/`, `incoming.ts`, `src/storage/drivers/driver.ts`.
+ * count once SQL has a row for them. Finishing joins the parts under a new key and turns the upload into a stored
+ * object in one statement. Any process can continue an upload that another began.
+ * Next hop: `upload-parts.ts` writes the parts, `src/storage/drivers/driver.ts` joins them; `sql/storage/`.
  */
 import { createHash, randomUUID } from "node:crypto";
 import type { QueryResultRow } from "pg";
@@ -10,17 +10,11 @@ import type { StorageObject } from "../contract/storage.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import { runStatement } from "../postgres/run-statement.ts";
+import { readParts } from "./drivers/read-parts.ts";
 import type { Incoming } from "./incoming.ts";
 import { quotasOf, type Reserved, requireRoom } from "./reserve.ts";
-import { mayRemoveBytes, objectKey, putBytes, type Storage } from "./storage.ts";
-
-/** How long an upload waits for its next part. */
-const lifetime = "1 day";
-
-/** In bytes. Each part is flushed before the next begins; smaller parts lose less when a process dies. */
-const partSize = 16 * 1024 * 1024;
-
-export const uploadPrefix = (id: string) => `uploads/${id}/`;
+import { Measure, mayRemoveBytes, objectKey, putBytes, type Storage } from "./storage.ts";
+import { type Checksum, lifetime, tooLarge, UploadParts, uploadPrefix } from "./upload-parts.ts";
 
 export interface Upload {
   /** Bytes received from the start. */
@@ -31,30 +25,25 @@ export interface Upload {
   expiresAt: Date | null;
 }
 
-/** Of a request's body, in the encoding of `digest`. */
-export interface Checksum {
-  algorithm: "sha1" | "sha256";
-  digest: Buffer;
-}
-
 interface Started extends Reserved {
   expires_at: Date;
 }
 
 interface Part {
-  name: string;
-  start: number;
+  key: string;
   size: number;
   sha256: string;
 }
 
 export class Uploads {
   readonly #storage: Storage;
+  readonly #parts: UploadParts;
   /** Uploads that this process is finishing. */
   readonly #finishing = new Map<string, Promise<void>>();
 
   constructor(storage: Storage) {
     this.#storage = storage;
+    this.#parts = new UploadParts(storage);
   }
 
   /**
@@ -92,23 +81,15 @@ export class Uploads {
   async append(id: string, owner: string, start: number, body: Incoming, checksum?: Checksum): Promise<Upload> {
     const { received, size } = await this.#find(id, owner);
     if (received !== start) throw new SvcError("CONFLICT", `The upload goes on at byte ${received}.`);
-    let at = start;
-    const unsaid: Part[] = [];
-    const hash = checksum && createHash(checksum.algorithm);
-    while (at < size && !(await body.isOver())) {
-      const part = await this.#putPart(id, at, hashed(body.take(Math.min(partSize, size - at)), hash));
-      at += part.size;
-      unsaid.push(part);
-      if (at === size && !(await body.isOver())) await this.#refuse(id, unsaid, tooLarge(size));
-      // A checksum covers the whole body: no part counts before it is verified.
-      if (!checksum) await this.#addParts(id, owner, unsaid);
+    let end: number;
+    try {
+      end = await this.#parts.receive({ id, owner, received, size }, body, checksum);
+    } catch (error) {
+      // If the upload was removed meanwhile, its parts are missing: says so.
+      if (!(error instanceof SvcError)) await this.#find(id, owner);
+      throw error;
     }
-    if (at === start && !(await body.isOver())) throw tooLarge(size);
-    if (checksum && (body.isBroken || !hash?.digest().equals(checksum.digest))) {
-      await this.#refuse(id, unsaid, new SvcError("CHECKSUM_MISMATCH"));
-    }
-    await this.#addParts(id, owner, unsaid);
-    if (at === size) await this.#finish(id, owner);
+    if (end === size) await this.#finish(id, owner);
     return this.#find(id, owner);
   }
 
@@ -116,6 +97,7 @@ export class Uploads {
   async remove(id: string, owner: string): Promise<void> {
     const [row] = await this.#ask("svc_private.remove_upload($1, $2) as removed", [id, owner]);
     if (!row?.removed) throw uploadNotFound();
+    this.#parts.forget(id);
     await this.#removeParts(id);
   }
 
@@ -131,7 +113,7 @@ export class Uploads {
     const most = row?.most ?? null;
     if (most === null) throw uploadNotFound();
     try {
-      await this.#store(id, whole(body, most));
+      await this.#store(id, (key) => putBytes(this.#storage.driver, key, whole(body, most)));
     } catch (error) {
       await this.#ask("svc_private.release_upload($1)", [id]);
       throw error;
@@ -142,27 +124,6 @@ export class Uploads {
     const [row] = await this.#ask("* from svc_private.find_upload($1, $2)", [id, owner]);
     if (!row) throw uploadNotFound();
     return { received: row.received, size: row.size, expiresAt: row.expires_at };
-  }
-
-  async #putPart(id: string, start: number, bytes: AsyncIterable<Uint8Array>): Promise<Part> {
-    const name = randomUUID();
-    return { name, start, ...(await putBytes(this.#storage.driver, uploadPrefix(id) + name, bytes)) };
-  }
-
-  /** If another request was faster or the upload is gone, these bytes are removed. */
-  async #addParts(id: string, owner: string, parts: Part[]): Promise<void> {
-    for (let part = parts[0]; part; part = parts[0]) {
-      const { start, size, name, sha256 } = part;
-      const values = [id, owner, start, size, name, sha256, lifetime];
-      const [row] = await this.#ask("svc_private.add_upload_part($1, $2, $3, $4, $5, $6, $7) as added", values);
-      if (!row?.added) await this.#refuse(id, parts, new SvcError("CONFLICT"));
-      parts.shift();
-    }
-  }
-
-  async #refuse(id: string, parts: Part[], error: SvcError): Promise<never> {
-    for (const { name } of parts) await this.#storage.driver.delete(uploadPrefix(id) + name);
-    throw error;
   }
 
   /** Runs once in this process. Of several processes one succeeds, and the others see its result. */
@@ -178,11 +139,19 @@ export class Uploads {
   async #assemble(id: string, owner: string): Promise<void> {
     const isDone = async () => (await this.#find(id, owner)).expiresAt === null;
     try {
-      const parts = await this.#ask<Part>("name, sha256 from svc_private.list_upload_parts($1)", [id]);
-      await this.#store(id, this.#readParts(id, parts));
+      const parts = await this.#ask<Part>(
+        "$2 || name as key, size::float8 as size, sha256 from svc_private.list_upload_parts($1)",
+        [id, uploadPrefix(id)],
+      );
+      await this.#store(id, async (key) => {
+        const whole = await this.#verify(parts);
+        await this.#storage.driver.compose(key, parts);
+        return whole;
+      });
     } catch (error) {
       if (!(await isDone())) throw error;
     }
+    this.#parts.forget(id);
     await this.#removeParts(id);
   }
 
@@ -191,21 +160,21 @@ export class Uploads {
     if (await mayRemoveBytes(this.#storage)) await this.#storage.driver.deleteAll(uploadPrefix(id));
   }
 
-  /** Checks every part against its hash; a damaged part fails the whole file. */
-  async *#readParts(id: string, parts: Part[]): AsyncGenerator<Uint8Array> {
-    for (const { name, sha256 } of parts) {
-      const hash = createHash("sha256");
-      const bytes = await this.#storage.driver.read(uploadPrefix(id) + name);
-      if (!bytes) throw new Error(`The part ${name} of the upload ${id} is missing.`);
-      yield* hashed(bytes, hash);
-      if (hash.digest("hex") !== sha256) throw new Error(`The part ${name} of the upload ${id} is damaged.`);
+  /** Reads every part and checks it against its hash; a damaged part fails the whole file. */
+  async #verify(parts: readonly Part[]): Promise<Measure> {
+    const whole = new Measure();
+    for (const part of parts) {
+      const own = new Measure();
+      for await (const _ of whole.pass(own.pass(readParts(this.#storage.driver, [part]))));
+      if (own.sha256 !== part.sha256) throw new Error(`The part ${part.key} is damaged.`);
     }
+    return whole;
   }
 
   /** Writes the bytes under a new id and turns the upload into an object with them. */
-  async #store(id: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  async #store(id: string, write: (key: string) => Promise<{ size: number; sha256: string }>): Promise<void> {
     const bytesId = randomUUID();
-    const { size, sha256 } = await putBytes(this.#storage.driver, objectKey(bytesId), bytes);
+    const { size, sha256 } = await write(objectKey(bytesId));
     try {
       const values = [id, bytesId, size, sha256];
       const [row] = await this.#ask("svc_private.finish_upload($1, $2, $3, $4) as finished", values);
@@ -225,21 +194,11 @@ export class Uploads {
 
 export const sha256Of = (text: string) => createHash("sha256").update(text).digest("hex");
 
-async function* hashed(bytes: AsyncIterable<Uint8Array>, hash?: { update(chunk: Uint8Array): unknown }) {
-  for await (const chunk of bytes) {
-    hash?.update(chunk);
-    yield chunk;
-  }
-}
-
 async function* whole(body: Incoming, most: number) {
   yield* body.take(most);
   if (!(await body.isOver())) throw tooLarge(most);
   if (body.isBroken) throw new SvcError("BAD_REQUEST", "The request was cut short.");
 }
-
-export const tooLarge = (most: number) =>
-  new SvcError("PAYLOAD_TOO_LARGE", undefined, { hint: `At most ${most} bytes are accepted here.` });
 
 /** The same error for another user's, a missing and an expired upload. */
 const uploadNotFound = () => new SvcError("NOT_FOUND", "This upload does not exist, or it has expired.");

@@ -14,7 +14,7 @@ parentPort?.on("message", ({ task, args }: { task: keyof Tasks; args: never }) =
   try {
     parentPort?.postMessage({ result: (tasks[task] as (...given: never) => unknown)(...args) });
   } catch (error) {
-    // Quotes in quotes, lists in lists: deeper than the stack of whoever reads them.
+    // Deeply nested quotes and lists overflow the stack of the code that reads the tree.
     if (!(error instanceof RangeError)) throw error;
     parentPort?.postMessage({ refusal: "It is nested too deeply." });
   }

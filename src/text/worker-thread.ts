@@ -60,7 +60,7 @@ function take(): Worker {
   }
   // Nothing that the platform was configured with is within reach of a text.
   const thread = new Worker(script, { env: {}, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: memory } });
-  // One that fails while it is being ended has nobody left to tell, and must not end this process.
+  // An error while the thread is being ended has no receiver, and must not end this process.
   return thread.on("error", () => {});
 }
 

@@ -1,6 +1,6 @@
 /**
- * Takes a run one stretch further: claim → replay → let go, in one of four ways. What a stretch decides, the continuation
- * that it enqueues and the end of its job are one transaction.
+ * Runs a workflow's handler until it waits or ends: claim → replay → release, in one of four ways. The result, the job
+ * that continues the run and the end of this job are one transaction.
  * Next hop: `replay.ts`; `sql/workflows/claim_run.sql` and the functions beside it.
  */
 import type { Logger } from "pino";
@@ -36,11 +36,11 @@ export interface ExecuteOptions {
   workflows: Workflows;
   log: Logger;
   signal: AbortSignal;
-  /** Runs the function that ends the stretch and ends the job, in one statement. */
+  /** Runs the function that stores the result and ends the job, in one statement. */
   finishWith(call: { name: string; text: string; values: unknown[] }): Promise<void>;
 }
 
-/** In milliseconds: for how long after it was made a run or job that only newer code can do is left to other workers. */
+/** In milliseconds after its creation: for so long a run or job that needs newer code is left to other workers. */
 export const releaseTakes = 60 * 60_000;
 /** In milliseconds: between two such workers. */
 const askOthersAfter = 5_000;
@@ -48,7 +48,7 @@ const askOthersAfter = 5_000;
 /** Longer timers overflow; the deadline of such a run is looked at when it is claimed again. */
 const longestTimer = 2_000_000_000;
 
-/** @throws what the database threw: then the job is tried again, and the run goes on from its last checkpoint */
+/** @throws errors of the database: then the job is tried again, and the run continues from its last checkpoint */
 export async function executeRun(runId: string, options: ExecuteOptions): Promise<void> {
   const { runtime } = options;
   const cache = stepCache(runtime);
@@ -111,7 +111,7 @@ async function runUntilBlocked(
     signal,
     log,
   });
-  replaying.catch(() => {}); // overdue, nobody looks at it any more
+  replaying.catch(() => {}); // the run is overdue: its result no longer counts
   const ending = await Promise.race([replaying, overdue]).finally(() => clearTimeout(timer));
   if (!ending) {
     const message = "The workflow took longer than its maxDuration.";
@@ -177,7 +177,7 @@ async function release(runId: string, fence: number, { sql, values }: End, { fin
   });
 }
 
-/** A run acts as whoever started it. */
+/** A run acts as the user who started it. */
 function identityOf({ userId, system }: Claim): Identity {
   if (system) return systemIdentity;
   return userId === null ? { userId: "", role: "svc_anonymous" } : { userId, role: "svc_authenticated" };

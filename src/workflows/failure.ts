@@ -7,7 +7,7 @@ export class NonDeterministicError extends Error {
   override readonly name = "NonDeterministicError";
 }
 
-/** An author's mistake in a call of `wf`. Its text is ours and quotes nothing but names, so whoever may see the run may read it. */
+/** An author's mistake in a call of `wf`. Its text is ours and quotes only names, so readers of the run may see it. */
 export class WorkflowMistake extends Error {
   override readonly name = "WorkflowMistake";
 }
@@ -61,7 +61,7 @@ const final = [
 export const isFinal = (error: unknown) =>
   error instanceof WorkflowMistake || (error instanceof SvcError && final.includes(error.code));
 
-/** An error that was not meant for callers is told as INTERNAL; its text may hold what nobody should see. */
+/** An error that was not meant for callers is told as INTERNAL; its text may hold secrets. */
 export function runError(error: unknown, step?: string): RunError {
   if (error instanceof StepError) return error.error;
   const { code, message, hint } =

@@ -1,5 +1,5 @@
 /**
- * The checkpoints of runs that this worker had lately, so that the next stretch of a run reads the new ones alone.
+ * Keeps the checkpoints of runs that this worker had lately, so that the next run of the handler reads only new ones.
  * Next hop: `sql/workflows/claim_run.sql`, which decides whether they still hold.
  */
 import type { RecordedStep } from "./replay-port.ts";

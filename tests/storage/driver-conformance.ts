@@ -130,6 +130,37 @@ export function driverConformance(name: string, open: () => StorageDriver): void
       expect(await keys(`transforms/${id}/`)).toEqual([]);
     }, 60_000);
 
+    const sizesOfParts = [[], [1], [70_000], [3, 1, 70_000], [5_242_880, 6_000_000, 1]];
+    test.each(sizesOfParts.map((sizes) => ({ sizes })))(
+      "joins parts of $sizes bytes, which stay",
+      async ({ sizes }) => {
+        const id = randomUUID();
+        const parts = sizes.map((size, index) => ({ key: `uploads/${id}/${index}`, size }));
+        const bytes = parts.map(({ size }) => randomBytes(size));
+        for (const [index, { key }] of parts.entries()) await put(key, bytes[index] as Buffer);
+        const keys = [newKey(), newKey()];
+        for (const key of keys) await open().compose(key, parts);
+        for (const [index, part] of parts.entries()) {
+          expect((await read(part.key))?.equals(bytes[index] as Buffer)).toBe(true);
+        }
+        await open().deleteAll(`uploads/${id}/`);
+        for (const key of keys) expect((await read(key))?.equals(Buffer.concat(bytes))).toBe(true);
+        expect(await open().sweepLeftovers(future())).toBe(0);
+      },
+    );
+
+    test("joins no parts of which one is missing", async () => {
+      const id = randomUUID();
+      await put(`uploads/${id}/0`, Buffer.from("x"));
+      const missing = { key: `uploads/${id}/1`, size: 1 };
+      const key = newKey();
+      for (const parts of [[missing], [{ key: `uploads/${id}/0`, size: 1 }, missing]]) {
+        await expect(open().compose(key, parts)).rejects.toThrow();
+        expect(await read(key)).toBeNull();
+      }
+      expect(await open().sweepLeftovers(future())).toBe(0);
+    });
+
     test("sweeps leftovers without touching what was put", async () => {
       const key = newKey();
       await put(key, Buffer.from("stays"));

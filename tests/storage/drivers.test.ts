@@ -1,6 +1,9 @@
 /** Every driver does what storage relies on; and what is particular to each. */
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { CreateMultipartUploadCommand, ListMultipartUploadsCommand, S3Client } from "@aws-sdk/client-s3";
 import { describe, expect, test } from "vitest";
@@ -26,6 +29,30 @@ describe("the disk driver, besides,", () => {
     };
     await disk.put(key, source());
     expect(seen).toEqual([false]);
+  });
+
+  test("appends behind the bytes that count, and joins those alone", async () => {
+    const [id, other] = [randomUUID(), randomUUID()];
+    const part = `uploads/${id}/a`;
+    await disk.put(part, one("hello, lost"));
+    await disk.append(part, 5, one(" world"));
+    expect(String(await disk.readWhole(part))).toBe("hello world");
+    const breaks = async function* () {
+      yield Buffer.from("!!!");
+      throw new Error("the disk is full");
+    };
+    await expect(disk.append(part, 11, breaks())).rejects.toThrow("the disk is full");
+    expect(String(await disk.readWhole(part))).toBe("hello world");
+    await disk.put(`uploads/${other}/b`, one("more"));
+    const parts = [
+      { key: part, size: 5 },
+      { key: `uploads/${other}/b`, size: 2 },
+    ];
+    await disk.compose(`objects/${id}`, parts);
+    expect(String(await disk.readWhole(`objects/${id}`))).toBe("hellomo");
+    await disk.compose(`objects/${other}`, parts.slice(0, 1));
+    expect(String(await disk.readWhole(`objects/${other}`))).toBe("hello");
+    await expect(disk.append(`uploads/${other}/none`, 0, one("x"))).rejects.toThrow("ENOENT");
   });
 
   test("sweeps what a killed process left, once it is old", async () => {
@@ -68,6 +95,34 @@ describe.skipIf(!hasS3Server)("against a store that speaks S3", () => {
     expect(await s3().sweepLeftovers(new Date())).toBe(1);
     expect(await unfinished()).toBe(0);
     client.destroy();
+  });
+
+  test("the S3 driver joins parts itself where the store cannot copy", async () => {
+    // Passes everything on but copies, which it refuses as a store does that does not know them.
+    let refused = 0;
+    const proxy = createServer((asked, answer) => {
+      if (asked.headers["x-amz-copy-source"]) {
+        refused++;
+        return void answer.writeHead(501).end("<Error><Code>NotImplemented</Code></Error>");
+      }
+      const { method, url, headers } = asked;
+      const passed = request(server.endpoint + url, { method, headers }, (got) => {
+        answer.writeHead(got.statusCode ?? 500, got.headers);
+        got.pipe(answer);
+      });
+      asked.pipe(passed);
+    }).listen(0, "127.0.0.1");
+    await once(proxy, "listening");
+    const { port } = proxy.address() as AddressInfo;
+    const driver = new S3Driver(bucket, { endpoint: `http://127.0.0.1:${port}` });
+    const [part, key] = [`uploads/${randomUUID()}/a`, `objects/${randomUUID()}`];
+    await driver.put(part, Buffer.from("copied by hand"));
+    await driver.compose(key, [{ key: part, size: 14 }]);
+    expect(String(await s3().readWhole(key))).toBe("copied by hand");
+    expect(refused).toBeGreaterThan(0);
+    expect(await s3().sweepLeftovers(new Date())).toBe(0);
+    proxy.closeAllConnections();
+    proxy.close();
   });
 
   test("the S3 driver says what is wrong when there is no such bucket", async () => {

@@ -48,6 +48,7 @@ function slowStore() {
   const { promise: open, resolve: letGo } = Promise.withResolvers<void>();
   const driver: StorageDriver = {
     put: (...args) => disk.put(...args),
+    compose: (...args) => disk.compose(...args),
     read: (...args) => disk.read(...args),
     delete: (key) => disk.delete(key),
     deleteAll: (prefix) => disk.deleteAll(prefix),

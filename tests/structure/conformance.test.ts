@@ -4,7 +4,8 @@ import { expect, test } from "vitest";
 
 const PAGE = "docs/reference/conformance.md";
 const ROW = /^\| ([A-Z]+(?:-[A-Z]+)*-\d+) \| (?:[^|\\]|\\.)+ \| ((?:[^|\\]|\\.)+) \|$/;
-const REFERENCE = /^`(tests\/[\w./-]+\.test(?:-d)?\.tsx?)` › `([^`]+)`$/;
+/** `…-conformance.ts`: tests that several test files run, each for another store. */
+const REFERENCE = /^`(tests\/[\w./-]+(?:\.test(?:-d)?\.tsx?|-conformance\.ts))` › `([^`]+)`$/;
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
 
 /** What is wrong with one reference, or nothing. */

@@ -1,7 +1,7 @@
 /** How the tests of uploads speak tus, and what they look for afterwards: bytes without a row, rows without bytes. */
 
 import type pg from "pg";
-import type { DiskDriver } from "../../src/storage/drivers/disk.ts";
+import type { StorageDriver } from "../../src/storage/drivers/driver.ts";
 import { sweepStorage } from "../../src/storage/sweep.ts";
 import { verifyStorage } from "../../src/storage/verify.ts";
 import { createLog } from "../../src/telemetry/log.ts";
@@ -66,7 +66,7 @@ export function pattern(size: number, seed = 1): Buffer {
 }
 
 /** What breaks the promise after a sweep: rows whose bytes are wrong, and bytes that no row has. */
-export async function broken(driver: DiskDriver, pool: pg.Pool): Promise<string[]> {
+export async function broken(driver: StorageDriver, pool: pg.Pool): Promise<string[]> {
   await sweepStorage({ driver, pool, log: createLog("fatal") }, new Date(Date.now() + 1000));
   const wrong: string[] = [];
   for await (const { id, damage } of verifyStorage(driver, pool)) if (damage) wrong.push(`${id}: ${damage}`);

@@ -141,10 +141,10 @@ test("a generated mutation is heard in its own trace, in one statement", async (
   socket.close();
 });
 
-test("a workflow's stretches and steps stay in the trace of the call that started it", async () => {
+test("a workflow's runs of the handler and its steps stay in the trace of the call that started it", async () => {
   const { traceId } = await call("traces.start", undefined);
   const last = await inTrace(traceId, "step last");
-  // The second stretch was enqueued by the end of the first.
+  // The end of the first run of the handler enqueued the second.
   expect(await way(last)).toEqual(["step last", "process traces.run", "process traces.run", "POST traces.start"]);
   expect(await way(await inTrace(traceId, "step count"))).toEqual([
     "step count",

@@ -1,13 +1,14 @@
-/** Jobs that wait to be let on, or never work, ways to enqueue and to look at them, and workers to kill, for crashes.test.ts. */
+/** Jobs that wait to be let on, or never work, ways to enqueue and to look at them, and workers to kill, for the tests of crashes. */
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, afterEach, beforeAll } from "vitest";
 import { defineApi } from "../../src/app/api.ts";
+import type { Worker } from "../../workers/runner.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
 import type { Database } from "../support/database.ts";
 import { secret } from "../support/service.ts";
-import { jobs } from "../support/worker.ts";
+import { jobs, type StartWorker, workers } from "../support/worker.ts";
 
 const gates = new Map<string, PromiseWithResolvers<void>>();
 /** Titles of the jobs that began, each as often as it did. */
@@ -30,7 +31,7 @@ const fail = procedure.internal.name("crash.fail").handler(() => {
 const text = procedure.internal.name("crash.text").handler(() => {
   throw "This neither.";
 });
-export const api = defineApi({ procedures: { wait, fail, text } });
+const api = defineApi({ procedures: { wait, fail, text } });
 
 /** Whose jobs they are. */
 export const user = "a user of this file";
@@ -42,11 +43,22 @@ export function crashJobs(db: Database) {
       user,
     ]),
   );
+  const start = workers(db, api);
+  const running: Worker[] = [];
+  // Each test knows who takes its jobs.
+  afterEach(() => Promise.all(running.splice(0).map((one) => one.stop())).then(() => {}));
+  const worker: StartWorker = async (options) => {
+    const one = await start(options);
+    running.push(one);
+    return one;
+  };
   const children = new Set<ChildProcess>();
   afterAll(() => {
     for (const child of children) child.kill("SIGKILL");
   });
   return {
+    /** Starts a worker that stops with its test. */
+    worker,
     /** A worker in a process of its own. */
     async startChild(): Promise<ChildProcess> {
       const child = fork(join(import.meta.dirname, "../support/worker-child.ts"), [JSON.stringify(db.urls), secret]);

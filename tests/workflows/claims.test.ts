@@ -1,4 +1,4 @@
-// If this file fails, a run of many stretches reads all of its checkpoints again in each: a thousand steps cost a million rows.
+// If this file fails, a workflow whose handler runs many times reads all checkpoints each time: a thousand steps cost a million rows.
 // Or a worker believes in checkpoints that are not there any more.
 import { beforeAll, describe, expect, test } from "vitest";
 import { workflow } from "../../src/index.ts";
@@ -8,7 +8,7 @@ import { apiWith } from "../support/service.ts";
 import { until, workers } from "../support/worker.ts";
 
 const steps = 200;
-/** A step and a pause, over and over, beside a wait that lasts as long: each pause is a stretch of its own. */
+/** A step and a pause, over and over, beside a wait that lasts as long: each pause ends one run of the handler. */
 const long = workflow("claims.long", {
   handler: async (wf) => {
     const [sum] = await wf.parallel([
@@ -50,7 +50,7 @@ const add = async () => {
   return (await db.sql(text))[0]?.id as string;
 };
 
-test(`a run of ${steps} stretches is given each of its checkpoints a few times, and not in each of them`, async () => {
+test(`a workflow whose handler runs ${steps} times reads each checkpoint a few times, not each time`, async () => {
   const running = await worker();
   const id = await add();
   const count = async () => (await db.sql("select count(*)::int as n from svc.workflow_steps where is_done"))[0]?.n;
@@ -60,10 +60,10 @@ test(`a run of ${steps} stretches is given each of its checkpoints a few times, 
   await until(async () => (await state())?.status === "completed");
   await running.stop();
   expect((await state())?.result).toEqual({ json: (steps * (steps - 1)) / 2 });
-  const [claims] = await db.sql("select count(*)::int as stretches, sum(steps)::int as given from public.claims");
-  expect(claims?.stretches).toBeGreaterThan(steps / 2);
-  // Each step and pause once, and in each stretch the wait, and a pause that was not over. All of them each time: 40,000.
-  expect(claims?.given).toBeLessThan(2 * steps + 1 + 3 * (claims?.stretches + 1));
+  const [claims] = await db.sql("select count(*)::int as runs, sum(steps)::int as given from public.claims");
+  expect(claims?.runs).toBeGreaterThan(steps / 2);
+  // Each step and pause once, and in each run the wait, and a pause that was not over. All of them each time: 40,000.
+  expect(claims?.given).toBeLessThan(2 * steps + 1 + 3 * (claims?.runs + 1));
 });
 
 describe("what a worker knows", () => {
@@ -87,7 +87,7 @@ describe("what a worker knows", () => {
       failure,
     ]);
 
-  test("holds after another worker's stretch, an event for a wait, and a retry from a step", async () => {
+  test("holds after another worker's run of the handler, an event for a wait, and a retry from a step", async () => {
     const id = await add();
     const [one, other] = [new StepCache(), new StepCache()];
     let { fence } = await claim(id, one);

@@ -1,6 +1,6 @@
 /**
  * Removes bytes that no stored object has, of uploads that were never finished and of calls that rolled back while
- * their process died, and conversions of files that nobody has asked for in a month. Every worker that starts sees to it
+ * their process died, and conversions of files that were not used for a month. Every worker that starts sees to it
  * that one waits; each enqueues that of the next day.
  *
  * Retries: 3 attempts; the next day's run does the rest.

@@ -1,9 +1,9 @@
 /**
- * Stretches of workflow runs: what sql/workflows/wake_run.sql enqueues, one job per run.
+ * Runs the handler of a workflow; sql/workflows/wake_run.sql enqueues one job per run.
  *
- * Retries: errors of steps are the run's own affair (`retries` of its definition); this job is tried again when the database
- * was out of reach, or its worker died.
- * Idempotency: a stretch goes on from the last checkpoint; two of one run at a time cannot both write (a fence).
+ * Retries: the run handles errors of its steps (`retries` of its definition). This job is tried again when the database was
+ * out of reach or its worker died.
+ * Idempotency: the handler continues from the last checkpoint; of two workers with the same run only one can write (a fence).
  * Next hop: `src/workflows/execute.ts`.
  */
 import { z } from "zod";

@@ -18,6 +18,20 @@ export interface StorageDriver {
    */
   put(key: string, bytes: AsyncIterable<Uint8Array> | Uint8Array, options?: PutOptions): Promise<void>;
   /**
+   * Keeps the first `at` bytes under a key and writes these behind them; after it returns they survive a power cut. An
+   * error may leave any bytes behind `at`. The caller makes one call at a time for a key. Stores that only replace
+   * whole objects do not have it.
+   *
+   * @throws errors of the source or the store, also when there is nothing under the key
+   */
+  append?(key: string, at: number, bytes: AsyncIterable<Uint8Array>): Promise<void>;
+  /**
+   * Joins the first bytes of each part under a new key: all or nothing. The parts stay. Where the store can, it does
+   * not write the bytes again; on a disk, the only part and the new key are then the same file, which must not be
+   * appended to any more.
+   */
+  compose(key: string, parts: readonly StoredPart[]): Promise<void>;
+  /**
    * @param range first and last byte, both included. (Default: everything)
    * @returns null when there is nothing under the key
    */
@@ -39,6 +53,12 @@ export interface StorageDriver {
 export interface PutOptions {
   durable?: boolean;
   reused?: boolean;
+}
+
+export interface StoredPart {
+  key: string;
+  /** In bytes, more than 0; bytes behind them do not count. */
+  size: number;
 }
 
 export interface ByteRange {

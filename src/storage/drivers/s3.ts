@@ -4,12 +4,19 @@
  */
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
-import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
+import type { CompletedPart, S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
 import { SvcError } from "../../kit/svc-error.ts";
-import type { ByteRange, PutOptions, StorageDriver, StoredBytes } from "./driver.ts";
+import type { ByteRange, PutOptions, StorageDriver, StoredBytes, StoredPart } from "./driver.ts";
+import { readParts } from "./read-parts.ts";
 
 // Loaded on first use: the library is larger than the rest together, and most processes never need it.
 const library = () => import("@aws-sdk/client-s3");
+
+/** In bytes: the least that S3 takes as a part that is not the last. */
+const smallestPart = 5 * 1024 * 1024;
+
+/** Requests at a time. */
+const parallelCopies = 8;
 
 export class S3Driver implements StorageDriver {
   readonly #options: S3ClientConfig = { requestChecksumCalculation: "WHEN_REQUIRED" }; // few stores support the newer checksums
@@ -40,6 +47,45 @@ export class S3Driver implements StorageDriver {
       params: { Bucket: this.#bucket, Key: key, Body },
     });
     await available(upload.done());
+  }
+
+  /** The store copies the parts. It takes small ones only at the end, so with others in between all are sent again. */
+  async compose(key: string, parts: readonly StoredPart[]): Promise<void> {
+    if (parts.length > 0 && parts.slice(0, -1).every(({ size }) => size >= smallestPart)) {
+      const isCopied = await this.#copyParts(key, parts);
+      if (isCopied) return;
+    }
+    await this.put(key, readParts(this, parts));
+  }
+
+  /** @returns false if the store does not know how to copy */
+  async #copyParts(key: string, parts: readonly StoredPart[]): Promise<boolean> {
+    const s3 = await library();
+    const client = await this.#connect();
+    const to = { Bucket: this.#bucket, Key: key };
+    const { UploadId } = await available(client.send(new s3.CreateMultipartUploadCommand(to)));
+    const copyPart = async (part: StoredPart, PartNumber: number) => {
+      const CopySource = `${this.#bucket}/${part.key}`;
+      const command = new s3.UploadPartCopyCommand({ ...to, UploadId, PartNumber, CopySource });
+      const { CopyPartResult } = await available(client.send(command));
+      return { PartNumber, ETag: CopyPartResult?.ETag };
+    };
+    try {
+      const Parts: CompletedPart[] = [];
+      for (let at = 0; at < parts.length; at += parallelCopies) {
+        const some = parts.slice(at, at + parallelCopies);
+        Parts.push(...(await Promise.all(some.map((part, index) => copyPart(part, at + index + 1)))));
+      }
+      const command = new s3.CompleteMultipartUploadCommand({ ...to, UploadId, MultipartUpload: { Parts } });
+      await available(client.send(command));
+      return true;
+    } catch (error) {
+      // If this fails too, the sweep removes it.
+      await client.send(new s3.AbortMultipartUploadCommand({ ...to, UploadId })).catch(() => {});
+      const { $metadata } = ((error as Error).cause ?? error) as { $metadata?: Metadata };
+      if ($metadata?.httpStatusCode === 501) return false;
+      throw error;
+    }
   }
 
   async read(key: string, range?: ByteRange): Promise<Readable | null> {

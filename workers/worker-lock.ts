@@ -1,0 +1,67 @@
+/**
+ * The advisory lock of a worker, on a connection of its own. PostgreSQL frees it the moment the process dies, and then
+ * other workers take its jobs.
+ * Next hop: `sql/jobs/hold_worker.sql`; `rescue.ts` looks for locks that are free.
+ */
+import pg from "pg";
+import type { Logger } from "pino";
+
+/** In milliseconds: the first wait before a new connection; each is twice as long as the one before. */
+const firstRetryAfter = 200;
+const longestRetryAfter = 2_000;
+
+export interface WorkerLockOptions {
+  /** Connection string of the system's login; not through a pooler in transaction mode, which would share the lock. */
+  url: string;
+  /** The id under which this worker holds jobs. */
+  worker: string;
+  log: Logger;
+  onHeld(): void;
+  onLost(): void;
+}
+
+/** Takes the lock, and takes it again whenever its connection is lost. @returns a function that lets it go */
+export function holdWorkerLock({ url, worker, log, onHeld, onLost }: WorkerLockOptions): () => Promise<void> {
+  let closed = false;
+  let client: pg.Client;
+  let timer: NodeJS.Timeout | undefined;
+  let retryAfter = firstRetryAfter;
+
+  const connect = async () => {
+    const next = new pg.Client({ connectionString: url, application_name: `svc ${worker}`, keepAlive: true });
+    let isLost = false;
+    const reconnect = (reason: unknown) => {
+      if (isLost || closed) return;
+      isLost = true;
+      onLost();
+      // Logged once: further attempts while the database is away say nothing new.
+      if (retryAfter === firstRetryAfter) {
+        log.warn({ reason: String(reason) }, "the connection that says that this worker lives is lost; making another");
+      }
+      next.end().catch(() => {});
+      timer = setTimeout(() => void connect(), retryAfter);
+      retryAfter = Math.min(2 * retryAfter, longestRetryAfter);
+    };
+    next.on("error", reconnect);
+    next.on("end", () => reconnect("closed"));
+    client = next;
+    try {
+      await next.connect();
+      // A host that loses its power closes no connection; keepalives notice it within 20 seconds.
+      await next.query("set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3");
+      await next.query("select svc_private.hold_worker($1)", [worker]);
+      if (retryAfter > firstRetryAfter) log.info("this worker is known to live again");
+      retryAfter = firstRetryAfter;
+      onHeld();
+    } catch (error) {
+      reconnect(error);
+    }
+  };
+
+  void connect();
+  return async () => {
+    closed = true;
+    clearTimeout(timer);
+    await client.end().catch(() => {});
+  };
+}
