@@ -8,6 +8,7 @@ import { DefinitionError } from "../kit/definition-error.ts";
 import { compose, type Layer } from "./compose.ts";
 import type { Context } from "./context.ts";
 import type { Schema } from "./database.ts";
+import { type DefinedAt, definedAt } from "./defined-at.ts";
 import { type BuilderState, type Call, inputLayer, type Middleware, middlewareLayer } from "./middleware.ts";
 import type { SvcRequest } from "./request.ts";
 
@@ -37,6 +38,8 @@ export interface RouteDefinition {
   verb: Verb;
   path: string;
   anonymous: boolean;
+  /** Set if it is anonymous. */
+  definedAt?: DefinedAt;
   /** The schema of `.input()`, only for the API description; `run` already validates. */
   input?: StandardSchemaV1 | undefined;
   output: StandardSchemaV1 | undefined;
@@ -146,7 +149,8 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
     }
     requireFunction(this.#step("handler"), handler);
     const run = compose(layers, async (call) => complete(await handler(call as never)));
-    return { "~svc": { route: { verb, path, anonymous, input, output, run } } };
+    const place = definedAt(anonymous, `${verb} ${path}`, this.handler);
+    return { "~svc": { route: { verb, path, anonymous, input, output, run, ...place } } };
   }
 
   #step(name: string): string {

@@ -9,6 +9,7 @@ import { compose, type Layer } from "./compose.ts";
 import type { Context } from "./context.ts";
 import type { CrudDefinition, CrudStatement } from "./crud.ts";
 import type { Schema } from "./database.ts";
+import { type DefinedAt, definedAt } from "./defined-at.ts";
 import { type BuilderState, type Call, inputLayer, type Middleware, middlewareLayer } from "./middleware.ts";
 
 /** Queries read, mutations write. Only the scheduler, crons and workflows run internal procedures. */
@@ -27,6 +28,8 @@ export interface ProcedureDefinition {
   name: string;
   kind: ProcedureKind;
   anonymous: boolean;
+  /** Set if it is anonymous. */
+  definedAt?: DefinedAt;
   /** The schema of `.input()`, only for the API description; `run` already validates. */
   input?: StandardSchemaV1 | undefined;
   /** Whether `.input()` comes before all middleware. Then its input is known before the call. */
@@ -172,7 +175,11 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     }
     requireFunction(this.#step("handler"), handler);
     const run = compose(layers, async (call) => handler(call as never));
-    const optional = { ...(inputIsFirst && { inputIsFirst }), ...(runAs && { runAs }) };
+    const optional = {
+      ...(inputIsFirst && { inputIsFirst }),
+      ...(runAs && { runAs }),
+      ...definedAt(anonymous, name, this.handler),
+    };
     return { "~svc": { procedure: { name, kind, anonymous, input, output, run, ...optional } } };
   }
 

@@ -1,0 +1,63 @@
+/**
+ * Opens or closes an anonymous call to `unsafeDb` and raw SQL, by the allow comments above its definition and above the
+ * lines that led to the use.
+ */
+import { relative } from "node:path";
+import type { DefinedAt } from "../contract/defined-at.ts";
+import { callSites, traceAbove } from "../kit/call-sites.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import { allowAbove } from "./allow.ts";
+import { nodeAt } from "./definitions.ts";
+import { remedies } from "./report.ts";
+
+/** What is known of a definition's lines, so that each is read once. */
+const covered = new WeakMap<DefinedAt, Map<string, boolean>>();
+
+/** The gate of one call of an anonymous definition. */
+export class Gate {
+  isOpen = false;
+  readonly #definition: DefinedAt;
+  readonly #root: string;
+  readonly #production: boolean;
+
+  /** @param root the application's folder, which tests in comments and files in messages are relative to */
+  constructor(definition: DefinedAt, root: string, production: boolean) {
+    this.#definition = definition;
+    this.#root = root;
+    this.#production = production;
+  }
+
+  open(what: string): void {
+    this.isOpen = this.#covers(this.#definition.trace) || this.#covers(traceAbove(this.open));
+    if (!this.isOpen) throw this.#blocked(`uses ${what}`, remedies.use);
+  }
+
+  refuseTable(): never {
+    throw this.#blocked("names a runtime table in SQL", remedies.table);
+  }
+
+  #covers(trace: Error): boolean {
+    const known = covered.get(this.#definition) ?? new Map<string, boolean>();
+    covered.set(this.#definition, known);
+    return callSites(trace).some((site) => {
+      const key = Object.values(site).join(":");
+      if (!known.has(key)) {
+        const place = nodeAt(site);
+        known.set(key, place !== undefined && allowAbove(this.#root, place)?.missing.length === 0);
+      }
+      return known.get(key);
+    });
+  }
+
+  #blocked(what: string, remedy: string): SvcError {
+    const [at] = callSites(traceAbove(this.open));
+    const [defined] = callSites(this.#definition.trace);
+    const show = (site = defined) =>
+      site ? `${relative(this.#root, site.path)}:${site.line}:${site.column}` : "a package";
+    const reason = `${this.#definition.handler} ${what}, at ${show(at)}. Anybody may call it: it is defined at ${show(defined)}. ${remedy}`;
+    return new SvcError("ANONYMOUS_BLOCKED", undefined, {
+      cause: new Error(reason),
+      ...(!this.#production && { hint: reason }),
+    });
+  }
+}
