@@ -7,7 +7,7 @@
 import { allowAbove } from "./allow.ts";
 import { declarationOf, isFunction, memberName, type Node, type Place, parentOf, type Source, walk } from "./source.ts";
 import { importOf, nodeUse, outsideUse, type Use } from "./uses.ts";
-import { ownerOfThis, type Values, within } from "./values.ts";
+import { ownerOfThis, type Values, within, writes } from "./values.ts";
 
 /** How a piece of code was reached. */
 interface Step {
@@ -71,6 +71,7 @@ export class Reach {
       if (owner) this.code({ node: owner, file: value.file }, from);
     }
     if (!isLocal) return;
+    for (const written of writes(declaration, file, path)) this.code({ node: written, file }, from);
     if (declaration.kind === "value") this.code({ node: declaration.pattern, file }, from);
     for (const statement of statementsAt(file)) {
       if (touched(statement).has(declaration)) this.code({ node: statement, file }, from);

@@ -169,7 +169,7 @@ export function ownerOfThis(node: Node): Node | undefined {
 }
 
 /** The values that are assigned to a name or to a member of it. Inside functions they are mostly rows, which are no code. */
-function writes(declaration: Declaration, file: Source, path: string[]): Node[] {
+export function writes(declaration: Declaration, file: Source, path: string[]): Node[] {
   return file.assignments
     .filter(({ left }) => {
       const members: (string | undefined)[] = [];
