@@ -142,7 +142,8 @@ export class ContextFlow {
     if (functions.length > 0) return;
     const text = file.text.slice(callee.start, callee.end);
     let root: Node = callee;
-    while (root.type === "MemberExpression") root = root.object as Node;
+    while (root.type === "MemberExpression" || root.type === "NewExpression")
+      root = (root.type === "NewExpression" ? root.callee : root.object) as Node;
     const from = importOf(root)?.from;
     const declaration = declarationOf(root);
     if (from !== undefined) {

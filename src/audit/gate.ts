@@ -4,7 +4,7 @@
  */
 import { relative } from "node:path";
 import type { DefinedAt } from "../contract/defined-at.ts";
-import { callSites, traceAbove } from "../kit/call-sites.ts";
+import { type CallSite, callSites, traceAbove } from "../kit/call-sites.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { allowAbove } from "./allow.ts";
 import { nodeAt } from "./definitions.ts";
@@ -50,11 +50,11 @@ export class Gate {
   }
 
   #blocked(what: string, remedy: string): SvcError {
-    const [at] = callSites(traceAbove(this.open));
-    const [defined] = callSites(this.#definition.trace);
-    const show = (site = defined) =>
-      site ? `${relative(this.#root, site.path)}:${site.line}:${site.column}` : "a package";
-    const reason = `${this.#definition.handler} ${what}, at ${show(at)}. Anybody may call it: it is defined at ${show(defined)}. ${remedy}`;
+    const show = ([site]: CallSite[]) => site && `${relative(this.#root, site.path)}:${site.line}:${site.column}`;
+    // A statement that Drizzle sends later has no line of the application above it.
+    const at = show(callSites(traceAbove(this.open)));
+    const defined = show(callSites(this.#definition.trace)) ?? "in a package";
+    const reason = `${this.#definition.handler} ${what}${at ? `, at ${at}` : ""}. Anybody may call it: it is defined at ${defined}. ${remedy}`;
     return new SvcError("ANONYMOUS_BLOCKED", undefined, {
       cause: new Error(reason),
       ...(!this.#production && { hint: reason }),

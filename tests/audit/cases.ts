@@ -1,7 +1,7 @@
 /**
  * Small applications as text, several in a file of `cases/`: `=== name: title` begins one, in its `backend/tasks.ts`;
  * `--- path` begins another file of it; a comment `! text` ends a line where that text is expected. `OPEN(…)` defines the
- * anonymous handler, `ALLOW` is a complete allow comment. What a case leaves out, `defaults` fills in.
+ * anonymous handler, `ALLOW` is a complete allow comment, `NAME` the handler's name. What a case leaves out, `defaults` fills in.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -74,7 +74,8 @@ function parseCase(text: string, nameOf: (name: string) => string): Case {
 function expand(code: string, name: string, isSql: boolean): string {
   const full = code
     .replace("OPEN(", `export const open = procedure.query.name("${name}").allowAnonymous().handler(`)
-    .replaceAll("/* ALLOW */", `/* ${allow} */`);
+    .replaceAll("/* ALLOW */", `/* ${allow} */`)
+    .replaceAll("NAME", name);
   const needs = !isSql && /\bprocedure\b/.test(full) && !/\bprocedure\b[^"]*from "|const procedure =/.test(full);
   return needs && !full.includes("runtime.ts") ? `${full}\nimport { procedure } from "./runtime.ts";` : full;
 }
