@@ -79,7 +79,8 @@ export function createAi(): Ai {
 
     async embed(text, { model: given, signal } = {}) {
       const call = currentAiCall();
-      if (typeof text !== "string" || text.trim() === "") throw wrong("ai.embed takes a text that is not empty.");
+      if (typeof text !== "string" || text.trim() === "")
+        throw invalidInput("ai.embed takes a text that is not empty.");
       const model = given ?? call.services.config.embeddingModel;
       const embed = able(call, model, "embed");
       const estimate = { inputTokens: tokensOf(text), outputTokens: 0 };
@@ -99,11 +100,12 @@ export function createAi(): Ai {
     async rerank({ query, documents, topK, model: given, signal }) {
       const call = currentAiCall();
       if (!Array.isArray(documents) || documents.some((document) => typeof document !== "string")) {
-        throw wrong("ai.rerank takes documents as a list of texts.");
+        throw invalidInput("ai.rerank takes documents as a list of texts.");
       }
-      if (typeof query !== "string" || query.trim() === "") throw wrong("ai.rerank takes a query that is not empty.");
+      if (typeof query !== "string" || query.trim() === "")
+        throw invalidInput("ai.rerank takes a query that is not empty.");
       if (topK !== undefined && !(Number.isInteger(topK) && topK >= 1)) {
-        throw wrong("topK must be a whole number from 1.");
+        throw invalidInput("topK must be a whole number from 1.");
       }
       if (documents.length === 0) return [];
       const model = given ?? call.services.config.rerankModel;
@@ -126,7 +128,7 @@ export function createAi(): Ai {
         const extract = able(call, model, "extractText");
         const { bytes, type: mediaType } = await imageOf(call, source);
         if (!/^image\/[a-z0-9.+-]+$/i.test(String(mediaType)))
-          throw wrong('mediaType, that of the stored file too, must be one such as "image/png".');
+          throw invalidInput('mediaType, that of the stored file too, must be one such as "image/png".');
         const estimate = { inputTokens: 2000, outputTokens: 4096 };
         return paid(call, { operation: "vision.extractText", model, estimate }, async (reservation) => {
           const { text, usage } = await extract(model, bytes, mediaType, signalFor(call, signal));
@@ -162,30 +164,30 @@ function checkMessages(messages: unknown): Message[] {
     (typeof content === "string" || (Array.isArray(content) && content.every(isPart)));
   if (Array.isArray(messages) && messages.length > 0 && messages.every((one) => isMessage(Object(one))))
     return messages;
-  throw wrong('messages must be a list of { role: "user" | "assistant", content }, with at least one of them.');
+  throw invalidInput('messages must be a list of { role: "user" | "assistant", content }, with at least one of them.');
 }
 
 /** Whatever they are, they may have come from the caller: a negative one would be a reservation of less than nothing. */
 function checkNumbers({ maxTokens, temperature = 0 }: { maxTokens: unknown; temperature?: unknown }): void {
   if (!Number.isInteger(maxTokens) || Number(maxTokens) < 1 || Number(maxTokens) > mostTokens) {
-    throw wrong(`maxTokens must be a whole number from 1 to ${mostTokens}.`);
+    throw invalidInput(`maxTokens must be a whole number from 1 to ${mostTokens}.`);
   }
   if (typeof temperature !== "number" || !(temperature >= 0 && temperature <= 2)) {
-    throw wrong("temperature must be a number from 0 to 2.");
+    throw invalidInput("temperature must be a number from 0 to 2.");
   }
 }
 
 async function imageOf(call: AiCall, { storageId, image, mediaType }: ImageSource): Promise<StoredFile> {
   if (storageId === undefined) return { bytes: await bytesOf(image), type: mediaType };
   if (image === undefined) return call.readFile(storageId);
-  throw wrong("Give image with mediaType, or storageId.");
+  throw invalidInput("Give image with mediaType, or storageId.");
 }
 
 async function bytesOf(image: unknown): Promise<Uint8Array> {
   if (image instanceof Uint8Array) return image;
   if (image instanceof ArrayBuffer) return new Uint8Array(image);
   if (image instanceof Blob) return new Uint8Array(await image.arrayBuffer());
-  throw wrong("image must be a Uint8Array, an ArrayBuffer or a Blob; of a stored file, give storageId instead.");
+  throw invalidInput("image must be a Uint8Array, an ArrayBuffer or a Blob; of a stored file, give storageId instead.");
 }
 
-const wrong = (message: string) => new SvcError("BAD_REQUEST", message);
+const invalidInput = (message: string) => new SvcError("BAD_REQUEST", message);

@@ -10,8 +10,8 @@ import type { OriginPolicy } from "../http/origin-policy.ts";
 import type { SignedClientAddress } from "../http/signed-client-address.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import type { Authenticate } from "../kit/session.ts";
+import { runStatement } from "../postgres/run-statement.ts";
 import { Accounts } from "./accounts.ts";
-import { ask } from "./ask.ts";
 import { asCaller } from "./caller.ts";
 import { createLibrary } from "./library.ts";
 import { MailLinks } from "./mail/mail-links.ts";
@@ -162,8 +162,9 @@ const unprovable = () =>
 /** The declared additional fields that auth."user" has columns for. Other fields are logged and ignored. */
 async function fieldsWithColumns(pool: pg.Pool, declared: AdditionalFields, log: Logger): Promise<AdditionalFields> {
   if (Object.keys(declared).length === 0) return declared;
-  const rows = await ask<{ name: string }>(pool, {
+  const rows = await runStatement<{ name: string }>(pool, {
     name: "svc_list_user_columns",
+    repeatable: true,
     text: "select name from auth.list_user_columns() as name",
   });
   const columns = new Set(rows.map(({ name }) => name));

@@ -5,7 +5,7 @@
  */
 import type pg from "pg";
 import type { Logger } from "pino";
-import { ask } from "./ask.ts";
+import { runStatement, type Statement } from "../postgres/run-statement.ts";
 
 /** Rows of each kind in one transaction. */
 const batch = 1_000;
@@ -37,9 +37,14 @@ export class Sweeper {
 
   /** Removes everything that has expired. */
   async sweep(): Promise<void> {
-    const question = { name: "svc_sweep", text: "select auth.sweep($1) as removed", values: [batch] };
+    const statement: Statement = {
+      name: "svc_sweep",
+      repeatable: true,
+      text: "select auth.sweep($1) as removed",
+      values: [batch],
+    };
     for (let removed = batch; removed === batch && !this.#closed; ) {
-      const [row] = await ask<{ removed: number }>(this.#pool, question);
+      const [row] = await runStatement<{ removed: number }>(this.#pool, statement);
       removed = row?.removed ?? 0;
     }
   }

@@ -21,7 +21,7 @@ import type { Access, Fallback, TransactionLimits } from "../postgres/access.ts"
 import { type AnonymousGate, unsafeDb, withGate } from "../postgres/anonymous-gate.ts";
 import type { CreateRequestDatabase } from "../postgres/database.ts";
 import { identityOf, systemIdentity } from "../postgres/identity.ts";
-import { readApart, readingAside } from "../postgres/own-transaction.ts";
+import { readerOfCall, readInOwnTransaction } from "../postgres/own-transaction.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
 import { contextRag, ingestFile } from "../rag/context.ts";
 import { contextGrounding } from "../rag/grounding.ts";
@@ -127,9 +127,10 @@ export class CallContext implements Context {
     return (work) => {
       own.usedSystem = true; // the answer is not of the call's snapshot alone
       const { services, caller } = own;
-      const reading = readApart(transactionFor(services, caller, "read"), (reader) =>
-        // A stream calls this after the call has ended.
-        its ? withGate(its, () => work(services.requestDatabase(reader))) : work(services.requestDatabase(reader)),
+      // A stream calls this after the call has ended.
+      const seen = (db: RequestDatabase) => (its ? withGate(its, () => work(db)) : work(db));
+      const reading = readInOwnTransaction(transactionFor(services, caller, "read"), (reader) =>
+        seen(services.requestDatabase(reader)),
       );
       return reading.catch((error) => {
         const wrote = error instanceof SvcError && error.code === "QUERY_WROTE";
@@ -246,7 +247,7 @@ export class CallContext implements Context {
       storage: context.storage,
       readFile: readFileOf(
         services.storage,
-        readingAside(transaction, () => transactionFor(services, caller, "read")),
+        readerOfCall(transaction, () => transactionFor(services, caller, "read")),
       ),
       transaction,
     });

@@ -1,10 +1,12 @@
 /**
  * Limits the request bodies of a process: bytes of memory, bytes of temporary files, and time. Bytes count until the
  * response has closed and the handler has ended, because the body, or its parsed value, lives that long.
- * Next hop: `body.ts` and `form.ts` count here, `form-files.ts` holds the temporary files.
+ * Next hop: `body.ts` and `form.ts` count here, `body-clock.ts` limits the time, `form-files.ts` holds the temporary
+ * files.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { SvcError } from "../kit/svc-error.ts";
+import { BodyClock } from "./body-clock.ts";
 import type { FormFiles } from "./form-files.ts";
 
 export interface BodyBudgetOptions {
@@ -72,8 +74,7 @@ export class BodyBudget {
   /** null: there is no folder, as in tests of the reader alone. */
   readonly files: FormFiles | null;
   readonly addressOf: (request: IncomingMessage) => string;
-  readonly windowMs: number;
-  readonly bytesPerWindow: number;
+  readonly clock: BodyClock;
 
   /** @param addressOf the client's network, as `request-limits.ts` counts it */
   constructor(limits: BodyBudgetOptions, files: FormFiles | null, addressOf: (request: IncomingMessage) => string) {
@@ -82,19 +83,43 @@ export class BodyBudget {
     this.disk = new Pot(limits.formDiskBytes, limits.multipartBytes);
     this.files = files;
     this.addressOf = addressOf;
-    this.windowMs = limits.bodyWindowMs;
-    this.bytesPerWindow = Math.ceil((limits.bodyBytesPerSecond * limits.bodyWindowMs) / 1000);
+    this.clock = new BodyClock(
+      limits.bodyWindowMs,
+      Math.ceil((limits.bodyBytesPerSecond * limits.bodyWindowMs) / 1000),
+    );
   }
 
   /** Must be called for every request before its body is read. */
-  begin(request: IncomingMessage, response: ServerResponse): BodyAccount {
-    const account = new BodyAccount(this, request, response);
-    accounts.set(request, account);
-    return account;
+  begin(request: IncomingMessage, response: ServerResponse): void {
+    (request as Received)[receipt] = { budget: this, until: response };
   }
 }
 
-const accounts = new WeakMap<IncomingMessage, BodyAccount>();
+/** What a request's body counts for. A property, because a WeakMap of all requests would cost each garbage collection. */
+interface Receipt {
+  readonly budget: BodyBudget;
+  /** Its "close" ends the account. */
+  readonly until: ServerResponse | IncomingMessage;
+  /** The handler. Until it has ended, the data it may still read is kept, also after the client has disconnected. */
+  work?: Promise<unknown>;
+  /** Most bodies are so small that they need none. */
+  account?: BodyAccount;
+}
+
+const receipt = Symbol("receipt");
+type Received = IncomingMessage & { [receipt]?: Receipt };
+
+/** The receipt of a request after `begin`; for others, one that ends with the request. */
+function receiptOf(request: IncomingMessage): Receipt {
+  const received: Received = request;
+  received[receipt] ??= { budget: alone, until: request };
+  return received[receipt];
+}
+
+/** Names the handler of a request: its data is kept until the handler has ended. */
+export function handledBy(request: IncomingMessage, work: Promise<unknown>): void {
+  receiptOf(request).work = work;
+}
 
 /** For requests without a `begin`. */
 const mebibyte = 1024 * 1024;
@@ -112,34 +137,37 @@ const alone = new BodyBudget(
 );
 let nextAlone = 0;
 
-/** The account of a request after `begin`; for others, one that ends with the request. */
 export function accountOf(request: IncomingMessage): BodyAccount {
-  let account = accounts.get(request);
-  if (!account) {
-    account = new BodyAccount(alone, request, request);
-    accounts.set(request, account);
-  }
-  return account;
+  const received = receiptOf(request);
+  received.account ??= new BodyAccount(request, received);
+  return received.account;
+}
+
+export const clockOf = (request: IncomingMessage): BodyClock => receiptOf(request).budget.clock;
+
+/** Closes the connection after the answer: the rest of the request is not read. */
+export function closeConnection(request: IncomingMessage): void {
+  const { until } = receiptOf(request);
+  if ("shouldKeepAlive" in until) until.shouldKeepAlive = false;
 }
 
 /** The account of one request. */
 export class BodyAccount {
-  readonly budget: BodyBudget;
-  /** The handler. Until it has ended, the data it may still read is kept, also after the client has disconnected. */
-  work: Promise<unknown> | undefined;
   readonly #request: IncomingMessage;
-  readonly #until: ServerResponse | IncomingMessage;
+  readonly #receipt: Receipt;
   readonly #held = { memory: 0, disk: 0 };
   readonly #cleanups: (() => Promise<unknown>)[] = [];
   #address: string | undefined;
   #isEnding = false;
   #isOver = false;
 
-  /** @param until the response whose "close" ends the account */
-  constructor(budget: BodyBudget, request: IncomingMessage, until: ServerResponse | IncomingMessage) {
-    this.budget = budget;
+  constructor(request: IncomingMessage, receipt: Receipt) {
     this.#request = request;
-    this.#until = until;
+    this.#receipt = receipt;
+  }
+
+  get budget(): BodyBudget {
+    return this.#receipt.budget;
   }
 
   /** @throws SvcError as `Pot.take` */
@@ -164,22 +192,18 @@ export class BodyAccount {
     else this.#cleanups.push(cleanup);
   }
 
-  /** Closes the connection after the answer: the rest of the request is not read. */
-  closeConnection(): void {
-    if ("shouldKeepAlive" in this.#until) this.#until.shouldKeepAlive = false;
-  }
-
   #endOnClose(): void {
     if (this.#isEnding) return;
     this.#isEnding = true;
     const end = async () => {
-      await this.work?.catch(() => {});
+      await this.#receipt.work?.catch(() => {});
       this.#isOver = true;
       this.#giveAll();
       for (const cleanup of this.#cleanups.splice(0)) await cleanup();
     };
-    if (this.#until.closed) void end();
-    else this.#until.once("close", () => void end());
+    const { until } = this.#receipt;
+    if (until.closed) void end();
+    else until.once("close", () => void end());
   }
 
   #giveAll(): void {

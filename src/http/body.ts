@@ -1,11 +1,12 @@
 /**
  * Reads request bodies: with limits, once, and only on demand.
- * Next hop: `body-budget.ts` counts the held bytes, `form.ts` reads forms.
+ * Next hop: `body-budget.ts` counts the held bytes, `body-clock.ts` refuses slow bodies, `form.ts` reads forms.
  */
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { SvcError } from "../kit/svc-error.ts";
-import { accountOf, uncounted } from "./body-budget.ts";
+import { accountOf, clockOf, closeConnection, uncounted } from "./body-budget.ts";
+import type { TimedBody } from "./body-clock.ts";
 import { ChunkList } from "./chunk-list.ts";
 
 export interface BodyLimits {
@@ -52,8 +53,7 @@ export function takeBody(
   limit: number,
   take: (chunk: Buffer) => void | Promise<void>,
 ): Promise<void> {
-  const account = accountOf(request);
-  const { windowMs, bytesPerWindow } = account.budget;
+  const clock = clockOf(request);
   return new Promise((resolve, reject) => {
     if (Number(request.headers["content-length"]) > limit) {
       request.resume();
@@ -64,36 +64,29 @@ export function takeBody(
     sendContinue(request);
 
     let size = 0;
-    let inWindow = 0;
-    let isBusy = false;
-    let wasBusy = false;
-    const slow = setTimeout(() => {
-      // Count only the client's time, not that of a slow disk.
-      if (!wasBusy && inWindow < bytesPerWindow) {
-        account.closeConnection();
-        return settle(
-          new SvcError("REQUEST_TIMEOUT", undefined, { hint: `Send ${bytesPerWindow} bytes within ${windowMs} ms.` }),
-        );
-      }
-      inWindow = 0;
-      wasBusy = isBusy;
-      slow.refresh();
-    }, windowMs);
     const settle = (error?: unknown) => {
-      clearTimeout(slow);
+      clock.end(timed);
       request.off("data", onData);
       request.resume();
       if (error === undefined) resolve();
       else reject(error);
     };
+    const timed: TimedBody = {
+      received: 0,
+      refuse(error) {
+        closeConnection(request);
+        settle(error);
+      },
+    };
+    clock.begin(timed);
     let isEnded = false;
     const finish = () => {
       isEnded = true;
-      if (!isBusy) settle();
+      if (!timed.isBusy) settle();
     };
     const onData = (chunk: Buffer) => {
       size += chunk.length;
-      inWindow += chunk.length;
+      timed.received += chunk.length;
       if (size > limit) return settle(tooLarge(limit));
       let taken: void | Promise<void>;
       try {
@@ -102,10 +95,10 @@ export function takeBody(
         return settle(error);
       }
       if (!taken) return;
-      isBusy = wasBusy = true;
+      timed.isBusy = timed.wasBusy = true;
       request.pause();
       taken.then(() => {
-        isBusy = false;
+        timed.isBusy = false;
         if (isEnded) settle();
         else request.resume();
       }, settle);
@@ -136,6 +129,14 @@ export async function readBody(
   limit: number,
   onLarge?: (start: Buffer) => void,
 ): Promise<Buffer> {
+  const length = Number(request.headers["content-length"]);
+  if (length > 0 && length <= Math.min(limit, uncounted)) {
+    sendContinue(request);
+    // Node parses the whole packet before promises continue. Nearly all bodies are complete then.
+    await undefined;
+    const body: Buffer | null = request.complete ? request.read() : null;
+    if (body?.length === length) return body;
+  }
   const account = accountOf(request);
   const chunks = new ChunkList();
   try {

@@ -20,7 +20,9 @@ export interface Exchange {
   span?: Span;
 }
 
-const exchanges = new WeakMap<ServerResponse, Exchange>();
+/** A property, because a WeakMap of all responses would cost each garbage collection. */
+const exchangeKey = Symbol("exchange");
+type Observed = ServerResponse & { [exchangeKey]?: Exchange };
 
 /** Prevents clickjacking, and embedding an API answer as an image or a script. */
 const jsonHeaders = {
@@ -53,13 +55,13 @@ export function startExchange(
   standing: Readonly<Record<string, string>>,
 ): Exchange {
   const exchange: Exchange = { requestId, operation: "unknown", headers: { ...standing, "x-request-id": requestId } };
-  exchanges.set(response, exchange);
+  (response as Observed)[exchangeKey] = exchange;
   return exchange;
 }
 
 /** @throws Error when the request did not pass `observe` */
 export function exchangeOf(response: ServerResponse): Exchange {
-  const exchange = exchanges.get(response);
+  const exchange = (response as Observed)[exchangeKey];
   if (!exchange) throw new Error("This response did not pass the observe middleware.");
   return exchange;
 }

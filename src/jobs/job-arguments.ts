@@ -90,18 +90,18 @@ interface Found {
 }
 
 function findIssue(value: unknown, path: (string | number)[], above: Set<object>): Found | null {
-  const wrong = (message: string): Found => ({ path, message });
+  const problem = (message: string): Found => ({ path, message });
   if (value === null || typeof value === "boolean") return null;
   if (typeof value === "number")
-    return Number.isFinite(value) ? null : wrong(`is ${value}, which JSON cannot represent`);
+    return Number.isFinite(value) ? null : problem(`is ${value}, which JSON cannot represent`);
   if (typeof value === "string") return findInText(value, path);
-  if (typeof value !== "object") return wrong(`is a ${typeof value}, which JSON cannot represent`);
+  if (typeof value !== "object") return problem(`is a ${typeof value}, which JSON cannot represent`);
 
-  if (above.has(value)) return wrong("contains itself");
-  if (above.size >= maxDepth) return wrong(`lies deeper than ${maxDepth} levels`);
+  if (above.has(value)) return problem("contains itself");
+  if (above.size >= maxDepth) return problem(`lies deeper than ${maxDepth} levels`);
   if (!Array.isArray(value) && !isPlain(value)) {
     const kind = value.constructor?.name ?? "object";
-    return wrong(
+    return problem(
       `is a ${kind}; pass ${kind === "Date" ? "its toISOString()" : "plain JSON, or the id of a stored row"}`,
     );
   }

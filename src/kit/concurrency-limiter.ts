@@ -17,7 +17,7 @@ interface Waiting {
   refuse: (error: SvcError) => void;
 }
 
-export class Gate {
+export class ConcurrencyLimiter {
   readonly #limit: number;
   readonly #maxWaiting: number;
   readonly #maxWaitingPerKey: number;

@@ -24,7 +24,8 @@ export async function acquire(pool: pg.Pool, holder?: string): Promise<Lease> {
   const waiting = shares.take(holder);
   if (waiting) await waiting;
   try {
-    const { client, release } = await connect(pool);
+    const client = await pool.connect();
+    const { release } = client;
     return {
       client,
       release(destroy) {
@@ -32,9 +33,9 @@ export async function acquire(pool: pg.Pool, holder?: string): Promise<Lease> {
         release(destroy);
       },
     };
-  } catch (error) {
+  } catch (cause) {
     shares.giveBack(holder);
-    throw error;
+    throw unavailable(cause);
   }
 }
 
@@ -43,6 +44,8 @@ async function connect(pool: pg.Pool): Promise<Lease> {
     const client = await pool.connect();
     return { client, release: client.release };
   } catch (cause) {
-    throw new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause });
+    throw unavailable(cause);
   }
 }
+
+const unavailable = (cause: unknown) => new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause });

@@ -10,19 +10,19 @@ export type Reading<T> = (reader: RequestTransaction) => Promise<T>;
  * Reads in the call's transaction if it is open, since it may have written the rows; otherwise in a separate
  * transaction.
  */
-export const readingAside =
+export const readerOfCall =
   (transaction: RequestTransaction, aside: () => RequestTransaction) =>
   <T>(work: Reading<T>): Promise<T> =>
-    transaction.isOpen || transaction.isOver ? work(transaction) : readApart(aside(), work);
+    transaction.isOpen || transaction.isOver ? work(transaction) : readInOwnTransaction(aside(), work);
 
 /** The same for work that continues after the call, such as a stream that the handler returned. */
-export const readingOn =
+export const readerBeyondCall =
   (transaction: RequestTransaction, aside: () => RequestTransaction) =>
   <T>(work: Reading<T>): Promise<T> =>
-    transaction.isOpen && !transaction.isOver ? work(transaction) : readApart(aside(), work);
+    transaction.isOpen && !transaction.isOver ? work(transaction) : readInOwnTransaction(aside(), work);
 
 /** Reads in a separate transaction, from `work`'s first statement to its end. */
-export async function readApart<T>(own: RequestTransaction, work: Reading<T>): Promise<T> {
+export async function readInOwnTransaction<T>(own: RequestTransaction, work: Reading<T>): Promise<T> {
   try {
     const result = await work(own);
     await own.commit();

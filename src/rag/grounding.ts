@@ -12,7 +12,7 @@ import type {
   GroundingInput,
   WriteOptions,
 } from "../contract/grounding.ts";
-import { type Reading, readingAside, readingOn } from "../postgres/own-transaction.ts";
+import { type Reading, readerBeyondCall, readerOfCall } from "../postgres/own-transaction.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { languageOf } from "../search/languages.ts";
 import { partsOf, refusal, resolveScope } from "../search/scope.ts";
@@ -90,7 +90,7 @@ export function contextGrounding(
     async answer(input) {
       const write = writeOptionsOf(partsOf(input).write);
       // A model takes its time: where the call has no transaction yet, none is open while it writes.
-      const read: Read = write ? readingAside(transaction, aside) : (work) => work(transaction);
+      const read: Read = write ? readerOfCall(transaction, aside) : (work) => work(transaction);
       const { judged, rows, writing } = await look(input, write, read);
       const answer = answerOf(input.question, judged, rows.length);
       if (!write) return answer;
@@ -100,8 +100,8 @@ export function contextGrounding(
 
     async stream(input) {
       const write = writeOptionsOf(partsOf(input).write) ?? {};
-      const { writing } = await look({ ...input, claims: input.claims ?? [] }, write, readingAside(transaction, aside));
-      return streamAnswer(writing(write, readingOn(transaction, aside)));
+      const { writing } = await look({ ...input, claims: input.claims ?? [] }, write, readerOfCall(transaction, aside));
+      return streamAnswer(writing(write, readerBeyondCall(transaction, aside)));
     },
   };
 }

@@ -12,7 +12,7 @@ import { isGraphqlPath } from "../graphql/endpoint.ts";
 import { type CheckHost, requireOneHost } from "../http/allowed-hosts.ts";
 import { answerMethods, everyMethod, routedMethods } from "../http/allowed-methods.ts";
 import { refuseEncodedBody } from "../http/body.ts";
-import type { BodyBudget } from "../http/body-budget.ts";
+import { type BodyBudget, handledBy } from "../http/body-budget.ts";
 import { createCors } from "../http/cors.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { notFound, renderError, sendError } from "../http/errors.ts";
@@ -106,10 +106,14 @@ export function createApp(options: AppOptions): RequestListener {
       sendError(response, new SvcError("BAD_REQUEST"));
       return;
     }
-    const account = options.bodies.begin(request, response);
+    options.bodies.begin(request, response);
     const endpoint = endpointOf(request);
     if (!endpoint) answerOtherwise(request, response);
-    else account.work = endpoint(request, response).catch((error) => sendError(response, error));
+    else
+      handledBy(
+        request,
+        endpoint(request, response).catch((error) => sendError(response, error)),
+      );
   }
 
   /** Answers Express's paths, and requests with a method that their path does not support. */

@@ -9,7 +9,7 @@ import { checkOutput, invoke } from "../call/invoke.ts";
 import { complete, type RouteDefinition, type RouteResult } from "../contract/http-route.ts";
 import type { SvcRequest } from "../contract/request.ts";
 import { mediaType } from "../http/body.ts";
-import { accountOf } from "../http/body-budget.ts";
+import { handledBy } from "../http/body-budget.ts";
 import { exchangeOf } from "../http/exchange.ts";
 import { toSvcRequest } from "../http/request.ts";
 import { enforceContentLength, isPieces, noteBreak, type StreamBody, sendPieces } from "../http/stream-body.ts";
@@ -38,7 +38,7 @@ function routeEndpoint(
   const readsQuery = route.verb === "get" || route.verb === "delete";
   return (httpRequest, response) => {
     const work = respond(httpRequest, response);
-    accountOf(httpRequest).work = work;
+    handledBy(httpRequest, work);
     return work;
   };
 

@@ -66,7 +66,7 @@ export class CallStorage implements ContextStorage {
   }
 
   async store(file: Blob, nameOrOptions: string | StoreOptions = {}): Promise<string> {
-    if (!(file instanceof Blob)) throw wrong("store takes a File or a Blob; for bytes there is storeBuffer.");
+    if (!(file instanceof Blob)) throw invalidOption("store takes a File or a Blob; for bytes there is storeBuffer.");
     const options = typeof nameOrOptions === "string" ? { name: nameOrOptions } : nameOrOptions;
     requireKnown("store", options, ["name", "visibility"]);
     const name = options.name ?? (file instanceof File ? file.name : "file");
@@ -77,7 +77,8 @@ export class CallStorage implements ContextStorage {
 
   async storeBuffer(buffer: Uint8Array | ArrayBuffer, name: string, mediaType: string): Promise<string> {
     const bytes = buffer instanceof ArrayBuffer ? new Uint8Array(buffer) : buffer;
-    if (!(bytes instanceof Uint8Array)) throw wrong("storeBuffer takes a Buffer, a Uint8Array or an ArrayBuffer.");
+    if (!(bytes instanceof Uint8Array))
+      throw invalidOption("storeBuffer takes a Buffer, a Uint8Array or an ArrayBuffer.");
     return this.#store(Readable.from([bytes]), bytes.byteLength, name, mediaType);
   }
 
@@ -85,15 +86,15 @@ export class CallStorage implements ContextStorage {
     requireKnown("createReadGrant", options, ["ttlSeconds", "disposition"]);
     const { ttlSeconds = 300, disposition = "inline" } = options;
     if (!Number.isFinite(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > longestGrant) {
-      throw wrong(`createReadGrant: ttlSeconds must be a number of seconds from 1 to ${longestGrant}.`);
+      throw invalidOption(`createReadGrant: ttlSeconds must be a number of seconds from 1 to ${longestGrant}.`);
     }
     if (disposition !== "inline" && disposition !== "attachment") {
-      throw wrong('createReadGrant: disposition must be "inline" or "attachment".');
+      throw invalidOption('createReadGrant: disposition must be "inline" or "attachment".');
     }
     // The policies show callers their own objects, and the system all.
     const text = "select id from svc.storage_objects where id = $1";
     const { rows } = isUuid(id) ? await this.#transaction.query({ name: "svc_storage_own", text }, [id]) : { rows: [] };
-    if (!rows[0]) throw unknown();
+    if (!rows[0]) throw fileNotFound();
     const expires = Math.ceil(Date.now() / 1000 + ttlSeconds);
     const grant = this.#storage.grants.sign(rows[0].id, { issuer: this.#reader, disposition, expires });
     const url = `${this.getPublicUrl(rows[0].id)}?grant=${grant}`;
@@ -124,21 +125,21 @@ export class CallStorage implements ContextStorage {
   async requireOwned(id: string): Promise<StorageObject> {
     const values = [id, this.#reader === "system"];
     const { rows } = isUuid(id) ? await this.#transaction.query(findOwned, values) : { rows: [] };
-    if (!rows[0]) throw unknown();
+    if (!rows[0]) throw fileNotFound();
     return rows[0];
   }
 
   /** Metadata of the caller's own objects and of public ones. @throws SvcError NOT_FOUND for all others */
   async find(id: string): Promise<FoundObject> {
     const { rows } = isUuid(id) ? await this.#transaction.query(find, [id]) : { rows: [] };
-    if (!rows[0]) throw unknown();
+    if (!rows[0]) throw fileNotFound();
     return rows[0];
   }
 
   async read(id: string): Promise<Readable> {
     const { bytesId } = await this.find(id);
     const bytes = await this.#storage.driver.read(objectKey(bytesId));
-    if (!bytes) throw unknown();
+    if (!bytes) throw fileNotFound();
     return bytes;
   }
 
@@ -201,7 +202,7 @@ export class CallStorage implements ContextStorage {
   async #change(id: string, text: string, values: unknown[] = []) {
     this.#requireWrite();
     const { rows } = isUuid(id) ? await this.#transaction.query({ text }, [id, ...values]) : { rows: [] };
-    if (!rows[0]) throw unknown();
+    if (!rows[0]) throw fileNotFound();
     return rows[0];
   }
 
@@ -227,21 +228,22 @@ export class CallStorage implements ContextStorage {
 }
 
 function requireVisibility(visibility: unknown): void {
-  if (visibility !== "private" && visibility !== "public") throw wrong('visibility must be "private" or "public".');
+  if (visibility !== "private" && visibility !== "public")
+    throw invalidOption('visibility must be "private" or "public".');
 }
 
-const unknown = () => new SvcError("NOT_FOUND", "This file does not exist, or you may not see it.");
+const fileNotFound = () => new SvcError("NOT_FOUND", "This file does not exist, or you may not see it.");
 
 /** Rejects unknown options: a misspelled name would leave a link open too long. @throws SvcError BAD_REQUEST */
 function requireKnown(call: string, options: unknown, known: readonly string[]): void {
   if (!isPlain(options))
-    throw wrong(`${call}: its options are ${kindOf(options)}. Pass an object of ${known.join(", ")}.`);
+    throw invalidOption(`${call}: its options are ${kindOf(options)}. Pass an object of ${known.join(", ")}.`);
   const unknown = Object.keys(options).find((option) => !known.includes(option));
   if (unknown === undefined) return;
   const [nearest] = byNearness(unknown, known);
   const list = known.join(", ");
-  throw wrong(`${call}: there is no option "${unknown}". Did you mean "${nearest}"? The options are ${list}.`);
+  throw invalidOption(`${call}: there is no option "${unknown}". Did you mean "${nearest}"? The options are ${list}.`);
 }
 
 /** Blames the caller, whose values these often are, or the handler. */
-const wrong = (message: string) => new SvcError("BAD_REQUEST", message);
+const invalidOption = (message: string) => new SvcError("BAD_REQUEST", message);

@@ -5,7 +5,7 @@
  */
 import type pg from "pg";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
-import { ask } from "./ask.ts";
+import { runStatement } from "../postgres/run-statement.ts";
 import type { Reader } from "./read-grants.ts";
 import type { FoundObject } from "./storage.ts";
 
@@ -104,7 +104,7 @@ export class ObjectFinder {
     // As JSON: the driver parses one column faster than seven.
     const text = "select coalesce(json_agg(it), '[]') as found from svc_private.find_storage_objects($1, $2) as it";
     const values = [questions.map(({ id }) => id), questions.map(({ reader }) => reader)];
-    const [row] = await ask<{ found: FoundRow[] }>(this.#pool, {
+    const [row] = await runStatement<{ found: FoundRow[] }>(this.#pool, {
       name: "svc_find_storage_objects",
       text,
       values,

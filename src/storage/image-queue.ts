@@ -3,7 +3,7 @@
  * quick ones have a place beside it. Clients that disconnected are skipped.
  */
 import type { StorageObject } from "../contract/storage.ts";
-import { Gate } from "../kit/concurrency-limiter.ts";
+import { ConcurrencyLimiter } from "../kit/concurrency-limiter.ts";
 import type { TransformOptions } from "./transform-options.ts";
 
 /** Images at once in a process; the process must keep answering other requests. */
@@ -42,14 +42,14 @@ interface Job<T> {
 }
 
 export class ImageQueue<T> {
-  readonly #gate = new Gate(maxRunning, maxWaiting);
-  readonly #costly = new Gate(1, maxWaiting);
+  readonly #limiter = new ConcurrencyLimiter(maxRunning, maxWaiting);
+  readonly #costly = new ConcurrencyLimiter(1, maxWaiting);
   readonly #jobs = new Map<string, Job<T>>();
 
   /** Runs the call when it is the client's turn. @throws SvcError UNAVAILABLE when too many wait, or all have left */
   turn({ network = "", signal }: Asker, costly: boolean, call: () => Promise<T>): Promise<T> {
     const turn = { key: network, ...(signal && { signal }) };
-    const ordinary = () => this.#gate.run(call, turn);
+    const ordinary = () => this.#limiter.run(call, turn);
     return costly ? this.#costly.run(ordinary, turn) : ordinary();
   }
 

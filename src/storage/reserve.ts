@@ -6,8 +6,8 @@
  */
 import type { StorageObject } from "../contract/storage.ts";
 import { SvcError } from "../kit/svc-error.ts";
+import { runStatement } from "../postgres/run-statement.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import { ask } from "./ask.ts";
 import type { Storage, UploadLimits } from "./storage.ts";
 
 /** Maximum time from the reservation to the call's COMMIT. */
@@ -35,7 +35,7 @@ export async function reserve(
   const quotas = isSystem ? [null, null] : quotasOf(limits, owner);
   const values = [isSystem ? null : owner, isSystem, name, type, visibility, size, lifetime, ...quotas];
   const question = { name: "svc_reserve_upload", text, values };
-  const rows = isSystem ? (await transaction.query(question)).rows : await ask<Reserved>(pool, question);
+  const rows = isSystem ? (await transaction.query(question)).rows : await runStatement<Reserved>(pool, question);
   return requireRoom(rows[0] as Reserved, limits, owner).id;
 }
 
@@ -66,5 +66,5 @@ export function requireRoom<Row extends Reserved>(reserved: Row, limits: UploadL
 
 /** Releases reservations that a failed call did not use. */
 export async function release({ pool }: Pick<Storage, "pool">, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await ask(pool, { text: "select svc_private.release_reservations($1)", values: [ids] });
+  if (ids.length > 0) await runStatement(pool, { text: "select svc_private.release_reservations($1)", values: [ids] });
 }

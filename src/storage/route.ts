@@ -50,10 +50,10 @@ export function fileEndpoint(
       });
     }
     const id = path.slice(prefix.length).toLowerCase();
-    if (!isUuid(id)) throw absent();
+    if (!isUuid(id)) throw fileNotFound();
     const grant = storage.grants.verify(id, query.get("grant") ?? undefined);
     const object = await finder.find(id, grant?.issuer ?? "anonymous");
-    if (!object) throw absent();
+    if (!object) throw fileNotFound();
     const asker = askerOf(request, response, networkOf);
     const webp = acceptsWebp(request.headers.accept);
     let image: Image | null | undefined;
@@ -63,7 +63,7 @@ export function fileEndpoint(
       if (asker.hasLeft()) return;
       throw error;
     }
-    if (image === null) throw absent();
+    if (image === null) throw fileNotFound();
     const answer = image ? transformed(object, image, options) : original(storage, object);
     const headers = { "cache-control": caching(object, grant), ...(readable.has(object.type) && varying) };
     await sendFile(request, response, { ...answer, headers, disposition: grant?.disposition ?? "inline" }, storage.log);
@@ -136,4 +136,4 @@ function caching({ visibility }: StorageObject, grant: ReadGrant | null): string
 }
 
 /** The same error for private and for missing files. */
-const absent = () => new SvcError("NOT_FOUND", "This file does not exist, or it is private.");
+const fileNotFound = () => new SvcError("NOT_FOUND", "This file does not exist, or it is private.");

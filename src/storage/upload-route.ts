@@ -46,7 +46,8 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
     refuseExtensions(request);
     const size = wholeNumber(request, "upload-length");
     const { filename, name = filename, filetype, type = filetype, visibility = "private" } = readMetadata(request);
-    if (visibility !== "private" && visibility !== "public") throw wrong('visibility is "private" or "public".');
+    if (visibility !== "private" && visibility !== "public")
+      throw invalidRequest('visibility is "private" or "public".');
     if (visibility === "public" && !storage.uploads.public) {
       throw new SvcError("FORBIDDEN", "Uploads in parts are private.", {
         hint: "Leave visibility out: a mutation can make the file public. Or set uploads.public in svc.config.ts.",
@@ -160,13 +161,14 @@ function progress({ received, expiresAt }: Upload): Record<string, string> {
 function wholeNumber({ headers }: IncomingMessage, name: string): number {
   const text = headers[name];
   if (typeof text === "string" && /^\d{1,15}$/.test(text)) return Number(text);
-  throw wrong(`The header ${name} must be a whole number of bytes.`);
+  throw invalidRequest(`The header ${name} must be a whole number of bytes.`);
 }
 
 /** Parses comma-separated pairs of a key and a base64 value. Unknown keys are ignored. */
 function readMetadata({ headers }: IncomingMessage): Partial<Record<string, string>> {
   const text = headers["upload-metadata"] ?? "";
-  if (typeof text !== "string" || text.length > maxMetadata) throw wrong("The header Upload-Metadata is too long.");
+  if (typeof text !== "string" || text.length > maxMetadata)
+    throw invalidRequest("The header Upload-Metadata is too long.");
   const pairs = text.split(",").map((pair) => pair.trim().split(" "));
   return Object.fromEntries(pairs.map(([key = "", value = ""]) => [key, Buffer.from(value, "base64").toString()]));
 }
@@ -180,16 +182,16 @@ function readChecksum({ headers }: IncomingMessage): Checksum | undefined {
       .toLowerCase()
       .includes("upload-checksum")
   ) {
-    throw wrong("The extension checksum-trailer of tus is not supported: send Upload-Checksum as a header.");
+    throw invalidRequest("The extension checksum-trailer of tus is not supported: send Upload-Checksum as a header.");
   }
   const text = headers["upload-checksum"];
   if (text === undefined) return undefined;
   const [algorithm, digest = ""] = String(text).split(" ");
-  if (algorithm !== "sha1" && algorithm !== "sha256") throw wrong("Upload-Checksum takes sha1 and sha256.");
+  if (algorithm !== "sha1" && algorithm !== "sha256") throw invalidRequest("Upload-Checksum takes sha1 and sha256.");
   return { algorithm, digest: Buffer.from(digest, "base64") };
 }
 
-const wrong = (message: string) => new SvcError("BAD_REQUEST", message);
+const invalidRequest = (message: string) => new SvcError("BAD_REQUEST", message);
 
 /** A full disk is not the sender's fault, and the bytes received so far are kept. */
 async function outOfRoom(done: Promise<void>): Promise<void> {

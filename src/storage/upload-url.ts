@@ -29,10 +29,10 @@ export async function reserveUpload(
   const limit = storage.limits.uploadBytes;
   const { name = "file", type = "", maxBytes = limit, ttlSeconds = 3600, visibility = "private" } = options;
   if (!Number.isInteger(maxBytes) || maxBytes < 1 || maxBytes > limit) {
-    throw wrong(`maxBytes must be a whole number of bytes from 1 to ${limit}.`);
+    throw invalidOption(`maxBytes must be a whole number of bytes from 1 to ${limit}.`);
   }
   if (!Number.isFinite(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > longest) {
-    throw wrong(`ttlSeconds must be a number of seconds from 1 to ${longest}.`);
+    throw invalidOption(`ttlSeconds must be a number of seconds from 1 to ${longest}.`);
   }
   const file = { name: cleanName(String(name)), type: cleanType(String(type)), visibility, size: maxBytes };
   const id = await reserve(storage, transaction, file);
@@ -44,4 +44,4 @@ export async function reserveUpload(
   return { id, url: `/api/storage/uploads/${id}?token=${token}`, expiresAt: rows[0].expires_at.toISOString() };
 }
 
-const wrong = (message: string) => new SvcError("BAD_REQUEST", `createUploadUrl: ${message}`);
+const invalidOption = (message: string) => new SvcError("BAD_REQUEST", `createUploadUrl: ${message}`);

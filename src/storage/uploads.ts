@@ -9,7 +9,7 @@ import type { QueryResultRow } from "pg";
 import type { StorageObject } from "../contract/storage.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
-import { ask } from "./ask.ts";
+import { runStatement } from "../postgres/run-statement.ts";
 import type { Incoming } from "./incoming.ts";
 import { quotasOf, type Reserved, requireRoom } from "./reserve.ts";
 import { mayRemoveBytes, objectKey, putBytes, type Storage } from "./storage.ts";
@@ -115,7 +115,7 @@ export class Uploads {
   /** @throws SvcError NOT_FOUND as `find`, and for a finished upload, which is a stored object */
   async remove(id: string, owner: string): Promise<void> {
     const [row] = await this.#ask("svc_private.remove_upload($1, $2) as removed", [id, owner]);
-    if (!row?.removed) throw unknown();
+    if (!row?.removed) throw uploadNotFound();
     await this.#removeParts(id);
   }
 
@@ -129,7 +129,7 @@ export class Uploads {
     const claim = [id, sha256Of(token)];
     const [row] = await this.#ask<{ most: number | null }>("svc_private.claim_upload($1, $2) as most", claim);
     const most = row?.most ?? null;
-    if (most === null) throw unknown();
+    if (most === null) throw uploadNotFound();
     try {
       await this.#store(id, whole(body, most));
     } catch (error) {
@@ -140,7 +140,7 @@ export class Uploads {
 
   async #find(id: string, owner: string): Promise<Upload> {
     const [row] = await this.#ask("* from svc_private.find_upload($1, $2)", [id, owner]);
-    if (!row) throw unknown();
+    if (!row) throw uploadNotFound();
     return { received: row.received, size: row.size, expiresAt: row.expires_at };
   }
 
@@ -209,7 +209,7 @@ export class Uploads {
     try {
       const values = [id, bytesId, size, sha256];
       const [row] = await this.#ask("svc_private.finish_upload($1, $2, $3, $4) as finished", values);
-      if (!row?.finished) throw unknown();
+      if (!row?.finished) throw uploadNotFound();
     } catch (error) {
       // No row or backup needs these bytes. If the result of the statement is unknown, the sweep decides later.
       const isRefused = sqlState(error) !== undefined || (error as SvcError).code === "NOT_FOUND";
@@ -219,7 +219,7 @@ export class Uploads {
   }
 
   #ask<Row extends QueryResultRow = QueryResultRow>(what: string, values: unknown[]): Promise<Row[]> {
-    return ask<Row>(this.#storage.pool, { text: `select ${what}`, values });
+    return runStatement<Row>(this.#storage.pool, { text: `select ${what}`, values });
   }
 }
 
@@ -242,4 +242,4 @@ export const tooLarge = (most: number) =>
   new SvcError("PAYLOAD_TOO_LARGE", undefined, { hint: `At most ${most} bytes are accepted here.` });
 
 /** The same error for another user's, a missing and an expired upload. */
-const unknown = () => new SvcError("NOT_FOUND", "This upload does not exist, or it has expired.");
+const uploadNotFound = () => new SvcError("NOT_FOUND", "This upload does not exist, or it has expired.");

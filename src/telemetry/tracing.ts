@@ -28,12 +28,14 @@ export function readSettings(otel: Variables, name: string): TracingSettings | n
   const isOff = otel.OTEL_SDK_DISABLED?.toLowerCase() === "true" || otel.OTEL_TRACES_EXPORTER === "none";
   if (!url || isOff) return null;
   if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : "")) {
-    throw wrong("OTEL_EXPORTER_OTLP_ENDPOINT", "a URL such as http://localhost:4318");
+    throw invalidVariable("OTEL_EXPORTER_OTLP_ENDPOINT", "a URL such as http://localhost:4318");
   }
-  if ((otel.OTEL_TRACES_EXPORTER ?? "otlp") !== "otlp") throw wrong("OTEL_TRACES_EXPORTER", '"otlp" or "none"');
+  if ((otel.OTEL_TRACES_EXPORTER ?? "otlp") !== "otlp")
+    throw invalidVariable("OTEL_TRACES_EXPORTER", '"otlp" or "none"');
   const protocol = of("PROTOCOL") ?? "http/json";
   // Collectors accept both protocols over HTTP, at the same address.
-  if (protocol === "grpc") throw wrong("OTEL_EXPORTER_OTLP_PROTOCOL", '"http/json"; collectors take it at port 4318');
+  if (protocol === "grpc")
+    throw invalidVariable("OTEL_EXPORTER_OTLP_PROTOCOL", '"http/json"; collectors take it at port 4318');
   const { "service.name": named, ...attributes } = pairs(otel.OTEL_RESOURCE_ATTRIBUTES);
   return {
     serviceName: otel.OTEL_SERVICE_NAME ?? named ?? name,
@@ -61,8 +63,11 @@ function readSampler(text: string, argument: string | undefined): TracingSetting
   const kind = kinds[text.replace("parentbased_", "") as keyof typeof kinds];
   const ratio = argument === undefined ? 1 : Number(argument);
   if (!kind)
-    throw wrong("OTEL_TRACES_SAMPLER", "always_on, always_off, traceidratio, or one of these after parentbased_");
-  if (!(ratio >= 0 && ratio <= 1)) throw wrong("OTEL_TRACES_SAMPLER_ARG", "a share from 0 to 1");
+    throw invalidVariable(
+      "OTEL_TRACES_SAMPLER",
+      "always_on, always_off, traceidratio, or one of these after parentbased_",
+    );
+  if (!(ratio >= 0 && ratio <= 1)) throw invalidVariable("OTEL_TRACES_SAMPLER_ARG", "a share from 0 to 1");
   return { kind, ratio, believesParent };
 }
 
@@ -89,5 +94,5 @@ function number(text: string | undefined, otherwise: number): number {
 }
 
 /** The value is not repeated: it may be a URL with a password. */
-const wrong = (variable: string, be: string) =>
+const invalidVariable = (variable: string, be: string) =>
   new DefinitionError(`${variable} is not usable.`, { hint: `It must be ${be}.` });

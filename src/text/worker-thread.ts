@@ -6,7 +6,7 @@
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { Gate } from "../kit/concurrency-limiter.ts";
+import { ConcurrencyLimiter } from "../kit/concurrency-limiter.ts";
 import { unreadable } from "./refusals.ts";
 import type { Tasks } from "./worker-thread-entry.ts";
 
@@ -16,7 +16,7 @@ const longest = 30_000;
 /** In mebibytes, of a thread's heap. */
 const memory = 768;
 
-const gate = new Gate(2, 100);
+const limiter = new ConcurrencyLimiter(2, 100);
 const script = new URL(
   import.meta.url.endsWith(".ts") ? "worker-thread-entry.ts" : "worker-thread-entry.js",
   import.meta.url,
@@ -43,7 +43,7 @@ export function aside<Task extends keyof Tasks>(
   args: Parameters<Tasks[Task]>,
   timeMs = longest,
 ): Promise<ReturnType<Tasks[Task]>> {
-  return gate.run(async () => {
+  return limiter.run(async () => {
     const { result, refusal } = await answerOf(take(), { task, args }, timeMs);
     if (refusal !== undefined) throw unreadable(refusal);
     return result as ReturnType<Tasks[Task]>;

@@ -72,17 +72,17 @@ export class CallWorkflows implements ContextWorkflows {
     const { rows } = isUuid(id)
       ? await this.#options.transaction.query({ name: "svc_get_workflow", text }, [id])
       : { rows: [{ it: null }] };
-    if (rows[0].it === null) throw unknown();
+    if (rows[0].it === null) throw runNotFound();
     return readTimeline(rows[0].it);
   }
 
   async list({ status, name, limit = 20, cursor }: ListOptions = {}) {
     // One that there is not would find nothing, for ever.
     if (status !== undefined && !workflowStatuses.includes(status)) {
-      throw wrong("status", `one of ${workflowStatuses.join(", ")}`);
+      throw invalidOption("status", `one of ${workflowStatuses.join(", ")}`);
     }
     if (cursor !== undefined && !isUuid(String(cursor).split("|")[1] ?? "")) {
-      throw wrong("cursor", "the nextCursor of a page");
+      throw invalidOption("cursor", "the nextCursor of a page");
     }
     const most = Math.min(Math.max(Math.trunc(Number(limit)) || 1, 1), 100);
     const { rows } = await this.#options.transaction.query(
@@ -165,16 +165,16 @@ function encoded(what: string, value: unknown): string {
   }
 }
 
-function wrong(path: string, expected: string): SvcError {
+function invalidOption(path: string, expected: string): SvcError {
   const message = `must be ${expected}`;
   return new SvcError("BAD_REQUEST", `"${path}" ${message}.`, { issues: [{ path: [path], message }] });
 }
 
-const unknown = () => new SvcError("NOT_FOUND", "This run does not exist, or it is not yours.");
+const runNotFound = () => new SvcError("NOT_FOUND", "This run does not exist, or it is not yours.");
 
 /** By the answers of sql/workflows/ that are not "accepted". */
 const refusals: Record<string, () => SvcError> = {
-  unknown,
+  unknown: runNotFound,
   ended: () => new SvcError("CONFLICT", "This run has ended."),
   active: () => new SvcError("CONFLICT", "Only a run that failed or was cancelled can be retried."),
   no_step: () => new SvcError("BAD_REQUEST", "This run has no step of that name."),

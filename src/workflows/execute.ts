@@ -67,7 +67,7 @@ export async function executeRun(runId: string, options: ExecuteOptions): Promis
   try {
     const end = definition
       ? await runUntilBlocked(runId, claim, definition, { ...options, log })
-      : unknown(claim, versions, log);
+      : unknownWorkflow(claim, versions, log);
     activeSpan()?.set({ "svc.workflow.ending": end.sql });
     await release(runId, claim.fence, end, options);
     if (end.sql === "end_run") cache.forget(runId);
@@ -154,7 +154,7 @@ const failed = (error: RunError, detail: string): End => ({
 });
 
 /** A version that was dropped is an error. A newer one has been started by newer code, whose workers know it. */
-function unknown({ name, version, msOld }: Claim, known: readonly WorkflowDefinition[], log: Logger): End {
+function unknownWorkflow({ name, version, msOld }: Claim, known: readonly WorkflowDefinition[], log: Logger): End {
   if (known.every((one) => one.version < version) && msOld < releaseTakes) {
     log.warn(
       { version },

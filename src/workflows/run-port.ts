@@ -10,7 +10,7 @@ import { type ConversionRuntime, convertStored } from "../documents/convert-stor
 import type { CreateRequestDatabase } from "../postgres/database.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
-import { readingAside } from "../postgres/own-transaction.ts";
+import { readerOfCall } from "../postgres/own-transaction.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
 import { contextRag } from "../rag/context.ts";
 import { CallStorage } from "../storage/context.ts";
@@ -144,7 +144,7 @@ export class RunPort implements ReplayPort {
   #aiCall(transaction: RequestTransaction): AiCall {
     const storage = new CallStorage(this.#runtime.storage, transaction, "write");
     const { ai: services, storage: files, limits } = this.#runtime;
-    const aside = readingAside(transaction, () => new RequestTransaction(this.#pool, this.#identity, "read", limits));
+    const aside = readerOfCall(transaction, () => new RequestTransaction(this.#pool, this.#identity, "read", limits));
     const readFile = readFileOf(files, aside);
     return { services, userId: this.#identity.userId || null, storage, readFile, transaction };
   }

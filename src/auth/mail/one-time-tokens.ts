@@ -4,7 +4,7 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import type pg from "pg";
-import { ask } from "../ask.ts";
+import { runStatement } from "../../postgres/run-statement.ts";
 
 /** The purpose of a token. It is invalid for any other purpose. */
 export type Purpose = "verify-email" | "reset-password" | "oauth-state" | "oauth-code" | "realtime-ticket";
@@ -29,8 +29,9 @@ export class OneTimeTokens {
    */
   async add(purpose: Purpose, content: object, seconds: number): Promise<string> {
     const token = randomBytes(32).toString("base64url");
-    await ask(this.#pool, {
+    await runStatement(this.#pool, {
       name: "svc_add_one_time_value",
+      repeatable: true,
       text: "select auth.add_one_time_value($1, $2, $3, $4)",
       values: [purpose, hash(token), JSON.stringify(content), seconds],
     });
@@ -46,8 +47,9 @@ export class OneTimeTokens {
    */
   async take<Content extends object>(purpose: Purpose, token: unknown): Promise<Content | null> {
     if (typeof token !== "string" || !shape.test(token)) return null;
-    const [row] = await ask<{ content: Content | null }>(this.#pool, {
+    const [row] = await runStatement<{ content: Content | null }>(this.#pool, {
       name: "svc_take_one_time_value",
+      repeatable: true,
       text: "select auth.take_one_time_value($1, $2) as content",
       values: [purpose, hash(token)],
     });

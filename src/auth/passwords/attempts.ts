@@ -9,7 +9,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { networkOf } from "../../http/client-address.ts";
 import { SvcError } from "../../kit/svc-error.ts";
-import { ask } from "../ask.ts";
+import { runStatement, type Statement } from "../../postgres/run-statement.ts";
 import { currentCaller } from "../caller.ts";
 import { addressHeader } from "../library-types.ts";
 
@@ -172,6 +172,7 @@ export class Attempts {
     if (this.#options.limits.signInsPerAccount === false) return;
     await this.#quietly({
       name: "svc_remember_address",
+      repeatable: true,
       text: "select auth.remember_address($1, $2)",
       values: ["signInsPerAccount" satisfies Kind, this.#known(email, about)],
     });
@@ -230,8 +231,9 @@ export class Attempts {
     const { limits, pool } = this.#options;
     const limited = counters.filter(({ kind }) => limits[kind] !== false);
     if (limited.length === 0) return null;
-    const [row] = await ask<{ wait_seconds: number; receipt: Receipt }>(pool, {
+    const [row] = await runStatement<{ wait_seconds: number; receipt: Receipt }>(pool, {
       name: "svc_take_attempt",
+      repeatable: true,
       text: "select wait_seconds, receipt from auth.take_attempt($1, $2, $3, $4, $5)",
       values: [
         limited.map(({ kind }) => kind),
@@ -253,15 +255,16 @@ export class Attempts {
     if (counted.length === 0) return;
     await this.#quietly({
       name: "svc_give_back_attempt",
+      repeatable: true,
       text: "select auth.give_back_attempt($1)",
       values: [JSON.stringify({ ...receipt, counted })],
     });
   }
 
   /** The decision stands even if the counter cannot be updated; it is then one too high until its window ends. */
-  async #quietly(question: Parameters<typeof ask>[1]): Promise<void> {
+  async #quietly(statement: Statement): Promise<void> {
     try {
-      await ask(this.#options.pool, question);
+      await runStatement(this.#options.pool, statement);
     } catch (err) {
       this.#options.log.warn({ err }, "an attempt could not be taken back");
     }

@@ -1,9 +1,9 @@
 /**
  * Limits concurrent password hashes. Waiting networks take turns, so that many sign-ins from one network do not delay
  * the others.
- * Next hop: `../service/gate.ts`; `passwords.ts` hashes.
+ * Next hop: `../../kit/concurrency-limiter.ts`; `passwords.ts` hashes.
  */
-import { Gate } from "../../kit/concurrency-limiter.ts";
+import { ConcurrencyLimiter } from "../../kit/concurrency-limiter.ts";
 import { currentCaller } from "../caller.ts";
 
 /**
@@ -22,11 +22,15 @@ const maxWaiting = 100;
 const maxWaitingPerNetwork = 20;
 
 export class HashQueue {
-  readonly #gate: Gate;
+  readonly #limiter: ConcurrencyLimiter;
 
   /** @param connections of the pool: a sign-up holds one while it hashes, and one must stay free for sessions */
   constructor(connections: number) {
-    this.#gate = new Gate(Math.max(1, Math.min(maxHashes, connections - 1)), maxWaiting, maxWaitingPerNetwork);
+    this.#limiter = new ConcurrencyLimiter(
+      Math.max(1, Math.min(maxHashes, connections - 1)),
+      maxWaiting,
+      maxWaitingPerNetwork,
+    );
   }
 
   /**
@@ -36,6 +40,6 @@ export class HashQueue {
    */
   run<T>(call: () => Promise<T>): Promise<T> {
     const caller = currentCaller();
-    return this.#gate.run(call, caller && { key: caller.network, signal: caller.left() });
+    return this.#limiter.run(call, caller && { key: caller.network, signal: caller.left() });
   }
 }

@@ -51,7 +51,7 @@ export async function accountsOf(
   const accounts: Accounts = { names: [], hashes: new Set() };
   for (const name of named.values()) {
     const user = await findUser(library, name);
-    accounts.names.push(user?.email ?? unknown(name));
+    accounts.names.push(user?.email ?? unknownName(name));
     for (const { password } of user?.account ?? []) if (password) accounts.hashes.add(password);
   }
   return accounts;
@@ -64,7 +64,7 @@ interface Name {
 }
 
 /** An unknown name is counted like a known one. An address is counted as in our own sign-in. */
-const unknown = ({ field, value }: Name): string => {
+const unknownName = ({ field, value }: Name): string => {
   const name = value.trim().toLowerCase();
   return field === "email" ? name : `${field} ${name}`;
 };

@@ -6,7 +6,7 @@
 import { errors, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import type pg from "pg";
 import type { Session } from "../../kit/session.ts";
-import { ask } from "../ask.ts";
+import { runStatement } from "../../postgres/run-statement.ts";
 import { type AdditionalFields, readFields } from "../user-fields.ts";
 import type { KeyStore } from "./key-store.ts";
 import type { LiveSession } from "./session-store.ts";
@@ -110,8 +110,9 @@ export class Jwts {
    */
   async #endOf({ id, user }: Session, version: unknown): Promise<number | null> {
     if (!Number.isSafeInteger(version)) return null;
-    const [row] = await ask<{ expires_at: Date }>(this.#options.pool, {
+    const [row] = await runStatement<{ expires_at: Date }>(this.#options.pool, {
       name: "svc_check_session",
+      repeatable: true,
       text: "select expires_at from auth.check_session($1, $2, $3)",
       values: [id, user.id, version],
     });

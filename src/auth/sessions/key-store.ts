@@ -8,7 +8,7 @@ import { parseEnvelope, type SecretConfig, symmetricDecrypt, symmetricEncrypt } 
 import { exportJWK, generateKeyPair, importJWK, type JWK } from "jose";
 import type pg from "pg";
 import type { Logger } from "pino";
-import { ask } from "../ask.ts";
+import { runStatement } from "../../postgres/run-statement.ts";
 
 export interface SigningKey {
   kid: string;
@@ -120,8 +120,9 @@ export class KeyStore {
   async #add(): Promise<void> {
     const { publicKey, privateKey } = await generateKeyPair(algorithm, { crv: "Ed25519", extractable: true });
     const sealed = await symmetricEncrypt({ key: this.#secrets, data: JSON.stringify(await exportJWK(privateKey)) });
-    const [row] = await ask<{ added: boolean }>(this.#pool, {
+    const [row] = await runStatement<{ added: boolean }>(this.#pool, {
       name: "svc_add_key",
+      repeatable: true,
       text: "select auth.add_key($1, $2, $3, $4) as added",
       values: [
         randomUUID(),
@@ -145,8 +146,9 @@ export class KeyStore {
   }
 
   async #readNow(): Promise<void> {
-    const rows = await ask<Row>(this.#pool, {
+    const rows = await runStatement<Row>(this.#pool, {
       name: "svc_list_keys",
+      repeatable: true,
       text: "select id, public_key, private_key, expires_at from auth.list_keys()",
     });
     const known = new Map<string, KnownKey>();

@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "pino";
-import { ask } from "../ask.ts";
+import { runStatement, type Statement } from "../../postgres/run-statement.ts";
 import type { VerifiedTokens } from "./verified-tokens.ts";
 
 export interface RevocationOptions {
@@ -112,8 +112,13 @@ export class Revocations {
           const heard = new Promise<void>((resolve) => {
             hearMyself = resolve;
           });
-          const question = { name: "svc_send_heartbeat", text: "select auth.send_heartbeat($1)", values: [listener] };
-          await inTime(broken, Promise.all([ask(pool, question), heard]));
+          const heartbeat: Statement = {
+            name: "svc_send_heartbeat",
+            repeatable: true,
+            text: "select auth.send_heartbeat($1)",
+            values: [listener],
+          };
+          await inTime(broken, Promise.all([runStatement(pool, heartbeat), heard]));
         } else {
           await inTime(broken, client.query("select"));
         }

@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import type { Session } from "../../kit/session.ts";
-import { ask } from "../ask.ts";
+import { runStatement } from "../../postgres/run-statement.ts";
 import type { Library } from "../library-types.ts";
 import { type AdditionalFields, columnOf, readFields } from "../user-fields.ts";
 import type { VerifiedTokens } from "./verified-tokens.ts";
@@ -75,8 +75,9 @@ export class SessionStore {
 
   /** Whether a session is still valid. @param id of its row, not its token */
   async has(id: string): Promise<boolean> {
-    const [row] = await ask<{ has: boolean }>(this.#pool, {
+    const [row] = await runStatement<{ has: boolean }>(this.#pool, {
       name: "svc_has_session",
+      repeatable: true,
       text: "select auth.has_session($1) as has",
       values: [id],
     });
@@ -94,8 +95,9 @@ export class SessionStore {
   }
 
   async #read(token: string): Promise<Row | undefined> {
-    const [row] = await ask<Row>(this.#pool, {
+    const [row] = await runStatement<Row>(this.#pool, {
       name: "svc_find_session",
+      repeatable: true,
       text: "select session_id, expires_at, user_id, version, email, name, fields from auth.find_session($1)",
       values: [token],
     });

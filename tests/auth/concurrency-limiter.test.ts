@@ -1,16 +1,16 @@
 // If this file fails, a burst of sign-ins takes all threads and connections, or people wait for a place that never comes.
 import { expect, test } from "vitest";
-import { Gate } from "../../src/kit/concurrency-limiter.ts";
+import { ConcurrencyLimiter } from "../../src/kit/concurrency-limiter.ts";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 test("runs as many at once as it may, the others in their order, and refuses when too many wait", async () => {
-  const gate = new Gate(2, 3);
+  const limiter = new ConcurrencyLimiter(2, 3);
   const order: number[] = [];
   let running = 0;
   let most = 0;
   const call = (number: number) =>
-    gate.run(async () => {
+    limiter.run(async () => {
       most = Math.max(most, ++running);
       order.push(number);
       await turn();
@@ -25,21 +25,21 @@ test("runs as many at once as it may, the others in their order, and refuses whe
 });
 
 test("gives a place on when a call fails", async () => {
-  const gate = new Gate(1, 1);
-  const failing = gate.run(() => Promise.reject(new Error("wrong")));
-  const next = gate.run(async () => "in");
+  const limiter = new ConcurrencyLimiter(1, 1);
+  const failing = limiter.run(() => Promise.reject(new Error("wrong")));
+  const next = limiter.run(async () => "in");
   await expect(failing).rejects.toThrow("wrong");
   expect(await next).toBe("in");
-  expect(await gate.run(async () => "again")).toBe("again");
+  expect(await limiter.run(async () => "again")).toBe("again");
 });
 
 /** Calls that run until they are told to end, in the order in which they began. */
-function callsOf(gate: Gate) {
+function callsOf(limiter: ConcurrencyLimiter) {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const settled: Promise<unknown>[] = [];
   const call = (name: string, key: string, signal?: AbortSignal) => {
-    const done = gate.run(
+    const done = limiter.run(
       () => {
         begun.push(name);
         return new Promise<void>((end) => ends.push(end));
@@ -64,7 +64,7 @@ function callsOf(gate: Gate) {
 }
 
 test("keys take turns: one call waits for one of each other key, and not for the hundred of one", async () => {
-  const { begun, call, endAll } = callsOf(new Gate(1, 200));
+  const { begun, call, endAll } = callsOf(new ConcurrencyLimiter(1, 200));
   for (let n = 0; n < 100; n++) call(`crowd ${n}`, "crowd");
   for (const one of ["ann", "bob"]) for (let n = 0; n < 2; n++) call(`${one} ${n}`, one);
   await endAll();
@@ -74,7 +74,7 @@ test("keys take turns: one call waits for one of each other key, and not for the
 });
 
 test("a full queue takes a call of another key in place of the newest of the longest", async () => {
-  const { begun, call, endAll } = callsOf(new Gate(1, 4));
+  const { begun, call, endAll } = callsOf(new ConcurrencyLimiter(1, 4));
   const crowd = [0, 1, 2, 3, 4].map((n) => call(`crowd ${n}`, "crowd"));
   call("ann", "ann");
   expect(await crowd.at(-1)).toBe("UNAVAILABLE");
@@ -84,7 +84,7 @@ test("a full queue takes a call of another key in place of the newest of the lon
 });
 
 test("where every key has one, nobody gives up a place", async () => {
-  const { begun, call, endAll } = callsOf(new Gate(1, 2));
+  const { begun, call, endAll } = callsOf(new ConcurrencyLimiter(1, 2));
   for (const key of ["a", "b", "c"]) call(key, key);
   expect(await call("d", "d")).toBe("UNAVAILABLE");
   await endAll();
@@ -92,14 +92,14 @@ test("where every key has one, nobody gives up a place", async () => {
 });
 
 test("so many of a key may wait, whatever room there is", async () => {
-  const { call, endAll } = callsOf(new Gate(1, 100, 2));
+  const { call, endAll } = callsOf(new ConcurrencyLimiter(1, 100, 2));
   const codes = [0, 1, 2, 3].map((n) => call(`${n}`, "one"));
   expect(await codes[3]).toBe("UNAVAILABLE");
   expect(await endAll()).toEqual(["done", "done", "done", "UNAVAILABLE"]);
 });
 
 test("a call whose signal aborts leaves the queue, frees its place, and is never begun", async () => {
-  const { begun, call, endAll } = callsOf(new Gate(1, 2));
+  const { begun, call, endAll } = callsOf(new ConcurrencyLimiter(1, 2));
   const [waiting, late] = [new AbortController(), new AbortController()];
   call("first", "a");
   const left = call("left", "a", waiting.signal);
