@@ -60,10 +60,11 @@ export const unsafeDb = "unsafeDb, which reads and writes past every policy";
 const ofDrizzle =
   /^( from |, | where |values |\*|(left|right|inner|full|cross)|(no key )?update|(key )?share|(union|intersect|except) (all )?|"[^"]+"(,"[^"]+")*)$/;
 
-const { raw } = sql;
+/** `sql.raw` for the platform's own texts, in whatever call they are made. */
+export const { raw: platformSql } = sql;
 /** `sql.raw` makes SQL of any text, so of one that a stranger sent. Fragments of `sql` hold their values apart. */
 sql.raw = (text) => {
   const gate = gates.getStore();
   if (gate && !ofDrizzle.test(text)) gate.open('raw SQL (sql.raw of "drizzle-orm")');
-  return raw(text);
+  return platformSql(text);
 };

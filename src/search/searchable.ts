@@ -19,6 +19,7 @@ import type { RagScope } from "../contract/search.ts";
 import { describeColumns } from "../crud/columns.ts";
 import { isCaller, readsOwn } from "../crud/rls.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { platformSql } from "../postgres/anonymous-gate.ts";
 
 export interface SearchableOptions {
   /** Columns with text that keyword search looks into, 1 to 16. */
@@ -137,7 +138,7 @@ function policiesOf(column: AnyPgColumn | undefined, always: Visibility | null, 
   };
   const visibilities: Visibility[] = always ? [always] : ["public", "shared", "private"];
   return visibilities.map((which) => {
-    const parts = column ? [sql`${column} = ${sql.raw(`'${which}'`)}`] : [];
+    const parts = column ? [sql`${column} = ${platformSql(`'${which}'`)}`] : [];
     if (which === "private" && owner) parts.push(isCaller(owner, "searchable"));
     const using = parts.length > 0 ? sql.join(parts, sql` and `) : sql`true`;
     const policy = pgPolicy(`select_${which}`, { for: "select", to: to[which], using });
