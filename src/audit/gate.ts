@@ -28,24 +28,26 @@ export class Gate {
   }
 
   open(what: string): void {
-    this.isOpen = this.#covers(this.#definition.trace) || this.#covers(traceAbove(this.open));
-    if (!this.isOpen) throw this.#blocked(`uses ${what}`, remedies.use);
+    const known = covered.get(this.#definition) ?? new Map<string, boolean>();
+    covered.set(this.#definition, known);
+    const isDefined = known.get("definition") ?? this.#covers(this.#definition.trace, known);
+    known.set("definition", isDefined);
+    if (!isDefined && !this.#covers(traceAbove(this.open), known)) throw this.#blocked(`uses ${what}`, remedies.use);
+    this.isOpen = true;
   }
 
   refuseTable(): never {
     throw this.#blocked("names a runtime table in SQL", remedies.table);
   }
 
-  #covers(trace: Error): boolean {
-    const known = covered.get(this.#definition) ?? new Map<string, boolean>();
-    covered.set(this.#definition, known);
+  #covers(trace: Error, known: Map<string, boolean>): boolean {
     return callSites(trace).some((site) => {
       const key = Object.values(site).join(":");
       if (!known.has(key)) {
         const place = nodeAt(site);
         known.set(key, place !== undefined && allowAbove(this.#root, place)?.missing.length === 0);
       }
-      return known.get(key);
+      return known.get(key) === true;
     });
   }
 
@@ -53,8 +55,8 @@ export class Gate {
     const show = ([site]: CallSite[]) => site && `${relative(this.#root, site.path)}:${site.line}:${site.column}`;
     // A statement that Drizzle sends later has no line of the application above it.
     const at = show(callSites(traceAbove(this.open)));
-    const defined = show(callSites(this.#definition.trace)) ?? "in a package";
-    const reason = `${this.#definition.handler} ${what}${at ? `, at ${at}` : ""}. Anybody may call it: it is defined at ${defined}. ${remedy}`;
+    const defined = show(callSites(this.#definition.trace));
+    const reason = `${this.#definition.handler} ${what}${at ? `, at ${at}` : ""}. Anybody may call it: it is defined ${defined ? `at ${defined}` : "in a package"}. ${remedy}`;
     return new SvcError("ANONYMOUS_BLOCKED", undefined, {
       cause: new Error(reason),
       ...(!this.#production && { hint: reason }),
