@@ -11,7 +11,9 @@ const subjects = ["names", "code", "builders", "sql", "opaque", "comments", "tab
 const refused = Object.fromEntries(
   await Promise.all(subjects.map(async (subject) => [subject, await readCases(subject)] as const)),
 ) as Record<(typeof subjects)[number], Case[]>;
-const allowed = [...(await readCases("allowed")), ...(await readCases("allowed-comments"))];
+const allowed = (
+  await Promise.all(["allowed", "allowed-comments", "allowed-sql"].map((file) => readCases(file)))
+).flat();
 
 let folder: string;
 /** What each application was refused with. */
