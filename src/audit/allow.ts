@@ -1,14 +1,12 @@
 /**
  * Allow comments: a block comment `svc-allow: reason: …; scope: …; owner: …; test: path` directly above the definition
  * of a handler or above the call that needs it. It is complete with four non-empty parts and an existing test file.
- * Next hop: `reach.ts` asks for the comment above each step it follows.
+ * Next hop: `reach.ts` asks for the comment above each step it follows, `gate.ts` above each step of a call.
  */
 import { existsSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import type { Comment } from "acorn";
-import { isFunction, type Node } from "./parse.ts";
-import type { Place } from "./report.ts";
-import type { SourceFile } from "./scopes.ts";
+import { isFunction, type Node, type Place, parentOf, type Source } from "./source.ts";
 
 /** `missing` is empty when the comment is complete. */
 export interface Allow {
@@ -20,8 +18,8 @@ const start = /^[\s*]*svc-allow\b:?/;
 
 /** The allow comment directly above a place, or undefined. */
 export function allowAbove(root: string, { file, node }: Place): Allow | undefined {
-  if (!file.allows) return undefined;
-  for (const position of startsAbove(file, node)) {
+  if (file.comments.length === 0) return undefined;
+  for (const position of startsAbove(node)) {
     const comment = commentsAbove(file, position).find(({ value }) => start.test(value));
     if (comment) return readAllow(root, comment);
   }
@@ -60,10 +58,10 @@ function isTestFile(root: string, path: string): boolean {
  * The positions that a comment may stand above: those of the node and its parents, up to the statement. Inside a
  * function without a block, the search stops at the property or declarator that holds the function.
  */
-function* startsAbove(file: SourceFile, node: Node): Iterable<number> {
+function* startsAbove(node: Node): Iterable<number> {
   let crossed = false;
-  for (let at: Node | undefined = node; at; at = file.parents.get(at)) {
-    const parent = file.parents.get(at);
+  for (let at: Node | undefined = node; at; at = parentOf(at)) {
+    const parent = parentOf(at);
     yield at.start;
     if (isFunction(at)) crossed = true;
     if (at.type === "MethodDefinition" || at.type === "PropertyDefinition") return;
@@ -76,7 +74,7 @@ function* startsAbove(file: SourceFile, node: Node): Iterable<number> {
 }
 
 /** The comments that end directly above a position, separated by only one line break. */
-function commentsAbove(file: SourceFile, position: number): Comment[] {
+function commentsAbove(file: Source, position: number): Comment[] {
   const found: Comment[] = [];
   let edge = position;
   for (const comment of file.comments.toReversed()) {

@@ -1,27 +1,26 @@
 /**
- * Audits anonymous handlers (spec, "Access rules for handlers", rules 2 and 3) in the source, without running it:
+ * Checks anonymous handlers (spec, "Access rules for handlers", rules 2 and 3) when an application is loaded, each in its
+ * own file, without running it:
  *
- * 1. `parse.ts`, `scopes.ts`, `modules.ts` read the application's files and resolve their names.
- * 2. `builders.ts` and `crud.ts` find the handlers that anybody may call; a registered one that is not found is
- * refused.
- * 3. `reach.ts` collects all code that a handler mentions; `uses.ts` checks it, `context-flow.ts` follows the context.
- * 4. `allow.ts` reads comments that allow a use; `runtime-tables.ts` checks all code and allows no exception.
+ * 1. `definitions.ts` finds the registered handlers that anybody may call in the source.
+ * 2. `reach.ts` collects the code of the file that a handler mentions; `uses.ts` checks it, `context-flow.ts` follows the
+ * context.
+ * 3. `allow.ts` reads comments that allow a use; `tables.ts` checks the schema and migrations and allows no exception.
  *
- * Code that cannot be followed is reported. Next hop: `report.ts` makes one message of the findings.
+ * What other files do is refused when it is called: `gate.ts`. Next hop: `report.ts` makes one message of the findings.
  */
 import { join, relative } from "node:path";
+import type { DefinedAt } from "../contract/defined-at.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import { allowAbove } from "./allow.ts";
-import { anonymousHandlers, type Handler } from "./builders.ts";
 import { ContextFlow } from "./context-flow.ts";
-import { type AnonymousCrud, anonymousCrud } from "./crud.ts";
-import { entryFiles, readModules } from "./modules.ts";
-import { Reach, type Reached } from "./reach.ts";
-import { registeredIn } from "./registered.ts";
-import { excerpt, type Finding, findingAt, refuse, sorted } from "./report.ts";
-import { Resolver } from "./resolve.ts";
-import { modelled, runtimeTablesInMigrations, runtimeTablesInSource } from "./runtime-tables.ts";
-import { isRuntimeTable, tableOf } from "./tables.ts";
+import { definitionOf } from "./definitions.ts";
+import { Reach } from "./reach.ts";
+import { excerpt, type Finding, findingAt, refuse, remedies, sorted } from "./report.ts";
+import { declarationOf, memberName, type Node, type Place, walk } from "./source.ts";
+import { runtimeTablesIn, runtimeTablesInMigrations } from "./tables.ts";
+import { importOf, isOwn } from "./uses.ts";
+import { Values } from "./values.ts";
 
 export type { Finding } from "./report.ts";
 
@@ -32,41 +31,19 @@ export interface AuditOptions {
   rootDir: string;
   /** Schema files, absolute. */
   schemaFiles: readonly string[];
-  /** The loaded application: everything registered must be found in the source. (Default: not checked) */
-  app?: Pick<LoadedApp, "api" | "schema">;
+  app: Pick<LoadedApp, "api" | "schema">;
 }
 
-const remedies = {
-  use: "Take .allowAnonymous() away, use ctx.db with the query builder, or write above the definition or the call: /* svc-allow: reason: …; scope: …; owner: …; test: path/to/test */",
-  opaque:
-    "Write it so that it can be read: plain names, functions and imports of your own files. Or take .allowAnonymous() away, or allow it by a svc-allow comment.",
-  table: "Take .allowAnonymous() away, or leave the table out; no comment allows this.",
-};
-
 /** @returns findings sorted by place; empty when there are none */
-export async function auditApplication(options: AuditOptions): Promise<Finding[]> {
-  const { root, rootDir, schemaFiles } = options;
-  const modules = await readModules(entryFiles(rootDir, schemaFiles));
-  const broken = modules.broken.map(({ path, problem }) => ({
-    file: relative(root, path),
-    line: problem.line,
-    column: problem.column,
-    what: `the file cannot be read: ${problem.message}.`,
-    remedy: "Correct the syntax.",
-  }));
-  if (broken.length > 0) return sorted(broken);
-
-  const resolver = new Resolver(modules);
-  const handlers = anonymousHandlers(resolver);
-  const crud = anonymousCrud(resolver);
-  const everything = [...handlers, ...crud.map(({ handler }) => handler)];
-  const found = [
-    ...everything.flatMap((handler) => auditHandler(resolver, handler, root)),
-    ...crud.flatMap((one) => auditTable(resolver, one, root)),
-    ...runtimeTablesInSource(resolver, root),
+export async function auditApplication({ root, rootDir, schemaFiles, app }: AuditOptions): Promise<Finding[]> {
+  const { procedures, routes } = app.api["~svc"];
+  const index = join(rootDir, "index.ts");
+  const handlers = new Set([...procedures.values(), ...routes].flatMap(({ definedAt }) => definedAt ?? []));
+  return sorted([
+    ...[...handlers].flatMap((handler) => auditHandler(handler, root, index)),
+    ...runtimeTablesIn(app, { root, schemaFiles, index }),
     ...(await runtimeTablesInMigrations(root)),
-  ];
-  return sorted([...found, ...notFound(options, everything, found)]);
+  ]);
 }
 
 /**
@@ -78,89 +55,71 @@ export async function refuseUnaudited(options: AuditOptions): Promise<void> {
   refuse(await auditApplication(options));
 }
 
-function auditTable(resolver: Resolver, { call, table, handler }: AnonymousCrud, root: string): Finding[] {
-  return resolver.origins(table.node, table.file).flatMap((origin) => {
-    const name = tableOf(resolver, origin);
-    if (!name || !isRuntimeTable(name)) return [];
-    const what = `gives everybody the runtime table "${name.name}".`;
-    return [findingAt(root, call, { handler: nameOf(handler), what, remedy: remedies.table })];
-  });
-}
-
-function auditHandler(resolver: Resolver, handler: Handler, root: string): Finding[] {
-  const name = nameOf(handler);
-  const { definition, body, layers, middleware } = handler;
-  const allow = allowAbove(root, definition);
-  const step = { allowed: allow?.missing.length === 0, lacks: allow?.missing ?? [] };
-  const reach = new Reach(resolver, root);
-  for (const code of body ? [...layers, body] : layers) reach.code(code, step);
-
-  const found = [...describe(reach.found, name, root)];
-  if (step.allowed) return found;
-  const opaque = (place: Parameters<typeof findingAt>[1], what: string) =>
-    findingAt(root, place, {
-      handler: name,
-      what: `cannot be audited: it ${what}: \`${excerpt(place)}\`.`,
-      remedy: remedies.opaque,
-    });
-
-  const entries = body ? [...middleware, body] : middleware;
-  for (const code of entries) {
-    if (resolver.functions(code.node, code.file, code.given).length > 0) continue;
-    if (allowAbove(root, code)?.missing.length !== 0) found.push(opaque(code, "is no function that can be found"));
+function auditHandler(definedAt: DefinedAt, root: string, index: string): Finding[] {
+  const { handler, sites, given } = definitionOf(definedAt);
+  const [own] = sites;
+  if (!own) {
+    const what =
+      "cannot be audited: it is registered, anybody may call it, and its definition is not found in the source.";
+    const remedy = "Write .allowAnonymous() and .handler(…) in one of the application's own files.";
+    return [{ file: relative(root, index), line: 1, column: 1, handler, what, remedy }];
   }
-  for (const leak of new ContextFlow(resolver).leaks(entries, reach.found.regions)) {
-    if (allowAbove(root, leak)?.missing.length !== 0) found.push(opaque(leak, leak.what));
+  const allows = sites.flatMap((site) => allowAbove(root, site) ?? []);
+  const allowed = allows.some(({ missing }) => missing.length === 0);
+  const values = new Values(given);
+  const reach = new Reach(values, root, own.node);
+  reach.code(own, { allowed, lacks: allows.flatMap(({ missing }) => missing) });
+  const found = [...describe(reach, handler, root)];
+  if (allowed) return found;
+
+  const entries = entriesIn(reach.regions, own.node);
+  const unfound = entries
+    .filter((entry) => !isFound(values, entry))
+    .map((entry) => ({ ...entry, what: "is no function that can be found" }));
+  for (const place of [...unfound, ...new ContextFlow(values, entries, reach.regions).leaks.values()]) {
+    if (allowAbove(root, place)?.missing.length === 0) continue;
+    const what = `cannot be audited: it ${place.what}: \`${excerpt(place)}\`.`;
+    found.push(findingAt(root, place, { handler, what, remedy: remedies.opaque }));
   }
   return found;
 }
 
-function* describe({ uses, tables, texts, sql }: Reached, handler: string, root: string): Iterable<Finding> {
+/** The arguments of `.use(…)` and of the handler's own `.handler(…)`. */
+function entriesIn(regions: readonly Place[], own: Node): Place[] {
+  const found = new Map<Node, Place>();
+  for (const { node, file } of regions) {
+    walk(node, (inner) => {
+      if (inner.type !== "CallExpression") return;
+      const step = memberName(inner.callee as Node);
+      const [first] = inner.arguments;
+      if (first && (step === "use" || (step === "handler" && inner === own))) found.set(first, { node: first, file });
+    });
+  }
+  return [...found.values()];
+}
+
+/** False for a function out of a package or a collection: nothing of it can be read. */
+function isFound(values: Values, place: Place): boolean {
+  if (values.functions(place).length > 0) return true;
+  return values.of(place).every(({ node, file }) => {
+    const made = node.type === "CallExpression" ? values.of({ node: node.callee as Node, file }) : [{ node }];
+    return made.every(({ node: root }) => {
+      const from = importOf(root)?.from;
+      return from === undefined
+        ? root.type === "Identifier" && declarationOf(root) !== undefined && made[0]?.node === node
+        : isOwn(from);
+    });
+  });
+}
+
+function* describe({ uses, texts, sql }: Reach, handler: string, root: string): Iterable<Finding> {
   for (const { use, lacks, ...place } of uses) {
     const incomplete = lacks.length > 0 ? ` Its svc-allow comment lacks ${lacks.join(", ")}.` : "";
     const what = `${use.opaque ? "cannot be audited: it uses" : "uses"} ${use.what}: \`${excerpt(place)}\`.${incomplete}`;
     yield findingAt(root, place, { handler, what, remedy: use.opaque ? remedies.opaque : remedies.use });
-  }
-  for (const { name, ...place } of tables) {
-    yield findingAt(root, place, {
-      handler,
-      what: `gives everybody the runtime table "${name}".`,
-      remedy: remedies.table,
-    });
   }
   for (const place of sql ? texts : []) {
     const what = `names a runtime table in SQL: \`${excerpt(place)}\`.`;
     yield findingAt(root, place, { handler, what, remedy: remedies.table });
   }
 }
-
-/** Registered handlers and tables without a definition in the source. */
-function notFound(
-  { app, root, rootDir }: AuditOptions,
-  handlers: readonly Handler[],
-  seen: readonly Finding[],
-): Finding[] {
-  if (!app) return [];
-  const { handlers: names, tables } = registeredIn(app);
-  const known = handlers.map(({ name }) => {
-    const text = name.map((part) => (part === null ? ".*" : part.replaceAll(/\W/g, "\\$&")));
-    return new RegExp(`^${text.join("")}$`, "s");
-  });
-  const place = { file: relative(root, join(rootDir, "index.ts")), line: 1, column: 1 };
-  const unknown = names.filter((name) => !known.some((pattern) => pattern.test(name)));
-  const runtime = tables.filter(
-    (table) => isRuntimeTable(table) && !seen.some(({ what }) => what.includes(`"${table.name}"`)),
-  );
-  return [
-    ...unknown.map((handler) => ({
-      ...place,
-      handler,
-      what: "cannot be audited: it is registered, anybody may call it, and its definition is not found in the source.",
-      remedy:
-        "Write .allowAnonymous() and .handler(…) in one of the application's own files, imported by a plain path.",
-    })),
-    ...runtime.map(({ name }) => ({ ...place, ...modelled(name ?? "") })),
-  ];
-}
-
-const nameOf = ({ name }: Handler): string => name.map((part) => part ?? "…").join("");

@@ -1,298 +1,240 @@
 /**
- * Follows the context into parameters, variables and objects. It must not go where the audit cannot see which members
- * are used: to a computed name, into something that outlives the call, or into a package. Names need no following:
- * `uses.ts` finds `unsafeDb` by name anywhere.
+ * Follows the context through the code of a handler's file. It must not go where the file does not show which members
+ * are used: to a computed name, into something that outlives the call, or into a package. That is told early here; what
+ * it could reach is closed to the call anyway (`src/postgres/anonymous-gate.ts`).
  */
-import type { Code } from "./builders.ts";
-import { anyOf, bounded, memberOf, merge, some, type Value } from "./context-value.ts";
-import { type FunctionNode, isClass, isFunction, memberName, type Node, returned, walk } from "./parse.ts";
-import type { Place } from "./report.ts";
-import type { Resolver } from "./resolve.ts";
-import type { Binding, SourceFile } from "./scopes.ts";
-import { ownerOfThis } from "./syntax.ts";
+import {
+  type Declaration,
+  declarationOf,
+  type FunctionNode,
+  isClass,
+  isTop,
+  memberName,
+  type Node,
+  type Place,
+  returned,
+  type Source,
+  walk,
+} from "./source.ts";
+import { importOf, isOwn } from "./uses.ts";
+import { ownerOfThis, type Values } from "./values.ts";
 
-export interface Leak extends Place {
-  what: string;
-}
+/** `call` has the context as a member, `box` may have it as any member. */
+type Holds = "call" | "context" | "box" | undefined;
 
 const computed = "reads a member of the context under a name that is computed";
 const keeps = "keeps the context in something that outlives the call";
 
-/** The argument of a handler or middleware. */
-const call: Value = { context: "context" };
-
 /** Calls that only read an object's keys, or print it. */
-const harmless = /^(console|JSON|Boolean|String|Promise|Error|Object\.(keys|assign|create|freeze|is|hasOwn))\b/;
+const harmless =
+  /^(console|JSON|Boolean|String|Promise|Error|Array|Map|Set|WeakMap|Object\.(keys|assign|create|freeze|is|hasOwn))\b/;
 
 export class ContextFlow {
-  readonly #resolver: Resolver;
-  readonly #values = new Map<Binding, Value>();
-  /** The values in fields of classes and object literals. */
-  readonly #fields = new Map<Node, Value>();
-  readonly #returned = new Map<FunctionNode, Value>();
-  readonly #leaks = new Map<Node, Leak>();
-  #changed = false;
-
-  constructor(resolver: Resolver) {
-    this.#resolver = resolver;
-  }
+  readonly leaks = new Map<Node, Place & { what: string }>();
+  readonly #values: Values;
+  readonly #held = new Map<Declaration | Node, Holds>();
+  readonly #returning = new Set<Node>();
+  #changed = true;
 
   /**
    * @param entries the handler's function and its middleware
    * @param regions all reached code that no comment covers
    */
-  leaks(entries: readonly Code[], regions: readonly Code[]): Leak[] {
-    for (const { node, file, given } of entries) {
-      for (const entry of this.#resolver.functions(node, file, given)) this.#enter(entry.node, entry.file, [call]);
-    }
-    // Values only grow, up to a bound, so a few rounds suffice.
-    for (let round = 0; round < 12; round++) {
+  constructor(values: Values, entries: readonly Place[], regions: readonly Place[]) {
+    this.#values = values;
+    for (const entry of entries)
+      for (const { node, file } of values.functions(entry)) this.#enter(node, file, ["call"]);
+    for (let round = 0; round < 8 && this.#changed; round++) {
       this.#changed = false;
-      this.#returned.clear();
       for (const { node, file } of regions) walk(node, (inner) => this.#follow(inner, file));
-      if (!this.#changed) break;
-    }
-    return [...this.#leaks.values()];
-  }
-
-  #enter(node: FunctionNode, file: SourceFile, values: Value[]): void {
-    for (const [index, parameter] of node.params.entries()) {
-      const value =
-        parameter.type === "RestElement" ? some(values.slice(index).reduce(merge, undefined)) : values[index];
-      this.#pattern(parameter, file, value);
     }
   }
 
-  #bind(binding: Binding, value: Value): void {
-    const before = this.#values.get(binding);
-    const after = bounded(merge(before, value));
-    if (JSON.stringify(before) === JSON.stringify(after)) return;
-    this.#values.set(binding, after);
+  #leak(node: Node, file: Source, what: string): void {
+    this.leaks.set(node, { node, file, what });
+  }
+
+  #hold(at: Declaration | Node | undefined, holds: Holds): void {
+    if (!at || !holds || this.#held.get(at) === holds || this.#held.get(at) === "box") return;
+    this.#held.set(at, this.#held.has(at) ? "box" : holds);
     this.#changed = true;
   }
 
-  #leak(node: Node, file: SourceFile, what: string): void {
-    this.#leaks.set(node, { node, file, what });
+  #enter(node: FunctionNode, file: Source, holds: Holds[], args: (Node | undefined)[] = []): void {
+    for (const [index, parameter] of node.params.entries()) {
+      if (parameter.type === "RestElement")
+        this.#bind(parameter, holds.slice(index).some(Boolean) ? "box" : undefined, file);
+      else this.#bind(parameter, holds[index], file, args[index]);
+    }
   }
 
-  #follow(node: Node, file: SourceFile): void {
-    switch (node.type) {
-      case "VariableDeclarator":
-        if (node.init) this.#pattern(node.id, file, this.#value(node.init, file));
-        return;
-      case "AssignmentExpression": {
-        const value = this.#value(node.right, file);
-        if (value === undefined) return;
-        if (this.#outlives(node.left, file)) this.#leak(node, file, keeps);
-        else if (node.left.type === "MemberExpression") this.#keep(node.left, file, value);
-        else this.#pattern(node.left, file, value);
-        return;
-      }
-      case "MemberExpression":
-        if (memberName(node) === undefined && node.computed && this.#value(node.object as Node, file) === "context") {
-          if (this.#resolver.constant(node.property, file) === undefined) this.#leak(node, file, computed);
+  /** @param value the bound expression: a literal's members are known one by one */
+  #bind(pattern: Node, holds: Holds, file: Source, value?: Node): void {
+    if (!holds) return;
+    if (pattern.type === "Identifier") this.#hold(declarationOf(pattern), holds);
+    else if (pattern.type === "AssignmentPattern") this.#bind(pattern.left, holds, file, value);
+    else if (pattern.type === "RestElement") this.#bind(pattern.argument, holds, file);
+    else if (pattern.type === "ArrayPattern")
+      for (const item of pattern.elements) item && this.#bind(item, holds, file);
+    else if (pattern.type === "ObjectPattern") {
+      for (const property of pattern.properties) {
+        if (property.type === "RestElement") {
+          this.#bind(property.argument, holds, file);
+          continue;
         }
-        return;
-      case "CallExpression":
-      case "NewExpression":
-        this.#call(node, file);
-    }
-  }
-
-  /** Assigns the parts of a value to the names in a pattern. */
-  #pattern(pattern: Node, file: SourceFile, value: Value): void {
-    if (value === undefined) return;
-    const next = (inner: Node, part: Value) => this.#pattern(inner, file, part);
-    switch (pattern.type) {
-      case "Identifier": {
-        const binding = file.declared.get(pattern) ?? file.bindings.get(pattern);
-        if (binding) this.#bind(binding, value);
-        return;
-      }
-      case "AssignmentPattern":
-        next(pattern.left, value);
-        return;
-      case "RestElement":
-        next(pattern.argument, value);
-        return;
-      case "ArrayPattern":
-        for (const item of pattern.elements) if (item) next(item, anyOf(value));
-        return;
-      case "ObjectPattern":
-        for (const property of pattern.properties) {
-          if (property.type === "RestElement") {
-            next(property, value);
-            continue;
-          }
-          const name = memberName(property);
-          const unclear = name === undefined && this.#resolver.constant(property.key, file) === undefined;
-          if (unclear && value === "context") this.#leak(property, file, computed);
-          next(property.value, name === undefined ? anyOf(value) : memberOf(value, name));
-        }
-    }
-  }
-
-  /** `local.member = value`, `this.member = value`. */
-  #keep(target: Node, file: SourceFile, value: Value): void {
-    let held = value;
-    let root = target;
-    for (; root.type === "MemberExpression"; root = root.object as Node) held = { [memberName(root) ?? "?"]: held };
-    const binding = file.bindings.get(root);
-    if (binding) this.#bind(binding, held);
-    const owner = root.type === "ThisExpression" ? ownerOfThis(root, file) : undefined;
-    if (!owner) return;
-    const before = this.#fields.get(owner);
-    const after = bounded(merge(before, held));
-    if (JSON.stringify(before) !== JSON.stringify(after)) this.#changed = true;
-    this.#fields.set(owner, after);
-  }
-
-  #call(node: Extract<Node, { type: "CallExpression" | "NewExpression" }>, file: SourceFile): void {
-    const values = node.arguments.map((argument) =>
-      argument.type === "SpreadElement" ? this.#value(argument.argument, file) : this.#value(argument, file),
-    );
-    const callee = node.callee as Node;
-    this.#callback(node, file);
-    if (values.every((value) => value === undefined)) return;
-    const [target] = node.arguments;
-    if (/^Object\.assign$/.test(file.text.slice(callee.start, callee.end)) && target && this.#outlives(target, file)) {
-      this.#leak(node, file, keeps);
-    }
-    const functions = this.#resolver.functions(callee, file);
-    for (const called of functions) this.#enter(called.node, called.file, values);
-    if (functions.length > 0) return;
-
-    for (const origin of this.#resolver.origins(callee, file)) {
-      if (origin.kind === "package" && origin.from !== "@svc/core") {
-        this.#leak(node, file, `hands the context to "${origin.from}", which the audit does not read`);
-      } else if (origin.kind === "global" && !harmless.test([origin.name, ...origin.path].join("."))) {
-        this.#leak(node, file, `hands the context to ${[origin.name, ...origin.path].join(".")}`);
-      } else if (origin.kind === "unknown" && origin.tooFar) {
-        this.#leak(node, file, "hands the context to something that the audit cannot follow");
-      } else if (origin.kind === "node" && !isClass(origin.node) && !this.#isLocal(callee, file)) {
-        this.#leak(node, file, "hands the context to something that the audit cannot follow");
-      }
-    }
-    // A call of a parameter: a middleware's `next` leads to the next step; others must be known functions.
-    if (callee.type !== "Identifier" && callee.type !== "MemberExpression" && !isFunction(callee)) {
-      this.#leak(node, file, "hands the context to something that the audit cannot follow");
-    }
-  }
-
-  /** `[context].map((c) => …)`, `promise.then((c) => …)`: the items of a list or promise are passed to the function. */
-  #callback(
-    { callee, arguments: args }: Extract<Node, { type: "CallExpression" | "NewExpression" }>,
-    file: SourceFile,
-  ): void {
-    const holder = callee.type === "MemberExpression" ? this.#value(callee.object as Node, file) : undefined;
-    if (typeof holder !== "object") return;
-    for (const argument of args) {
-      for (const called of this.#resolver.functions(argument, file)) {
-        this.#enter(
-          called.node,
-          called.file,
-          called.node.params.map(() => anyOf(holder)),
-        );
+        const name = memberName(property);
+        if (name === undefined && holds === "context") this.#leak(property, file, computed);
+        const same =
+          value?.type === "ObjectExpression"
+            ? value.properties.find((one) => one.type === "Property" && memberName(one) === name)
+            : undefined;
+        if (same?.type === "Property") this.#bind(property.value, this.#of(same.value, file), file, same.value);
+        else this.#bind(property.value, name === undefined ? "box" : memberOf(holds, name), file);
       }
     }
   }
 
-  /** A method of a value created inside the function, such as a list: the argument stays local. */
-  #isLocal(callee: Node, file: SourceFile): boolean {
-    if (callee.type !== "MemberExpression" || callee.object.type !== "Identifier") return false;
-    const binding = file.bindings.get(callee.object);
-    return binding !== undefined && file.top.get(binding.name) !== binding && binding.kind !== "import";
-  }
-
-  /** The return value of a function, computed once per round. */
-  #returns(node: FunctionNode, file: SourceFile): Value {
-    if (!this.#returned.has(node)) {
-      this.#returned.set(node, undefined);
-      const values = returned(node).map((result) => this.#value(result, file));
-      this.#returned.set(node, values.reduce(merge, undefined));
+  #follow(node: Node, file: Source): void {
+    if (node.type === "VariableDeclarator" && node.init)
+      this.#bind(node.id, this.#of(node.init, file), file, node.init);
+    if (node.type === "AssignmentExpression") this.#assign(node.left, this.#of(node.right, file), file);
+    if (node.type === "MemberExpression" && node.computed && memberName(node) === undefined) {
+      const holds = this.#of(node.object as Node, file);
+      if (
+        (holds === "context" || holds === "box") &&
+        this.#values.constant({ node: node.property, file }) === undefined
+      )
+        this.#leak(node, file, computed);
     }
-    return this.#returned.get(node);
+    if (node.type === "CallExpression" || node.type === "NewExpression") this.#call(node, file);
   }
 
-  #held(args: readonly Node[], file: SourceFile): Value {
-    return some(args.map((argument) => this.#value(argument, file, 1)).reduce(merge, undefined));
-  }
-
-  /** Whether the target of an assignment is a global or a top-level variable of a file. */
-  #outlives(target: Node, file: SourceFile): boolean {
+  #assign(target: Node, holds: Holds, file: Source): void {
+    if (!holds) return;
     let root = target;
     while (root.type === "MemberExpression") root = root.object as Node;
-    if (root.type !== "Identifier") return false;
-    const binding = file.bindings.get(root);
-    return !binding || binding.kind === "import" || file.top.get(binding.name) === binding;
+    const declaration = declarationOf(root);
+    const isLocal = root.type !== "Identifier" || (declaration && !isTop(declaration));
+    if (root.type === "ThisExpression") this.#hold(ownerOfThis(root), "box");
+    else if (!isLocal) this.#leak(target, file, keeps);
+    else if (target === root) this.#bind(target, holds, file);
+    else this.#hold(declaration, "box");
   }
 
-  #value(node: Node, file: SourceFile, depth = 0): Value {
-    const inner = (next: Node) => this.#value(next, file, depth + 1);
+  #call(node: Extract<Node, { type: "CallExpression" | "NewExpression" }>, file: Source): void {
+    const args = node.arguments.map((one) => (one.type === "SpreadElement" ? one.argument : one) as Node);
+    const holds = args.map((one) => this.#of(one, file));
+    const callee = node.callee as Node;
+    const receiver = callee.type === "MemberExpression" ? this.#of(callee.object as Node, file) : undefined;
+    // `[context].map((c) => …)`, `promise.then((c) => …)`: what a box holds is passed to the function.
+    if (receiver === "box") {
+      for (const one of args)
+        for (const { node: called, file: home } of this.#values.functions({ node: one, file }))
+          this.#enter(
+            called,
+            home,
+            called.params.map(() => "box"),
+          );
+    }
+    if (!holds.some(Boolean)) return;
+    const functions = this.#values.functions({ node: callee, file });
+    for (const called of functions) this.#enter(called.node, called.file, holds, args);
+    if (functions.length > 0) return;
+    const text = file.text.slice(callee.start, callee.end);
+    let root: Node = callee;
+    while (root.type === "MemberExpression" || root.type === "NewExpression")
+      root = (root.type === "NewExpression" ? root.callee : root.object) as Node;
+    const from = importOf(root)?.from;
+    const declaration = declarationOf(root);
+    if (from !== undefined) {
+      if (!isOwn(from) && from !== "@svc/core")
+        this.#leak(node, file, `hands the context to "${from}", which is not read`);
+    } else if (!declaration && root.type === "Identifier") {
+      if (!harmless.test(text)) this.#leak(node, file, `hands the context to ${text}`);
+      if (text === "Object.assign" && args[0]) this.#assign(args[0], holds.find(Boolean), file);
+    } else if (!declaration || isTop(declaration)) {
+      const known = this.#values
+        .of({ node: callee, file })
+        .some((one) => isClass(one.node) || isOwn(importOf(one.node)?.from ?? ""));
+      if (!known) this.#leak(node, file, "hands the context to something that cannot be followed");
+    } else if (root !== callee && declaration.kind === "value") this.#hold(declaration, "box");
+  }
+
+  #of(node: Node, file: Source, depth = 0): Holds {
+    const inner = (next: Node) => this.#of(next, file, depth + 1);
+    const some = (nodes: readonly (Node | null)[], as: Holds = "box"): Holds =>
+      nodes.some((one) => one && inner(one.type === "SpreadElement" ? one.argument : one)) ? as : undefined;
     if (depth > 12) return undefined;
     switch (node.type) {
       case "Identifier": {
-        const binding = file.bindings.get(node);
-        return binding && this.#values.get(binding);
-      }
-      case "MemberExpression": {
-        const object = inner(node.object as Node);
-        const name = memberName(node);
-        return name === undefined ? anyOf(object === "context" ? undefined : object) : memberOf(object, name);
+        const declaration = declarationOf(node);
+        return declaration && this.#held.get(declaration);
       }
       case "ThisExpression": {
-        const owner = ownerOfThis(node, file);
-        return owner && this.#fields.get(owner);
+        const owner = ownerOfThis(node);
+        return owner && this.#held.get(owner);
       }
-      case "NewExpression":
-        return this.#resolver
-          .origins(node.callee as Node, file)
-          .map((origin) => (origin.kind === "node" ? this.#fields.get(origin.node) : this.#held(node.arguments, file)))
-          .reduce(merge, undefined);
-      case "ObjectExpression":
-        return node.properties.reduce<Value>((whole, property) => {
-          if (property.type === "SpreadElement") return merge(whole, inner(property.argument));
-          const value = inner(property.value);
-          return value === undefined ? whole : merge(whole, { [memberName(property) ?? "?"]: value });
-        }, undefined);
+      case "MemberExpression":
+        return memberOf(inner(node.object as Node), memberName(node));
       case "ArrayExpression":
-        return node.elements.reduce<Value>((whole, item) => {
-          const value = item && inner(item.type === "SpreadElement" ? item.argument : item);
-          return value ? merge(whole, some(value)) : whole;
-        }, undefined);
+        return some(node.elements);
+      case "ObjectExpression": {
+        const spread = node.properties.find((one) => one.type === "SpreadElement" && inner(one.argument));
+        if (spread?.type === "SpreadElement") return inner(spread.argument);
+        const members = node.properties.flatMap((one) =>
+          one.type === "Property" && inner(one.value) ? [memberName(one)] : [],
+        );
+        return members.length === 0 ? undefined : members.join() === "context" ? "call" : "box";
+      }
       case "ConditionalExpression":
-        return merge(inner(node.consequent), inner(node.alternate));
+        return inner(node.consequent) ?? inner(node.alternate);
       case "LogicalExpression":
-        return merge(inner(node.left as Node), inner(node.right));
+        return inner(node.left as Node) ?? inner(node.right);
       case "AssignmentExpression":
         return inner(node.right);
-      case "AwaitExpression": {
-        const value = inner(node.argument);
-        return typeof value === "object" ? merge(value, value["?"]) : value;
-      }
+      case "AwaitExpression":
+        return inner(node.argument);
       case "ChainExpression":
         return inner(node.expression);
-      case "SequenceExpression":
-        return node.expressions.map(inner).at(-1);
-      case "CallExpression": {
-        if (/^Object\.(assign|create|freeze)$/.test(file.text.slice(node.callee.start, node.callee.end))) {
-          return node.arguments.map((argument) => inner(argument as Node)).reduce(merge, undefined);
-        }
-        const functions = this.#resolver.functions(node.callee as Node, file);
-        if (functions.length > 0) {
-          return functions.map((called) => this.#returns(called.node, called.file)).reduce(merge, undefined);
-        }
-        // Lists, maps and promises keep their arguments: `Promise.all([…])`, `list.find(…)`.
-        const { callee } = node;
-        if (callee.type !== "MemberExpression") return undefined;
-        const holder = inner(callee.object as Node);
-        if (typeof holder === "object") return merge(holder, anyOf(holder));
-        return callee.object.type === "Identifier" && /^(Promise|Array)$/.test(callee.object.name)
-          ? this.#held(node.arguments, file)
-          : undefined;
-      }
+      case "NewExpression":
+      case "CallExpression":
+        return this.#result(node, file, inner, some);
       default:
         return undefined;
     }
   }
+
+  #result(
+    node: Extract<Node, { type: "CallExpression" | "NewExpression" }>,
+    file: Source,
+    inner: (node: Node) => Holds,
+    some: (nodes: readonly (Node | null)[], as?: Holds) => Holds,
+  ): Holds {
+    const callee = node.callee as Node;
+    const text = file.text.slice(callee.start, callee.end);
+    if (/^Object\.(assign|create|freeze)$/.test(text)) return some(node.arguments, "context");
+    if (node.type === "NewExpression") {
+      const made = this.#values.of({ node: callee, file }).filter((one) => isClass(one.node));
+      return made.some((one) => this.#held.has(one.node)) || (made.length === 0 && some(node.arguments))
+        ? "box"
+        : undefined;
+    }
+    const functions = this.#values.functions({ node: callee, file });
+    for (const called of functions) {
+      if (this.#returning.has(called.node)) continue;
+      this.#returning.add(called.node);
+      const found = returned(called.node)
+        .map((one) => this.#of(one, called.file))
+        .find(Boolean);
+      this.#returning.delete(called.node);
+      if (found) return found;
+    }
+    if (functions.length > 0 || callee.type !== "MemberExpression") return undefined;
+    // Lists, maps and promises keep their arguments: `Promise.all([…])`, `list.find(…)`.
+    if (/^(Promise|Array)\./.test(text)) return some(node.arguments);
+    return inner(callee.object as Node) === "box" ? "box" : undefined;
+  }
 }
+
+const memberOf = (holds: Holds, name: string | undefined): Holds =>
+  holds === "box" ? "box" : holds === "call" && (name === "context" || name === undefined) ? "context" : undefined;

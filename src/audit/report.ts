@@ -3,8 +3,7 @@
  */
 import { relative } from "node:path";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { type Node, placeOf } from "./parse.ts";
-import type { SourceFile } from "./scopes.ts";
+import { type Place, placeOf } from "./source.ts";
 
 /** One thing that has to change before the application is served. */
 export interface Finding {
@@ -22,11 +21,12 @@ export interface Finding {
   remedy: string;
 }
 
-/** A place in the source. */
-export interface Place {
-  file: SourceFile;
-  node: Node;
-}
+export const remedies = {
+  use: "Take .allowAnonymous() away, use ctx.db with the query builder, or write above the definition or the call: /* svc-allow: reason: …; scope: …; owner: …; test: path/to/test */",
+  opaque:
+    "Write it so that it can be read: plain names, functions and imports of your own files. Or take .allowAnonymous() away, or allow it by a svc-allow comment.",
+  table: "Take .allowAnonymous() away, or leave the table out; no comment allows this.",
+};
 
 export function findingAt(
   root: string,

@@ -1,73 +1,73 @@
 /**
- * Tables in the source: whether an expression is a Drizzle table, and its name in the database.
- * Next hop: `reach.ts` and `runtime-tables.ts`.
+ * Keeps runtime tables out of applications: names with the prefix `_system_` or `_gencow_`, and the schemas of the
+ * platform and its job queue, are not allowed in the schema, generated CRUD or a migration. No comment allows them.
  */
-import type { Origin } from "./origin.ts";
-import type { Resolver } from "./resolve.ts";
+import { existsSync, readFileSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { is } from "drizzle-orm";
+import { getTableConfig, PgSchema, PgTable } from "drizzle-orm/pg-core";
+import type { LoadedApp } from "../contract/loaded-app.ts";
+import type { Finding } from "./report.ts";
+import { placeOf } from "./source.ts";
 
-/**
- * Functions of `drizzle-orm/pg-core` that run at definition time: SQL in them becomes DDL and does not run in handlers.
- */
-const makers =
-  /^(pg(Table|View|MaterializedView|Schema|Enum|Policy|Role|Sequence)|pgTableCreator|customType|index|uniqueIndex|check)$/;
+const isRuntimeSchema = (name = ""): boolean => /^(svc|svc_hidden|svc_private|graphile_worker)$/i.test(name);
+const isRuntimeName = (name: string): boolean => /^(_system_|_gencow_)/i.test(name);
+const remedy = "Leave it out: the platform makes and changes it. Reach what it holds through the context.";
+const modelled = (name: string) => ({ what: `the runtime table "${name}" is modelled by the application.`, remedy });
 
-export interface TableName {
-  /** undefined for the default schema. */
-  schema: string | undefined;
-  /** undefined when the source does not show it. */
-  name: string | undefined;
-}
-
-/** Whether an expression defines part of the schema. */
-export function isSchemaPart(resolver: Resolver, origin: Origin): boolean {
-  return rootMaker(resolver, origin) !== undefined;
-}
-
-/** The table's name, when the expression makes a table or a view. */
-export function tableOf(resolver: Resolver, origin: Origin): TableName | undefined {
-  if (origin.kind !== "node" || origin.node.type !== "CallExpression") return undefined;
-  const { node, file } = origin;
-  const callee = node.callee;
-  const read = (argument: (typeof node.arguments)[number] | undefined) => argument && resolver.constant(argument, file);
-
-  for (const made of resolver.origins(callee as typeof node, file)) {
-    if (made.kind === "package" && made.from.startsWith("drizzle-orm")) {
-      if (/^pg(Table|View|MaterializedView)$/.test(made.name))
-        return { schema: undefined, name: read(node.arguments[0]) };
+/** Runtime tables and schemas that the schema files export, and those that generated CRUD serves. */
+export function runtimeTablesIn(
+  { api, schema }: Pick<LoadedApp, "api" | "schema">,
+  { root, schemaFiles, index }: { root: string; schemaFiles: readonly string[]; index: string },
+): Finding[] {
+  const texts = schemaFiles
+    .filter((path) => existsSync(path))
+    .map((path) => ({ path, text: readFileSync(path, "utf8") }));
+  const at = (exported: string) => {
+    for (const { path, text } of texts) {
+      const [made] = text.matchAll(new RegExp(`\\b${exported}\\s*=\\s*`, "g"));
+      if (made) return { file: relative(root, path), ...placeOf(text, made.index + made[0].length) };
     }
-    // pgSchema("…").table("…"), pgTableCreator(…)("…")
-    if (made.kind !== "node" || made.node.type !== "CallExpression") continue;
-    const maker = rootMaker(resolver, made);
-    if (maker === "pgSchema" && /^(table|view|materializedView)$/.test(made.path[0] ?? "")) {
-      const schema = made.node.arguments[0] && resolver.constant(made.node.arguments[0], made.file);
-      return { schema, name: read(node.arguments[0]) };
+    return { file: relative(root, index), line: 1, column: 1 };
+  };
+  const exported = Object.entries(schema).flatMap(([key, value]): Finding[] => {
+    if (is(value, PgSchema) && isRuntimeSchema(value.schemaName)) {
+      const what = `the platform's schema "${value.schemaName}" is modelled by the application.`;
+      return [{ ...at(key), what, remedy }];
     }
-    if (maker === "pgTableCreator") return { schema: undefined, name: undefined };
-  }
-  // pgView("…").as(…)
-  if (callee.type !== "MemberExpression" || rootMaker(resolver, origin) === undefined) return undefined;
-  const [object] = resolver.origins(callee.object as typeof node, file);
-  return object && tableOf(resolver, object);
+    if (!is(value, PgTable)) return [];
+    const { name, schema: folder } = getTableConfig(value);
+    return isRuntimeName(name) || isRuntimeSchema(folder) ? [{ ...at(key), ...modelled(name) }] : [];
+  });
+  const served = api["~svc"].crud.flatMap(({ table, schema: folder }) => {
+    const isKnown = exported.some(({ what }) => what.includes(`"${table}"`));
+    return !isKnown && (isRuntimeName(table) || isRuntimeSchema(folder)) ? [{ ...at(table), ...modelled(table) }] : [];
+  });
+  return [...exported, ...served];
 }
 
-/** The drizzle function at the start of a call chain, when it defines schema. */
-function rootMaker(resolver: Resolver, origin: Origin, seen = new Set<unknown>()): string | undefined {
-  if (origin.kind === "package") {
-    if (!origin.from.startsWith("drizzle-orm")) return undefined;
-    return makers.test(origin.name) || origin.name === "relations" ? origin.name : undefined;
-  }
-  if (origin.kind !== "node" || origin.node.type !== "CallExpression" || seen.has(origin.node)) return undefined;
-  seen.add(origin.node);
-  for (const callee of resolver.origins(origin.node.callee as typeof origin.node, origin.file)) {
-    const maker = rootMaker(resolver, callee, seen);
-    if (maker) return maker;
-  }
-  return undefined;
+const word = `(?:"(?:[^"]|"")+"|[\\w$]+)`;
+const create = new RegExp(
+  `\\b(?:create\\s+(?:(?:global\\s+|local\\s+)?temp(?:orary)?\\s+|unlogged\\s+|foreign\\s+)?table|alter\\s+table)\\s+(?:if\\s+(?:not\\s+)?exists\\s+)?(?:only\\s+)?(${word})(?:\\s*\\.\\s*(${word}))?`,
+  "gi",
+);
+
+/** `create table` and `alter table` in the application's migrations. */
+export async function runtimeTablesInMigrations(root: string): Promise<Finding[]> {
+  const folder = join(root, "migrations");
+  const names = (await readdir(folder).catch(() => [] as string[])).filter((name) => name.endsWith(".sql"));
+  const read = async (path: string) => inMigration(relative(root, path), await readFile(path, "utf8"));
+  return (await Promise.all(names.toSorted().map((name) => read(join(folder, name))))).flat();
 }
 
-/** Names that belong to the platform's runtime. */
-export const isRuntimeName = (name: string): boolean => /^(_system_|_gencow_)/i.test(name);
-export const isRuntimeSchema = (name: string): boolean => /^(svc|svc_hidden|svc_private|graphile_worker)$/i.test(name);
-
-export const isRuntimeTable = ({ schema, name }: TableName): boolean =>
-  (schema !== undefined && isRuntimeSchema(schema)) || (name !== undefined && isRuntimeName(name));
+function inMigration(file: string, text: string): Finding[] {
+  // Comments become blanks, so positions stay the same.
+  const sql = text.replaceAll(/--[^\n]*|\/\*[\s\S]*?\*\//g, (comment) => comment.replaceAll(/[^\n]/g, " "));
+  return [...sql.matchAll(create)].flatMap((match) => {
+    const [first = "", second] = [match[1] ?? "", match[2]].map((part) => part?.replaceAll('"', ""));
+    const runtime = second === undefined ? isRuntimeName(first) : isRuntimeName(second) || isRuntimeSchema(first);
+    const name = second === undefined ? first : `${first}.${second}`;
+    return runtime ? [{ file, ...placeOf(sql, match.index), ...modelled(name) }] : [];
+  });
+}

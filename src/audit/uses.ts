@@ -1,158 +1,162 @@
 /**
- * Finds what an anonymous handler may not do in one piece of code: read `unsafeDb`, use handwritten SQL, reach the
- * database without the context, or obscure what it does.
+ * Finds what an anonymous handler may not do in one node: read `unsafeDb`, use handwritten SQL, reach the database
+ * without the context, or obscure what it does.
  * Next hop: `reach.ts` asks this for every node that a handler reaches.
  */
-import type { Origin } from "./origin.ts";
-import { isFunction, literalText, memberName, type Node } from "./parse.ts";
-import type { Resolver } from "./resolve.ts";
-import type { SourceFile } from "./scopes.ts";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import {
+  declarationOf,
+  isFunction,
+  literalText,
+  memberName,
+  type Node,
+  type Place,
+  parentOf,
+  type Source,
+} from "./source.ts";
+import type { Value, Values } from "./values.ts";
 
 export interface Use {
-  /** The used thing; completes the message "uses …". */
+  /** Completes the message "uses …". */
   what: string;
-  /** Whether handwritten SQL may run here; texts near it may then name tables. */
-  sql: boolean;
-  /** The audit cannot see what it does. */
+  /** Handwritten SQL may run here; texts near it may then name tables. */
+  sql?: boolean;
+  /** It cannot be seen what this does. */
   opaque?: boolean;
 }
 
 const unsafeDb: Use = { what: "unsafeDb, which reads and writes past every policy", sql: true };
 const rawSql = (what: string): Use => ({ what, sql: true });
-const opaque = (what: string): Use => ({ what, sql: false, opaque: true });
+const opaque = (what: string): Use => ({ what, opaque: true });
 
-const sqlMakers = new Set(["sql", "SQL", "StringChunk", "*"]);
 const clients =
-  /^(pg|postgres|pg-(pool|native|cursor|promise|query-stream)|postgres-.*|kysely|knex|slonik|@neondatabase\/.*|@vercel\/postgres|@electric-sql\/pglite)(\/|$)/;
-const drivers =
-  /^drizzle-orm\/(node-postgres|postgres-js|pglite|neon|vercel-postgres|pg-proxy|aws-data-api|xata|bun-sql)/;
+  /^(pg|postgres|pg-(pool|native|cursor|promise|query-stream)|postgres-.*|kysely|knex|slonik|@neondatabase\/.*|@vercel\/postgres|@electric-sql\/pglite|drizzle-orm\/(node-postgres|postgres-js|pglite|neon|vercel-postgres|pg-proxy|aws-data-api|xata|bun-sql).*)(\/|$)/;
 
-/** The forbidden use, if any, of something from a package or a global. */
-export function outsideUse(origin: Origin): Use | undefined {
-  if (origin.kind === "unknown") return origin.tooFar ? opaque("a value that comes from too many places") : undefined;
-  if (origin.kind === "global") {
-    if (origin.name === "eval" || origin.name === "Function") return opaque(`${origin.name}, which runs text as code`);
-    if (origin.name === "arguments") return opaque("arguments, whose members have no names");
-    return undefined;
+/** The package or file of an imported name, and its name there: `*` for all of it. */
+export function importOf(node: Node): { from: string; name: string } | undefined {
+  const specifier = declarationOf(node)?.node;
+  const from = specifier && parentOf(specifier);
+  if (from?.type !== "ImportDeclaration") return undefined;
+  const named = specifier?.type === "ImportSpecifier" ? specifier.imported : undefined;
+  return {
+    from: String(from.source.value),
+    name: named?.type === "Identifier" ? named.name : (literalText(named ?? from) ?? "*"),
+  };
+}
+
+export const isOwn = (specifier: string): boolean => /^(\.{1,2}(\/|$)|\/|file:)/.test(specifier);
+
+/** The forbidden use, if any, of a name that is not declared in the file. */
+export function outsideUse({ node, file, path }: Value): Use | undefined {
+  if (node.type !== "Identifier") return undefined;
+  const found = importOf(node);
+  if (!found) {
+    if (declarationOf(node)) return undefined;
+    if (node.name === "eval" || node.name === "Function") return opaque(`${node.name}, which runs text as code`);
+    return node.name === "arguments" ? opaque("arguments, whose members have no names") : undefined;
   }
-  if (origin.kind !== "package") return undefined;
-  const { from, name } = origin;
+  const { from } = found;
+  const name = found.name === "*" ? (path[0] ?? "*") : found.name;
+  if (isOwn(from)) {
+    const client = clientOf(file, from);
+    return client ? rawSql(`a database client of its own, from "${client}" by way of "${from}"`) : undefined;
+  }
+  if (clients.test(from)) return rawSql(`a database client of its own, from "${from}"`);
+  if (from === "drizzle-orm" && (name === "SQL" || name === "StringChunk"))
+    return rawSql(`raw SQL (${name} from "drizzle-orm")`);
   if (from.startsWith("#")) return opaque(`an alias of package.json ("${from}"), which is not followed`);
-  if (clients.test(from) || drivers.test(from)) return rawSql(`a database client of its own, from "${from}"`);
-  if (from === "drizzle-orm" && sqlMakers.has(name))
-    return rawSql(name === "*" ? 'all of "drizzle-orm", sql included' : `raw SQL (${name} from "drizzle-orm")`);
   if (/^(node:)?module$/.test(from) && name !== "isBuiltin") return opaque(`"${from}", which loads code by name`);
-  if (/^(node:)?vm$/.test(from)) return opaque(`"${from}", which runs text as code`);
-  return undefined;
+  return /^(node:)?vm$/.test(from) ? opaque(`"${from}", which runs text as code`) : undefined;
+}
+
+/** The database client that a file of the application imports: what runs there cannot be seen when it is called. */
+function clientOf(file: Source, from: string): string | undefined {
+  const path = from.startsWith("file:") ? new URL(from).pathname : resolve(dirname(file.path), from);
+  const found = [path, path.replace(/\.(m?)js$/, ".$1ts"), `${path}.ts`, `${path}/index.ts`].find(
+    (one) => /\.m?[jt]s$/.test(one) && existsSync(one),
+  );
+  const text = found ? readFileSync(found, "utf8") : "";
+  const specifiers = [...text.matchAll(/^import\s+(?!type\b)[^"';]*["']([^"']+)["']/gm)].map(([, one = ""]) => one);
+  return specifiers.find((one) => clients.test(one));
 }
 
 /** The forbidden use, if any, in the node itself. */
-export function nodeUse(resolver: Resolver, node: Node, file: SourceFile): Use | undefined {
+export function nodeUse(values: Values, { node, file }: Place): Use | undefined {
   switch (node.type) {
     case "MemberExpression": {
-      const name = memberName(node) ?? (node.computed ? resolver.constant(node.property, file) : undefined);
-      if (name === "unsafeDb" && !isOwnMember(resolver, node, file)) return unsafeDb;
-      if (name === "sql" && isHelperOfQuery(node, file)) return rawSql("raw SQL (sql of a query's callback)");
-      if (name === "$client") return rawSql("$client, the database client under Drizzle");
-      return undefined;
+      const name = memberName(node) ?? values.constant({ node: node.property as Node, file });
+      const object = { node: node.object as Node, file };
+      if (name === "unsafeDb" && !isOwnObject(values.of(object))) return unsafeDb;
+      if (name === "raw" && isTag(values, object)) return rawSql('raw SQL (sql.raw of "drizzle-orm")');
+      return name === "$client" ? rawSql("$client, the database client under Drizzle") : undefined;
     }
     case "ObjectPattern": {
-      const has = (name: string) =>
-        node.properties.some((item) => item.type === "Property" && memberName(item) === name);
-      if (has("sql") && isLaterParameter(node, file)) return rawSql("raw SQL (sql of a query's callback)");
-      return has("unsafeDb") && !isOwnPattern(resolver, node, file) ? unsafeDb : undefined;
+      const has = (name: string) => node.properties.some((one) => one.type === "Property" && memberName(one) === name);
+      const parent = parentOf(node);
+      const init = parent?.type === "VariableDeclarator" ? { node: parent.init ?? node, file } : undefined;
+      if (has("raw") && init && isTag(values, init)) return rawSql('raw SQL (sql.raw of "drizzle-orm")');
+      return has("unsafeDb") && !(init && isOwnObject(values.of(init))) ? unsafeDb : undefined;
     }
     case "Literal":
     case "TemplateLiteral":
-      return literalText(node) === "unsafeDb" && !isKey(node, file) ? unsafeDb : undefined;
+      return literalText(node) === "unsafeDb" && !isKey(node) ? unsafeDb : undefined;
     case "CallExpression":
-      return callUse(resolver, node, file);
-    case "ImportExpression":
-      if (resolver.constant(node.source, file) === undefined) return opaque("import() of a name that is computed");
-      return literalText(node.source) === undefined ? opaque("import() of a name that is no plain text") : undefined;
+      return callUse(values, node, file);
+    case "ImportExpression": {
+      const from = literalText(node.source);
+      if (from === undefined) return opaque("import() of a name that is no plain text");
+      return clients.test(from) ? rawSql(`a database client of its own, from "${from}"`) : undefined;
+    }
     default:
       return undefined;
   }
 }
 
-function callUse(
-  resolver: Resolver,
-  node: Extract<Node, { type: "CallExpression" }>,
-  file: SourceFile,
-): Use | undefined {
-  const callee = node.callee;
-  if (callee.type !== "MemberExpression") return undefined;
-  const name = memberName(callee);
+function callUse(values: Values, node: Extract<Node, { type: "CallExpression" }>, file: Source): Use | undefined {
   const [first] = node.arguments;
-  if (!first || (name !== "execute" && name !== "query" && name !== "unsafe")) return undefined;
+  const callee = node.callee;
+  const name = memberName(callee as Node);
+  if (callee.type !== "MemberExpression" || !first || !/^(execute|query|unsafe)$/.test(name ?? "")) return undefined;
   // A method that the application itself defines is read like any other code.
-  if (resolver.functions(callee, file).length > 0) return undefined;
+  if (values.functions({ node: callee, file }).length > 0) return undefined;
   if (name === "execute") {
-    const prepared = /\.prepare\s*\(/.test(textOf(resolver, callee.object as Node, file));
+    const made = values.of({ node: callee.object as Node, file });
+    const prepared = made.some((one) => /\.prepare\s*\(/.test(one.file.text.slice(one.node.start, one.node.end)));
     return prepared || first.type === "ObjectExpression" ? undefined : rawSql("raw SQL (.execute)");
   }
-  return isText(resolver, first, file) ? rawSql(`raw SQL (.${name} of a text)`) : undefined;
-}
-
-function isText(resolver: Resolver, node: Node, file: SourceFile): boolean {
-  return resolver
-    .origins(node, file)
+  const isText = values
+    .of({ node: first, file })
     .some(
-      (origin) =>
-        origin.kind === "node" &&
-        (origin.node.type === "TemplateLiteral" ||
-          (origin.node.type === "BinaryExpression" && origin.node.operator === "+") ||
-          (origin.node.type === "Literal" && typeof origin.node.value === "string")),
+      (one) =>
+        one.node.type === "TemplateLiteral" ||
+        one.node.type === "BinaryExpression" ||
+        typeof Object(one.node).value === "string",
     );
+  return isText ? rawSql(`raw SQL (.${name} of a text)`) : undefined;
 }
 
-/** The source text of an expression's origin. */
-const textOf = (resolver: Resolver, node: Node, file: SourceFile): string =>
-  resolver
-    .origins(node, file)
-    .map((origin) => (origin.kind === "node" ? origin.file.text.slice(origin.node.start, origin.node.end) : ""))
-    .join(" ");
+/** `sql` of drizzle-orm, of a namespace, or of the helpers that Drizzle passes to a query's callback. */
+function isTag(values: Values, object: Place): boolean {
+  const declared = declarationOf(object.node);
+  if (declared?.path?.at(-1) === "sql" || memberName(object.node) === "sql") return true;
+  return values.of(object).some(({ node }) => importOf(node)?.name === "sql");
+}
 
 /** `{ unsafeDb: … }.unsafeDb` of the application's own object: the value is checked where it is written. */
-function isOwnMember(resolver: Resolver, node: Node, file: SourceFile): boolean {
-  const object = (node as Extract<Node, { type: "MemberExpression" }>).object as Node;
-  return isOwnObject(resolver.origins(object, file));
-}
-
-function isOwnPattern(resolver: Resolver, node: Node, file: SourceFile): boolean {
-  const declarator = file.parents.get(node);
-  if (declarator?.type !== "VariableDeclarator" || !declarator.init) return false;
-  return isOwnObject(resolver.origins(declarator.init, file));
-}
-
-const isOwnObject = (origins: Origin[]): boolean =>
-  origins.length > 0 &&
-  origins.every(
-    (origin) =>
-      origin.kind === "node" &&
-      origin.path.length === 0 &&
-      origin.node.type === "ObjectExpression" &&
-      origin.node.properties.every((item) => item.type === "Property" && memberName(item) !== undefined),
+const isOwnObject = (found: Value[]): boolean =>
+  found.length > 0 &&
+  found.every(
+    ({ node, path }) =>
+      path.length === 0 &&
+      node.type === "ObjectExpression" &&
+      node.properties.every((one) => one.type === "Property" && memberName(one) !== undefined && !isFunction(one)),
   );
 
-/**
- * Drizzle passes `sql` to the callbacks of its queries: `where: (t, { sql }) => …`, `(t, helpers) => helpers.sql`…``.
- */
-function isLaterParameter(pattern: Node, file: SourceFile): boolean {
-  const parent = file.parents.get(pattern);
-  return isFunction(parent) && (parent.params as Node[]).indexOf(pattern) > 0;
-}
-
-function isHelperOfQuery(node: Extract<Node, { type: "MemberExpression" }>, file: SourceFile): boolean {
-  const parent = file.parents.get(node);
-  const used =
-    parent?.type === "TaggedTemplateExpression" || (parent?.type === "MemberExpression" && parent.object === node);
-  return used && node.object.type === "Identifier" && file.bindings.get(node.object)?.kind === "parameter";
-}
-
 /** Keys of objects and members are checked at their own place. */
-function isKey(node: Node, file: SourceFile): boolean {
-  const parent = file.parents.get(node);
-  if (parent?.type === "MemberExpression") return parent.property === node;
-  return parent?.type === "Property" && parent.key === node;
+function isKey(node: Node): boolean {
+  const parent = parentOf(node);
+  return parent?.type === "MemberExpression"
+    ? parent.property === node
+    : parent?.type === "Property" && parent.key === node;
 }

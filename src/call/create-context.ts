@@ -18,6 +18,7 @@ import { PendingWork } from "../jobs/pending-work.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Access, Fallback, TransactionLimits } from "../postgres/access.ts";
+import { type AnonymousGate, unsafeDb, withGate } from "../postgres/anonymous-gate.ts";
 import type { CreateRequestDatabase } from "../postgres/database.ts";
 import { identityOf, systemIdentity } from "../postgres/identity.ts";
 import { readerOfCall, readInOwnTransaction } from "../postgres/own-transaction.ts";
@@ -35,6 +36,8 @@ import { CallWorkflows } from "../workflows/context.ts";
 /** The services that all calls of a process share. */
 export interface ContextServices {
   log: Logger;
+  /** The application's folder. */
+  root: string;
   requestDatabase: CreateRequestDatabase;
   systemDatabase: SystemDatabase;
   isPublicQuery: IsPublic;
@@ -84,6 +87,7 @@ export const transactionFor = (
     : new RequestTransaction(requestPool, identityOf(session, holder), access, limits, fallback);
 
 const state = Symbol("state");
+const gate = Symbol("gate");
 
 /**
  * The context of a call, and the state that the end of the call needs. A symbol property holds the state instead of
@@ -104,6 +108,8 @@ export class CallContext implements Context {
     pendingWork?: PendingWork;
     usedSystem?: boolean;
   };
+  /** Set while code of an anonymous definition has the context. */
+  readonly [gate]?: AnonymousGate;
 
   constructor(services: ContextServices, caller: Caller, transaction: RequestTransaction, access: Access) {
     this[state] = { services, caller, transaction, access };
@@ -117,11 +123,14 @@ export class CallContext implements Context {
 
   get read(): Context["read"] {
     const own = this[state];
+    const its = this[gate];
     return (work) => {
       own.usedSystem = true; // the answer is not of the call's snapshot alone
       const { services, caller } = own;
+      // A stream calls this after the call has ended.
+      const seen = (db: RequestDatabase) => (its ? withGate(its, () => work(db)) : work(db));
       const reading = readInOwnTransaction(transactionFor(services, caller, "read"), (reader) =>
-        work(services.requestDatabase(reader)),
+        seen(services.requestDatabase(reader)),
       );
       return reading.catch((error) => {
         const wrote = error instanceof SvcError && error.code === "QUERY_WROTE";
@@ -132,7 +141,9 @@ export class CallContext implements Context {
     };
   }
 
+  /** @throws SvcError ANONYMOUS_BLOCKED in an anonymous call without an allow comment */
   get unsafeDb(): SystemDatabase {
+    this[gate]?.open(unsafeDb);
     this[state].usedSystem = true;
     return this[state].services.systemDatabase;
   }
@@ -220,6 +231,11 @@ export class CallContext implements Context {
 
   get requestId(): string {
     return this[state].caller.requestId;
+  }
+
+  /** The same context, for code of an anonymous definition. */
+  static behind<C extends Context>(context: C, its: AnonymousGate): C {
+    return Object.create(context, { [gate]: { value: its } });
   }
 
   /** Runs the handler so that the AI module, which is imported and not passed, knows its caller. */

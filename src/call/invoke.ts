@@ -4,8 +4,11 @@
  * Next hop: `src/crud/statement.ts` for generated CRUD, `src/postgres/transaction.ts` for everything else.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { DrizzleQueryError } from "drizzle-orm";
+import { Gate } from "../audit/gate.ts";
 import type { Context } from "../contract/context.ts";
 import type { CrudStatement } from "../contract/crud.ts";
+import type { DefinedAt } from "../contract/defined-at.ts";
 import { type Call, validate } from "../contract/middleware.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import type { SvcRequest } from "../contract/request.ts";
@@ -17,6 +20,7 @@ import type { ConversionRuntime } from "../documents/convert-stored.ts";
 import { misuseError } from "../kit/misuse-error.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Access } from "../postgres/access.ts";
+import { withGate } from "../postgres/anonymous-gate.ts";
 import { sqlState } from "../postgres/errors.ts";
 import { identityOf } from "../postgres/identity.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
@@ -33,6 +37,8 @@ export interface Invocation<T> {
   caller: Caller;
   access: Access;
   anonymous: boolean;
+  /** Set if the definition is anonymous: `unsafeDb` and raw SQL then need its allow comment. */
+  definedAt?: DefinedAt | undefined;
   input: unknown;
   request?: SvcRequest;
   run: ProcedureDefinition["run"];
@@ -52,13 +58,14 @@ export interface Invocation<T> {
 export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Promise<T> {
   const { caller, access, input, request } = invocation;
   requireSession(invocation);
-  return inTransaction(runtime, caller, access, async (transaction, context) => {
+  const work = async (transaction: RequestTransaction, context: CallContext) => {
     const call: Call = { context, input, outcome: {}, ...(request && { request }) };
     const encoded = await invocation.encode(await runRefusable(invocation, call));
     invocation.watched?.(await snapshotOf(transaction, context));
     if (invocation.undo?.(encoded)) await transaction.rollback();
     return encoded;
-  });
+  };
+  return inTransaction(runtime, caller, access, work, invocation.definedAt);
 }
 
 /**
@@ -108,6 +115,7 @@ export class InputRefused extends Error {
 /**
  * Opens the transaction, runs `work` in it, and commits unless it threw or asked for a rollback.
  *
+ * @param definedAt of the anonymous definition whose code `work` runs. (Default: it is not anonymous)
  * @throws as `invoke`
  */
 export async function inTransaction<T>(
@@ -115,22 +123,27 @@ export async function inTransaction<T>(
   caller: Caller,
   access: Access,
   work: (transaction: RequestTransaction, context: CallContext) => Promise<T>,
+  definedAt?: DefinedAt,
 ): Promise<T> {
   const transaction = transactionFor(runtime, caller, access);
   const context = new CallContext(runtime, caller, transaction, access);
   let isCommitting = false;
   try {
-    const result = await CallContext.within(context, () => work(transaction, context));
+    const result = await CallContext.within(context, () =>
+      behindGate(runtime, definedAt, context, (seen) => work(transaction, seen)),
+    );
     await CallContext.tell(context);
     const isUndone = transaction.isOver;
     isCommitting = true;
     await transaction.commit();
     await CallContext.ended(context, isUndone ? "rolledBack" : "committed");
     return result;
-  } catch (error) {
+  } catch (thrown) {
     await transaction.rollback();
     // A failed COMMIT may have been carried out, so nothing may be deleted.
     if (!isCommitting) await CallContext.ended(context, "rolledBack");
+    // Drizzle wraps what a statement throws.
+    const error = thrown instanceof DrizzleQueryError && thrown.cause instanceof SvcError ? thrown.cause : thrown;
     if (error instanceof SvcError) throw error;
     const explained = transaction.explain(error);
     // Express interprets some values: an error's `status`, the string "route".
@@ -140,6 +153,17 @@ export async function inTransaction<T>(
     }
     throw runtime.production ? explained : whereToLook(explained, caller);
   }
+}
+
+/** Runs code of an anonymous definition behind its gate; that of others outside of the gate of another call. */
+function behindGate<T, C extends Context>(
+  { root, production }: Pick<Runtime, "root" | "production">,
+  definedAt: DefinedAt | undefined,
+  context: C,
+  work: (context: C) => T,
+): T {
+  const gate = definedAt && new Gate(definedAt, root, production);
+  return withGate(gate, () => work(gate ? CallContext.behind(context, gate) : context));
 }
 
 /** The statements of a query share one snapshot. Those of unsafeDb have their own. */
@@ -179,7 +203,7 @@ export async function invokeStatement(
   const { requestPool: pool } = runtime;
   const identity = identityOf(caller.session, caller.holder);
   const called = statement.before
-    ? callHooked(runtime, statement, input, caller)
+    ? callHooked(runtime, procedure, input, caller)
     : callStatement(pool, identity, statement, statement.values(input), procedure.kind === "query", watched);
   const json = await called.catch(async (error) => {
     const named = await locateInvalidColumns(pool, identity, procedure, () => statement.values(input), error);
@@ -201,11 +225,13 @@ export async function invokeWithin(
   context: Context,
   procedure: ProcedureDefinition & { statement: CrudStatement },
   input: unknown,
-  production: boolean,
+  runtime: Pick<Runtime, "root" | "production">,
 ): Promise<string> {
   requireSession({ caller: { session: context.auth.getSession() }, anonymous: procedure.anonymous });
-  const { statement } = procedure;
-  const changed = await hooked(statement, input, context, production);
+  const { statement, definedAt } = procedure;
+  const changed = await behindGate(runtime, definedAt, context, (seen) =>
+    hooked(statement, input, seen, runtime.production),
+  );
   const json = await callWithin(transaction, statement, statement.values(changed));
   if (json === null) throw missingRow();
   return json;
@@ -214,16 +240,17 @@ export async function invokeWithin(
 /** With a hook, application code runs between BEGIN and the statement: its writes commit or roll back with the row. */
 function callHooked(
   runtime: Runtime,
-  statement: CrudStatement,
+  { statement, definedAt }: ProcedureDefinition & { statement: CrudStatement },
   input: unknown,
   caller: Caller,
 ): Promise<string | null> {
-  return inTransaction(runtime, caller, "write", async (transaction, context) => {
+  const work = async (transaction: RequestTransaction, context: CallContext) => {
     const changed = await hooked(statement, input, context, runtime.production);
     const json = await callWithin(transaction, statement, statement.values(changed));
     if (json === null) await transaction.rollback();
     return json;
-  });
+  };
+  return inTransaction(runtime, caller, "write", work, definedAt);
 }
 
 /** The input as the application's hook returns it. @throws SvcError INTERNAL for an invalid return value */

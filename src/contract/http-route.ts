@@ -16,6 +16,7 @@ import {
 import { compose } from "./compose.ts";
 import type { Context } from "./context.ts";
 import type { Schema } from "./database.ts";
+import { type DefinedAt, definedAt } from "./defined-at.ts";
 import { type Call, type Middleware, middlewareLayer } from "./middleware.ts";
 import type { SvcRequest } from "./request.ts";
 
@@ -44,6 +45,8 @@ export function complete(result: unknown): Required<Pick<RouteResult, "status" |
 export interface RouteDefinition extends StepState {
   verb: Verb;
   path: string;
+  /** Set if it is anonymous. */
+  definedAt?: DefinedAt;
   /** Runs middleware, input validation and handler. */
   run: (call: Call) => Promise<unknown>;
 }
@@ -143,7 +146,8 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
     }
     requireFunction(this.#whose, "handler", handler);
     const run = compose(layers, async (call) => complete(await handler(call as never)));
-    return { "~svc": { route: { verb, path, anonymous, input, output, run } } };
+    const place = definedAt(anonymous, `${verb} ${path}`, this.handler);
+    return { "~svc": { route: { verb, path, anonymous, input, output, run, ...place } } };
   }
 
   get #whose(): string {

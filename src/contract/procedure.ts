@@ -17,6 +17,7 @@ import { compose } from "./compose.ts";
 import type { Context } from "./context.ts";
 import type { CrudDefinition, CrudStatement } from "./crud.ts";
 import type { Schema } from "./database.ts";
+import { type DefinedAt, definedAt } from "./defined-at.ts";
 import { type Call, type Middleware, middlewareLayer } from "./middleware.ts";
 
 /** Queries read, mutations write. Only the scheduler, crons and workflows run internal procedures. */
@@ -34,6 +35,8 @@ export interface ProcedureTypes {
 export interface ProcedureDefinition extends StepState, Pick<BuilderState, "inputIsFirst"> {
   name: string;
   kind: ProcedureKind;
+  /** Set if it is anonymous. */
+  definedAt?: DefinedAt;
   /** Runs middleware, input validation and handler. */
   run: (call: Call) => Promise<unknown>;
   /** The identity of an internal procedure, if it is not that of the user who scheduled it. */
@@ -166,7 +169,11 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     }
     requireFunction(this.#whose, "handler", handler);
     const run = compose(layers, async (call) => handler(call as never));
-    const optional = { ...(inputIsFirst && { inputIsFirst }), ...(runAs && { runAs }) };
+    const optional = {
+      ...(inputIsFirst && { inputIsFirst }),
+      ...(runAs && { runAs }),
+      ...definedAt(anonymous, name, this.handler),
+    };
     return { "~svc": { procedure: { name, kind, anonymous, input, output, run, ...optional } } };
   }
 

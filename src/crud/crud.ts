@@ -13,6 +13,7 @@ import {
   crudOperations,
 } from "../contract/crud.ts";
 import type { Schema } from "../contract/database.ts";
+import { definedAt } from "../contract/defined-at.ts";
 import type { ProcedureBuilders, ProcedureDefinition } from "../contract/procedure.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { describeColumns } from "./columns.ts";
@@ -54,8 +55,12 @@ export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilder
   ): CrudProcedures<T, O> {
     const given = (options ?? {}) as CrudOptions;
     const crud = describeCrud(table, given);
+    const place = definedAt(given.allowAnonymous ?? false, `createCrud(${crud.prefix})`, createCrud);
     const procedures = Object.fromEntries(
-      crud.methods.map((operation) => [operation, { "~svc": { procedure: toProcedure(crud, operation, given) } }]),
+      crud.methods.map((operation) => {
+        const procedure = { ...toProcedure(crud, operation, given), ...place };
+        return [operation, { "~svc": { procedure } }];
+      }),
     );
     return procedures as unknown as CrudProcedures<T, O>;
   };

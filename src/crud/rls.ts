@@ -6,6 +6,7 @@
 import { getTableColumns, getTableName, type SQL, sql } from "drizzle-orm";
 import { type AnyPgColumn, type PgPolicy, type PgTable, pgPolicy, pgRole } from "drizzle-orm/pg-core";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { platformSql } from "../postgres/anonymous-gate.ts";
 
 const anonymous = pgRole("svc_anonymous").existing();
 const authenticated = pgRole("svc_authenticated").existing();
@@ -131,7 +132,7 @@ const roles = (audience: Exclude<Audience, "nobody">) => (audience === "anyone" 
 
 /** As a sub-select it runs once per statement, not once per row. */
 export function isCaller(column: AnyPgColumn, helper = "ownerRls"): SQL {
-  return sql`${column} = (select svc.current_user_id())${sql.raw(cast(column, helper))}`;
+  return sql`${column} = (select svc.current_user_id())${platformSql(cast(column, helper))}`;
 }
 
 /**

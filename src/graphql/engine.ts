@@ -85,7 +85,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
           const generated = procedure as typeof procedure & { statement: CrudStatement };
           if (generated.statement.before) attempt.isOnly = true;
           try {
-            return JSON.parse(await invokeWithin(transaction, context, generated, input, runtime.production)).id;
+            return JSON.parse(await invokeWithin(transaction, context, generated, input, runtime)).id;
           } catch (error) {
             hasFailed = true;
             throw error;

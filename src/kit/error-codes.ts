@@ -31,6 +31,7 @@ export const errorCodes = {
   RATE_LIMITED: { status: 429, message: "Too many requests. Try again later." },
   CHECKSUM_MISMATCH: { status: 460, message: "What arrived is not what was sent." },
   INTERNAL: { status: 500, message: "Something went wrong on our side." },
+  ANONYMOUS_BLOCKED: { status: 500, message: "Something went wrong on our side." },
   OUTPUT_INVALID: { status: 500, message: "Something went wrong on our side." },
   QUERY_WROTE: { status: 500, message: "This operation is declared as reading, but it tried to write." },
   MIDDLEWARE_REENTERED: { status: 500, message: "Something went wrong on our side." },

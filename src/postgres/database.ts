@@ -2,12 +2,13 @@
  * `ctx.db` and `ctx.unsafeDb`: Drizzle over the call's transaction, and over the system pool.
  * Next hop: `src/postgres/transaction.ts`.
  */
-import { createTableRelationsHelpers, extractTablesRelationalConfig } from "drizzle-orm";
+import { createTableRelationsHelpers, extractTablesRelationalConfig, type SQL } from "drizzle-orm";
 import { drizzle, NodePgSession, NodePgTransaction } from "drizzle-orm/node-postgres";
 import { PgDialect } from "drizzle-orm/pg-core";
 import type pg from "pg";
 import type { RequestDatabase, Schema, SystemDatabase } from "../contract/database.ts";
 import { misuseError } from "../kit/misuse-error.ts";
+import { checkTables, gatedPool } from "./anonymous-gate.ts";
 import type { RequestTransaction } from "./transaction.ts";
 
 /** Creates request databases; the shared setup is computed once. */
@@ -37,10 +38,19 @@ export function requestDatabases(schema: Schema, production: boolean): CreateReq
     const client = {
       query: async (config: pg.QueryConfig, values?: unknown[]) => {
         requireQuery(config.text);
+        checkTables(config.text);
         return transaction.query(config, values);
       },
     } as unknown as pg.PoolClient;
-    const session = new NodePgSession(client, dialect, relational);
+    const session = Object.assign(new NodePgSession(client, dialect, relational), {
+      execute: refuseRawSql,
+      // Drizzle's own would use execute.
+      count: async (query: SQL) => {
+        const { sql: text, params: values } = dialect.sqlToQuery(query);
+        const { rows } = await client.query({ text, values });
+        return Number(rows[0].count);
+      },
+    });
     const database: RequestDatabase = Object.assign(new NodePgTransaction(dialect, session, relational), {
       transaction: <T>(run: (db: RequestDatabase) => Promise<T>) => transaction.savepoint(() => run(database)),
       execute: refuseRawSql,
@@ -59,5 +69,5 @@ const rawSql =
 
 /** Drizzle as `svc_system`. */
 export function systemDatabase(pool: pg.Pool, schema: Schema): SystemDatabase {
-  return drizzle({ client: pool, schema }) as unknown as SystemDatabase;
+  return drizzle({ client: gatedPool(pool), schema }) as unknown as SystemDatabase;
 }

@@ -14,6 +14,7 @@
  * Next hop: `transaction-events.ts` makes topics of changes, `subscription-registry.ts` finds who listens.
  */
 import type { CrudDefinition } from "../contract/crud.ts";
+import type { DefinedAt } from "../contract/defined-at.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { listArguments } from "../crud/crud-list.ts";
 import type { ScopedRealtime } from "../crud/crud-types.ts";
@@ -35,6 +36,7 @@ export interface Watched {
 export interface Grantable extends Required<Watched> {
   policy: "authorized" | "public";
   anonymous: boolean;
+  definedAt: DefinedAt | undefined;
   /** Where lists have buckets: who is asked whether the caller may watch. */
   scoped: ScopedRealtime | null;
 }
@@ -80,19 +82,27 @@ export class SubscriptionTopics {
    */
   grantable(query: unknown, args: unknown, decoded: unknown, userId: string | null): Grantable {
     const name = typeof query === "string" ? query : "";
-    const { anonymous } = this.#find(name, userId);
+    const { anonymous, definedAt } = this.#find(name, userId);
     const key = keyOf(name, Object(args) as object);
     if (key.length > maxKey) throw new SvcError("BAD_REQUEST", `A query's key has at most ${maxKey} characters.`);
     const crud = this.#scopedList(name);
     const scoped = crud?.realtime?.scoped ?? null;
     if (!crud || !scoped) {
       const policy = anonymous ? "public" : "authorized";
-      return { key, subscriptionKey: key, topics: this.watch(key, userId).topics, policy, anonymous, scoped };
+      return {
+        key,
+        subscriptionKey: key,
+        topics: this.watch(key, userId).topics,
+        policy,
+        anonymous,
+        definedAt,
+        scoped,
+      };
     }
     listArguments(crud, decoded); // what the list would refuse
     const bucket = this.#bucket(crud, scoped, decoded);
     const topics = [...ofKey(name, split(key).args), `all:${crud.prefix}`, bucketTopic(bucket, crud, userId)];
-    return { key, subscriptionKey: `${name}#${bucket}`, topics, policy: scoped.policy, anonymous, scoped };
+    return { key, subscriptionKey: `${name}#${bucket}`, topics, policy: scoped.policy, anonymous, definedAt, scoped };
   }
 
   #bucket(crud: CrudDefinition, scoped: ScopedRealtime, decoded: unknown): string {

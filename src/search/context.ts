@@ -8,6 +8,7 @@ import type { z } from "zod";
 import type { RequestDatabase } from "../contract/database.ts";
 import type { ContextSearch, SearchItem, SearchResult, SearchSnippet } from "../contract/search.ts";
 import { checkCallOptions } from "../kit/options.ts";
+import { platformSql } from "../postgres/anonymous-gate.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { resolveScope } from "./scope.ts";
 import {
@@ -114,7 +115,7 @@ async function items(
   const { table, id, vectors } = searched;
   const columns = Object.entries(getTableColumns(table) as Record<string, PgColumn>);
   const key = columns.find(([property]) => property === id.property)?.[1];
-  const ids = sql`${sql.param(found.map((one) => one.id))}::text[]::${sql.raw(id.castType)}[]`;
+  const ids = sql`${sql.param(found.map((one) => one.id))}::text[]::${platformSql(id.castType)}[]`;
   const rows = await db
     .select({
       svcKey: sql<string>`${key}::text`,

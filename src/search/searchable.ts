@@ -21,6 +21,7 @@ import { describeColumns } from "../crud/columns.ts";
 import { isCaller, readsOwn } from "../crud/rls.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { checkOptions, must, type ShapeOf } from "../kit/options.ts";
+import { platformSql } from "../postgres/anonymous-gate.ts";
 
 export interface SearchableOptions {
   /** Columns with text that keyword search looks into, 1 to 16. */
@@ -136,7 +137,7 @@ function policiesOf(column: AnyPgColumn | undefined, always: Visibility | null, 
   };
   const visibilities: Visibility[] = always ? [always] : ["public", "shared", "private"];
   return visibilities.map((which) => {
-    const parts = column ? [sql`${column} = ${sql.raw(`'${which}'`)}`] : [];
+    const parts = column ? [sql`${column} = ${platformSql(`'${which}'`)}`] : [];
     if (which === "private" && owner) parts.push(isCaller(owner, "searchable"));
     const using = parts.length > 0 ? sql.join(parts, sql` and `) : sql`true`;
     const policy = pgPolicy(`select_${which}`, { for: "select", to: to[which], using });

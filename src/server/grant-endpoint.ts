@@ -55,11 +55,11 @@ export function grantEndpoint({ authenticate, grants, rules, runtime, requests }
 
 /** @throws SvcError FORBIDDEN, or the error that `authorize` throws */
 async function requireAuthorized(runtime: Runtime, grantable: Grantable, input: unknown, caller: Caller) {
-  const { scoped } = grantable;
+  const { scoped, anonymous, definedAt } = grantable;
   if (scoped?.policy !== "authorized") return;
   const run = ({ context }: { context: unknown }) =>
     Promise.resolve(scoped.authorize?.({ ctx: context as never, args: (input ?? {}) as never }));
-  const call = { caller, input, access: "read" as const, anonymous: grantable.anonymous, run };
+  const call = { caller, input, access: "read" as const, anonymous, definedAt, run };
   const allowed = await invoke(runtime, { ...call, encode: (result) => result === true }).catch((error) => {
     if (!(error instanceof SvcError) || error.code !== "INTERNAL") throw error;
     runtime.log.info({ err: error.cause, operation: grantable.key, requestId: caller.requestId }, "authorize refused");

@@ -108,6 +108,7 @@ export async function answer(
     input,
     access: procedure.kind === "query" ? "read" : "write",
     anonymous: procedure.anonymous,
+    definedAt: procedure.definedAt,
     run: procedure.run,
     encode: async (result) => encodeResult(await checkOutput(procedure.output, result)),
   });

@@ -55,6 +55,7 @@ function routeEndpoint(
       caller: { session, requestId: exchange.requestId, holder: requests.holderOf(httpRequest, session) },
       access,
       anonymous: route.anonymous,
+      definedAt: route.definedAt,
       input: readsQuery ? request.query : await jsonInput(request, mediaType(httpRequest)),
       request,
       run: route.run,

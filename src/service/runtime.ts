@@ -30,6 +30,7 @@ export function createRuntime(
   const known = new Set(internal);
   return {
     log,
+    root: config.cwd,
     storage: createStorage({ config, secrets, pool: pools.system, log }),
     ai: createAiServices(config.ai, pools.system, log),
     requestPool: pools.request,

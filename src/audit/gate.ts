@@ -1,0 +1,65 @@
+/**
+ * Opens or closes an anonymous call to `unsafeDb` and raw SQL, by the allow comments above its definition and above the
+ * lines that led to the use.
+ */
+import { relative } from "node:path";
+import type { DefinedAt } from "../contract/defined-at.ts";
+import { type CallSite, callSites, traceAbove } from "../kit/call-sites.ts";
+import { SvcError } from "../kit/svc-error.ts";
+import { allowAbove } from "./allow.ts";
+import { nodeAt } from "./definitions.ts";
+import { remedies } from "./report.ts";
+
+/** What is known of a definition's lines, so that each is read once. */
+const covered = new WeakMap<DefinedAt, Map<string, boolean>>();
+
+/** The gate of one call of an anonymous definition. */
+export class Gate {
+  isOpen = false;
+  readonly #definition: DefinedAt;
+  readonly #root: string;
+  readonly #production: boolean;
+
+  /** @param root the application's folder, which tests in comments and files in messages are relative to */
+  constructor(definition: DefinedAt, root: string, production: boolean) {
+    this.#definition = definition;
+    this.#root = root;
+    this.#production = production;
+  }
+
+  open(what: string): void {
+    const known = covered.get(this.#definition) ?? new Map<string, boolean>();
+    covered.set(this.#definition, known);
+    const isDefined = known.get("definition") ?? this.#covers(this.#definition.trace, known);
+    known.set("definition", isDefined);
+    if (!isDefined && !this.#covers(traceAbove(this.open), known)) throw this.#blocked(`uses ${what}`, remedies.use);
+    this.isOpen = true;
+  }
+
+  refuseTable(): never {
+    throw this.#blocked("names a runtime table in SQL", remedies.table);
+  }
+
+  #covers(trace: Error, known: Map<string, boolean>): boolean {
+    return callSites(trace).some((site) => {
+      const key = Object.values(site).join(":");
+      if (!known.has(key)) {
+        const place = nodeAt(site);
+        known.set(key, place !== undefined && allowAbove(this.#root, place)?.missing.length === 0);
+      }
+      return known.get(key) === true;
+    });
+  }
+
+  #blocked(what: string, remedy: string): SvcError {
+    const show = ([site]: CallSite[]) => site && `${relative(this.#root, site.path)}:${site.line}:${site.column}`;
+    // A statement that Drizzle sends later has no line of the application above it.
+    const at = show(callSites(traceAbove(this.open)));
+    const defined = show(callSites(this.#definition.trace));
+    const reason = `${this.#definition.handler} ${what}${at ? `, at ${at}` : ""}. Anybody may call it: it is defined ${defined ? `at ${defined}` : "in a package"}. ${remedy}`;
+    return new SvcError("ANONYMOUS_BLOCKED", undefined, {
+      cause: new Error(reason),
+      ...(!this.#production && { hint: reason }),
+    });
+  }
+}

@@ -1,0 +1,35 @@
+/** Which lines of the application led here. Its definitions and its calls are found in the source by them. */
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export interface CallSite {
+  /** Absolute path of the file. */
+  path: string;
+  /** From 1. */
+  line: number;
+  /** From 1: where the called name begins. */
+  column: number;
+}
+
+/** An error that knows the callers of a function. Its stack is turned into text when it is read, so this is cheap. */
+export function traceAbove(below: (...args: never[]) => unknown): Error {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 50;
+  const trace = new Error("not an error: it marks a place");
+  Error.captureStackTrace(trace, below);
+  Error.stackTraceLimit = stackTraceLimit;
+  return trace;
+}
+
+/** The application's own lines of a stack, innermost first: those of packages and of this one are left out. */
+export function callSites({ stack = "" }: Error): CallSite[] {
+  return stack.split("\n").flatMap((frame): CallSite[] => {
+    const [, place = "", line, column] =
+      /^ +at (?:.*?\()?(?:async )?((?:file:\/\/|\/).+?):(\d+):(\d+)\)?$/.exec(frame) ?? [];
+    const path = place.startsWith("file:") ? fileURLToPath(place.replace(/[?#].*$/, "")) : place;
+    if (!path || path.includes("/node_modules/") || path.startsWith(own)) return [];
+    return [{ path, line: Number(line), column: Number(column) }];
+  });
+}
+
+const own = `${dirname(import.meta.dirname)}/`;
