@@ -2,8 +2,9 @@
  * `svc ai usage`: model usage and cost per user and day, from the ledger.
  * Next hop: `sql/ai/list_usage.sql`.
  */
-import { defineCommand } from "citty";
+
 import { cwdArgument, run, say } from "./command.ts";
+import { defineCommand } from "./define.ts";
 import { wholeNumber, withSystem } from "./inspect.ts";
 import { table } from "./table.ts";
 

@@ -3,12 +3,13 @@
  * and the last working version keeps serving. A service that crashes is restarted.
  * Next hop: `prepare.ts` and `start.ts`, each run as a process of its own, since what was imported cannot be unloaded.
  */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, type FSWatcher, watch } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import { defineCommand } from "citty";
 import type { EffectiveConfig } from "../config/config.ts";
 import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
+import { defineCommand } from "./define.ts";
 import { nextSignal } from "./signal.ts";
 
 export const dev = defineCommand({

@@ -1,5 +1,5 @@
 /** `svc doctor`: checks everything that an application needs to run, and says how to fix problems. Changes nothing. */
-import { defineCommand } from "citty";
+
 import type pg from "pg";
 import { loadApp } from "../app/load-app.ts";
 import type { EffectiveConfig } from "../config/config.ts";
@@ -11,6 +11,7 @@ import { refuseUsed } from "../migrate/scratch.ts";
 import { createPools } from "../postgres/pools.ts";
 import { createLog } from "../telemetry/log.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run } from "./command.ts";
+import { defineCommand } from "./define.ts";
 import { examineConnections, examineReplicas, examineServer, examineWays } from "./doctor-connections.ts";
 import { forgetful } from "./doctor-durability.ts";
 import { examineReplication, replicationState } from "./doctor-replication.ts";

@@ -2,10 +2,11 @@
  * `svc jobs`: lists the jobs of the queue, retries and cancels them.
  * Next hop: `sql/jobs/list_jobs.sql`, `retry_job.sql`, `cancel_any_job.sql`.
  */
-import { defineCommand } from "citty";
+
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { cwdArgument, run, say } from "./command.ts";
+import { defineCommand } from "./define.ts";
 import { follow, limitArgument, mostFollowed, oneOf, wholeNumber, withSystem } from "./inspect.ts";
 import { about, details, paint, table, time } from "./table.ts";
 

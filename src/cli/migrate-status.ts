@@ -2,9 +2,10 @@
  * `svc migrate status`: lists which files of migrations/ and sql/ the database has and which it lacks. For people and
  * CI.
  */
-import { defineCommand } from "citty";
+
 import { type FileStatus, migrationStatus } from "../migrate/migration-status.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
+import { defineCommand } from "./define.ts";
 import { paint, table, time } from "./table.ts";
 
 export const migrateStatus = defineCommand({

@@ -2,11 +2,12 @@
  * `svc policies`: access rules of tables, in words and in SQL, read from the database.
  * Next hop: `sql/catalog/list_access.sql`; `src/postgres/functions.ts` for functions.
  */
-import { defineCommand } from "citty";
+
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { callersOf, type DatabaseFunction, listFunctions } from "../postgres/functions.ts";
 import { cwdArgument, run } from "./command.ts";
+import { defineCommand } from "./define.ts";
 import { withSystem } from "./inspect.ts";
 import { paint } from "./table.ts";
 

@@ -1,5 +1,5 @@
 /** `svc start`: serves the application until it receives a stop signal. */
-import { defineCommand } from "citty";
+
 import type { Worker, WorkerOptions } from "../../workers/runner.ts";
 import { loadApp } from "../app/load-app.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
@@ -11,6 +11,7 @@ import { prettyLog } from "../telemetry/pretty-log.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { openTracing } from "../telemetry/tracing.ts";
 import { cwdArgument, isPart, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
+import { defineCommand } from "./define.ts";
 import { refusePending } from "./pending.ts";
 import { readSecrets } from "./read-secrets.ts";
 import { nextSignal } from "./signal.ts";

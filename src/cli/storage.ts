@@ -2,7 +2,7 @@
  * `svc storage`: lists stored files, verifies their bytes, and removes files without a row.
  * Next hop: `sql/storage/list_storage_objects.sql`, `src/storage/verify.ts`, `src/storage/sweep.ts`.
  */
-import { defineCommand } from "citty";
+
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { isUuid } from "../kit/uuid.ts";
@@ -12,6 +12,7 @@ import { sweepStorage } from "../storage/sweep.ts";
 import { verifyStorage } from "../storage/verify.ts";
 import { createLog } from "../telemetry/log.ts";
 import { cwdArgument, run, say } from "./command.ts";
+import { defineCommand } from "./define.ts";
 import { limitArgument, wholeNumber, withSystem } from "./inspect.ts";
 import { details, paint, table, time } from "./table.ts";
 

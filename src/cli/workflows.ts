@@ -2,12 +2,13 @@
  * `svc workflows`: lists workflow runs, retries and cancels them.
  * Next hop: `sql/workflows/list_runs.sql`, `retry_any_workflow.sql`, `cancel_any_workflow.sql`.
  */
-import { defineCommand } from "citty";
+
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { isUuid } from "../kit/uuid.ts";
 import { deriveWorkflowStatus } from "../workflows/status.ts";
 import { cwdArgument, run, say } from "./command.ts";
+import { defineCommand } from "./define.ts";
 import { follow, limitArgument, mostFollowed, oneOf, wholeNumber, withSystem } from "./inspect.ts";
 import { details, paint, table, time } from "./table.ts";
 

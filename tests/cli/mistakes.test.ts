@@ -229,8 +229,8 @@ describe("in the surroundings", () => {
 
   test("a command that does not exist", async () => {
     const { code, output } = await svc(["strat"]);
-    expect(output).toMatch(/There is no command/i);
-    expect(output).toContain("start");
+    expect(output).toContain("unknown command 'strat'");
+    expect(output).toContain("Did you mean start?");
     expect(code).toBe(1);
   });
 
