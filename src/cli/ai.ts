@@ -2,7 +2,6 @@
  * `svc ai usage`: model usage and cost per user and day, from the ledger.
  * Next hop: `sql/ai/list_usage.sql`.
  */
-
 import { cwdArgument, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { wholeNumber, withSystem } from "./inspect.ts";

@@ -1,5 +1,4 @@
 /** `svc codegen`: generates files from the definitions. Needs no database. */
-
 import { loadApp } from "../app/load-app.ts";
 import { writeAuthSchema } from "../auth/auth-schema.ts";
 import { codegen } from "../codegen/codegen.ts";

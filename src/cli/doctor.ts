@@ -1,5 +1,4 @@
 /** `svc doctor`: checks everything that an application needs to run, and says how to fix problems. Changes nothing. */
-
 import type pg from "pg";
 import { loadApp } from "../app/load-app.ts";
 import type { EffectiveConfig } from "../config/config.ts";

@@ -1,5 +1,4 @@
 /** `svc init`: creates an application from the starter, with its own Node. It must also run on Node 20. */
-
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";

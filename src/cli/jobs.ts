@@ -2,7 +2,6 @@
  * `svc jobs`: lists the jobs of the queue, retries and cancels them.
  * Next hop: `sql/jobs/list_jobs.sql`, `retry_job.sql`, `cancel_any_job.sql`.
  */
-
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { cwdArgument, run, say } from "./command.ts";

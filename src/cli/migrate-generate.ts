@@ -1,5 +1,4 @@
 /** `svc migrate generate`: writes the next migration from the schema. Never prompts, needs no database. */
-
 import { writeAuthSchema } from "../auth/auth-schema.ts";
 import { generateMigration } from "../migrate/generate/schema-generate.ts";
 import { cwdArgument, readConfig, run, say } from "./command.ts";

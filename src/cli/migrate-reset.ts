@@ -1,5 +1,4 @@
 /** `svc migrate reset`: empties a development database and migrates it again. All rows are lost. */
-
 import { createInterface } from "node:readline/promises";
 import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";

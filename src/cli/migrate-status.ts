@@ -2,7 +2,6 @@
  * `svc migrate status`: lists which files of migrations/ and sql/ the database has and which it lacks. For people and
  * CI.
  */
-
 import { type FileStatus, migrationStatus } from "../migrate/migration-status.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";

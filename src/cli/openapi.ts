@@ -1,5 +1,4 @@
 /** `svc openapi`: writes the application's OpenAPI document, the same as /openapi.json. Needs no database. */
-
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { loadApp } from "../app/load-app.ts";

@@ -2,7 +2,6 @@
  * `svc policies`: access rules of tables, in words and in SQL, read from the database.
  * Next hop: `sql/catalog/list_access.sql`; `src/postgres/functions.ts` for functions.
  */
-
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { callersOf, type DatabaseFunction, listFunctions } from "../postgres/functions.ts";

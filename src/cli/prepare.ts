@@ -2,7 +2,6 @@
  * `svc prepare`: everything before serving, in one process: generates files, writes the next migration if it can lose
  * nothing, and migrates the database. `svc dev` runs it after every change; a deploy may, too.
  */
-
 import { loadApp } from "../app/load-app.ts";
 import { writeAuthSchema } from "../auth/auth-schema.ts";
 import { codegen } from "../codegen/codegen.ts";

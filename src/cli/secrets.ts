@@ -3,7 +3,6 @@
  * prints a secret.
  * Next hop: `src/auth/reencrypt.ts`.
  */
-
 import { countSealed, resealAll } from "../auth/reencrypt.ts";
 import { cwdArgument, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";

@@ -1,5 +1,4 @@
 /** `svc start`: serves the application until it receives a stop signal. */
-
 import type { Worker, WorkerOptions } from "../../workers/runner.ts";
 import { loadApp } from "../app/load-app.ts";
 import { DefinitionError } from "../kit/definition-error.ts";

@@ -2,7 +2,6 @@
  * `svc worker`: runs jobs until it receives a stop signal. Several workers can run at once; they share the queue.
  * Next hop: `workers/runner.ts`.
  */
-
 import { startWorker, type Worker } from "../../workers/runner.ts";
 import { loadApp } from "../app/load-app.ts";
 import { createHostCheck } from "../http/allowed-hosts.ts";

@@ -2,7 +2,6 @@
  * `svc workflows`: lists workflow runs, retries and cancels them.
  * Next hop: `sql/workflows/list_runs.sql`, `retry_any_workflow.sql`, `cancel_any_workflow.sql`.
  */
-
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { isUuid } from "../kit/uuid.ts";

@@ -2,7 +2,6 @@
  * `svc db backup`: backs up the database and the stored files, consistent with one snapshot, into one folder.
  * Next hop: `src/backup/take.ts`.
  */
-
 import { BackupError } from "../../backup/error.ts";
 import { megabytes, takeBackup } from "../../backup/take.ts";
 import { createDriver } from "../../storage/storage.ts";

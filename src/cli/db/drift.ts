@@ -2,7 +2,6 @@
  * `svc db drift`: reports manual changes to the database that are not in `migrations/` or `sql/`.
  * Next hop: `src/migrate/drift.ts`.
  */
-
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { type Difference, findDrift } from "../../migrate/drift.ts";
 import { migrationStatus } from "../../migrate/migration-status.ts";

@@ -2,7 +2,6 @@
  * `svc db lint`: reports problems in the database's schema, policies and grants.
  * Next hop: `sql/lint/`, one view per rule; `sql/lint/lint_schema.sql` runs them.
  */
-
 import { cwdArgument, run, say } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { oneOf, withSystem } from "../inspect.ts";

@@ -2,7 +2,6 @@
  * `svc db psql --as USER`: starts psql with a user's role and identity, as session defaults that RESET restores. It is
  * no security boundary: `\set` and SET allow to become anybody.
  */
-
 import { spawn } from "node:child_process";
 import { libpqTarget } from "../../cluster/libpq.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";

@@ -2,7 +2,6 @@
  * `svc db restore`: restores a backup's database and files to where the application expects them.
  * Next hop: `src/backup/restore.ts`.
  */
-
 import { checkBackup } from "../../backup/check.ts";
 import { BackupError } from "../../backup/error.ts";
 import { restoreBackup } from "../../backup/restore.ts";

@@ -1,5 +1,4 @@
 /** `svc db seed`: fills a development database with the data of `seed.ts`. Next hop: `src/service/seed.ts`. */
-
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";

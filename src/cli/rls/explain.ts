@@ -4,7 +4,6 @@
  * user. Policies of other tables that the expression reads still apply.
  * Next hop: `../policies.ts`; `sql/catalog/list_access.sql`.
  */
-
 import pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { cwdArgument, openDatabase, readConfig, run } from "../command.ts";
