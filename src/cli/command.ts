@@ -6,6 +6,7 @@ import type { Cluster } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import { ConfigError, loadConfig } from "../config/load-config.ts";
 import { explain } from "./explain.ts";
+import { explainTakenPort } from "./taken-port.ts";
 
 export { platformRoot } from "./platform.ts";
 
@@ -21,7 +22,9 @@ export async function run(cwd: string, body: () => Promise<void>): Promise<void>
   try {
     await body();
   } catch (error) {
-    say(`\n${explain(error, resolve(cwd))}`);
+    const { code, port, address } = error as { code?: unknown; port?: number; address?: string };
+    const isTaken = code === "EADDRINUSE" && port !== undefined;
+    say(`\n${isTaken ? await explainTakenPort(port, address) : explain(error, resolve(cwd))}`);
     process.exitCode = 1;
   }
 }
