@@ -14,6 +14,9 @@ export const cwdArgument = {
   cwd: { type: "string", description: "The application's folder. (Default: here)", default: "." },
 } as const;
 
+/** The variable by which `svc dev` marks its service. */
+export const developing = "SVC_DEVELOPING";
+
 /** Progress goes to standard error; standard output carries the log. */
 export const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
@@ -42,6 +45,9 @@ export async function readConfig(cwd: string): Promise<EffectiveConfig> {
 
 /** Whether this process was started by `svc dev`, which has already printed the general messages. */
 export const isPart = process.send !== undefined;
+
+/** Whether `svc dev` says that answers may show causes. Other parents have an IPC channel too, such as PM2. */
+export const isDeveloping = isPart && process.env[developing] === "1";
 
 /**
  * The database that DATABASE_URL names, or the application's own cluster.

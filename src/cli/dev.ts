@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
-import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
+import { cwdArgument, developing, openDatabase, readConfig, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { nextSignal } from "./signal.ts";
 import { watchApplication } from "./watch.ts";
@@ -175,7 +175,7 @@ class Server {
 const command = (name: string, cwd: string, env: NodeJS.ProcessEnv, ...flags: string[]) =>
   spawn(process.execPath, [process.argv[1] ?? "", name, "--cwd", cwd, ...flags], {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
-    env,
+    env: { ...env, [developing]: "1" },
   });
 
 const exited = (child: ChildProcess) =>

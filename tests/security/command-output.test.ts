@@ -125,7 +125,7 @@ test.each([
   ],
 ])("no command shows a secret when it fails for %s", async (_what, urlOf, says) => {
   const url = urlOf();
-  const two = ["doctor", "migrate status"].map((name) => [...name.split(" "), "--cwd", app]);
+  const two = ["doctor --verbose", "migrate status"].map((name) => [...name.split(" "), "--cwd", app]);
   const output = await outputOf(two, { DATABASE_URL: url });
   expect(output.split(says)).toHaveLength(3);
   expectNoSecret(output, { DATABASE_URL: url });
