@@ -4,7 +4,9 @@
  * Next hop: `paid.ts` for the credits, `provider.ts` for the providers, `stream.ts`, and `speech.ts` for what has to do
  * with files.
  */
+import { z } from "zod";
 import type { CallOptions, ChatOptions, ContentPart, Message, Usage } from "../contract/ai.ts";
+import { checkCallOptions, integer, number, type ShapeOf } from "../kit/options.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { StoredFile } from "../storage/read-file.ts";
 import { type AiCall, currentAiCall } from "./call.ts";
@@ -12,9 +14,6 @@ import { paid, signalFor, tokensOf, tokensOfMessages, totalled } from "./paid.ts
 import { type Provider, providerFailed } from "./provider.ts";
 import { type Speech, speech } from "./speech.ts";
 import { streamed } from "./stream.ts";
-
-/** Of `maxTokens`. */
-const mostTokens = 1_000_000;
 
 /** What every answer says about what it took. */
 export interface Billing {
@@ -57,7 +56,7 @@ export function createAi(): Ai {
       const model = given ?? call.services.config.chatModel;
       const chat = able(call, model, "chat");
       const messages = checkMessages(options.messages);
-      checkNumbers({ maxTokens, temperature: options.temperature });
+      checkCallOptions("ai.chat", numbers, { maxTokens, temperature: options.temperature });
       const estimate = { inputTokens: tokensOfMessages(options.system, messages), outputTokens: maxTokens };
       return paid(call, { operation: "chat", model, estimate }, async (reservation) => {
         const { text, usage } = await chat({ ...options, messages, model, maxTokens, signal: signalFor(call, signal) });
@@ -70,7 +69,7 @@ export function createAi(): Ai {
       const model = given ?? call.services.config.chatModel;
       const stream = able(call, model, "stream");
       const messages = checkMessages(options.messages);
-      checkNumbers({ maxTokens, temperature: options.temperature });
+      checkCallOptions("ai.stream", numbers, { maxTokens, temperature: options.temperature });
       const estimate = { inputTokens: tokensOfMessages(options.system, messages), outputTokens: maxTokens };
       return streamed(call, { operation: "stream", model, estimate }, (left) =>
         stream({ ...options, messages, model, maxTokens, signal: AbortSignal.any([left, signalFor(call, signal)]) }),
@@ -167,15 +166,11 @@ function checkMessages(messages: unknown): Message[] {
   throw invalidInput('messages must be a list of { role: "user" | "assistant", content }, with at least one of them.');
 }
 
-/** Whatever they are, they may have come from the caller: a negative one would be a reservation of less than nothing. */
-function checkNumbers({ maxTokens, temperature = 0 }: { maxTokens: unknown; temperature?: unknown }): void {
-  if (!Number.isInteger(maxTokens) || Number(maxTokens) < 1 || Number(maxTokens) > mostTokens) {
-    throw invalidInput(`maxTokens must be a whole number from 1 to ${mostTokens}.`);
-  }
-  if (typeof temperature !== "number" || !(temperature >= 0 && temperature <= 2)) {
-    throw invalidInput("temperature must be a number from 0 to 2.");
-  }
-}
+/** They may come from the caller. A negative `maxTokens` would reserve less than nothing. */
+const numbers = z.object({
+  maxTokens: integer(1, 1_000_000),
+  temperature: number(0, 2).optional(),
+} satisfies Partial<ShapeOf<ChatOptions>>);
 
 async function imageOf(call: AiCall, { storageId, image, mediaType }: ImageSource): Promise<StoredFile> {
   if (storageId === undefined) return { bytes: await bytesOf(image), type: mediaType };

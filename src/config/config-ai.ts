@@ -1,6 +1,7 @@
 /** The keys `ai` and `documents` of `svc.config.ts`: models, providers, and what they may cost. */
 import { z } from "zod";
-import { milliseconds, must, whole } from "./config-rules.ts";
+import { must } from "../kit/options.ts";
+import { milliseconds, whole } from "./config-rules.ts";
 
 const model = (name: string) =>
   z

@@ -1,6 +1,7 @@
 /** The environment variables, with the sentence an operator reads when one is wrong. Next hop: `load-config.ts`. */
 import { z } from "zod";
-import { host, hostName, must, plan, port, portNumber } from "./config-rules.ts";
+import { must } from "../kit/options.ts";
+import { host, hostName, plan, port, portNumber } from "./config-rules.ts";
 
 const entries = (text: string): string[] =>
   text

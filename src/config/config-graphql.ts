@@ -1,17 +1,16 @@
 /** The key `graphql` of `svc.config.ts`: whether it is on, and the limits of one request. */
 import { z } from "zod";
-import { milliseconds, must, whole } from "./config-rules.ts";
-
-const decided = () => z.boolean(must("true or false")).optional();
+import { boolean } from "../kit/options.ts";
+import { milliseconds, whole } from "./config-rules.ts";
 
 export const graphqlSection = z
   .strictObject({
     /** Whether /api/graphql answers. (Default: true, in production false) */
-    enabled: decided(),
+    enabled: boolean().optional(),
     /** Whether introspection is allowed. (Default: true, in production false) */
-    introspection: decided(),
+    introspection: boolean().optional(),
     /** Whether browsers get Ruru, a query editor, at /api/graphql. (Default: true, in production false) */
-    ruru: decided(),
+    ruru: boolean().optional(),
     /** Maximum nesting of fields. (Default: 12) */
     maxDepth: whole(1, 100, "levels", 12).default(12),
     /** Maximum fields of a request; fields of a fragment count at each spread. (Default: 400) */

@@ -1,18 +1,8 @@
 /** The kinds of values a configuration has, each with the sentence an operator reads when one is wrong. */
 import { isIP } from "node:net";
 import { z } from "zod";
-import { kindOf } from "../kit/v.ts";
+import { integer, must } from "../kit/options.ts";
 
-/** The sentence of a wrong value: what would be right, and the kind of what came, never its content. */
-export const must = (be: string) => ({
-  error: (issue: { code?: string; input?: unknown }) =>
-    issue.code === "invalid_type" ? `must be ${be}, got ${kindOf(issue.input)}` : `must be ${be}`,
-});
-
-export function integer(min: number, max: number, be: string) {
-  const rule = must(be);
-  return z.number(rule).int(rule).min(min, rule).max(max, rule);
-}
 export const whole = (min: number, max: number, unit: string, example: number) =>
   integer(min, max, `a whole number of ${unit} from ${min} to ${max}, for example ${example}`);
 

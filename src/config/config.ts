@@ -5,6 +5,7 @@
  */
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { z } from "zod";
+import { boolean, integer, must } from "../kit/options.ts";
 import { aiSection, documentsSection } from "./config-ai.ts";
 import type { environmentSchema } from "./config-environment.ts";
 import { graphqlSection, type graphqlSettings } from "./config-graphql.ts";
@@ -16,9 +17,7 @@ import {
   folder,
   host,
   hostName,
-  integer,
   milliseconds,
-  must,
   plan,
   port,
   quota,
@@ -53,7 +52,7 @@ export const fileSchema = z.strictObject({
   codegen: z
     .strictObject({
       /** Whether the auth schema file is generated; false when the application owns it. (Default: true) */
-      authSchema: z.boolean(must("true or false")).default(true),
+      authSchema: boolean().default(true),
       /** Folder of the generated browser files (`src/app/api.ts`). (Default: "./web/svc") */
       clientOutDir: folder().default("./web/svc"),
     })
@@ -100,9 +99,9 @@ export const fileSchema = z.strictObject({
   uploads: z
     .strictObject({
       /** Whether new uploads are accepted. (Default: true) */
-      enabled: z.boolean(must("true or false")).default(true),
+      enabled: boolean().default(true),
       /** Whether uploads may be public from the start; handlers may make any file public. (Default: false) */
-      public: z.boolean(must("true or false")).default(false),
+      public: boolean().default(false),
     })
     .prefault({}),
   /** What the hosted plans allow; "free" turns image parameters off. (Default: "pro") */
@@ -118,9 +117,9 @@ export const fileSchema = z.strictObject({
   openapi: z
     .strictObject({
       /** Whether /openapi.json is served. (Default: true) */
-      document: z.boolean(must("true or false")).default(true),
+      document: boolean().default(true),
       /** Whether /openapi shows it as a page; requires the document. (Default: outside production) */
-      reference: z.boolean(must("true or false")).optional(),
+      reference: boolean().optional(),
     })
     .prefault({}),
   /** Trusted proxies, whose X-Forwarded-* is used: how many, all (true) or none (false). (Default: false) */

@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { z } from "zod";
-import { byNearness } from "../kit/nearest.ts";
+import { linesOf, readOptions } from "../kit/options.ts";
 import { type EffectiveConfig, fileSchema } from "./config.ts";
 import { environmentSchema } from "./config-environment.ts";
 import { graphqlSettings } from "./config-graphql.ts";
@@ -23,7 +23,10 @@ export class ConfigError extends Error {
 
 const FILES = ["svc.config.ts", "svc.config.js", "svc.config.mjs"];
 /** Keys that belong to `auth.ts`, for a precise error. */
-const AUTH_KEYS = ["oauth", "user", "emailAndPassword", "emailVerification", "betterAuth"];
+const authKeys = ["oauth", "user", "emailAndPassword", "emailVerification", "betterAuth"];
+const inAuth = Object.fromEntries(
+  authKeys.map((key) => [key, `"${key}" belongs in auth.ts: defineAuth({ ${key}: … })`]),
+);
 
 /**
  * Loads the effective configuration.
@@ -77,31 +80,10 @@ async function importFile(file: string): Promise<unknown> {
 }
 
 function parse<Of extends z.ZodType>(schema: Of, value: unknown, place: string, problems: string[]) {
-  const result = schema.safeParse(value, { error: explain });
-  if (result.success) return result.data;
-  const lines = result.error.issues.map(({ path, message }) => `${place}: ${keyPath(path)}${message}`);
-  problems.push(...new Set(lines));
+  const result = readOptions(schema, value, inAuth);
+  if (!result.issues) return result.data;
+  problems.push(...linesOf(place, result.issues));
   return undefined;
-}
-
-/** The sentences that `config.ts` does not give itself; those of zod serve for the rest. */
-function explain(issue: z.core.$ZodRawIssue): string | undefined {
-  if (issue.code === "invalid_type" && issue.expected === "object") return "must be an object, as in { key: value }";
-  if (issue.code !== "unrecognized_keys") return undefined;
-  const shape = (issue.inst as z.ZodObject | undefined)?.shape ?? {};
-  return issue.keys.map((key) => unknownKey(key, Object.keys(shape))).join("; ");
-}
-
-function unknownKey(key: string, known: string[]): string {
-  if (AUTH_KEYS.includes(key)) return `"${key}" belongs in auth.ts: defineAuth({ ${key}: … })`;
-  const [nearest = ""] = byNearness(key, known);
-  return `"${key}" is not a known key. Did you mean "${nearest}"? Known here: ${known.join(", ")}`;
-}
-
-/** `limits.jsonBytes: ` or `schema[0]: `; nothing at the top. */
-function keyPath(path: readonly PropertyKey[]): string {
-  const joined = path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
-  return joined ? `${joined.replace(/^\./, "")}: ` : "";
 }
 
 function checkOrigins(written: FileSettings, production: boolean, file: string, problems: string[]): void {

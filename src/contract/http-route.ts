@@ -3,12 +3,20 @@
  * Next hop: `src/server/routes.ts` mounts them, `src/call/invoke.ts` runs them.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { requireFunction, requireSchema } from "../kit/builder-checks.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { compose, type Layer } from "./compose.ts";
+import {
+  type BuilderState,
+  noSteps,
+  requireFunction,
+  type StepState,
+  withInput,
+  withLayer,
+  withOutput,
+} from "./builder.ts";
+import { compose } from "./compose.ts";
 import type { Context } from "./context.ts";
 import type { Schema } from "./database.ts";
-import { type BuilderState, type Call, inputLayer, type Middleware, middlewareLayer } from "./middleware.ts";
+import { type Call, type Middleware, middlewareLayer } from "./middleware.ts";
 import type { SvcRequest } from "./request.ts";
 
 export type Verb = "get" | "post" | "put" | "delete" | "patch";
@@ -33,13 +41,9 @@ export function complete(result: unknown): Required<Pick<RouteResult, "status" |
 }
 
 /** The definition of a route, for the runtime. */
-export interface RouteDefinition {
+export interface RouteDefinition extends StepState {
   verb: Verb;
   path: string;
-  anonymous: boolean;
-  /** The schema of `.input()`, only for the API description; `run` already validates. */
-  input?: StandardSchemaV1 | undefined;
-  output: StandardSchemaV1 | undefined;
   /** Runs middleware, input validation and handler. */
   run: (call: Call) => Promise<unknown>;
 }
@@ -65,7 +69,7 @@ interface RouteTypes {
 
 type With<T extends RouteTypes, Change> = Omit<T, keyof Change> & Change extends infer R extends RouteTypes ? R : never;
 
-type State = Omit<RouteDefinition, "run"> & BuilderState;
+type State = BuilderState & Pick<RouteDefinition, "verb" | "path">;
 
 /**
  * Collects a route step by step; each call returns a new builder.
@@ -106,30 +110,23 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
   use<Adds extends object = object>(
     middleware: Middleware<Adds>,
   ): HttpRouteBuilder<S, With<T, { adds: T["adds"] & Adds }>> {
-    requireFunction(this.#step("use"), middleware);
+    requireFunction(this.#whose, "use", middleware);
     const layer = middlewareLayer(middleware);
-    return this.#layer(async (call, next) => complete(await layer(call, next)));
+    return new HttpRouteBuilder(withLayer(this["~state"], async (call, next) => complete(await layer(call, next))));
   }
 
   /** Validates the input at this point of the chain: the query of GET and DELETE (strings), otherwise the JSON body. */
   input<I extends StandardSchemaV1>(
     schema: I,
   ): HttpRouteBuilder<S, With<T, { parsed: StandardSchemaV1.InferOutput<I> }>> {
-    if (this["~state"].input) {
-      throw new DefinitionError(`The route ${this["~state"].path} declares .input() twice.`, {
-        hint: "Join the two schemas into one.",
-      });
-    }
-    requireSchema(this.#step("input"), schema);
-    return this.#layer(inputLayer(schema), schema);
+    return new HttpRouteBuilder(withInput(this["~state"], this.#whose, schema));
   }
 
   /** Validates the final body, unless the status is 400 or more. An invalid body is a 500. */
   output<O extends StandardSchemaV1>(
     schema: O,
   ): HttpRouteBuilder<S, With<T, { returns: StandardSchemaV1.InferInput<O> }>> {
-    requireSchema(this.#step("output"), schema);
-    return new HttpRouteBuilder({ ...this["~state"], output: schema });
+    return new HttpRouteBuilder(withOutput(this["~state"], this.#whose, schema));
   }
 
   /** Finishes the route. */
@@ -144,22 +141,13 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
     if (!path) {
       throw new DefinitionError(`A ${verb} route has no path.`, { hint: 'Call .path("/api/…") on it first.' });
     }
-    requireFunction(this.#step("handler"), handler);
+    requireFunction(this.#whose, "handler", handler);
     const run = compose(layers, async (call) => complete(await handler(call as never)));
     return { "~svc": { route: { verb, path, anonymous, input, output, run } } };
   }
 
-  #step(name: string): string {
-    return `The route ${this["~state"].path}: .${name}()`;
-  }
-
-  #layer<Next extends RouteTypes>(layer: Layer<Call, unknown>, input?: StandardSchemaV1): HttpRouteBuilder<S, Next> {
-    const state = this["~state"];
-    return new HttpRouteBuilder({
-      ...state,
-      layers: [...state.layers, layer],
-      input: state.input ?? input,
-    });
+  get #whose(): string {
+    return `The route ${this["~state"].path}`;
   }
 }
 
@@ -178,14 +166,6 @@ export type HttpRouteBuilders<S extends Schema> = Readonly<
  * export const httpRoute = createSvcHttpRouteBuilders<typeof schema>();
  */
 export function createSvcHttpRouteBuilders<S extends Schema = Schema>(): HttpRouteBuilders<S> {
-  const start = (verb: Verb) =>
-    new HttpRouteBuilder<S, RouteTypes>({
-      verb,
-      path: "",
-      anonymous: false,
-      layers: [],
-      output: undefined,
-      input: undefined,
-    });
+  const start = (verb: Verb) => new HttpRouteBuilder<S, RouteTypes>({ ...noSteps, verb, path: "" });
   return { get: start("get"), post: start("post"), put: start("put"), delete: start("delete"), patch: start("patch") };
 }

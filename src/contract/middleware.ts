@@ -47,13 +47,6 @@ export interface Call {
   outcome: { refusal?: SvcError };
 }
 
-/** The parts of the chain that both builders collect. */
-export interface BuilderState {
-  layers: readonly Layer<Call, unknown>[];
-  /** The schema of `.input()`, at any position of the chain. */
-  input: StandardSchemaV1 | undefined;
-}
-
 /** The 400 that a middleware before `.input()` gets as the result of `next()`. It can read it but not replace it. */
 export interface InputRefusal {
   status: 400;

@@ -3,13 +3,21 @@
  * Next hop: `src/call/invoke.ts` runs a definition, `src/server/procedures.ts` serves it over HTTP.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { requireFunction, requireSchema } from "../kit/builder-checks.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { compose, type Layer } from "./compose.ts";
+import {
+  type BuilderState,
+  noSteps,
+  requireFunction,
+  type StepState,
+  withInput,
+  withLayer,
+  withOutput,
+} from "./builder.ts";
+import { compose } from "./compose.ts";
 import type { Context } from "./context.ts";
 import type { CrudDefinition, CrudStatement } from "./crud.ts";
 import type { Schema } from "./database.ts";
-import { type BuilderState, type Call, inputLayer, type Middleware, middlewareLayer } from "./middleware.ts";
+import { type Call, type Middleware, middlewareLayer } from "./middleware.ts";
 
 /** Queries read, mutations write. Only the scheduler, crons and workflows run internal procedures. */
 export type ProcedureKind = "query" | "mutation" | "internal";
@@ -23,15 +31,9 @@ export interface ProcedureTypes {
 }
 
 /** The definition of a procedure, for the runtime. */
-export interface ProcedureDefinition {
+export interface ProcedureDefinition extends StepState, Pick<BuilderState, "inputIsFirst"> {
   name: string;
   kind: ProcedureKind;
-  anonymous: boolean;
-  /** The schema of `.input()`, only for the API description; `run` already validates. */
-  input?: StandardSchemaV1 | undefined;
-  /** Whether `.input()` comes before all middleware. Then its input is known before the call. */
-  inputIsFirst?: boolean;
-  output: StandardSchemaV1 | undefined;
   /** Runs middleware, input validation and handler. */
   run: (call: Call) => Promise<unknown>;
   /** The identity of an internal procedure, if it is not that of the user who scheduled it. */
@@ -66,7 +68,7 @@ type With<T extends BuilderTypes, Change> = Omit<T, keyof Change> & Change exten
   ? R
   : never;
 
-type State = Omit<ProcedureDefinition, "run" | "statement" | "crud"> & BuilderState;
+type State = BuilderState & Pick<ProcedureDefinition, "name" | "kind" | "runAs">;
 
 /**
  * Collects a procedure step by step; each call returns a new builder.
@@ -124,22 +126,15 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
   use<Adds extends object = object>(
     middleware: Middleware<Adds>,
   ): ProcedureBuilder<S, With<T, { adds: T["adds"] & Adds }>> {
-    requireFunction(this.#step("use"), middleware);
-    return this.#layer(middlewareLayer(middleware));
+    requireFunction(this.#whose, "use", middleware);
+    return new ProcedureBuilder(withLayer(this["~state"], middlewareLayer(middleware)));
   }
 
   /** Validates the input at this point of the chain, with any Standard Schema. Once per procedure. */
   input<I extends StandardSchemaV1>(
     schema: I,
   ): ProcedureBuilder<S, With<T, { input: StandardSchemaV1.InferInput<I>; parsed: StandardSchemaV1.InferOutput<I> }>> {
-    if (this["~state"].input) {
-      throw new DefinitionError(`The procedure "${this["~state"].name}" declares .input() twice.`, {
-        hint: "Join the two schemas into one.",
-      });
-    }
-    requireSchema(this.#step("input"), schema);
-    const inputIsFirst = this["~state"].layers.length === 0;
-    return this.#layer(inputLayer(schema), { input: schema, inputIsFirst });
+    return new ProcedureBuilder(withInput(this["~state"], this.#whose, schema));
   }
 
   /** Validates the final result. An invalid result is a server error (500) and rolls the mutation back. */
@@ -149,8 +144,7 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     S,
     With<T, { returns: StandardSchemaV1.InferInput<O>; output: StandardSchemaV1.InferOutput<O> }>
   > {
-    requireSchema(this.#step("output"), schema);
-    return new ProcedureBuilder({ ...this["~state"], output: schema });
+    return new ProcedureBuilder(withOutput(this["~state"], this.#whose, schema));
   }
 
   /**
@@ -170,22 +164,14 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     if (!name) {
       throw new DefinitionError(`A ${kind} has no name.`, { hint: 'Call .name("module.operation") on it first.' });
     }
-    requireFunction(this.#step("handler"), handler);
+    requireFunction(this.#whose, "handler", handler);
     const run = compose(layers, async (call) => handler(call as never));
     const optional = { ...(inputIsFirst && { inputIsFirst }), ...(runAs && { runAs }) };
     return { "~svc": { procedure: { name, kind, anonymous, input, output, run, ...optional } } };
   }
 
-  #step(name: string): string {
-    return `The procedure "${this["~state"].name}": .${name}()`;
-  }
-
-  #layer<Next extends BuilderTypes>(
-    layer: Layer<Call, unknown>,
-    declared?: Pick<State, "input" | "inputIsFirst">,
-  ): ProcedureBuilder<S, Next> {
-    const state = this["~state"];
-    return new ProcedureBuilder({ ...state, ...declared, layers: [...state.layers, layer] });
+  get #whose(): string {
+    return `The procedure "${this["~state"].name}"`;
   }
 }
 
@@ -206,14 +192,6 @@ export interface ProcedureBuilders<S extends Schema> {
  * export const procedure = createSvcProcedureBuilders<typeof schema>();
  */
 export function createSvcProcedureBuilders<S extends Schema = Schema>(): ProcedureBuilders<S> {
-  const start = <K extends ProcedureKind>(kind: K) =>
-    new ProcedureBuilder<S, Start<K>>({
-      name: "",
-      kind,
-      anonymous: false,
-      layers: [],
-      output: undefined,
-      input: undefined,
-    });
+  const start = <K extends ProcedureKind>(kind: K) => new ProcedureBuilder<S, Start<K>>({ ...noSteps, name: "", kind });
   return { query: start("query"), mutation: start("mutation"), internal: start("internal") };
 }

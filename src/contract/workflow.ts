@@ -4,8 +4,10 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Logger } from "pino";
+import { z } from "zod";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { type Duration, milliseconds } from "../kit/duration.ts";
+import { callable, checkOptions, converted, integer, type ShapeOf } from "../kit/options.ts";
 import { type SchemaOf, toSchema } from "../kit/v.ts";
 import type { RequestDatabase, Schema } from "./database.ts";
 import type { ConvertedDocument, ConvertStoredInput } from "./documents.ts";
@@ -106,6 +108,27 @@ export interface Workflow<Args = unknown, Result = unknown> {
   readonly "~svc": { readonly workflow: WorkflowDefinition; readonly types?: { args: Args; result: Result } };
 }
 
+const retriesSchema = z.strictObject({
+  limit: integer(0).default(3),
+  delay: converted<Duration, number>(milliseconds).prefault("1 second"),
+  maxDelay: converted<Duration, number>(milliseconds).prefault("5 minutes"),
+} satisfies ShapeOf<WorkflowRetries>);
+
+const orNull = (value: number | undefined) => value ?? null;
+
+const optionsSchema = z.strictObject({
+  args: converted((args: WorkflowArgs): StandardSchemaV1 => toSchema(args)).prefault({}),
+  handler: callable<WorkflowOptions<WorkflowArgs, unknown>["handler"]>(),
+  version: integer(1).default(1),
+  retries: z
+    .custom<number | WorkflowRetries>()
+    .transform((retries) => (typeof retries === "number" ? { limit: retries } : retries))
+    .pipe(retriesSchema)
+    .prefault({}),
+  maxDuration: converted<Duration, number>(milliseconds).optional().transform(orNull),
+  concurrency: integer(1).optional().transform(orNull),
+} satisfies ShapeOf<WorkflowOptions<WorkflowArgs, unknown>>);
+
 /**
  * Defines a workflow.
  *
@@ -124,60 +147,12 @@ export function workflow<A extends WorkflowArgs, R>(
   name: string,
   options: WorkflowOptions<A, R>,
 ): Workflow<StandardSchemaV1.InferInput<SchemaOf<A>>, R> {
-  const refuse = (what: string, hint: string): never => {
-    throw new DefinitionError(`The workflow "${name}" ${what}.`, { hint });
-  };
   if (typeof name !== "string" || !/^[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*$/.test(name) || name.length > 128) {
-    refuse("has an invalid name", 'Use words of letters, digits, _ and - joined by dots, such as "expense.approve".');
+    throw new DefinitionError(`The workflow "${name}" has an invalid name.`, {
+      hint: 'Use words of letters, digits, _ and - joined by dots, such as "expense.approve".',
+    });
   }
-  if (typeof options?.handler !== "function")
-    refuse("has no handler", "Pass { args, handler: async (wf, args) => … }.");
-  refuseUnknown(options, optionNames, refuse);
-  refuseUnknown(Object(options.retries), retryNames, refuse);
-  const { version = 1, retries = {}, maxDuration, concurrency = null } = options;
-  const {
-    limit = 3,
-    delay = "1 second",
-    maxDelay = "5 minutes",
-  } = typeof retries === "number" ? { limit: retries } : retries;
-  if (!Number.isInteger(version) || version < 1) refuse(`has version ${version}`, "Use 1, 2, 3, ….");
-  if (!Number.isInteger(limit) || limit < 0) refuse(`has retries ${limit}`, "Use a whole number from 0.");
-  if (concurrency !== null && (!Number.isInteger(concurrency) || concurrency < 1)) {
-    refuse(`has concurrency ${concurrency}`, "Use a whole number from 1, or leave it out.");
-  }
-  const duration = (option: string, value: Duration) => {
-    try {
-      return milliseconds(value);
-    } catch (error) {
-      return refuse(`has an invalid ${option}`, (error as Error).message);
-    }
-  };
-  const definition: WorkflowDefinition = {
-    name,
-    version,
-    args: schemaOf(options.args, refuse),
-    handler: options.handler as WorkflowDefinition["handler"],
-    retries: { limit, delay: duration("delay", delay), maxDelay: duration("maxDelay", maxDelay) },
-    maxDuration: maxDuration === undefined ? null : duration("maxDuration", maxDuration),
-    concurrency,
-  };
-  return { "~svc": { workflow: definition } };
-}
-
-const optionNames = ["args", "handler", "version", "retries", "maxDuration", "concurrency"];
-const retryNames = ["limit", "delay", "maxDelay"];
-
-function refuseUnknown(given: object, known: readonly string[], refuse: (what: string, hint: string) => never): void {
-  const unknown = Object.keys(given).find((name) => !known.includes(name));
-  if (unknown !== undefined) refuse(`has the unknown option "${unknown}"`, `Known: ${known.join(", ")}.`);
-}
-
-function schemaOf(args: WorkflowArgs | undefined, refuse: (what: string, hint: string) => never): StandardSchemaV1 {
-  try {
-    return toSchema((args ?? {}) as Readonly<Record<string, StandardSchemaV1>>) as StandardSchemaV1;
-  } catch (error) {
-    return refuse("has args that are not a schema", (error as Error).message);
-  }
+  return { "~svc": { workflow: { name, ...checkOptions(`The workflow "${name}"`, optionsSchema, options) } } };
 }
 
 /** The versions of each workflow, newest first, by name. */

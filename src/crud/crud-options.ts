@@ -2,27 +2,45 @@
  * The options of `createCrud`: their types, and a check when the definition is loaded.
  * Next hop: `crud.ts` builds procedures from them, `src/crud/crud-sql.ts` SQL.
  */
+import type { PgTable } from "drizzle-orm/pg-core";
+import { z } from "zod";
 import { type ColumnDescription, crudOperations } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import type { CrudOptions } from "./crud-types.ts";
+import { boolean, callable, checkOptions, integer, must, oneOf, type ShapeOf } from "../kit/options.ts";
+import type { CrudOptions, RealtimeOption } from "./crud-types.ts";
 
-const known = new Set<string>([
-  "allowAnonymous",
-  "prefix",
-  "searchFields",
-  "allowedFilters",
-  "defaultLimit",
-  "maxLimit",
-  "softDelete",
-  "count",
-  "columns",
-  "methods",
-  "graphql",
-  "realtime",
-  "hooks",
-] satisfies (keyof CrudOptions)[]);
+type Hooks = NonNullable<CrudOptions["hooks"]>;
 
-const hookNames = ["beforeCreate", "beforeUpdate", "beforeRemove"];
+const columnName = z.string(must("the name of a column"));
+const columnNames = z.array(columnName, must("a list of columns")).readonly();
+
+const optionsSchema = z
+  .strictObject({
+    allowAnonymous: boolean(),
+    prefix: z.string(must("a text")),
+    searchFields: columnNames,
+    allowedFilters: columnNames,
+    defaultLimit: integer(1, 10_000),
+    maxLimit: integer(1, 10_000),
+    softDelete: z.strictObject({ field: columnName }),
+    count: oneOf(["exact", "estimated", "none"]),
+    columns: z.union(
+      [z.strictObject({ pick: columnNames }), z.strictObject({ omit: columnNames })],
+      must("{ pick: […] } or { omit: […] }"),
+    ),
+    methods: z.array(oneOf(crudOperations), must("a list of operations")).readonly(),
+    graphql: boolean(),
+    /** `crud-realtime.ts` checks it. */
+    realtime: z.custom<RealtimeOption<PgTable>>(),
+    hooks: z
+      .strictObject({
+        beforeCreate: callable<Hooks["beforeCreate"]>().optional(),
+        beforeUpdate: callable<Hooks["beforeUpdate"]>().optional(),
+        beforeRemove: callable<Hooks["beforeRemove"]>().optional(),
+      } satisfies ShapeOf<Hooks>)
+      .describe("Use a trigger for what must happen after every write"),
+  } satisfies ShapeOf<CrudOptions>)
+  .partial();
 
 /** Kinds that a filter can compare. */
 const filterable = new Set([
@@ -60,42 +78,7 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
     );
   };
 
-  for (const option of Object.keys(options)) {
-    if (!known.has(option))
-      fail(`there is no option "${option}", given for "${table}".`, `The options are ${[...known].join(", ")}.`);
-  }
-  for (const option of ["allowAnonymous", "graphql"] as const) {
-    if (!["boolean", "undefined"].includes(typeof options[option])) {
-      fail(`${option} of "${table}" is ${JSON.stringify(options[option])}.`, "Give true or false.");
-    }
-  }
-  for (const [hook, run] of Object.entries(options.hooks ?? {})) {
-    const isKnown = hookNames.includes(hook);
-    if (!isKnown || (run !== undefined && typeof run !== "function")) {
-      fail(
-        `hooks of "${table}" has ${isKnown ? `a "${hook}" that is not a function` : `no "${hook}"`}.`,
-        "The hooks are beforeCreate(data, { context }), beforeUpdate(data, { context, id }) and " +
-          "beforeRemove(id, { context }). Use a trigger for what must happen after every write.",
-      );
-    }
-  }
-  for (const option of ["defaultLimit", "maxLimit"] as const) {
-    const value = options[option] ?? 1;
-    if (!Number.isInteger(value) || value < 1 || value > 10_000) {
-      fail(`${option} of "${table}" is ${value}.`, "Give a whole number from 1 to 10000.");
-    }
-  }
-  for (const method of options.methods ?? []) {
-    if (!crudOperations.includes(method)) {
-      fail(
-        `methods of "${table}" names "${method}", which is not an operation.`,
-        `The operations are ${crudOperations.join(", ")}.`,
-      );
-    }
-  }
-  if (!["exact", "estimated", "none"].includes(options.count ?? "exact")) {
-    fail(`count of "${table}" is ${options.count}.`, 'Give "exact", "estimated" or "none".');
-  }
+  checkOptions(`createCrud of "${table}"`, optionsSchema, options);
   for (const name of options.searchFields ?? []) {
     const { kind, isArray } = column("searchFields", name);
     if (isArray || (kind !== "text" && kind !== "enum")) {
@@ -120,10 +103,6 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
     }
   }
   if (options.columns) {
-    const [[way, chosen] = [], ...more] = Object.entries(options.columns);
-    if ((way !== "pick" && way !== "omit") || more.length > 0 || !Array.isArray(chosen)) {
-      fail(`columns of "${table}" has neither pick nor omit.`, "Give { pick: […] } or { omit: […] }.");
-    }
-    for (const name of chosen ?? []) column("columns", name);
+    for (const name of Object.values(options.columns).flat()) column("columns", name);
   }
 }

@@ -3,12 +3,39 @@
  * Next hop: `src/realtime/buckets.ts` puts lists and rows into buckets with it.
  */
 import type { PgTable } from "drizzle-orm/pg-core";
+import { z } from "zod";
 import type { RealtimeDefinition } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { boolean, callable, checkOptions, must, oneOf, type ShapeOf } from "../kit/options.ts";
+import { sortMembers } from "../kit/rich-values.ts";
 import type { RealtimeOption, ScopedRealtime } from "./crud-types.ts";
 import { wireForms } from "./wire-kinds.ts";
 
-const scopedKeys = new Set(["policy", "resourceIdentity", "scope", "scopeFromRow", "authorize"]);
+/** Called for every change, so it must return the object itself. */
+const synchronous = <T>() =>
+  callable<T>().refine((run) => Object(run).constructor.name !== "AsyncFunction", must("a function that is not async"));
+
+const scopedSchema = z
+  .strictObject({
+    policy: oneOf(["authorized", "public"]),
+    resourceIdentity: z
+      .string(must("a text, such as the table's name"))
+      .min(1, must("a text, such as the table's name")),
+    scope: synchronous<ScopedRealtime["scope"]>(),
+    scopeFromRow: synchronous<ScopedRealtime["scopeFromRow"]>(),
+    authorize: callable<ScopedRealtime["authorize"]>().optional(),
+  } satisfies ShapeOf<ScopedRealtime>)
+  .refine(({ policy, authorize }) => policy === "public" || authorize, {
+    path: ["authorize"],
+    error: 'is missing. Write authorize({ ctx, args }), or policy: "public" to let every caller of the list watch',
+  });
+
+const optionSchema = z
+  .union(
+    [z.literal(false), z.strictObject({ listRealtime: boolean().default(true) })],
+    must("false, { listRealtime: false }, or { policy, resourceIdentity, scope, scopeFromRow, authorize }"),
+  )
+  .prefault({});
 
 /**
  * @returns null when subscribers are not notified
@@ -19,52 +46,18 @@ export function describeRealtime(
   option: RealtimeOption<PgTable> | undefined,
   hasList: boolean,
 ): RealtimeDefinition | null {
-  if (option === false) return null;
-  if (option === undefined) return { list: true, scoped: null };
-  const isObject = typeof option === "object" && option !== null;
-  const keys = isObject ? Object.keys(option) : [];
-  if (isObject && keys.some((key) => scopedKeys.has(key))) {
-    checkScoped(table, option as ScopedRealtime, keys, hasList);
-    return { list: true, scoped: option as ScopedRealtime };
+  const where = `createCrud of "${table}": realtime`;
+  if (!Object.keys(scopedSchema.shape).some((key) => key in Object(option))) {
+    const plain = checkOptions(where, optionSchema, option);
+    return plain ? { list: plain.listRealtime, scoped: null } : null;
   }
-  const { listRealtime = true } = Object(option) as { listRealtime?: unknown };
-  if (!isObject || keys.some((key) => key !== "listRealtime") || typeof listRealtime !== "boolean") {
-    throw new DefinitionError(
-      `createCrud: realtime of "${table}" is neither false, nor { listRealtime: false }, nor a scoped config.`,
-      { hint: "Write one of them; a scoped config is { policy, resourceIdentity, scope, scopeFromRow, authorize }." },
-    );
+  checkOptions(where, scopedSchema, option);
+  if (!hasList) {
+    throw new DefinitionError(`${where} is for lists, but methods has no list.`, {
+      hint: 'Add "list" to methods, or leave the scoped config out.',
+    });
   }
-  return { list: listRealtime, scoped: null };
-}
-
-function checkScoped(table: string, option: ScopedRealtime, keys: string[], hasList: boolean): void {
-  const fail = (problem: string, hint: string): never => {
-    throw new DefinitionError(`createCrud: realtime of "${table}" ${problem}`, { hint });
-  };
-  const unknown = keys.find((key) => !scopedKeys.has(key));
-  if (unknown) fail(`has no "${unknown}".`, `A scoped config has ${[...scopedKeys].join(", ")}.`);
-  if (option.policy !== "authorized" && option.policy !== "public") {
-    fail(`has the policy ${JSON.stringify(option.policy)}.`, 'Give "authorized" or "public".');
-  }
-  if (typeof option.resourceIdentity !== "string" || option.resourceIdentity === "") {
-    fail("has no resourceIdentity.", `Name what its buckets are of, such as "${table}".`);
-  }
-  for (const name of ["scope", "scopeFromRow"] as const) {
-    if (typeof option[name] !== "function") {
-      fail(`has no function ${name}.`, "Write both: scope(args) of a list, scopeFromRow({ row, ctx }) of a row.");
-    }
-    if (option[name].constructor.name === "AsyncFunction") {
-      fail(`has an async ${name}.`, "Make it return the object itself: it is called for every change.");
-    }
-  }
-  if (option.policy === "authorized" && typeof option.authorize !== "function") {
-    fail(
-      "has no authorize.",
-      'Write authorize({ ctx, args }), or policy: "public" to let every caller of the list watch.',
-    );
-  }
-  if (!hasList)
-    fail("is for lists, but methods has no list.", 'Add "list" to methods, or leave the scoped config out.');
+  return { list: true, scoped: option as ScopedRealtime };
 }
 
 /**
@@ -76,10 +69,7 @@ export function scopeText(scope: unknown, source: string): string {
   if (!isScope(scope)) {
     throw new TypeError(`${source} returned ${describe(scope)}; it must be a plain object of JSON values.`);
   }
-  return JSON.stringify(scope, (_key, value: unknown) => {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
+  return JSON.stringify(scope, sortMembers);
 }
 
 function isScope(scope: unknown): boolean {

@@ -7,10 +7,11 @@
 import { buffer } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
+import { z } from "zod";
 import type { AiServices } from "../ai/services.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import { type ConvertOptions, type ConvertStoredInput, providers } from "../contract/documents.ts";
-import { SvcError } from "../kit/svc-error.ts";
+import { boolean, checkCallOptions, oneOf, type ShapeOf } from "../kit/options.ts";
 import type { Fallback, TransactionLimits } from "../postgres/access.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
@@ -40,7 +41,15 @@ export interface ConversionRuntime {
   documents: EffectiveConfig["documents"] & { children: PrewarmedProcess };
 }
 
-const known: readonly string[] = ["auto", ...providers];
+const optionsSchema = z.object({
+  provider: oneOf(["auto", ...providers]).optional(),
+  mode: oneOf(["force-ocr", "force-external"]).optional(),
+  // A text such as "false" would permit paid providers.
+  paidFallback: boolean().optional(),
+  maxServiceCredits: z
+    .custom<number>((cap) => typeof cap === "number" && cap >= 0, "must be a number from 0")
+    .optional(),
+} satisfies Partial<ShapeOf<ConvertStoredInput>>);
 
 /**
  * @param signal ends it: it then rejects with the signal's reason, and nothing is kept
@@ -52,16 +61,7 @@ export async function convertStored(
   input: ConvertStoredInput,
   signal: AbortSignal,
 ): Promise<KeptConversion> {
-  const { provider = "auto", mode, paidFallback = false, maxServiceCredits: cap } = input;
-  if (!known.includes(provider)) throw new SvcError("BAD_REQUEST", `provider must be one of ${known.join(", ")}.`);
-  if (mode !== undefined && mode !== "force-ocr" && mode !== "force-external") {
-    throw new SvcError("BAD_REQUEST", "mode must be force-ocr or force-external.");
-  }
-  // "false" would be leave to pay.
-  if (typeof paidFallback !== "boolean") throw new SvcError("BAD_REQUEST", "paidFallback must be true or false.");
-  if (cap !== undefined && !(typeof cap === "number" && cap >= 0)) {
-    throw new SvcError("BAD_REQUEST", "maxServiceCredits must be a number from 0.");
-  }
+  const { maxServiceCredits: cap } = checkCallOptions("convert", optionsSchema, input);
   const ownerId = identity.userId || null;
   for (let pause = 50; ; pause = Math.min(2 * pause, 1_000)) {
     const found = await look(runtime, identity, input);

@@ -1,6 +1,7 @@
 /**
  * `POST /api/graphql`: parses the body, runs the operation and sends the answer. The caller is identified as for a
  * mutation by name, even for queries: a cookie counts only from pages of listed origins.
+ * Source: https://graphql.github.io/graphql-over-http/draft/
  * Next hop: `engine.ts`, which is loaded with the first request.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -13,7 +14,7 @@ import { errorHeaders, toSvcError } from "../http/errors.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
 import type { RequestLimits } from "../http/request-limits.ts";
 import { check, own, toObject } from "../kit/input-checks.ts";
-import { isJson } from "../kit/media-type.ts";
+import { isJson, quality } from "../kit/media-type.ts";
 import type { Authenticate } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Engine, EngineOptions, GraphqlRequest } from "./engine.ts";
@@ -30,41 +31,57 @@ export interface GraphqlOptions extends EngineOptions {
   log: Logger;
 }
 
-/** Answers one request: 200 when the operation was executed, otherwise the status of the error. */
+/** Answers one request: 200 when the operation was executed, otherwise the error's status. */
 export function graphqlEndpoint(options: GraphqlOptions): Endpoint {
   const load = engineLoader(options);
   return async (request, response) => {
     const exchange = exchangeOf(response);
     exchange.operation = "graphql";
     const { requestId } = exchange;
+    const type = answerType(request.headers.accept);
+    const contentType = { "content-type": `${type}; charset=utf-8` };
+    let asked: GraphqlRequest | undefined;
     try {
       if (request.method !== "POST" || request.url?.split("?", 1)[0] !== path)
         return await show(request, response, options);
       const session = await options.authenticate(request.headers, "write");
       if (session) exchange.userId = session.user.id;
-      const asked = await readRequest(request, options.limits);
+      asked = await readRequest(request, options.limits);
       const caller: Caller = { session, requestId, holder: options.requests.holderOf(request, session) };
       const { engine } = await load();
-      const { status, body, failure } = await engine(asked, caller);
+      const { body, failure } = await engine(asked, caller);
       if (failure !== undefined) exchange.error = failure;
-      sendJson(response, status, body);
+      sendJson(response, 200, body, contentType);
     } catch (thrown) {
       const error = toSvcError(thrown);
       exchange.error = error;
       const { refusal } = await import("./errors.ts");
-      sendJson(response, error.status, refusal(error, requestId), errorHeaders(error));
+      // Clients of the plain type take any other status for a proxy's answer, so the standard has 200 for a bad document.
+      const isBadDocument = asked !== undefined && error.code === "VALIDATION_FAILED";
+      const status = isBadDocument && type === plainType ? 200 : error.status;
+      sendJson(response, status, refusal(error, requestId), { ...contentType, ...errorHeaders(error) });
     }
   };
 }
 
-/** Answers requests other than POST: in development with the page. */
+const ownType = "application/graphql-response+json";
+const plainType = "application/json";
+
+/** GraphQL's own type where `Accept` names it and does not prefer the plain one. */
+function answerType(accept: string | undefined): string {
+  const wanted = quality(accept, ownType);
+  return wanted > 0 && wanted >= quality(accept, plainType) ? ownType : plainType;
+}
+
+/** Answers requests other than POST: in development with the page, unless another type is asked for. */
 async function show(request: IncomingMessage, response: ServerResponse, { settings }: GraphqlOptions): Promise<void> {
-  const isRead = request.method === "GET" || request.method === "HEAD";
+  const hasPage = settings.ruru && /text\/html|\*\/\*/i.test(request.headers.accept ?? "*/*");
+  const isForPage = hasPage && (request.method === "GET" || request.method === "HEAD");
   const hint = "Send operations by POST to /api/graphql.";
-  if (request.url?.split("?", 1)[0] === path && !(settings.ruru && isRead)) {
-    return answerMethods(response, request.method, settings.ruru ? ["GET", "HEAD", "POST"] : ["POST"], hint);
+  if (request.url?.split("?", 1)[0] === path && !isForPage) {
+    return answerMethods(response, request.method, hasPage ? ["GET", "HEAD", "POST"] : ["POST"], hint);
   }
-  if (!settings.ruru || !isRead) throw new SvcError("NOT_FOUND", undefined, { hint });
+  if (!isForPage) throw new SvcError("NOT_FOUND", undefined, { hint });
   // An optional package: it is large and has no use in production.
   const { serveRuru } = await import("./ruru.ts").catch((cause) => {
     throw new SvcError("NOT_FOUND", "Ruru is not installed.", { hint: "npm install --save-dev ruru", cause });
@@ -89,7 +106,8 @@ function engineLoader(options: GraphqlOptions): () => Promise<{ engine: Engine }
 }
 
 async function readRequest(request: IncomingMessage, limits: BodyLimits): Promise<GraphqlRequest> {
-  if (!isJson(mediaType(request))) {
+  const type = mediaType(request);
+  if (type === "" || !isJson(type)) {
     throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, { hint: "Send application/json." });
   }
   const body = parseJson(await readBody(request, limits.jsonBytes));
@@ -100,15 +118,16 @@ async function readRequest(request: IncomingMessage, limits: BodyLimits): Promis
   }
   return check((issues) => {
     const object = toObject(body, issues);
-    const [query, operationName, variables] = ["query", "operationName", "variables"].map((key) => own(object, key));
-    const refuse = (key: string, message: string) => void issues.push({ path: [key], message });
-    if (typeof query !== "string") refuse("query", "must be a string");
-    if (typeof (operationName ?? "") !== "string") refuse("operationName", "must be a string");
-    if (typeof (variables ?? {}) !== "object" || Array.isArray(variables)) refuse("variables", "must be an object");
+    const member = (key: string, type: "string" | "object", byDefault?: unknown) => {
+      const value = own(object, key) ?? byDefault;
+      if (typeof value === type && !Array.isArray(value)) return value;
+      issues.push({ path: [key], message: `must be ${type === "string" ? "a string" : "an object"}` });
+    };
+    member("extensions", "object", {}); // the standard has them for anything; there are none here
     return {
-      query: query as string,
-      operationName: (operationName as string | undefined | null) ?? null,
-      variables: (variables as Record<string, unknown> | undefined | null) ?? {},
+      query: member("query", "string") as string,
+      operationName: (member("operationName", "string", "") as string) || null,
+      variables: member("variables", "object", {}) as Record<string, unknown>,
     };
   });
 }

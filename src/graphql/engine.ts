@@ -17,7 +17,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import { isTransient } from "../postgres/errors.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { Documents, type Found } from "./documents.ts";
-import { describeErrors, toGraphqlError } from "./errors.ts";
+import { describeErrors, RefusedDocument, toGraphqlError } from "./errors.ts";
 import { exposedTables } from "./exposed.ts";
 import { costOf } from "./limits.ts";
 import { preset } from "./preset.ts";
@@ -32,7 +32,6 @@ export interface GraphqlRequest {
 }
 
 export interface GraphqlAnswer {
-  status: number;
   /** JSON text. */
   body: string;
   /** An error for the log. */
@@ -105,12 +104,15 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
       const errors = result.errors?.map((error) => explained(error, transaction)) ?? [];
       const transient = errors.find(({ originalError }) => isTransient(originalError));
       if (transient && !attempt.isOnly) throw transient.originalError;
-      failure = worst(errors);
+      const reason = worst(errors);
+      // Variables that do not fit, or a plan that takes too long: nothing was executed.
+      if (result.data === undefined) throw reason?.code === "VALIDATION_FAILED" ? new RefusedDocument(errors) : reason;
+      failure = reason;
       if (errors.length > 0) await transaction.rollback();
       // A request is one transaction: if a field failed, nothing was written, so no data is returned.
       return encode(errors.length > 0 && access === "write" ? null : result.data, errors, caller);
     });
-    return { status: 200, body, ...(failure !== undefined && { failure }) };
+    return { body, failure };
   };
 
   const engine: Engine = async (asked, caller) => {
@@ -138,9 +140,9 @@ function explained(error: GraphQLError, transaction: RequestTransaction): GraphQ
 }
 
 /** The error for the log: our own failures before the caller's mistakes. */
-function worst(errors: readonly GraphQLError[]): unknown {
-  const reasons = errors.map(({ originalError }) => originalError as SvcError | undefined);
-  return reasons.find((reason) => reason && reason.status >= 500) ?? reasons[0];
+function worst(errors: readonly GraphQLError[]): SvcError | undefined {
+  const reasons = errors.map(({ originalError }) => originalError as SvcError);
+  return reasons.find(({ status }) => status >= 500) ?? reasons[0];
 }
 
 /** @param data from `execute` with `outputDataAsString`: JSON text, or null */

@@ -31,8 +31,8 @@ function fromLibrary(error: GraphQLError, reason: unknown): SvcError {
 }
 
 /** The error for an invalid document. */
-export function invalidDocument(errors: readonly GraphQLError[], showSuggestions: boolean): InvalidDocument {
-  return new InvalidDocument(
+export function invalidDocument(errors: readonly GraphQLError[], showSuggestions: boolean): RefusedDocument {
+  return new RefusedDocument(
     errors.map(({ message, nodes, source, positions }) => {
       const text = showSuggestions ? message : message.replace(/ Did you mean (?:(?! Did you mean )[^?])*\?/g, "");
       return new GraphQLError(text, { nodes, source, positions });
@@ -40,8 +40,8 @@ export function invalidDocument(errors: readonly GraphQLError[], showSuggestions
   );
 }
 
-/** All errors of an invalid document. */
-export class InvalidDocument extends SvcError {
+/** All errors of a document, or of its variables, that keep it from being executed. */
+export class RefusedDocument extends SvcError {
   readonly errors: readonly GraphQLError[];
 
   constructor(errors: readonly GraphQLError[]) {
@@ -72,6 +72,6 @@ function describeError({ message, locations, path }: GraphQLError, known: SvcErr
 /** The body for a request that is refused before execution. */
 export function refusal(error: SvcError, requestId: string): string {
   const errors =
-    error instanceof InvalidDocument ? error.errors : [new GraphQLError(error.message, { originalError: error })];
+    error instanceof RefusedDocument ? error.errors : [new GraphQLError(error.message, { originalError: error })];
   return JSON.stringify({ errors: describeErrors(errors, requestId) });
 }

@@ -19,7 +19,7 @@ export function clientOf(transaction: RequestTransaction, timeMs: number): PgCli
       while (underWay.size >= together) await Promise.race(underWay).catch(() => {});
       deadline ??= performance.now() + timeMs;
       if (performance.now() > deadline) throw tooLong();
-      const config = { text, ...(arrayMode && { rowMode: "array" }), ...preparedNames.of(name) };
+      const config = { text, ...(arrayMode && { rowMode: "array" }), ...nameOf(name) };
       const running = transaction.query(config, values);
       underWay.add(running);
       try {
@@ -38,24 +38,15 @@ export function clientOf(transaction: RequestTransaction, timeMs: number): PgCli
 const tooLong = () =>
   new SvcError("TIMEOUT", undefined, { hint: "The statements of one request took too long together. Ask for less." });
 
-/**
- * Decides which statements are prepared. A connection keeps prepared statements until it closes, and clients can send
- * any number of documents. So only the first ones get a name; the others are planned each time.
- */
-class PreparedNames {
-  readonly #names = new Set<string>();
-  /** Per connection. */
-  readonly #most = 200;
+/** Names of statements that are prepared. */
+const prepared = new Set<string>();
 
-  /** @returns what to add to a statement's configuration */
-  of(name: string | undefined): { name?: string } {
-    if (name === undefined) return {};
-    if (!this.#names.has(name)) {
-      if (this.#names.size >= this.#most) return {};
-      this.#names.add(name);
-    }
-    return { name: `graphql_${name}`.slice(0, 63) }; // from a hash; PostgreSQL's names are at most 63 bytes
-  }
+/** Per connection, which keeps a prepared statement until it closes. Clients can send any number of documents. */
+const maxPrepared = 200;
+
+/** The first statements get a name; the others are planned each time. @param hash of the statement */
+function nameOf(hash: string | undefined): { name?: string } {
+  if (hash === undefined || (!prepared.has(hash) && prepared.size >= maxPrepared)) return {};
+  prepared.add(hash);
+  return { name: `graphql_${hash}`.slice(0, 63) }; // PostgreSQL's names are at most 63 bytes
 }
-
-const preparedNames = new PreparedNames();

@@ -29,9 +29,8 @@ export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
       replace: {
         _attributeName: (previous, _options, details) =>
           columnOf(details.codec, details.attributeName)?.field ?? previous?.(details) ?? details.attributeName,
-        attribute(previous, _options, details) {
-          return columnOf(details.codec, details.attributeName)?.field ?? previous?.(details) ?? details.attributeName;
-        },
+        attribute: (previous, _options, details) =>
+          columnOf(details.codec, details.attributeName)?.field ?? previous?.(details) ?? details.attributeName,
         tableType(previous, _options, codec) {
           const table = find(codec);
           return table ? typeName(this, table) : (previous?.(codec) ?? "");
@@ -73,72 +72,57 @@ export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
       },
       entityBehavior: {
         pgCodec: {
-          override: {
-            provides: ["svc"] as never,
-            callback(behavior, codec) {
-              if (!codec.attributes) return behavior as never;
-              const table = find(codec);
-              if (!table) return nothing(behavior);
-              return [behavior, ...(table.crud.count === "exact" ? [] : ["-totalCount"])] as never;
-            },
+          override(behavior, codec) {
+            if (!codec.attributes) return behavior as never;
+            const table = find(codec);
+            if (!table) return nothing(behavior);
+            return [behavior, ...(table.crud.count === "exact" ? [] : ["-totalCount"])] as never;
           },
         },
         pgResource: {
-          override: {
-            provides: ["svc"] as never,
-            callback(behavior, resource) {
-              const table = find(resource);
-              if (!table) return nothing(behavior);
-              return [
-                behavior,
-                "-list",
-                "-query:resource:list",
-                ...(table.offers("list") ? [] : ["-connection", "-query:resource:connection"]),
-              ] as never;
-            },
+          override(behavior, resource) {
+            const table = find(resource);
+            if (!table) return nothing(behavior);
+            return [
+              behavior,
+              "-list",
+              "-query:resource:list",
+              ...(table.offers("list") ? [] : ["-connection", "-query:resource:connection"]),
+            ] as never;
           },
         },
         pgResourceUnique: {
-          override: {
-            provides: ["svc"] as never,
-            callback(behavior, [resource, unique]) {
-              const table = find(resource);
-              const isId = unique.attributes.length === 1 && unique.attributes[0] === table?.crud.id.name;
-              return (table?.offers("get") && isId ? behavior : nothing(behavior)) as never;
-            },
+          override(behavior, [resource, unique]) {
+            const table = find(resource);
+            const isId = unique.attributes.length === 1 && unique.attributes[0] === table?.crud.id.name;
+            return (table?.offers("get") && isId ? behavior : nothing(behavior)) as never;
           },
         },
         pgCodecRelation: {
-          override: {
-            provides: ["svc"] as never,
-            callback(behavior, relation) {
-              const [local, remote] = [find(relation.localCodec), find(relation.remoteResource)];
-              const areShown = (table: ExposedTable | undefined, names: readonly string[]) =>
-                names.every((name) => table?.columns.has(name));
-              const isShown =
-                areShown(local, relation.localAttributes) &&
-                areShown(remote, relation.remoteAttributes) &&
-                remote?.offers(relation.isUnique ? "get" : "list");
-              return (isShown ? [behavior, "-list", "-resource:list"] : nothing(behavior)) as never;
-            },
+          override(behavior, relation) {
+            const [local, remote] = [find(relation.localCodec), find(relation.remoteResource)];
+            const areShown = (table: ExposedTable | undefined, names: readonly string[]) =>
+              names.every((name) => table?.columns.has(name));
+            const isShown =
+              areShown(local, relation.localAttributes) &&
+              areShown(remote, relation.remoteAttributes) &&
+              remote?.offers(relation.isUnique ? "get" : "list");
+            return (isShown ? [behavior, "-list", "-resource:list"] : nothing(behavior)) as never;
           },
         },
         pgCodecAttribute: {
-          override: {
-            provides: ["svc"] as never,
-            callback(behavior, [codec, attributeName]) {
-              if (!find(codec)) return behavior as never;
-              const column = columnOf(codec, attributeName);
-              if (!column) return nothing(behavior);
-              return [
-                behavior,
-                "-attribute:base",
-                ...(column.canFilter ? [] : ["-attribute:filterBy", "-condition:attribute:filterBy"]),
-                ...(column.canWrite
-                  ? ["attribute:insert", "attribute:update"]
-                  : ["-attribute:insert", "-attribute:update"]),
-              ] as never;
-            },
+          override(behavior, [codec, attributeName]) {
+            if (!find(codec)) return behavior as never;
+            const column = columnOf(codec, attributeName);
+            if (!column) return nothing(behavior);
+            return [
+              behavior,
+              "-attribute:base",
+              ...(column.canFilter ? [] : ["-attribute:filterBy", "-condition:attribute:filterBy"]),
+              ...(column.canWrite
+                ? ["attribute:insert", "attribute:update"]
+                : ["-attribute:insert", "-attribute:update"]),
+            ] as never;
           },
         },
       },

@@ -34,7 +34,7 @@ export function writesPlugin(exposed: Exposed): GraphileConfig.Plugin {
               const field = fieldWithHooks({ fieldName }, () => ({
                 ...shape,
                 description: descriptions[verb],
-                plan: plan(resource as Table, table, verb) as never,
+                plan: plan(resource as Table, table, verb, shape.args) as never,
               }));
               all = build.extend(all, { [fieldName]: field }, `Adding ${fieldName}`);
             }
@@ -92,11 +92,13 @@ function shapeOf(build: GraphileBuild.Build, resource: Table, table: ExposedTabl
   return { type, args };
 }
 
-function plan(resource: Table, { crud }: ExposedTable, verb: Verb) {
+/** @param args those of the field: not every table has all of them */
+function plan(resource: Table, { crud }: ExposedTable, verb: Verb, args: GraphQLFieldConfigArgumentMap) {
   const procedure = `${crud.prefix}.${verb}`;
+  const names = inputs[verb].filter((name) => name in args);
   return (_$root: Step, fieldArgs: FieldArgs) => {
     const $write = (context() as unknown as { get(key: "write"): Step<RequestContext["write"]> }).get("write");
-    const $args = [$write, ...inputs[verb].map((name) => fieldArgs.getRaw(name))] as const;
+    const $args = [$write, ...names.map((name) => fieldArgs.getRaw(name))] as const;
     const $id = sideEffect($args, ([write, ...given]) =>
       (write as RequestContext["write"])(procedure, inputOf(verb, given)),
     );

@@ -54,8 +54,8 @@ const needsEncoding = (what: string) => ({
 const results: Record<string, JsonSchema> = {
   date: { type: "string", format: "date-time" },
   bigint: { type: "string", pattern: "^-?[0-9]+$" },
-  set: { type: "array" },
-  map: { type: "array", items: { type: "array", minItems: 2, maxItems: 2 } },
+  set: { type: "array", items: {} },
+  map: { type: "array", items: { type: "array", items: {}, minItems: 2, maxItems: 2 } },
 };
 
 const inputs: Record<string, JsonSchema> = {

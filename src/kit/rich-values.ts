@@ -27,3 +27,9 @@ function serialize(what: string, value: unknown) {
     throw new TypeError(`${what} refers to itself, or is nested too deeply.`, { cause: error });
   }
 }
+
+/** A replacer for `JSON.stringify`: equal objects give equal text. */
+export function sortMembers(_key: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -65,7 +65,7 @@ function operation(
   return {
     operationId: name,
     tags: [name.includes(".") ? name.slice(0, name.indexOf(".")) : "procedures"],
-    ...(summary && { summary }),
+    summary: summary ?? name,
     security: security(anonymous),
     parameters: [position],
     requestBody: {
@@ -102,7 +102,7 @@ const multipartSchema = (call: JsonSchema): JsonSchema => ({
       contentMediaType: "application/json",
       contentSchema: {
         type: "object",
-        properties: { json: call, meta: metaSchema, maps: { type: "array", items: { type: "array" } } },
+        properties: { json: call, meta: metaSchema, maps: { type: "array", items: list } },
         required: ["json"],
       },
       description:
@@ -113,9 +113,11 @@ const multipartSchema = (call: JsonSchema): JsonSchema => ({
   additionalProperties: { type: "string", format: "binary" },
 });
 
+const list = { type: "array", items: {} };
+
 const metaSchema = {
   type: "array",
-  items: { type: "array" },
+  items: list,
   description: "Which values are dates, bigints and the like.",
 };
 

@@ -1,32 +1,35 @@
 /**
  * Renders the OpenAPI document as plain HTML without scripts or external resources. Everything from the document is
- * escaped.
- * Next hop: `src/kit/schema-text.ts` writes schemas; `src/server/openapi.ts` serves the page.
+ * escaped. docs/adr/0021-the-api-page-and-graphqls-transport-stay-ours.md says why no library renders it.
+ * Next hop: `schema-text.ts` writes schemas; `src/server/openapi.ts` serves the page.
  */
 import { createHash } from "node:crypto";
 import type { Part } from "../kit/parts.ts";
-import { anchor, html, schemaText } from "../kit/schema-text.ts";
 import type { OpenApiDocument } from "./document.ts";
 import { pageStyle } from "./page-style.ts";
+import { anchor, html, schemaText } from "./schema-text.ts";
 
 /** In display order. */
 const methods = ["get", "head", "post", "put", "patch", "delete", "options"] as const;
 
+interface Body {
+  content?: Record<string, { schema?: Part }>;
+}
+
 interface Operation {
   operationId: string;
   tags: string[];
-  summary?: string;
+  summary: string;
   description?: string;
   security: object[];
   parameters?: Part[];
-  requestBody?: { content: Record<string, { schema?: Part }>; required?: boolean };
-  responses: Record<string, Part>;
+  requestBody?: Body & { required?: boolean };
+  responses: Record<string, Body & { description: string }>;
 }
 
-interface Entry {
+interface Entry extends Operation {
   method: string;
   path: string;
-  operation: Operation;
 }
 
 /** Allows only the page's own style: no scripts, frames or requests. */
@@ -38,12 +41,12 @@ export const pagePolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-export function openApiPage(document: OpenApiDocument): string {
-  const { info, servers, tags, components } = document;
-  const entries = entriesOf(document);
-  const groups = tags.map(({ name }) => ({ name, of: entries.filter(({ operation }) => operation.tags[0] === name) }));
+export function openApiPage({ info, servers, tags, components, paths }: OpenApiDocument): string {
   const url = servers[0]?.url ?? "";
-  const schemas = Object.entries(components.schemas ?? {});
+  const entries = Object.entries(paths).flatMap(([path, item]) =>
+    methods.filter((method) => method in item).map((method) => entryOf(path, method, item)),
+  );
+  const groups = tags.map(({ name }) => ({ name, of: entries.filter((entry) => entry.tags[0] === name) }));
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -56,15 +59,16 @@ export function openApiPage(document: OpenApiDocument): string {
 <a class="skip" href="#operations">To the operations</a>
 <header>
 <h1>${html(info.title)} <small>${html(info.version)}</small></h1>
-<p>${code(info.description)}</p>
+<p>${html(info.description).replace(/`([^`]*)`/g, "<code>$1</code>")}</p>
 <p>Reached at <code>${html(url)}</code>. <a href="/openapi.json">This document as JSON</a>, for tools and generators.</p>
 </header>
-<nav aria-label="Operations">${groups.map(({ name, of }) => contents(name, of)).join("")}
+<nav aria-label="Operations">
+${each(groups, ({ name, of }) => `<details><summary>${html(name)}</summary><ul>${each(of, link)}</ul></details>`)}
 <p><a href="#schemas">Schemas</a></p></nav>
 <main id="operations">
-${groups.map(({ name, of }) => `<section><h2>${html(name)}</h2>${of.map((entry) => article(entry, url)).join("")}</section>`).join("\n")}
+${each(groups, ({ name, of }) => `<section><h2>${html(name)}</h2>${each(of, (entry) => article(entry, url))}</section>`)}
 <section id="schemas"><h2>Schemas</h2>
-${schemas.map(([name, schema]) => `<h3 id="${anchor(name)}">${html(name)}</h3><pre tabindex="0">${schemaText(schema)}</pre>`).join("\n")}
+${each(Object.entries(components.schemas ?? {}), ([name, schema]) => `<h3 id="${anchor(name)}">${html(name)}</h3>${block(schema)}`)}
 </section>
 </main>
 </body>
@@ -72,92 +76,78 @@ ${schemas.map(([name, schema]) => `<h3 id="${anchor(name)}">${html(name)}</h3><p
 `;
 }
 
-function entriesOf({ paths }: OpenApiDocument): Entry[] {
-  return Object.entries(paths).flatMap(([path, item]) =>
-    methods.flatMap((method) => {
-      const operation = item[method] as Operation | undefined;
-      if (!operation) return [];
-      const parameters = [...((item.parameters as Part[] | undefined) ?? []), ...(operation.parameters ?? [])];
-      return [{ method, path, operation: { ...operation, parameters } }];
-    }),
-  );
+const each = <T>(list: readonly T[], write: (one: T) => string) => list.map(write).join("\n");
+
+function entryOf(path: string, method: string, item: Part): Entry {
+  const operation = item[method] as Operation;
+  const shared = (item.parameters ?? []) as Part[];
+  return { ...operation, path, method: method.toUpperCase(), parameters: [...shared, ...(operation.parameters ?? [])] };
 }
 
-const contents = (name: string, entries: readonly Entry[]) =>
-  `<details><summary>${html(name)}</summary><ul>${entries.map(link).join("")}</ul></details>`;
+const link = ({ operationId, method, path }: Entry) =>
+  `<li><a href="#${anchor(operationId)}"><b>${method}</b> ${html(path)}</a></li>`;
 
-const link = ({ method, path, operation }: Entry) =>
-  `<li><a href="#${anchor(operation.operationId)}"><b>${method.toUpperCase()}</b> ${html(path)}</a></li>`;
-
-function article({ method, path, operation }: Entry, url: string): string {
-  const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
+function article(entry: Entry, url: string): string {
+  const { operationId, method, path, summary, description, parameters = [], requestBody, responses } = entry;
+  const places = [...new Set(parameters.map((parameter) => String(parameter.in)))];
   return `
 <article aria-labelledby="${anchor(operationId)}">
-<h3 id="${anchor(operationId)}"><b>${method.toUpperCase()}</b> <code>${html(path)}</code></h3>
-${summary ? `<p>${html(summary)}.</p>` : ""}${description ? `<p>${html(description)}</p>` : ""}
-<p class="who">${whoMayCall(operation)}</p>
-${parameters.length > 0 ? parameterTable(parameters) : ""}
-${requestBody ? bodyOf(requestBody) : ""}
+<h3 id="${anchor(operationId)}"><b>${method}</b> <code>${html(path)}</code></h3>
+<p>${html(summary)}.</p>${description ? `<p>${html(description)}</p>` : ""}
+<p class="who">${sessionOf(entry)}</p>
+${each(places, (place) => `<h4>In the ${html(place)}</h4>${block(parametersIn(place, parameters))}`)}
+${requestBody ? `<h4>Body${requestBody.required ? "" : ", optional"}</h4>${contents(requestBody)}` : ""}
 <h4>Answers</h4>
 <dl>${answers(responses)}</dl>
-<details><summary>With curl</summary><pre tabindex="0">${html(curl(method, url + path, operation))}</pre></details>
+<details><summary>With curl</summary><pre tabindex="0">${html(curl(entry, url))}</pre></details>
 </article>`;
 }
 
-function whoMayCall({ security }: Operation): string {
+function sessionOf({ security }: Operation): string {
   if (security.length === 0) return "Needs no session.";
   return security.some((one) => Object.keys(one).length === 0) ? "With or without a session." : "Needs a session.";
 }
 
-function parameterTable(parameters: readonly Part[]): string {
-  const rows = parameters.map(
-    ({ name, in: where, required, schema, description }) =>
-      `<tr><th scope="row"><code>${html(String(name))}</code></th><td>${html(String(where))}${required ? ", required" : ""}</td>` +
-      `<td><code>${schemaText(schema)}</code></td><td>${html(String(description ?? ""))}</td></tr>`,
-  );
-  const head = ["Parameter", "Where", "Value", "Meaning"].map((name) => `<th scope="col">${name}</th>`).join("");
-  return `<table><thead><tr>${head}</tr></thead><tbody>${rows.join("")}</tbody></table>`;
-}
-
-function bodyOf({ content, required }: NonNullable<Operation["requestBody"]>): string {
-  const kinds = Object.entries(content).map(
-    ([type, { schema }]) =>
-      `<p><code>${html(type)}</code></p>${schema ? `<pre tabindex="0">${schemaText(schema)}</pre>` : ""}`,
-  );
-  return `<h4>Body${required ? "" : ", optional"}</h4>${kinds.join("")}`;
+/** The parameters of one place, as the members of an object. */
+function parametersIn(place: string, parameters: readonly Part[]): Part {
+  const of = parameters.filter((parameter) => parameter.in === place);
+  return {
+    type: "object",
+    properties: Object.fromEntries(
+      of.map(({ name, schema, description }) => [name, { ...Object(schema), description }]),
+    ),
+    required: of.filter(({ required }) => required).map(({ name }) => name),
+  };
 }
 
 /** Successful answers one by one; the errors in one line, because they share one form. */
 function answers(responses: Operation["responses"]): string {
-  const isError = (response: Part) => typeof response.$ref === "string";
+  const isError = ([, answer]: [string, object]) => "$ref" in answer;
   const entries = Object.entries(responses);
-  const statuses = entries.filter(([, response]) => isError(response)).map(([status]) => status);
-  const errors = `<dt>Errors</dt><dd>${html(statuses.join(", "))}: <a href="#${anchor("Error")}">Error</a></dd>`;
-  const own = entries
-    .filter(([, response]) => !isError(response))
-    .map(([status, response]) => answer(status, response));
-  return own.join("") + (statuses.length > 0 ? errors : "");
-}
-
-function answer(status: string, response: Part): string {
-  const content = Object.entries((response.content ?? {}) as Record<string, { schema?: Part }>);
-  const kinds = content.map(([type, { schema }]) =>
-    schema && Object.keys(schema).length > 0
-      ? `<pre tabindex="0">${schemaText(schema)}</pre>`
-      : ` <code>${html(type)}</code>`,
+  const errors = entries.filter(isError).map(([status]) => status);
+  const own = each(
+    entries.filter((entry) => !isError(entry)),
+    ([status, answer]) => `<dt>${status}</dt><dd>${html(answer.description)}${contents(answer)}</dd>`,
   );
-  return `<dt>${html(status)}</dt><dd>${html(String(response.description ?? ""))}${kinds.join("")}</dd>`;
+  if (errors.length === 0) return own;
+  return `${own}<dt>Errors</dt><dd>${errors.join(", ")}: <a href="#${anchor("Error")}">Error</a></dd>`;
 }
 
-function curl(method: string, url: string, { security, requestBody }: Operation): string {
+/** The media types of a body, each with its schema. */
+const contents = ({ content = {} }: Body) =>
+  each(
+    Object.entries(content),
+    ([type, { schema }]) => `<p><code>${html(type)}</code></p>${schema ? block(schema) : ""}`,
+  );
+
+const block = (schema: unknown) => `<pre tabindex="0">${schemaText(schema)}</pre>`;
+
+function curl({ method, path, security, requestBody }: Entry, url: string): string {
   const needsSession = security.length > 0 && security.every((one) => Object.keys(one).length > 0);
-  const type = Object.keys(requestBody?.content ?? {})[0];
+  const isJson = "application/json" in Object(requestBody?.content);
   return [
-    `curl -X ${method.toUpperCase()} '${url}'`,
+    `curl -X ${method} '${url}${path}'`,
     ...(needsSession ? [`-H "authorization: Bearer $TOKEN"`] : []),
-    ...(type === "application/json" ? [`-H 'content-type: application/json' -d '{ … }'`] : []),
+    ...(isJson ? [`-H 'content-type: application/json' -d '{ … }'`] : []),
   ].join(" \\\n  ");
 }
-
-/** Text with backticks for code. */
-const code = (text: string) => html(text).replace(/`([^`]*)`/g, "<code>$1</code>");

@@ -29,6 +29,8 @@ export const pathOf = ({ path }: Pick<RouteDefinition, "path">) => path.replace(
 const shape = (path: string) => path.replace(/\{\w+\}/g, "{}");
 const sameShape = (paths: object, path: string) => Object.keys(paths).find((other) => shape(other) === shape(path));
 
+const other = answers("An error, in the form of `Error`, or what the handler returns with another status.", json({}));
+
 function operation(route: RouteDefinition, operationId: string, schemas: Schemas): Part {
   const { verb, path, anonymous, input, output } = route;
   const described = input && jsonSchemaOf(input, "input");
@@ -48,6 +50,7 @@ function operation(route: RouteDefinition, operationId: string, schemas: Schemas
   return {
     operationId,
     tags: ["routes"],
+    summary: `${verb.toUpperCase()} ${pathOf(route)}`,
     security: security(anonymous),
     ...(parameters.length > 0 && { parameters }),
     ...(!readsQuery && input && { requestBody: body }),
@@ -57,10 +60,8 @@ function operation(route: RouteDefinition, operationId: string, schemas: Schemas
         "What the handler returns.",
         output ? json(resultOf(output, operationId, schemas)) : { ...json({}), ...anything },
       ),
-      default: answers(
-        "An error, or another status that the handler returns.",
-        json({ anyOf: [{ $ref: "#/components/schemas/Error" }, {}] }),
-      ),
+      "4XX": other,
+      default: other,
     },
   };
 }

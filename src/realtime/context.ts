@@ -6,7 +6,7 @@
 import type { ContextRealtime } from "../contract/realtime.ts";
 import { misuseError } from "../kit/misuse-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
-import { toParts } from "../kit/rich-values.ts";
+import { sortMembers, toParts } from "../kit/rich-values.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Access } from "../postgres/access.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
@@ -104,8 +104,3 @@ const isEmpty = (json: unknown) => typeof json === "object" && json !== null && 
 /** What is inside first, since it is restored first; else by text. */
 const inOrder = (meta: readonly (readonly unknown[])[]) =>
   meta.toSorted((a, b) => b.length - a.length || (String(a) < String(b) ? -1 : 1));
-
-function sortMembers(_key: string, value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
-}

@@ -4,25 +4,19 @@
  */
 import { getTableColumns, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
+import type { z } from "zod";
 import type { RequestDatabase } from "../contract/database.ts";
-import type {
-  ContextSearch,
-  HybridSearchOptions,
-  SearchItem,
-  SearchResult,
-  SearchSnippet,
-} from "../contract/search.ts";
+import type { ContextSearch, SearchItem, SearchResult, SearchSnippet } from "../contract/search.ts";
+import { checkCallOptions } from "../kit/options.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import { refusal, resolveScope } from "./scope.ts";
+import { resolveScope } from "./scope.ts";
 import {
   checkFields,
   checkFilters,
-  checkNames,
-  checkNumber,
   checkQuery,
   checkScope,
-  checkSwitch,
   checkVector,
+  searchOptions,
   searchTable,
 } from "./search-input.ts";
 import type { SearchTable } from "./searchable.ts";
@@ -44,22 +38,13 @@ export function contextSearch(
 ): ContextSearch {
   async function run(mode: SearchResult["meta"]["mode"], table: unknown, options: unknown, query?: unknown) {
     const searched = searchTable(tables, table);
-    checkNames("options", options, optionNames);
-    const given = (options ?? {}) as Partial<HybridSearchOptions>;
+    const given = checkCallOptions(methods[mode], searchOptions, options);
+    const { limit, offset, prefix } = given;
     const scope = checkScope(searched, resolveScope(given.scope, userId));
-    const limit = checkNumber("limit", given.limit, 10, 1, 100);
-    const offset = checkNumber("offset", given.offset, 0, 0, 10_000);
     const target = targetOf(searched);
     const about = [JSON.stringify(scope), JSON.stringify(checkFilters(searched, given.filters))];
     const asked =
-      mode === "vector"
-        ? null
-        : {
-            fields: checkFields(searched, given.fields),
-            query: checkQuery(query),
-            prefix: checkSwitch("prefix", given.prefix),
-            snippets: checkSwitch("snippets", given.snippets),
-          };
+      mode === "vector" ? null : { fields: checkFields(searched, given.fields), query: checkQuery(query), prefix };
     const words = asked ? [asked.fields, asked.query] : [];
     const vector = mode === "keyword" ? null : checkVector(searched, given.vector, given.vectorField);
     const nearest = vector ? [vector.field, vector.text] : [];
@@ -73,18 +58,16 @@ export function contextSearch(
       ...tuning,
       limit,
       offset,
-      ...(asked ? [asked.prefix] : []),
+      ...(asked ? [prefix] : []),
     ];
     const { rows } = await transaction.query({ name: `svc_search_${mode}`, text: statements[mode] }, values);
     const { corpus, visibility } = scope;
     const found = await items(db(), searched, rows as Found[]);
-    const snippets = asked?.snippets
-      ? await snippetsOf(
-          transaction,
-          { target, ...asked },
-          (rows as Found[]).map((row) => row.id),
-        )
-      : new Map<string, SearchSnippet>();
+    const ids = (rows as Found[]).map((row) => row.id);
+    const snippets =
+      asked && given.snippets
+        ? await snippetsOf(transaction, { target, ...asked }, ids)
+        : new Map<string, SearchSnippet>();
     return {
       items: found.map(({ key, ...item }) => (snippets.has(key) ? { ...item, snippet: snippets.get(key) } : item)),
       meta: { mode, corpus, visibility, limit, offset },
@@ -98,6 +81,8 @@ export function contextSearch(
   };
 }
 
+const methods = { keyword: "search", vector: "vectorSearch", hybrid: "hybridSearch" };
+
 const statements = {
   keyword: `select id, score as keyword, null::double precision as vector, score as fused
     from svc.search_keyword($1, $2, $3, $4, $5, $6, $7, $8)`,
@@ -110,33 +95,13 @@ const statements = {
 /** The database knows the rest of its declaration. */
 const targetOf = ({ name }: SearchTable) => ({ table: name });
 
-/** The same for all three: one object may serve them, and hold the words too. */
-const optionNames = "query scope limit offset filters fields prefix snippets vector vectorField tuning".split(" ");
-
-function tuningOf(tuning: unknown, wanted: number) {
-  checkNames("tuning", tuning, ["keywordCandidateLimit", "vectorCandidateLimit", "fusion"]);
-  const { keywordCandidateLimit, vectorCandidateLimit, fusion } = (tuning ?? {}) as NonNullable<
-    HybridSearchOptions["tuning"]
-  >;
-  checkNames("tuning.fusion", fusion, ["mode", "k", "weights"]);
-  const { mode = "convex", k, weights } = fusion ?? {};
-  if (mode !== "rrf" && mode !== "convex") throw refusal("tuning.fusion.mode", "rrf or convex");
+/** As `svc.search_hybrid()` takes it. @param wanted how many items the page needs */
+function tuningOf({ fusion, ...limits }: z.output<typeof searchOptions>["tuning"], wanted: number) {
   const enough = Math.min(Math.max(100, wanted), 1_000);
-  const weight = (leg: "keyword" | "vector") => {
-    const value = weights?.[leg] ?? 1;
-    if (typeof value === "number" && value >= 0 && value <= 1_000) return value;
-    throw refusal(`tuning.fusion.weights.${leg}`, "a number from 0 to 1000");
-  };
-  const [keywordWeight, vectorWeight] = [weight("keyword"), weight("vector")];
-  if (keywordWeight + vectorWeight === 0) throw refusal("tuning.fusion.weights", "above 0 for one leg at least");
-  return {
-    keywordCandidateLimit: checkNumber("tuning.keywordCandidateLimit", keywordCandidateLimit, enough, 1, 1_000),
-    vectorCandidateLimit: checkNumber("tuning.vectorCandidateLimit", vectorCandidateLimit, enough, 1, 1_000),
-    mode,
-    k: checkNumber("tuning.fusion.k", k, 60, 1, 1_000),
-    keywordWeight,
-    vectorWeight,
-  };
+  const { mode, k, weights } = fusion;
+  const { keywordCandidateLimit = enough, vectorCandidateLimit = enough } = limits;
+  const [keywordWeight, vectorWeight] = [weights.keyword, weights.vector];
+  return { keywordCandidateLimit, vectorCandidateLimit, mode, k, keywordWeight, vectorWeight };
 }
 
 /** Reads the rows, under the caller's policies once more, and puts the scores beside them. */

@@ -4,10 +4,50 @@
  */
 import { is } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
+import { z } from "zod";
+import type { HybridSearchOptions } from "../contract/search.ts";
 import { byNearness } from "../kit/nearest.ts";
+import { boolean, integer, must, number, oneOf } from "../kit/options.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { type ResolvedScope, refusal } from "./scope.ts";
 import { onlyCorpus, type SearchTable } from "./searchable.ts";
+
+const weight = number(0, 1_000).default(1);
+
+const tuningSchema = z.strictObject({
+  keywordCandidateLimit: integer(1, 1_000).optional(),
+  vectorCandidateLimit: integer(1, 1_000).optional(),
+  fusion: z
+    .strictObject({
+      mode: oneOf(["rrf", "convex"]).default("convex"),
+      k: integer(1, 1_000).default(60),
+      weights: z
+        .strictObject({ keyword: weight, vector: weight })
+        .refine(({ keyword, vector }) => keyword + vector > 0, must("above 0 for one leg at least"))
+        .prefault({}),
+    })
+    .prefault({}),
+});
+
+/** The members that depend on the table; the functions below check them. */
+const checkedLater = z.unknown().optional();
+
+/** The options of all three searches: one object may serve them, and hold the query too. */
+export const searchOptions = z
+  .strictObject({
+    query: checkedLater,
+    scope: checkedLater,
+    limit: integer(1, 100).default(10),
+    offset: integer(0, 10_000).default(0),
+    filters: checkedLater,
+    fields: checkedLater,
+    prefix: boolean().default(false),
+    snippets: boolean().default(false),
+    vector: checkedLater,
+    vectorField: checkedLater,
+    tuning: tuningSchema.prefault({}),
+  } satisfies Record<keyof HybridSearchOptions | "query", z.ZodType>)
+  .prefault({});
 
 /** @throws SvcError BAD_REQUEST for a table that is unknown or not searchable */
 export function searchTable(known: ReadonlyMap<string, SearchTable>, table: unknown): SearchTable {
@@ -52,32 +92,6 @@ export function checkFields(table: SearchTable, fields: unknown): string[] {
     if (name === undefined || !table.fields.includes(name)) throw refusal("fields", expected);
     return name;
   });
-}
-
-export function checkNumber(path: string, value: unknown, fallback: number, least: number, most: number): number {
-  if (value === undefined) return fallback;
-  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return value as number;
-  throw refusal(path, `a whole number from ${least} to ${most}`);
-}
-
-/** A mistyped name, such as `filter`, must not find what it was to leave out. */
-export function checkNames(path: string, given: unknown, known: readonly string[]): void {
-  if (given === undefined) return;
-  if (typeof given !== "object" || given === null || Array.isArray(given)) throw refusal(path, "an object");
-  const stranger = Object.entries(given).find(([name, value]) => value !== undefined && !known.includes(name))?.[0];
-  if (stranger === undefined) return;
-  const [nearest] = byNearness(stranger, known);
-  throw new SvcError("BAD_REQUEST", `"${path}" has no "${stranger}". Did you mean "${nearest}"?`, {
-    hint: `Known: ${known.join(", ")}.`,
-    issues: [{ path: [path, stranger], message: "is not known" }],
-  });
-}
-
-/** Off unless given. */
-export function checkSwitch(path: string, value: unknown): boolean {
-  if (value === undefined) return false;
-  if (typeof value === "boolean") return value;
-  throw refusal(path, "true or false");
 }
 
 /** The name of the vector column that is compared, and the vector as pgvector reads it. */

@@ -7,18 +7,20 @@ import { getTableName, is, sql } from "drizzle-orm";
 import {
   type AnyPgColumn,
   getTableConfig,
-  type PgColumn,
+  PgColumn,
   type PgPolicy,
   PgTable,
   PgVector,
   pgPolicy,
   pgRole,
 } from "drizzle-orm/pg-core";
+import { z } from "zod";
 import type { ColumnDescription } from "../contract/crud.ts";
 import type { RagScope } from "../contract/search.ts";
 import { describeColumns } from "../crud/columns.ts";
 import { isCaller, readsOwn } from "../crud/rls.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { checkOptions, must, type ShapeOf } from "../kit/options.ts";
 
 export interface SearchableOptions {
   /** Columns with text that keyword search looks into, 1 to 16. */
@@ -58,7 +60,42 @@ export interface SearchTable {
   vectors: Map<string, number | null>;
 }
 
-const optionNames = ["fields", "language", "corpus", "visibility", "owner"];
+const anyColumn = z.custom<AnyPgColumn>((value) => is(value, PgColumn), "must be a column of the table");
+const textColumn = anyColumn.refine(
+  (column) => !is(column, PgColumn) || ["PgText", "PgVarchar", "PgChar"].includes(column.columnType),
+  "must be a text column: make it text()",
+);
+const someFields = must("1 to 16 columns, such as [t.title, t.body]");
+const languageRule = must(
+  "a text search configuration, such as english, german or simple: select cfgname from pg_ts_config",
+);
+
+const optionsSchema = z
+  .strictObject({
+    fields: z.array(textColumn, someFields).min(1, someFields).max(16, someFields),
+    language: z
+      .string(languageRule)
+      .regex(/^[a-z_][a-z0-9_.]*$/, languageRule)
+      .default("english"),
+    // Exact: a misspelled column is undefined, and the table must not be searched as if it had none.
+    corpus: z.exactOptional(textColumn),
+    visibility: z.exactOptional(
+      z.union(
+        [z.enum(["private", "shared", "public"]), textColumn],
+        must(
+          "private, shared or public for all rows, or a text column that says it for each. What a team shares: docs/how-to/teams.md",
+        ),
+      ),
+    ),
+    owner: z.exactOptional(anyColumn),
+  } satisfies ShapeOf<SearchableOptions>)
+  .transform(({ visibility = "private", ...options }) => ({ visibility, ...options }))
+  .refine(({ owner, visibility }) => owner || visibility === "shared" || visibility === "public", {
+    path: ["owner"],
+    error:
+      "is missing, and private rows are found by their owners. " +
+      'Write owner: t.userId; or visibility: "shared" or "public" when that holds for every row',
+  });
 
 type Declaration = Pick<SearchTable, "fields" | "language" | "corpus" | "visibility" | "owner" | "always">;
 
@@ -80,47 +117,9 @@ export const onlyCorpus = "default";
  *   visibility: t.visibility, owner: t.userId })]
  */
 export function searchable(options: SearchableOptions): PgPolicy[] {
-  const { fields, language = "english", corpus, visibility = "private", owner } = options;
-  if (!Array.isArray(fields) || fields.length === 0 || fields.length > 16) {
-    throw new DefinitionError("searchable: fields takes 1 to 16 columns.", {
-      hint: "Write fields: [t.title, t.body].",
-    });
-  }
-  if (fields.includes(undefined as never)) {
-    throw new DefinitionError("searchable: one of fields is undefined.", { hint: "Give columns of the table." });
-  }
-  const unknown = Object.keys(options).find((name) => !optionNames.includes(name));
-  if (unknown !== undefined) {
-    throw new DefinitionError(`searchable has no "${unknown}".`, { hint: `Known: ${optionNames.join(", ")}.` });
-  }
-  for (const name of ["corpus", "visibility", "owner"] as const) {
-    // A misspelt column is undefined: the table must not silently be searched as if it had none.
-    if (!(name in options) || options[name]) continue;
-    throw new DefinitionError(`searchable: ${name} is ${options[name]}.`, {
-      hint: `Give a column of the table, or leave ${name} out.`,
-    });
-  }
+  const { fields, language, corpus, visibility, owner } = checkOptions("searchable", optionsSchema, options);
   const always = typeof visibility === "string" ? visibility : null;
   const column = typeof visibility === "string" ? undefined : visibility;
-  if (always !== null && !["private", "shared", "public"].includes(always)) {
-    throw new DefinitionError(`searchable: visibility is ${JSON.stringify(always)}.`, {
-      hint: "Give private, shared or public for all rows, or a column that says it for each. What a team shares: docs/how-to/teams.md.",
-    });
-  }
-  if (!owner && always !== "shared" && always !== "public") {
-    throw new DefinitionError("searchable: owner is missing, and private rows are found by their owners.", {
-      hint: 'Write owner: t.userId; or visibility: "shared" or "public" when that holds for every row.',
-    });
-  }
-  for (const each of [...fields, corpus, column]) {
-    if (!each || ["PgText", "PgVarchar", "PgChar"].includes(each.columnType)) continue;
-    throw new DefinitionError(`searchable: column "${each.name}" is not a text column.`, { hint: "Make it text()." });
-  }
-  if (!/^[a-z_][a-z0-9_.]*$/.test(language)) {
-    throw new DefinitionError(`searchable: ${JSON.stringify(language)} is not a text search configuration.`, {
-      hint: "Take one of PostgreSQL's, such as english, german or simple: select cfgname from pg_ts_config.",
-    });
-  }
   const policies = policiesOf(column, always, owner);
   const names = { corpus: corpus?.name ?? null, visibility: column?.name ?? null, owner: owner?.name ?? null };
   declarations.set(policies[0] as PgPolicy, { fields: fields.map(({ name }) => name), language, ...names, always });

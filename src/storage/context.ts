@@ -6,6 +6,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
+import { z } from "zod";
 import type {
   ContextStorage,
   Disposition,
@@ -15,21 +16,29 @@ import type {
   UploadUrlOptions,
 } from "../contract/storage.ts";
 import { readFormFile } from "../http/form-files.ts";
-import { isPlain } from "../kit/input-checks.ts";
-import { byNearness } from "../kit/nearest.ts";
+import { checkCallOptions, must, oneOf, type ShapeOf } from "../kit/options.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
-import { kindOf } from "../kit/v.ts";
 import type { Access } from "../postgres/access.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { cleanName, cleanType } from "./names.ts";
 import type { Reader } from "./read-grants.ts";
 import { release, reserve } from "./reserve.ts";
 import { type FoundObject, mayRemoveBytes, objectKey, putBytes, removeBytes, type Storage } from "./storage.ts";
-import { reserveUpload } from "./upload-url.ts";
+import { reserveUpload, seconds } from "./upload-url.ts";
 
-/** In seconds: a week. */
-const longestGrant = 604_800;
+/** Strict: a misspelled name would leave a link open too long. */
+const grantOptions = z.strictObject({
+  ttlSeconds: seconds.default(300),
+  disposition: oneOf(["inline", "attachment"]).default("inline"),
+});
+
+const visibilitySchema = oneOf(["private", "public"]);
+
+const storeOptions = z.strictObject({
+  name: z.string(must("a text")).optional(),
+  visibility: visibilitySchema.optional(),
+} satisfies ShapeOf<StoreOptions>);
 
 /** The policies show callers their own objects, and the system all. A public object is found by its id alone. */
 const find = {
@@ -67,8 +76,8 @@ export class CallStorage implements ContextStorage {
 
   async store(file: Blob, nameOrOptions: string | StoreOptions = {}): Promise<string> {
     if (!(file instanceof Blob)) throw invalidOption("store takes a File or a Blob; for bytes there is storeBuffer.");
-    const options = typeof nameOrOptions === "string" ? { name: nameOrOptions } : nameOrOptions;
-    requireKnown("store", options, ["name", "visibility"]);
+    const given = typeof nameOrOptions === "string" ? { name: nameOrOptions } : nameOrOptions;
+    const options = checkCallOptions("store", storeOptions, given);
     const name = options.name ?? (file instanceof File ? file.name : "file");
     const onDisk = readFormFile(file);
     const bytes = onDisk ?? file.stream();
@@ -83,14 +92,7 @@ export class CallStorage implements ContextStorage {
   }
 
   async createReadGrant(id: string, options: { ttlSeconds?: number; disposition?: Disposition } = {}) {
-    requireKnown("createReadGrant", options, ["ttlSeconds", "disposition"]);
-    const { ttlSeconds = 300, disposition = "inline" } = options;
-    if (!Number.isFinite(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > longestGrant) {
-      throw invalidOption(`createReadGrant: ttlSeconds must be a number of seconds from 1 to ${longestGrant}.`);
-    }
-    if (disposition !== "inline" && disposition !== "attachment") {
-      throw invalidOption('createReadGrant: disposition must be "inline" or "attachment".');
-    }
+    const { ttlSeconds, disposition } = checkCallOptions("createReadGrant", grantOptions, options);
     // The policies show callers their own objects, and the system all.
     const text = "select id from svc.storage_objects where id = $1";
     const { rows } = isUuid(id) ? await this.#transaction.query({ name: "svc_storage_own", text }, [id]) : { rows: [] };
@@ -103,8 +105,6 @@ export class CallStorage implements ContextStorage {
 
   async createUploadUrl(options: UploadUrlOptions = {}): Promise<UploadUrl> {
     this.#requireWrite();
-    requireKnown("createUploadUrl", options, ["name", "type", "maxBytes", "ttlSeconds", "visibility"]);
-    if (options.visibility !== undefined) requireVisibility(options.visibility);
     return reserveUpload(this.#transaction, this.#storage, options, (id) => this.#reserved.push(id));
   }
 
@@ -113,7 +113,7 @@ export class CallStorage implements ContextStorage {
   }
 
   async setVisibility(id: string, visibility: StorageObject["visibility"]): Promise<void> {
-    requireVisibility(visibility);
+    checkCallOptions("setVisibility: visibility", visibilitySchema, visibility);
     await this.#change(id, "update svc.storage_objects set visibility = $2 where id = $1 returning id", [visibility]);
   }
 
@@ -181,7 +181,6 @@ export class CallStorage implements ContextStorage {
     reused = false,
   ): Promise<string> {
     this.#requireWrite();
-    requireVisibility(visibility);
     const file = { name: cleanName(String(name)), type: cleanType(String(type)), visibility, size: most };
     const id = await reserve(this.#storage, this.#transaction, file);
     this.#reserved.push(id);
@@ -227,23 +226,7 @@ export class CallStorage implements ContextStorage {
   }
 }
 
-function requireVisibility(visibility: unknown): void {
-  if (visibility !== "private" && visibility !== "public")
-    throw invalidOption('visibility must be "private" or "public".');
-}
-
 const fileNotFound = () => new SvcError("NOT_FOUND", "This file does not exist, or you may not see it.");
-
-/** Rejects unknown options: a misspelled name would leave a link open too long. @throws SvcError BAD_REQUEST */
-function requireKnown(call: string, options: unknown, known: readonly string[]): void {
-  if (!isPlain(options))
-    throw invalidOption(`${call}: its options are ${kindOf(options)}. Pass an object of ${known.join(", ")}.`);
-  const unknown = Object.keys(options).find((option) => !known.includes(option));
-  if (unknown === undefined) return;
-  const [nearest] = byNearness(unknown, known);
-  const list = known.join(", ");
-  throw invalidOption(`${call}: there is no option "${unknown}". Did you mean "${nearest}"? The options are ${list}.`);
-}
 
 /** Blames the caller, whose values these often are, or the handler. */
 const invalidOption = (message: string) => new SvcError("BAD_REQUEST", message);

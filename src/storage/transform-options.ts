@@ -2,6 +2,7 @@
  * The options of image transforms: the parameters of the storage route and the browser's Accept header.
  * Next hop: `transforms.ts`.
  */
+import { quality } from "../kit/media-type.ts";
 import { SvcError } from "../kit/svc-error.ts";
 
 export const formats = ["webp", "avif", "jpeg", "png"] as const;
@@ -79,10 +80,4 @@ export function readTransform(query: URLSearchParams): TransformOptions | null {
 }
 
 /** Whether an Accept header names WebP itself. Wildcards do not count: clients without WebP send them too. */
-export function acceptsWebp(accept: string | undefined): boolean {
-  return (accept ?? "").split(",").some((entry) => {
-    const [type = "", ...parameters] = entry.split(";").map((part) => part.trim().toLowerCase());
-    const quality = parameters.find((parameter) => parameter.startsWith("q="));
-    return type === "image/webp" && (quality === undefined || Number(quality.slice(2)) > 0);
-  });
-}
+export const acceptsWebp = (accept: string | undefined): boolean => quality(accept, "image/webp") > 0;

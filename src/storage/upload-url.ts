@@ -4,7 +4,9 @@
  * Next hop: `reserve.ts`, `sql/storage/open_upload_url.sql`; `upload-route.ts` takes what is sent there.
  */
 import { randomBytes } from "node:crypto";
+import { z } from "zod";
 import type { UploadUrl, UploadUrlOptions } from "../contract/storage.ts";
+import { checkCallOptions, integer, must, number, oneOf, type ShapeOf } from "../kit/options.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { cleanName, cleanType } from "./names.ts";
@@ -12,8 +14,16 @@ import { reserve } from "./reserve.ts";
 import type { Storage } from "./storage.ts";
 import { sha256Of } from "./uploads.ts";
 
-/** In seconds: a week. */
-const longest = 604_800;
+/** Up to a week. */
+export const seconds = number(1, 604_800, "a number of seconds from 1 to 604800");
+
+const optionsSchema = z.strictObject({
+  name: z.string(must("a text")).default("file"),
+  type: z.string(must("a media type")).default(""),
+  maxBytes: integer(1).optional(),
+  ttlSeconds: seconds.default(3600),
+  visibility: oneOf(["private", "public"]).default("private"),
+} satisfies ShapeOf<UploadUrlOptions>);
 
 /**
  * @param reserved receives the id of the reservation, to release it when the call fails
@@ -27,14 +37,12 @@ export async function reserveUpload(
   reserved: (id: string) => void,
 ): Promise<UploadUrl> {
   const limit = storage.limits.uploadBytes;
-  const { name = "file", type = "", maxBytes = limit, ttlSeconds = 3600, visibility = "private" } = options;
-  if (!Number.isInteger(maxBytes) || maxBytes < 1 || maxBytes > limit) {
-    throw invalidOption(`maxBytes must be a whole number of bytes from 1 to ${limit}.`);
+  const { maxBytes = limit, ...given } = checkCallOptions("createUploadUrl", optionsSchema, options);
+  if (maxBytes > limit) {
+    throw new SvcError("BAD_REQUEST", `createUploadUrl: maxBytes: must be a whole number of bytes from 1 to ${limit}`);
   }
-  if (!Number.isFinite(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > longest) {
-    throw invalidOption(`ttlSeconds must be a number of seconds from 1 to ${longest}.`);
-  }
-  const file = { name: cleanName(String(name)), type: cleanType(String(type)), visibility, size: maxBytes };
+  const { ttlSeconds, visibility } = given;
+  const file = { name: cleanName(given.name), type: cleanType(given.type), visibility, size: maxBytes };
   const id = await reserve(storage, transaction, file);
   reserved(id);
   const token = randomBytes(32).toString("base64url");
@@ -43,5 +51,3 @@ export async function reserveUpload(
   const { rows } = await transaction.asLogin({ name: "svc_open_upload_url", text }, values);
   return { id, url: `/api/storage/uploads/${id}?token=${token}`, expiresAt: rows[0].expires_at.toISOString() };
 }
-
-const invalidOption = (message: string) => new SvcError("BAD_REQUEST", `createUploadUrl: ${message}`);

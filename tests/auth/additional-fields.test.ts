@@ -123,29 +123,53 @@ describe("the betterAuth hook", () => {
 
 // what is declared, and what the error must name
 const mistakes: { definition: unknown; names: RegExp }[] = [
-  { definition: { emailandpassword: {} }, names: /"emailandpassword".*\n.*emailAndPassword/ },
-  { definition: { emailAndPassword: { enable: true } }, names: /"emailAndPassword.enable"/ },
-  { definition: { emailAndPassword: { enabled: "false" } }, names: /enabled takes a boolean.*\n.*process\.env/ },
-  { definition: { emailVerification: { required: 1 } }, names: /emailVerification\.required takes a boolean/ },
+  {
+    definition: { emailandpassword: {} },
+    names: /"emailandpassword" is not a known key\. Did you mean "emailAndPassword"/,
+  },
+  {
+    definition: { emailAndPassword: { enable: true } },
+    names: /emailAndPassword: "enable" is not a known key\. Did you mean "enabled"/,
+  },
+  {
+    definition: { emailAndPassword: { enabled: "false" } },
+    names: /emailAndPassword\.enabled: must be true or false .*process\.env.*, got a string/,
+  },
+  { definition: { emailVerification: { required: 1 } }, names: /emailVerification\.required: must be true or false/ },
   {
     definition: { emailVerification: { sendVerificationEmail: "x" } },
-    names: /sendVerificationEmail takes a function/,
+    names: /sendVerificationEmail: must be a function, got a string/,
   },
-  { definition: { betterAuth: { plugins: [] } }, names: /betterAuth takes a function, and got an object/ },
+  { definition: { betterAuth: { plugins: [] } }, names: /betterAuth: must be a function, got an object/ },
   {
     definition: { user: { additionalFields: { role: { type: "text", defaultValue: "member" } } } },
-    names: /"role" has the key "defaultValue".*\n.*type, default/,
+    names: /additionalFields\.role: "defaultValue" is not a known key.* type, default/,
   },
-  { definition: { user: { additionalFields: { role: "text" } } }, names: /"role" is a string/ },
+  {
+    definition: { user: { additionalFields: { role: "text" } } },
+    names: /additionalFields\.role: must be { type: .* }, got a string/,
+  },
   { definition: { oauth: { allowedReturnModes: ["cookies"] } }, names: /allowedReturnModes/ },
   ...["number", "string", "date", "json"].map((type) => ({
     definition: { user: { additionalFields: { age: { type } } } },
-    names: new RegExp(`"${type}".*\\n.*Allowed: text, boolean, integer, timestamp\\.`),
+    names: /additionalFields\.age\.type: must be { type: "text" \| "boolean" \| "integer" \| "timestamp"/,
   })),
-  { definition: { user: { additionalFields: { age: { type: "constructor" } } } }, names: /"constructor"/ },
-  { definition: { user: { additionalFields: { email: { type: "text" } } } }, names: /"email"/ },
-  { definition: { user: { additionalFields: { snake_case: { type: "text" } } } }, names: /camelCase/ },
-  { definition: { user: { additionalFields: { age: { type: "integer", default: "7" } } } }, names: /"age"/ },
+  {
+    definition: { user: { additionalFields: { age: { type: "constructor" } } } },
+    names: /additionalFields\.age\.type: must be/,
+  },
+  {
+    definition: { user: { additionalFields: { email: { type: "text" } } } },
+    names: /additionalFields\.email: has the name of a built-in user field/,
+  },
+  {
+    definition: { user: { additionalFields: { snake_case: { type: "text" } } } },
+    names: /additionalFields\.snake_case: must be named in camelCase/,
+  },
+  {
+    definition: { user: { additionalFields: { age: { type: "integer", default: "7" } } } },
+    names: /additionalFields\.age\.default: must be a whole number/,
+  },
 ];
 
 describe("defineAuth", () => {

@@ -21,28 +21,42 @@ const good = {
 };
 const { authorize: _, ...unauthorized } = good;
 
-test.for<[string, unknown, string, string]>([
-  ["something that is no config", "off", "is neither false", "Write one of them"],
-  ["an option that does not exist", { listRealtme: false }, "is neither false", "Write one of them"],
+test.for<[what: string, realtime: unknown, problem: string]>([
+  ["something that is no config", "off", "must be false, { listRealtime: false }, or { policy, resourceIdentity"],
+  [
+    "an option that does not exist",
+    { listRealtme: false },
+    '"listRealtme" is not a known key. Did you mean "listRealtime"?',
+  ],
   [
     "a member that does not exist",
     { ...good, authorise: () => true },
-    'has no "authorise"',
-    "policy, resourceIdentity",
+    '"authorise" is not a known key. Did you mean "authorize"? Known here: policy, resourceIdentity',
   ],
-  ["another policy", { ...good, policy: "private" }, 'has the policy "private"', '"authorized" or "public"'],
-  ["a resourceIdentity that is no string", { ...good, resourceIdentity: 7 }, "has no resourceIdentity", '"rooms"'],
-  ["an empty resourceIdentity", { ...good, resourceIdentity: "" }, "has no resourceIdentity", '"rooms"'],
-  ["no scope", { ...good, scope: undefined }, "has no function scope", "Write both"],
-  ["no scopeFromRow", { ...good, scopeFromRow: { room: 1 } }, "has no function scopeFromRow", "Write both"],
+  ["another policy", { ...good, policy: "private" }, 'policy: must be "authorized" or "public"'],
+  [
+    "a resourceIdentity that is no string",
+    { ...good, resourceIdentity: 7 },
+    "resourceIdentity: must be a text, such as the table's name, got a number",
+  ],
+  [
+    "an empty resourceIdentity",
+    { ...good, resourceIdentity: "" },
+    "resourceIdentity: must be a text, such as the table's name",
+  ],
+  ["no scope", { ...good, scope: undefined }, "scope: must be a function, got nothing"],
+  ["no scopeFromRow", { ...good, scopeFromRow: { room: 1 } }, "scopeFromRow: must be a function, got an object"],
   [
     "an async scopeFromRow",
     { ...good, scopeFromRow: async () => ({}) },
-    "has an async scopeFromRow",
-    "the object itself",
+    "scopeFromRow: must be a function that is not async",
   ],
-  ["no authorize where it is required", unauthorized, "has no authorize", 'policy: "public"'],
-])("a config with %s is refused when it is defined", ([, realtime, problem, hint]) => {
+  [
+    "no authorize where it is required",
+    unauthorized,
+    'authorize: is missing. Write authorize({ ctx, args }), or policy: "public"',
+  ],
+])("a config with %s is refused when it is defined", ([, realtime, problem]) => {
   let thrown: unknown;
   try {
     make(realtime);
@@ -50,12 +64,11 @@ test.for<[string, unknown, string, string]>([
     thrown = error;
   }
   expect(thrown).toBeInstanceOf(DefinitionError);
-  expect((thrown as DefinitionError).message).toContain(`createCrud: realtime of "rooms" ${problem}`);
-  expect((thrown as DefinitionError).hint).toContain(hint);
+  expect((thrown as DefinitionError).message).toContain(`createCrud of "rooms": realtime: ${problem}`);
 });
 
 test("a config for lists is refused where there is no list", () => {
-  expect(() => make(good, { methods: ["get"] })).toThrow(/realtime of "rooms" is for/);
+  expect(() => make(good, { methods: ["get"] })).toThrow(/createCrud of "rooms": realtime is for/);
 });
 
 test("both policies are accepted, public without authorize", () => {

@@ -7,10 +7,9 @@ import { api, ask, at, createCrud, httpRoute, open, procedure, schema } from "./
 
 const finish = "End it with .handler(…).";
 const makeOne = "Make it with procedure.query, procedure.mutation, procedure.internal or createCrud.";
-const limitHint = "Give a whole number from 1 to 10000.";
 const prefixHint = "Use a letter or _, then letters, digits or _; at most 50 characters.";
 
-const mistakes: [what: string, make: () => unknown, message: string, hint: string][] = [
+const mistakes: [what: string, make: () => unknown, message: string, hint?: string][] = [
   [
     "a procedure without a name",
     () => procedure.query.handler(() => 1),
@@ -209,12 +208,21 @@ const mistakes: [what: string, make: () => unknown, message: string, hint: strin
     'createCrud: "my-table" cannot be a prefix.',
     prefixHint,
   ],
-  ...[0, -1, 1.5, 10_001, Number.NaN, Number.POSITIVE_INFINITY, "20"].flatMap((value) =>
+  ...(
+    [
+      [0],
+      [-1],
+      [1.5, ", got a number"],
+      [10_001],
+      [Number.NaN, ", got NaN"],
+      [Infinity, ", got Infinity"],
+      ["20", ", got a string"],
+    ] as const
+  ).flatMap(([value, got = ""]) =>
     ["defaultLimit", "maxLimit"].map((option): (typeof mistakes)[number] => [
       `${option} ${value}`,
       () => createCrud(notes, { [option]: value }),
-      `createCrud: ${option} of "notes" is ${value}.`,
-      limitHint,
+      `createCrud of "notes": ${option}: must be a whole number from 1 to 10000${got}`,
     ]),
   ),
   ...["", "a b", "a..b", ".a", "a.", "1a", "a.1", "a-b", "ä", "a/b", "x".repeat(129)].map(
@@ -280,6 +288,6 @@ test.for(mistakes)("%s is told, with what to write instead", ([, make, message, 
     error = thrown;
   }
   expect(error).toBeInstanceOf(DefinitionError);
-  expect((error as DefinitionError).message).toBe(`${message}\n  ${hint}`);
+  expect((error as DefinitionError).message).toBe(hint ? `${message}\n  ${hint}` : message);
   expect((error as DefinitionError).hint).toBe(hint);
 });

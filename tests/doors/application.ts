@@ -1,7 +1,74 @@
-/** One application with the procedures of the searches and of the documents. */
-
-import { procedures } from "../rag/application.ts";
+/** One application with a procedure for each member of the context that gives or changes rows. */
+import { createCrudFactory } from "@svc/core";
+import { sql } from "drizzle-orm";
+import { crudFile } from "../../src/crud/crud-sql.ts";
+import { createAi, v, workflow } from "../../src/index.ts";
+import { procedure } from "../fixture/backend/index.ts";
+import * as schema from "../fixture/backend/schema.ts";
+import { procedures as documents } from "../rag/application.ts";
 import { searches } from "../search/application.ts";
+import { fileProcedures } from "../support/files.ts";
 import { apiWith } from "../support/service.ts";
 
-export const api = apiWith({ procedures: { ...searches, ...procedures, searchPages: searches.search } });
+const ai = createAi();
+const { query, mutation } = procedure;
+const byId = v.object({ id: v.string() });
+
+/** The table of the searches as a resource too. */
+const pages = createCrudFactory(procedure)(schema.pages, {
+  allowAnonymous: true,
+  columns: { pick: ["userId", "title", "body", "rank", "corpus", "visibility"] },
+  searchFields: ["body"],
+  allowedFilters: ["userId", "corpus", "visibility"],
+  defaultLimit: 100,
+});
+
+const rows = query
+  .name("doors.rows")
+  .allowAnonymous()
+  .input(v.object({ table: v.string(), key: v.string() }))
+  .handler(({ context, input: { table, key } }) =>
+    context.db.select({ id: sql<string>`${sql.raw(key)}::text` }).from(sql.raw(table)),
+  );
+const requireOwned = query
+  .name("files.requireOwned")
+  .allowAnonymous()
+  .input(byId)
+  .handler(({ context, input }) => context.storage.requireOwned(input.id));
+const transcription = query
+  .name("doors.transcription")
+  .allowAnonymous()
+  .input(byId)
+  .handler(({ input }) => ai.speech.transcription(input.id));
+const runs = query
+  .name("doors.runs")
+  .allowAnonymous()
+  .handler(({ context }) => context.workflows.list({ limit: 100 }));
+const refresh = mutation
+  .name("doors.refresh")
+  .allowAnonymous()
+  .handler(({ context }) => context.realtime.refresh("pages.list"));
+
+/** Its runs are rows of the test: no worker takes them. */
+const work = workflow("doors.work", { handler: async () => null });
+
+export const api = apiWith({
+  procedures: {
+    searches,
+    documents,
+    files: fileProcedures,
+    pages,
+    rows,
+    requireOwned,
+    transcription,
+    runs,
+    refresh,
+  },
+  workflows: { work },
+});
+
+/** SQL that the fixture's migration does not have. */
+export const pagesSql = api["~svc"].crud
+  .filter(({ prefix }) => prefix === "pages")
+  .map(crudFile)
+  .join("\n");

@@ -1,8 +1,7 @@
 /** The doors to documents: `ctx.rag` and `ctx.grounding` over HTTP, and the functions below them. */
-import type { TestService } from "../support/service.ts";
-import type { Door, RequestSql, Scope } from "./door.ts";
+import { type Door, isGiven, refusedAs, type Scope, type WritingDoor } from "./door.ts";
 import { isOwn } from "./search-doors.ts";
-import { words } from "./world.ts";
+import { type World, words } from "./world.ts";
 
 const inScope = (row: string) =>
   `${row}.corpus = $1 and ${row}.visibility = $2 and coalesce(${row}.owner_id = $3, true)`;
@@ -16,12 +15,12 @@ const lengths = `select distinct cardinality(c.embedding)::text as id from svc.r
 
 const readers = ["find_evidence_as_anonymous", "find_evidence_as_authenticated"];
 
-export function documentDoors(running: TestService, sql: RequestSql): Door[] {
+export function documentDoors({ running, sql }: World): Door[] {
   /** @param input what is asked beside the scope @param ids what of an answer tells of rows */
   const http = (
     name: string,
     call: string,
-    door: Pick<Door, "rows" | "functions">,
+    door: { rows: string; functions: string[] },
     input: object,
     // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes
     ids: (json: any) => string[],
@@ -123,5 +122,30 @@ export function documentDoors(running: TestService, sql: RequestSql): Door[] {
       lengths,
       "select unnest(svc.vector_lengths($1, $2, $3))::text as id",
     ),
+  ];
+}
+
+export function documentWrites({ running, sql }: World): WritingDoor[] {
+  const removals = {
+    table: "svc.rag_sources",
+    // One's own: a permissive policy of the application lets others delete with SQL of theirs alone.
+    may: `with d as (delete from svc.rag_sources where owner_id = svc.current_user_id() returning id)
+      select id::text from d`,
+    functions: ["remove_source"],
+  };
+  return [
+    {
+      name: "ctx.rag.remove",
+      ...removals,
+      write: async ({ user }, id) => isGiven(await running.mutate(user, "docs.remove", id)),
+    },
+    {
+      name: "svc.remove_source()",
+      ...removals,
+      async write(caller, id) {
+        const text = "select svc.remove_source($1) as it";
+        return (await sql.query<{ it: boolean }>(caller, text, [id]).catch(refusedAs([{ it: false }])))[0]?.it === true;
+      },
+    },
   ];
 }

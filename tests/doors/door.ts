@@ -1,17 +1,19 @@
 /**
- * A door is a way to read rows of a table: a member of the context over HTTP, a function that SQL of a request may call.
- * Whatever a door finds rows by, what it gives to a caller is what `select` gives under the caller's policies.
+ * A door is a way to read or change rows of a table: a member of the context over HTTP, a query of GraphQL, a function that
+ * SQL of a request may call. Whatever a door finds rows by, what it gives to a caller is what `select` gives under the
+ * caller's policies.
  */
 import type pg from "pg";
 import { expect } from "vitest";
 import type { Database } from "../support/database.ts";
-import type { User } from "../support/service.ts";
+import type { Answer, User } from "../support/service.ts";
 
 /** Who asks; `user` null: nobody is signed in. */
 export interface Caller {
   name: string;
   user: User | null;
 }
+export const nobody: Caller = { name: "nobody", user: null };
 
 /** The rows that are asked for; `owner` null: those of all owners. */
 export interface Scope {
@@ -22,56 +24,130 @@ export interface Scope {
 
 export interface Door {
   name: string;
-  /** Functions of schema svc that it goes through, by name. */
-  functions: string[];
-  /** SQL that selects the rows it is to give, as `id`; $1 to $3 are the scope. */
+  /** Functions of schema svc that it goes through, by name. (Default: none) */
+  functions?: string[];
+  /** SQL that selects the rows it is to give, as `id`; $1 to $3 are the scope. Without them the door has no scope. */
   rows: string;
+  /** SQL of the administrator before `rows`, undone afterwards. */
+  before?: string;
+  /** Whose policies count. (Default: the caller's) */
+  as?(caller: Caller): Caller;
   /** Whether the caller may ask for the scope at all. (Default: yes) */
   serves?(caller: Caller, scope: Scope): boolean;
   /** @returns ids */
   read(caller: Caller, scope: Scope): Promise<string[]>;
 }
 
-/** Asks the database as a request does: through its login, in a transaction of the caller. */
+/** A door through which rows are changed, each by its id. */
+export interface WritingDoor {
+  name: string;
+  functions?: string[];
+  /** What it changes. */
+  table: string;
+  /** SQL that selects the rows that the caller may change so, as `id`. It is undone. */
+  may: string;
+  /** @returns whether the change was accepted */
+  write(caller: Caller, id: string): Promise<boolean>;
+}
+
+export const isSignedIn = ({ user }: Caller) => user !== null;
+/** A refusal gives no row away. @throws for an answer that is neither */
+export function isGiven({ status, body }: Answer): boolean {
+  if (status !== 200 && ![401, 403, 404].includes(status)) throw new Error(`${status}: ${JSON.stringify(body)}`);
+  return status === 200;
+}
+
+/** Asks the database as a request does: through its login, in a transaction of the caller that is undone. */
 export class RequestSql {
   readonly #db: Database;
-  #client: pg.Client | undefined;
+  readonly #clients = new Map<"request" | "admin", Promise<pg.Client>>();
 
   constructor(db: Database) {
     this.#db = db;
   }
 
   /** What there is, whoever may read it. */
-  all<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
+  all<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
     return this.#db.sql<Row>(text, values);
   }
 
-  async query<Row extends pg.QueryResultRow = pg.QueryResultRow>(
-    { user }: Caller,
+  query<Row extends pg.QueryResultRow = pg.QueryResultRow>(
+    caller: Caller,
     text: string,
     values: unknown[] = [],
   ): Promise<Row[]> {
-    this.#client ??= await this.#db.connect("request");
-    await this.#client.query("begin");
+    return this.#run("request", [identity(caller), role(caller)], text, values);
+  }
+
+  /** As the requests' login, whose user is the caller: between two statements of a request. */
+  asLogin<Row extends pg.QueryResultRow>(caller: Caller, text: string, values: unknown[]): Promise<Row[]> {
+    return this.#run("request", [identity(caller)], text, values);
+  }
+
+  /** Rows under the caller's policies; none where the caller has no privilege. @param before by the administrator */
+  async shown(caller: Caller, text: string, values: unknown[] = [], before?: string): Promise<string[]> {
+    const settings = [...(before === undefined ? [] : [before]), identity(caller), role(caller)];
+    const rows = this.#run<{ id: string }>(before === undefined ? "request" : "admin", settings, text, values);
+    return (await rows.catch(refusedAs([]))).map(({ id }) => id).sort();
+  }
+
+  async #run<Row extends pg.QueryResultRow>(
+    login: "request" | "admin",
+    settings: string[],
+    text: string,
+    values: unknown[],
+  ): Promise<Row[]> {
+    const opened = this.#clients.get(login) ?? this.#db.connect(login);
+    this.#clients.set(login, opened);
+    const client = await opened;
+    await client.query("begin");
     try {
-      await this.#client.query("select set_config('svc.user_id', $1, true), set_config('role', $2, true)", [
-        user?.id ?? "",
-        user ? "svc_authenticated" : "svc_anonymous",
-      ]);
-      return (await this.#client.query<Row>(text, values)).rows;
+      await client.query(settings.join(";"));
+      return (await client.query<Row>(text, values)).rows;
     } finally {
-      await this.#client.query("rollback");
+      await client.query("rollback");
     }
   }
 }
+
+const identity = ({ user }: Caller) => `select set_config('svc.user_id', '${user?.id ?? ""}', true)`;
+const role = ({ user }: Caller) => `select set_config('role', '${user ? "svc_authenticated" : "svc_anonymous"}', true)`;
+
+/** For `catch`: what a caller without the privilege gets. @throws every other error */
+export const refusedAs =
+  <T>(value: T) =>
+  (error: unknown): T => {
+    if (!["42501", "SV404"].includes((error as { code: string }).code)) throw error;
+    return value;
+  };
+
+const hasScope = ({ rows }: Door) => rows.includes("$1");
+
+/** What a door is asked for, of these scopes: one that has none is asked once. */
+export const scopesOf = (door: Door, scopes: Scope[]): Scope[] => (hasScope(door) ? scopes : scopes.slice(0, 1));
 
 /** The door gives what `select` gives. @returns how many rows that were */
 export async function compare(sql: RequestSql, door: Door, caller: Caller, scope: Scope): Promise<number> {
   if (door.serves?.(caller, scope) === false) return 0;
   const { corpus, visibility, owner } = scope;
-  const shown = await sql.query<{ id: string }>(caller, door.rows, [corpus, visibility, owner]);
+  const values = hasScope(door) ? [corpus, visibility, owner] : [];
+  const shown = await sql.shown(door.as?.(caller) ?? caller, door.rows, values, door.before);
   const given = await door.read(caller, scope);
   const about = `${door.name} for ${caller.name}, ${visibility} in ${corpus} of ${owner ?? "all"}`;
-  expect([...new Set(given)].sort(), about).toEqual(shown.map(({ id }) => id).sort());
+  expect([...new Set(given)].sort(), about).toEqual(shown);
   return given.length;
+}
+
+/** The door changes what the caller may change, and no other row. @returns how many rows it changed */
+export async function compareWrites(sql: RequestSql, door: WritingDoor, caller: Caller): Promise<number> {
+  const may = await sql.shown(caller, door.may);
+  const others = () => sql.all(`select t::text from ${door.table} as t where id::text <> all ($1) order by id`, [may]);
+  const before = await others();
+  const ids = await sql.all<{ id: string }>(`select id::text from ${door.table} order by id`);
+  const accepted: string[] = [];
+  for (const { id } of ids) if (await door.write(caller, id)) accepted.push(id);
+  const about = `${door.name} for ${caller.name}`;
+  expect(accepted.sort(), about).toEqual(may);
+  expect(await others(), about).toEqual(before);
+  return accepted.length;
 }

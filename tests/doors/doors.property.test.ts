@@ -1,19 +1,13 @@
-// If this file fails, there are policies, alone or together, under which a search or an answer does not ask them all.
+// If this file fails, there are policies, alone or together, under which a door does not ask them all.
 import { test } from "vitest";
-import { database } from "../support/database.ts";
 import { fc } from "../support/properties.ts";
-import { service } from "../support/service.ts";
-import { api } from "./application.ts";
-import { documentDoors } from "./document-doors.ts";
-import { compare } from "./door.ts";
-import { searchDoors } from "./search-doors.ts";
+import { allDoors } from "./all-doors.ts";
+import { compare, scopesOf } from "./door.ts";
 import { conditions, everything, plant } from "./situations.ts";
 import { world } from "./world.ts";
 
-const db = database();
-const running = service(db, api);
-const { sql, callers, scopes } = world(db, running);
-const doors = [...searchDoors(running, sql), ...documentDoors(running, sql)];
+const made = world();
+const doors = allDoors(made);
 const situations = Number(process.env.FUZZ_RUNS ?? 0) > 0 ? 1_000 : 50;
 
 const policy = fc.record({
@@ -29,11 +23,12 @@ test("every door gives what select gives, whatever the policies", { timeout: 1_8
     fc.array(policy, { maxLength: 4 }),
     fc.array(look, { minLength: 10, maxLength: 10 }),
     async (policies, looks) => {
-      await plant(db, { name: "random", policies });
+      await plant(made.db, { name: "random", policies });
       for (const { door, caller, scope } of looks) {
-        const [one, who, where] = [doors[door], callers[caller], scopes[scope]];
+        const [one, who] = [doors[door], made.callers[caller]];
+        const where = one && (scopesOf(one, made.scopes)[scope] ?? made.scopes[0]);
         if (!one || !who || !where) throw new Error("A case names a door, a caller or a scope that does not exist.");
-        await compare(sql, one, who, where);
+        await compare(made.sql, one, who, where);
       }
     },
   );

@@ -11,7 +11,7 @@ const db = database();
 /** Every definer function that a request may reach: the test that compares it with the policies, or why it gives no row away. */
 const registry: Record<string, { test: string } | { reason: string }> = {
   cancel_job: { reason: "Takes the number of a job and answers for jobs that the transaction's user scheduled." },
-  cancel_workflow: { test: "tests/doors/workflows.test.ts" },
+  cancel_workflow: { test: "tests/doors/writes.test.ts" },
   carry_trace: { reason: "Writes the traceparent that it is given into the log." },
   emit_message: { reason: "Writes the message that it is given into the log." },
   enqueue_job: { reason: "Adds a job for the transaction's user; it reads no table of users." },
@@ -24,12 +24,12 @@ const registry: Record<string, { test: string } | { reason: string }> = {
   lock_document: { reason: "Locks a name that holds the caller's id." },
   open_upload_url: { test: "tests/security/storage-writes.test.ts" },
   record_step: { reason: "Writes for the one run that the worker holds with this fence." },
-  retry_workflow: { test: "tests/doors/workflows.test.ts" },
+  retry_workflow: { test: "tests/doors/writes.test.ts" },
   search_keyword_as_anonymous: { test: "tests/doors/doors.test.ts" },
   search_keyword_as_authenticated: { test: "tests/doors/doors.test.ts" },
   search_snippet: { reason: "Reads no table: it gets the text and the query." },
   search_target: { reason: "Tells the declaration of a table, which the application's schema says." },
-  signal_workflow: { test: "tests/doors/workflows.test.ts" },
+  signal_workflow: { test: "tests/doors/writes.test.ts" },
   start_transcription: { test: "tests/doors/storage.test.ts" },
   start_workflow: { reason: "Adds a run for the transaction's user." },
   store_object: { test: "tests/security/storage-writes.test.ts" },

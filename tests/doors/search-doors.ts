@@ -1,7 +1,7 @@
 /** The doors to rows of a searchable table: the context's searches over HTTP, and the functions below them. */
 import { inject } from "vitest";
-import type { TestService } from "../support/service.ts";
 import type { Caller, Door, RequestSql, Scope } from "./door.ts";
+import type { World } from "./world.ts";
 
 const table = '"public"."pages"';
 const target = JSON.stringify({ table });
@@ -22,7 +22,7 @@ const rows = `select id::text from pages
 export const isOwn = ({ user }: Caller, { owner, visibility }: Scope) =>
   (owner === null || owner === user?.id) && (user !== null || visibility === "public");
 
-export function searchDoors(running: TestService, sql: RequestSql): Door[] {
+export function searchDoors({ running, sql }: World): Door[] {
   const http = (name: string, more: object, functions: string[]): Door => ({
     name: `ctx.${name}`,
     functions,

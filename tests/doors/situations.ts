@@ -1,14 +1,16 @@
 /**
  * What an application may have put beside the platform's policies, as data. Each policy is planted on the tables that it
- * names, whose columns `corpus` and `visibility` are the platform's; `isOdd` says what is odd about a row of each.
+ * names. Its conditions ask for the corpus, the visibility and the oddness of a row, which each table has in its own columns.
  */
 import type { Database } from "../support/database.ts";
 
 export interface Policy {
-  tables: readonly string[];
+  tables: readonly Table[];
   as: "permissive" | "restrictive";
   to: string;
-  /** Over columns of the table; {odd} stands for whether the row is odd. */
+  /** (Default: select) */
+  command?: "select" | "update" | "delete" | "all";
+  /** {corpus}, {visibility} and {odd} stand for what the table has for them. */
   using: string;
 }
 
@@ -17,28 +19,48 @@ export interface Situation {
   policies: Policy[];
 }
 
-export const documents = ["svc.rag_sources", "svc.rag_sections", "svc.rag_chunks"] as const;
-export const everything = ["public.pages", ...documents] as const;
+/** The columns of a row's corpus and visibility, and whether it is odd. */
+interface Columns {
+  corpus: string;
+  visibility: string;
+  odd: string;
+}
+const declared = (odd: string): Columns => ({ corpus: "corpus", visibility: "visibility", odd });
+/** Of a table without such columns: they stand in a text, for example `team-1 shared odd`. */
+const labelled = (column: string): Columns => ({
+  corpus: `split_part(${column}, ' ', 1)`,
+  visibility: `split_part(${column}, ' ', 2)`,
+  odd: `split_part(${column}, ' ', 3) = 'odd'`,
+});
 
-const isOdd: Record<string, string> = {
-  "public.pages": "rank = 1",
-  "svc.rag_sources": "key like '%odd'",
-  "svc.rag_sections": "title like '%odd'",
-  "svc.rag_chunks": "position % 2 = 1",
-};
+/** Every table that has rows of users: tables.test.ts asks the catalog for others. */
+export const tables = {
+  "public.pages": declared("rank = 1"),
+  "svc.rag_sources": declared("key like '%odd'"),
+  "svc.rag_sections": declared("title like '%odd'"),
+  "svc.rag_chunks": declared("position % 2 = 1"),
+  "svc.storage_objects": labelled("name"),
+  "svc.workflow_runs": labelled("name"),
+  "svc.workflow_steps": labelled("name"),
+  "svc.workflow_events": labelled("name"),
+  "svc.ai_transcriptions": labelled("model"),
+  "svc.ai_ledger": labelled("model"),
+} satisfies Record<string, Columns>;
+export type Table = keyof typeof tables;
+export const everything = Object.keys(tables) as Table[];
 
 /** As docs/how-to/teams.md has it: the teams' corpora begin with `team-`, and the function tells callers about themselves. */
-export const isOfMyTeam = "corpus = any (array(select 'team-' || team from public.door_teams() as team))";
+export const isOfMyTeam = "{corpus} = any (array(select 'team-' || team from public.door_teams() as team))";
 const both = "svc_anonymous, svc_authenticated";
 const signedIn = "svc_authenticated";
 
-const policy = (as: Policy["as"], to: string, using: string, tables: readonly string[] = everything): Policy => ({
+const policy = (as: Policy["as"], to: string, using: string, tables: readonly Table[] = everything): Policy => ({
   tables,
   as,
   to,
   using,
 });
-const team = policy("restrictive", signedIn, `corpus not like 'team-%' or ${isOfMyTeam}`);
+const team = policy("restrictive", signedIn, `{corpus} not like 'team-%' or ${isOfMyTeam}`);
 const colleagues = policy("permissive", signedIn, isOfMyTeam);
 
 export const situations: Situation[] = [
@@ -54,13 +76,48 @@ export const situations: Situation[] = [
     policies: [policy("restrictive", both, "not ({odd})", ["svc.rag_sections"])],
   },
   { name: "private rows of a team are shown to its members", policies: [colleagues] },
-  { name: "shared rows are shown to anyone", policies: [policy("permissive", both, "visibility = 'shared'")] },
+  { name: "shared rows are shown to anyone", policies: [policy("permissive", both, "{visibility} = 'shared'")] },
   {
     name: "a team's private even rows are shown, its others hidden",
     policies: [colleagues, team, policy("restrictive", both, "not ({odd})")],
   },
+  {
+    name: "odd files, runs and steps are hidden",
+    policies: [
+      policy("restrictive", both, "not ({odd})", ["svc.storage_objects", "svc.workflow_runs", "svc.workflow_steps"]),
+    ],
+  },
+  {
+    name: "odd rows are shown to strangers, and hidden from who is signed in",
+    policies: [policy("permissive", "svc_anonymous", "{odd}"), policy("restrictive", signedIn, "not ({odd})")],
+  },
+  { name: "everything is shown", policies: [policy("permissive", both, "true")] },
   { name: "nothing is shown", policies: [policy("restrictive", both, "false")] },
 ];
+
+const owned: Table[] = ["public.pages", "svc.rag_sources", "svc.storage_objects"];
+
+/** What else an application may say about changes. */
+export const writingSituations: Situation[] = [
+  {
+    name: "odd rows may be neither changed nor removed",
+    policies: [
+      { ...policy("restrictive", both, "not ({odd})", owned), command: "update" },
+      { ...policy("restrictive", both, "not ({odd})", owned), command: "delete" },
+    ],
+  },
+  {
+    name: "members may do what owners may",
+    policies: [{ ...policy("permissive", signedIn, isOfMyTeam, owned), command: "all" }],
+  },
+];
+
+/** Those that say something of one of the tables, and the one that says nothing. */
+export const situationsOf = (...named: Table[]): Situation[] =>
+  situations.filter(
+    ({ policies }) =>
+      policies.length === 0 || policies.some(({ tables }) => named.some((name) => tables.includes(name))),
+  );
 
 /** Conditions that random situations are made of. */
 export const conditions = [
@@ -69,17 +126,17 @@ export const conditions = [
   "{odd}",
   "not ({odd})",
   isOfMyTeam,
-  "corpus = 'open'",
-  "visibility = 'shared'",
+  "{corpus} = 'open'",
+  "{visibility} = 'shared'",
 ];
 
 /** Puts the policies of a situation in place of those that were planted before. */
 export async function plant(db: Database, { policies }: Situation): Promise<void> {
-  const wanted = policies.flatMap(({ tables, as, to, using }, number) =>
-    tables.map(
-      (table) =>
-        `create policy app_door_${number} on ${table} as ${as} for select to ${to} using (${using.replaceAll("{odd}", isOdd[table] ?? "false")});`,
-    ),
+  const wanted = policies.flatMap(({ tables: named, as, command = "select", to, using }, number) =>
+    named.map((table) => {
+      const condition = using.replace(/\{(\w+)\}/g, (_, name) => tables[table][name as keyof Columns]);
+      return `create policy app_door_${number} on ${table} as ${as} for ${command} to ${to} using (${condition});`;
+    }),
   );
   await db.sql(`
     do $$

@@ -1,34 +1,44 @@
-// If this file fails, a run that the application's policies hide is steered all the same, or one that they show to others is
-// steered by them.
-import { beforeAll, expect, test } from "vitest";
-import { database } from "../support/database.ts";
+// If this file fails, a run of a workflow, one of its steps or events, a transcription or a line of the ledger is shown to
+// somebody from whom the application's policies hide it, or a socket tells of somebody else's runs.
+import { beforeAll, describe, expect, test } from "vitest";
+import { heard, Socket } from "../support/sockets.ts";
+import { compareAll } from "./all-doors.ts";
+import { isSignedIn } from "./door.ts";
+import { platformDoors } from "./platform-doors.ts";
+import { plant, situations } from "./situations.ts";
+import { world } from "./world.ts";
 
-const db = database();
-const on = "on svc.workflow_runs";
-const situations: [string, string, string][] = [
-  ["no policy of the application", "select", "ann"],
-  ["a permissive policy", `create policy app_door ${on} for select to svc_authenticated using (true)`, "ann"],
-  ["a restrictive policy", `create policy app_door ${on} as restrictive for select to public using (name <> 'w')`, ""],
-];
-const steers = ["svc.signal_workflow(id, 'go', 'null')", "svc.cancel_workflow(id)", "svc.retry_workflow(id, null)"];
+const made = world();
+const doors = platformDoors(made);
 
-beforeAll(() =>
-  db.sql(`insert into auth."user" (id, name, email) values ('ann', 'Ann', 'a@x.test'), ('bob', 'Bob', 'b@x.test')`),
-);
+describe.for(situations)("where $name", (situation) => {
+  beforeAll(() => plant(made.db, situation));
+  test.for(doors)("$name gives what select gives", async (door) => {
+    const given = await compareAll(made, door);
+    if (situation.name === "nothing is shown") expect(given).toBe(0);
+    else expect(given).toBeGreaterThan(0);
+  });
+});
 
-test.each(situations)("under %s a run is steered by its owner who sees it alone", async (_, policy, steering) => {
-  await db.sql(policy);
-  const [run] = await db.sql<{ id: string }>(
-    "insert into svc.workflow_runs (name, version, args, user_id) values ('w', 1, '{}', 'ann') returning id",
-  );
-  const login = await db.connect("request");
-  for (const caller of ["", "bob", "ann"]) {
-    for (const steer of steers) {
-      await login.query("select set_config('svc.user_id', $1, false)", [caller]);
-      const { rows } = await login.query(`select ${steer.replace("id", "$1")} as it`, [run?.id]);
-      const accepted = caller !== "" && caller === steering;
-      expect([caller, steer, rows[0].it]).toEqual([caller, steer, accepted ? "accepted" : "unknown"]);
+test("a socket hears of its own user's runs alone, by their keys, whatever the policies show", async () => {
+  const { callers, db, running, sql } = made;
+  const runs = await sql.all<{ id: string; user_id: string }>("select id, user_id from svc.workflow_runs");
+  for (const situation of situations.filter(({ name }) => /is shown$/.test(name))) {
+    await plant(db, situation);
+    for (const { user } of callers.filter(isSignedIn)) {
+      const socket = await Socket.open(running, user);
+      const keys = runs.map(({ id }) => `workflows.get::{"id":"${id}"}`);
+      for (const key of ["workflows.list", ...keys]) await socket.subscribe(key);
+      await db.sql("select svc_private.announce_run(id, user_id) from svc.workflow_runs");
+      const frames = await heard(socket, db);
+      const isOwner = runs.every(({ user_id }) => user_id === user?.id);
+      expect(frames.flatMap(({ queries }) => queries).sort()).toEqual(
+        isOwner ? [...keys, "workflows.list"].sort() : [],
+      );
+      expect(
+        frames.flatMap((frame) => Object.keys(frame)).filter((name) => !["type", "queries", "xid"].includes(name)),
+      ).toEqual([]);
+      socket.close();
     }
   }
-  await db.sql(`drop policy if exists app_door ${on}`);
 });

@@ -1,8 +1,13 @@
-/** People, a team, and rows of every scope that all say the same words: two owners, two corpora, odd ones and even ones. */
+/**
+ * People, a team, and rows of every scope that all say the same words: odd ones and even ones, and of tables with a corpus
+ * those of two owners. Each text that names a row says what it is: `team-1 shared odd`.
+ */
 import { beforeAll, inject } from "vitest";
-import type { Database } from "../support/database.ts";
-import type { TestService } from "../support/service.ts";
-import { type Caller, RequestSql, type Scope } from "./door.ts";
+import { type Database, database } from "../support/database.ts";
+import { bytesFolder, stored } from "../support/files.ts";
+import { service, type TestService } from "../support/service.ts";
+import { api, pagesSql } from "./application.ts";
+import { type Caller, nobody, RequestSql, type Scope } from "./door.ts";
 
 export const words = "The harbour crane lifts nine tons.";
 export const corpora = ["open", "team-1"] as const;
@@ -12,26 +17,49 @@ export const visibilities = ["private", "shared", "public"] as const;
 export const names = ["owner", "stranger", "member"] as const;
 
 export interface World {
+  db: Database;
+  running: TestService;
   sql: RequestSql;
   callers: Caller[];
   /** Every scope: of all owners, and of each. */
   scopes: Scope[];
+  /** Those of all owners, and one of each owner: enough where every door is tried. */
+  fewScopes: Scope[];
 }
 
 const scoped = `unnest($1::text[]) as owner cross join unnest('{${visibilities}}'::text[]) as visibility
     cross join unnest('{${corpora}}'::text[]) as corpus`;
 
-/** Call it at the top of a test file. */
-export function world(db: Database, running: TestService): World {
-  const made: World = { sql: new RequestSql(db), callers: [{ name: "nobody", user: null }], scopes: [] };
+/** Starts a service in a world of its own. Call it at the top of a test file. */
+export function world(): World {
+  const db = database();
+  beforeAll(() =>
+    db.sql(`${pagesSql} alter table samples add foreign key (a_uuid) references pages (id) on delete cascade`),
+  );
+  const running = service(db, api, { storage: { driver: "disk", dir: bytesFolder() } });
+  const made: World = {
+    db,
+    running,
+    sql: new RequestSql(db),
+    callers: [nobody],
+    scopes: [],
+    fewScopes: [],
+  };
   beforeAll(async () => {
-    for (const name of names) made.callers.push({ name, user: await running.signUp(name) });
+    for (const name of names) {
+      const user = await running.signUp(name);
+      // `npm run fuzz` takes longer than a JWT lives.
+      made.callers.push({ name, user: { ...user, token: user.sessionToken } });
+    }
     const [, owner, stranger, member] = made.callers.map(({ user }) => user?.id ?? null);
     for (const corpus of corpora) {
       for (const visibility of visibilities) {
         for (const one of [null, owner, stranger]) made.scopes.push({ corpus, visibility, owner: one ?? null });
       }
     }
+    made.fewScopes = made.scopes.filter(
+      ({ corpus, visibility, owner }) => owner === null || (corpus === "open" && visibility === "private"),
+    );
     await db.sql(`
       create table door_members (team integer, user_id text);
       alter table door_members enable row level security;
@@ -41,32 +69,83 @@ export function world(db: Database, running: TestService): World {
       revoke execute on function public.door_teams() from public;
       grant execute on function public.door_teams() to svc_authenticated, svc_anonymous;`);
     await db.sql("insert into door_members select 1, unnest($1::text[])", [[owner, member]]);
-    await db.sql(
-      `insert into pages (user_id, corpus, visibility, rank, title, body)
-       select owner, corpus, visibility, odd, 'page', $2 from ${scoped} cross join generate_series(0, 1) as odd`,
-      [[owner, stranger], words],
-    );
-    if (inject("vector")) await db.sql("update pages set embedding = '[1,2,3]'");
-    await db.sql(
-      `insert into svc.rag_sources (corpus, visibility, owner_id, key, title, checksum)
-       select corpus, visibility, owner, concat_ws(' ', owner, kind), 'document', 'none'
-         from ${scoped} cross join unnest('{even,odd}'::text[]) as kind`,
-      [[owner, stranger]],
-    );
-    await db.sql(
-      `insert into svc.rag_sections (source_id, corpus, visibility, owner_id, position, level, title, path)
-       select id, corpus, visibility, owner_id, part, 1, (array['even', 'odd'])[part], '{part}'
-         from svc.rag_sources cross join generate_series(1, 2) as part`,
-    );
-    // Each vector has a length of its own: lengths tell of rows as ids do.
-    await db.sql(
-      `insert into svc.rag_chunks (section_id, source_id, corpus, visibility, owner_id, position, text, sentence_starts,
-         start_offset, end_offset, page_start, page_end, words, embedding)
-       select id, source_id, corpus, visibility, owner_id, 2 * position + odd, $1, '{1}', 0, 1, 1, 1,
-              svc.words_of($1, 'english'), array_fill(1::real, array[(row_number() over (order by id, odd))::integer])
-         from svc.rag_sections cross join generate_series(0, 1) as odd`,
-      [words],
-    );
+    await addPages(made, [owner, stranger]);
+    await addDocuments(db, [owner, stranger]);
+    await addFiles(made);
+    await addRuns(db, owner);
   });
   return made;
+}
+
+async function addPages({ db, callers }: World, owners: unknown[]): Promise<void> {
+  await db.sql(
+    `insert into pages (user_id, corpus, visibility, rank, title, body)
+     select owner, corpus, visibility, odd, 'page', $2 from ${scoped} cross join generate_series(0, 1) as odd`,
+    [owners, words],
+  );
+  if (inject("vector")) await db.sql("update pages set embedding = '[1,2,3]'");
+  // A row of each caller's that leads to each page.
+  await db.sql("insert into samples (user_id, a_uuid) select unnest($1::text[]), id from pages", [
+    callers.flatMap(({ user }) => user?.id ?? []),
+  ]);
+}
+
+async function addDocuments(db: Database, owners: unknown[]): Promise<void> {
+  await db.sql(
+    `insert into svc.rag_sources (corpus, visibility, owner_id, key, title, checksum)
+     select corpus, visibility, owner, concat_ws(' ', owner, kind), 'document', 'none'
+       from ${scoped} cross join unnest('{even,odd}'::text[]) as kind`,
+    [owners],
+  );
+  await db.sql(
+    `insert into svc.rag_sections (source_id, corpus, visibility, owner_id, position, level, title, path)
+     select id, corpus, visibility, owner_id, part, 1, (array['even', 'odd'])[part], '{part}'
+       from svc.rag_sources cross join generate_series(1, 2) as part`,
+  );
+  // Each vector has a length of its own: lengths tell of rows as ids do.
+  await db.sql(
+    `insert into svc.rag_chunks (section_id, source_id, corpus, visibility, owner_id, position, text, sentence_starts,
+       start_offset, end_offset, page_start, page_end, words, embedding)
+     select id, source_id, corpus, visibility, owner_id, 2 * position + odd, $1, '{1}', 0, 1, 1, 1,
+            svc.words_of($1, 'english'), array_fill(1::real, array[(row_number() over (order by id, odd))::integer])
+       from svc.rag_sections cross join generate_series(0, 1) as odd`,
+    [words],
+  );
+}
+
+const labels = corpora.flatMap((corpus) =>
+  visibilities.flatMap((visibility) => ["even", "odd"].map((kind) => `${corpus} ${visibility} ${kind}`)),
+);
+
+/** The owner's, with a transcription of each. */
+async function addFiles({ db, running, callers }: World): Promise<void> {
+  for (const name of labels) {
+    const visibility = name.includes("public") ? "public" : "private";
+    await stored(running, callers[1]?.user ?? null, new File([name], name, { type: "text/plain" }), { visibility });
+  }
+  await db.sql(
+    "insert into svc.ai_transcriptions (user_id, storage_id, model) select user_id, id, name from svc.storage_objects",
+  );
+  await db.sql(
+    `insert into svc.ai_ledger (user_id, operation, model, reserved, expires_at)
+     select user_id, 'chat', name, 1, now() from svc.storage_objects`,
+  );
+}
+
+/** The owner's, with steps and events that are odd and even themselves. */
+async function addRuns(db: Database, owner: unknown): Promise<void> {
+  await db.sql(
+    `insert into svc.workflow_runs (name, version, args, user_id) select unnest($1::text[]), 1, '{"json":{}}', $2`,
+    [labels, owner],
+  );
+  const kinds = `svc.workflow_runs as r cross join unnest('{even,odd}'::text[]) as kind`;
+  const name = "regexp_replace(r.name, '\\w+$', kind)";
+  await db.sql(
+    `insert into svc.workflow_steps (run_id, position, kind, name, is_done, user_id)
+     select r.id, kind, 'step', ${name}, true, r.user_id from ${kinds}`,
+  );
+  await db.sql(
+    `insert into svc.workflow_events (run_id, name, payload, user_id, taken_by)
+     select r.id, ${name}, '{"json":null}', r.user_id, kind from ${kinds}`,
+  );
 }

@@ -1,5 +1,5 @@
 /** Asks GraphQL as a user, over HTTP. */
-import type { Answer, TestService, User } from "../support/service.ts";
+import { type Answer, bearer, type TestService, type User } from "../support/service.ts";
 
 export interface GraphqlAnswer {
   status: number;
@@ -13,7 +13,17 @@ export interface GraphqlAnswer {
 export const asker =
   (app: TestService) =>
   async (user: User | null, query: string, variables?: Record<string, unknown>): Promise<GraphqlAnswer> =>
-    parts(await app.post("/api/graphql", { query, variables }, user));
+    parts(
+      await app.fetch("/api/graphql", {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          accept: "application/graphql-response+json",
+          ...bearer(user),
+        },
+        body: JSON.stringify({ query, variables }),
+      }),
+    );
 
 export const parts = ({ status, body, headers }: Answer): GraphqlAnswer => ({
   status,

@@ -31,6 +31,16 @@ test("a row is created, changed and removed, and each write answers with it", as
   expect(await db.sql("select id from notes where id = $1", [id])).toEqual([]);
 });
 
+test("a row of a table without updatedAt is changed too", async () => {
+  const { data } = await ask(ann, 'mutation { createPost(input: { title: "a" }) { id } }');
+  const changed = await ask(
+    ann,
+    'mutation ($id: UUID!) { updatePost(id: $id, patch: { title: "b" }) { title } }',
+    data.createPost,
+  );
+  expect([changed.errors, changed.data]).toEqual([[], { updatePost: { title: "b" } }]);
+});
+
 test("two changes of one row in one request each answer with what they made of it", async () => {
   const { data } = await ask(ann, 'mutation { createNote(input: { title: "a" }) { id } }');
   const change = (alias: string, title: string) =>

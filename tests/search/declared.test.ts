@@ -167,21 +167,37 @@ describe("a declaration is refused", () => {
   });
   const fields = [t.body];
   test.for([
-    ["without an owner, where rows may be private", { fields }, "owner is missing"],
-    ["with a column for visibility and no owner", { fields, visibility: t.body }, "owner is missing"],
-    ["with a misspelt column", { fields, owner: t.userId, corpus: undefined }, "corpus is undefined"],
+    ["without an owner, where rows may be private", { fields }, "owner: is missing"],
+    ["with a column for visibility and no owner", { fields, visibility: t.body }, "owner: is missing"],
+    ["with a misspelt column", { fields, owner: t.userId, corpus: undefined }, "corpus: must be a column of the table"],
     [
       "with a misspelt column for visibility",
       { fields, owner: t.userId, visibility: undefined },
-      "visibility is undefined",
+      "visibility: must be private, shared or public",
     ],
-    ["with a visibility that is none", { fields, owner: t.userId, visibility: "secret" }, '"secret"'],
+    [
+      "with a visibility that is none",
+      { fields, owner: t.userId, visibility: "secret" },
+      "visibility: must be private",
+    ],
     ["with an owner that is no id", { fields, owner: t.n }, "id of a user"],
-    ["with a corpus that is no text", { fields, owner: t.userId, corpus: t.n }, "is not a text column"],
-    ["without fields", { fields: [], owner: t.userId }, "1 to 16"],
-    ["with a misspelt field", { fields: [...fields, undefined], owner: t.userId }, "one of fields is undefined"],
-    ["with an option that there is not", { fields, owner: t.userId, lang: "german" }, 'no "lang"'],
-    ["with a language that is none", { fields, owner: t.userId, language: "'; drop" }, "configuration"],
+    ["with a corpus that is no text", { fields, owner: t.userId, corpus: t.n }, "corpus: must be a text column"],
+    ["without fields", { fields: [], owner: t.userId }, "fields: must be 1 to 16"],
+    [
+      "with a misspelt field",
+      { fields: [...fields, undefined], owner: t.userId },
+      "fields[1]: must be a column of the table",
+    ],
+    [
+      "with an option that there is not",
+      { fields, owner: t.userId, lang: "german" },
+      '"lang" is not a known key. Did you mean "language"?',
+    ],
+    [
+      "with a language that is none",
+      { fields, owner: t.userId, language: "'; drop" },
+      "language: must be a text search configuration",
+    ],
   ] as const)("%s", ([, options, named]) => {
     expect(() => searchable(options as never)).toThrow(named);
   });

@@ -62,7 +62,7 @@ describe("store", () => {
   test("refuses another visibility, and stores nothing", async () => {
     const before = onDisk().length;
     const { status, body } = await send(svc, ann, "files.store", text("hello"), { visibility: "secret" });
-    expect([status, body.error]).toEqual([400, 'visibility must be "private" or "public".']);
+    expect([status, body.error]).toEqual([400, 'store: visibility: must be "private" or "public"']);
     expect(onDisk()).toHaveLength(before);
   });
 

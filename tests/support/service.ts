@@ -125,7 +125,7 @@ export class TestService {
   async fetch(path: string, init: RequestInit = {}): Promise<Answer> {
     const response = await fetch(`${this.url}${path}`, init);
     const text = await response.text();
-    const isJson = response.headers.get("content-type")?.startsWith("application/json");
+    const isJson = /^application\/([\w-]+\+)?json\b/.test(response.headers.get("content-type") ?? "");
     return { status: response.status, body: isJson && text ? JSON.parse(text) : text, headers: response.headers };
   }
 }

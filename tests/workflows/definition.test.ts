@@ -12,14 +12,24 @@ test("names may have hyphens", () => expect(workflow("expense-approval.second-st
 describe("workflow() refuses", () => {
   test.for([
     ["a name", "no name", { handler }, /has an invalid name/],
-    ["no handler", "a.b", {}, /has no handler/],
-    ["a version", "a.b", { handler, version: 0 }, /has version 0/],
-    ["retries", "a.b", { handler, retries: -1 }, /has retries -1/],
-    ["a duration", "a.b", { handler, maxDuration: "soon" }, /has an invalid maxDuration/],
-    ["concurrency", "a.b", { handler, concurrency: 1.5 }, /has concurrency 1.5/],
-    ["an option that there is not", "a.b", { handler, retry: 3 }, /has the unknown option "retry"/],
-    ["retries of another form", "a.b", { handler, retries: { attempts: 3 } }, /has the unknown option "attempts"/],
-    ["args", "a.b", { handler, args: { amount: "number" } }, /has args that are not a schema/],
+    ["no handler", "a.b", {}, /: handler: must be a function, got nothing/],
+    ["a version", "a.b", { handler, version: 0 }, /: version: must be a whole number from 1/],
+    ["retries", "a.b", { handler, retries: -1 }, /: retries\.limit: must be a whole number from 0/],
+    ["a duration", "a.b", { handler, maxDuration: "soon" }, /: maxDuration: "soon" is not a duration/],
+    ["concurrency", "a.b", { handler, concurrency: 1.5 }, /: concurrency: must be a whole number from 1/],
+    [
+      "an option that there is not",
+      "a.b",
+      { handler, retry: 3 },
+      /"a\.b": "retry" is not a known key\. Did you mean "retries"/,
+    ],
+    [
+      "retries of another form",
+      "a.b",
+      { handler, retries: { attempts: 3 } },
+      /retries: "attempts" is not a known key.* limit, delay, maxDelay/,
+    ],
+    ["args", "a.b", { handler, args: { amount: "number" } }, /: args: The key "amount" takes a Standard Schema/],
   ] as const)("%s", ([, name, options, says]) => {
     expect(() => workflow(name, options as never)).toThrow(DefinitionError);
     expect(() => workflow(name, options as never)).toThrow(says);

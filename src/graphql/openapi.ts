@@ -1,0 +1,79 @@
+/**
+ * Describes `/api/graphql` in the OpenAPI document.
+ * Next hop: `endpoint.ts` answers.
+ */
+import type { EffectiveConfig } from "../config/config.ts";
+import type { JsonSchema } from "../kit/json-schema.ts";
+import { answers, anyone, json, nobody, type Part, text } from "../kit/parts.ts";
+
+/** The same body in the standard's own media type, and in the plain one. */
+const inBoth = (schema: JsonSchema): Part => ({
+  "application/graphql-response+json": { schema },
+  "application/json": { schema },
+});
+
+const fieldErrors: JsonSchema = {
+  type: "array",
+  items: {
+    type: "object",
+    properties: {
+      message: text(),
+      path: { type: "array", items: { type: ["string", "integer"] } },
+      extensions: { type: "object" },
+    },
+    required: ["message"],
+  },
+};
+
+/** Errors have GraphQL's form, except where a request was refused before it was read. */
+const refused = answers(
+  "Nothing was carried out.",
+  inBoth({
+    anyOf: [
+      { type: "object", properties: { errors: fieldErrors }, required: ["errors"] },
+      { $ref: "#/components/schemas/Error" },
+    ],
+  }),
+);
+const refusals: Part = { "4XX": refused, default: refused };
+
+const operation: Part = {
+  operationId: "svc-graphql",
+  tags: ["graphql"],
+  summary: "An operation of GraphQL",
+  security: anyone,
+  requestBody: {
+    required: true,
+    content: json({
+      type: "object",
+      properties: {
+        query: text(),
+        operationName: { type: ["string", "null"] },
+        variables: { type: ["object", "null"] },
+        extensions: { type: ["object", "null"] },
+      },
+      required: ["query"],
+    }),
+  },
+  responses: {
+    200: answers(
+      "What was carried out. In application/json also why nothing was.",
+      inBoth({ type: "object", properties: { data: {}, errors: fieldErrors } }),
+    ),
+    ...refusals,
+  },
+};
+
+const ruru: Part = {
+  operationId: "svc-graphql-ruru",
+  tags: ["graphql"],
+  summary: "A page to write GraphQL in",
+  security: nobody,
+  responses: {
+    200: answers("The page.", { "text/html": { schema: text() } }),
+    ...refusals,
+  },
+};
+
+export const graphqlPaths = (settings: EffectiveConfig["graphql"]): Record<string, Part> =>
+  settings.enabled ? { "/api/graphql": { post: operation, ...(settings.ruru && { get: ruru }) } } : {};

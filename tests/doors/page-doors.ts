@@ -1,0 +1,154 @@
+/** The doors to rows of a table that `createCrud` offers: over HTTP, by GraphQL, and what a socket is sent. */
+import { afterAll } from "vitest";
+import type { User } from "../support/service.ts";
+import { Socket } from "../support/sockets.ts";
+import { type Caller, type Door, isGiven, isSignedIn, nobody, type Scope, type WritingDoor } from "./door.ts";
+import type { World } from "./world.ts";
+
+type Row = { id: string };
+const inScope = "corpus = $1 and visibility = $2 and user_id = coalesce($3, user_id)";
+const rows = `select id::text from pages where ${inScope}`;
+const all = "select id::text from pages";
+const total = `select count(*)::text as id from pages where ${inScope} having count(*) > 0`;
+const counted = (count: number) => (count > 0 ? [String(count)] : []);
+const filters = ({ corpus, visibility, owner }: Scope) => ({
+  corpus,
+  visibility,
+  ...(owner !== null && { userId: owner }),
+});
+const ids = (found: Row[]) => found.map(({ id }) => id);
+
+export function pageDoors({ running, sql }: World): Door[] {
+  const list = async ({ user }: Caller, args: object) => {
+    const answer = await running.query(user, "pages.list", args);
+    return isGiven(answer) ? answer.body.json : { data: [], total: 0 };
+  };
+  const graphql = async ({ user }: Caller, query: string, variables: object = {}) => {
+    const { body } = await running.post("/api/graphql", { query, variables }, user);
+    if (body.errors) throw new Error(JSON.stringify(body.errors));
+    return body.data;
+  };
+  const condition = ($: Scope) => ({ condition: filters($) });
+  const pagesOf = (fields: string) =>
+    `query ($condition: PageCondition) { pages(condition: $condition) { ${fields} } }`;
+  const everyPage = () => sql.all<Row>(all);
+  return [
+    { name: "pages.list", rows, read: async (caller, $) => ids((await list(caller, { filters: filters($) })).data) },
+    {
+      name: "pages.list, its total",
+      rows: total,
+      read: async (caller, $) => counted((await list(caller, { filters: filters($), limit: 1 })).total),
+    },
+    {
+      name: "pages.list, searched and in another order",
+      rows,
+      read: async (caller, $) =>
+        ids((await list(caller, { filters: filters($), search: "crane", orderBy: "rank" })).data),
+    },
+    {
+      name: "pages.list, page after page",
+      rows: all,
+      async read(caller) {
+        const met: string[] = [];
+        for (let cursor: string | undefined; ; ) {
+          const page = await list(caller, { limit: 5, cursor: cursor ?? null });
+          met.push(...ids(page.data));
+          cursor = page.nextCursor;
+          if (!cursor) return met;
+        }
+      },
+    },
+    {
+      name: "pages.get",
+      rows: all,
+      async read({ user }) {
+        const answers = (await everyPage()).map(({ id }) => running.query(user, "pages.get", { id }));
+        return (await Promise.all(answers)).flatMap((answer) => (isGiven(answer) && answer.body.json?.id) || []);
+      },
+    },
+    {
+      name: "GraphQL, a list",
+      rows,
+      read: async (caller, $) => ids((await graphql(caller, pagesOf("nodes { id }"), condition($))).pages.nodes),
+    },
+    {
+      name: "GraphQL, a total",
+      rows: total,
+      read: async (caller, $) => counted((await graphql(caller, pagesOf("totalCount"), condition($))).pages.totalCount),
+    },
+    {
+      name: "GraphQL, one row after the other",
+      rows: all,
+      async read(caller) {
+        const fields = (await everyPage()).map(({ id }, at) => `p${at}: page(id: "${id}") { id }`);
+        return Object.values(await graphql(caller, `{ ${fields.join(" ")} }`)).flatMap((row) => (row as Row)?.id ?? []);
+      },
+    },
+    {
+      name: "GraphQL, behind another row",
+      rows: all,
+      serves: isSignedIn,
+      async read(caller) {
+        const { samples } = await graphql(caller, "{ samples(first: 100) { nodes { pageByAUuid { id } } } }");
+        return samples.nodes.flatMap(({ pageByAUuid }: { pageByAUuid: Row | null }) => pageByAUuid?.id ?? []);
+      },
+    },
+    refreshed({ running }),
+  ];
+}
+
+/** A query that ctx.realtime.refresh runs again is run as nobody, whoever is sent what it gave. */
+function refreshed({ running }: Pick<World, "running">): Door {
+  const open = new Map<User | null, Promise<Socket>>();
+  afterAll(async () => {
+    for (const socket of open.values()) (await socket).close();
+  });
+  const watch = async (user: User | null) => {
+    const socket = await Socket.open(running, user);
+    await socket.subscribe("pages.list");
+    return socket;
+  };
+  return {
+    name: "a socket that watches pages.list",
+    rows: all,
+    as: () => nobody,
+    async read({ user }) {
+      const watching = open.get(user) ?? watch(user);
+      open.set(user, watching);
+      const socket = await watching;
+      socket.frames.length = 0;
+      await running.mutate(user, "doors.refresh");
+      return ids((await socket.wait({ type: "query:updated", query: "pages.list" })).result.json.data);
+    },
+  };
+}
+
+export function pageWrites({ running }: World): WritingDoor[] {
+  const mutate =
+    (name: string, args: object) =>
+    async ({ user }: Caller, id: string) =>
+      isGiven(await running.mutate(user, name, { ...args, id }));
+  const graphql =
+    (query: string) =>
+    async ({ user }: Caller, id: string) => {
+      const { body } = await running.post("/api/graphql", { query, variables: { id } }, user);
+      const code = body.errors?.[0].extensions.code;
+      if (code && !["NOT_FOUND", "UNAUTHORIZED", "FORBIDDEN"].includes(code)) throw new Error(JSON.stringify(body));
+      return !code;
+    };
+  const updates = {
+    table: "pages",
+    may: "with u as (update pages set title = title returning id) select id::text from u",
+  };
+  const removals = { table: "pages", may: "with d as (delete from pages returning id) select id::text from d" };
+  return [
+    { name: "pages.update", ...updates, write: mutate("pages.update", { title: "changed" }) },
+    { name: "pages.remove", ...removals, write: mutate("pages.remove", {}) },
+    {
+      name: "GraphQL, updatePage",
+      ...updates,
+      write: graphql('mutation ($id: UUID!) { updatePage(id: $id, patch: { title: "changed" }) { id } }'),
+    },
+    { name: "GraphQL, removePage", ...removals, write: graphql("mutation ($id: UUID!) { removePage(id: $id) }") },
+  ];
+}

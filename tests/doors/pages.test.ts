@@ -1,0 +1,19 @@
+// If this file fails, generated CRUD, GraphQL or a socket shows somebody a row that the application's policies hide from them,
+// counts one, or keeps back one that they show.
+import { beforeAll, describe, expect, test } from "vitest";
+import { compareAll } from "./all-doors.ts";
+import { pageDoors } from "./page-doors.ts";
+import { plant, situationsOf } from "./situations.ts";
+import { world } from "./world.ts";
+
+const made = world();
+const doors = pageDoors(made);
+
+describe.for(situationsOf("public.pages"))("where $name", (situation) => {
+  beforeAll(() => plant(made.db, situation));
+  test.for(doors)("$name gives what select gives", async (door) => {
+    const given = await compareAll(made, door);
+    if (situation.name === "nothing is shown") expect(given).toBe(0);
+    else expect(given).toBeGreaterThan(0);
+  });
+});

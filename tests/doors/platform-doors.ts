@@ -1,0 +1,145 @@
+/** The doors to runs of workflows, to transcriptions and to the ledger, and `ctx.db` to every table that requests may read. */
+import { type Caller, type Door, isGiven, refusedAs, type WritingDoor } from "./door.ts";
+import { everything } from "./situations.ts";
+import type { World } from "./world.ts";
+
+type Row = { id: string };
+type Timeline = { id: string; steps: { position: string }[]; events: { takenBy: string }[] };
+const runs = "select id::text from svc.workflow_runs";
+/** What belongs to a run is seen with it. */
+const parts = (table: string, id: string) =>
+  `select ${id} as id from svc.${table} as part where exists (select from svc.workflow_runs r where r.id = part.run_id)`;
+const steps = parts("workflow_steps", "concat_ws(' ', run_id, position)");
+const events = parts("workflow_events", "concat_ws(' ', run_id, taken_by)");
+
+/** Columns that name a row. (Otherwise: id) */
+const keys: Record<string, string> = { "svc.workflow_steps": "seq" };
+
+export function platformDoors({ running, sql }: World): Door[] {
+  const ofEvery = async <T>(table: string, ask: (id: string) => Promise<T[]>): Promise<T[]> => {
+    const rows = await sql.all<Row>(`select id::text from ${table}`);
+    return (await Promise.all(rows.map(({ id }) => ask(id)))).flat();
+  };
+  const timelines =
+    (what: (run: Timeline) => string[]): Door["read"] =>
+    ({ user }) =>
+      ofEvery("svc.workflow_runs", async (id) => {
+        const answer = await running.query(user, "workflows.get", { id });
+        return isGiven(answer) ? what(answer.body.json) : [];
+      });
+  const listed =
+    (name: string, args?: object): Door["read"] =>
+    async ({ user }) => {
+      const answer = await running.query(user, name, args);
+      return isGiven(answer) ? answer.body.json.items.map(({ id }: Row) => id) : [];
+    };
+  const direct =
+    (text: string): Door["read"] =>
+    async (caller) =>
+      (await sql.query<Row>(caller, text).catch(refusedAs([]))).map(({ id }) => id);
+  // Each id is asked for alone: a list of all keys stands in the text.
+  const each =
+    (text: string): Door["read"] =>
+    async (caller) => {
+      const ids = await sql.all<Row>(runs);
+      const values = `unnest('{${ids.map(({ id }) => id)}}'::uuid[]) as run`;
+      return direct(text.replace("runs", values))(caller, undefined as never);
+    };
+  return [
+    {
+      name: "workflows.list",
+      functions: ["list_workflows"],
+      rows: runs,
+      read: listed("workflows.list", { limit: 100 }),
+    },
+    { name: "ctx.workflows.list", functions: ["list_workflows"], rows: runs, read: listed("doors.runs") },
+    { name: "workflows.get", functions: ["get_workflow"], rows: runs, read: timelines(({ id }) => [id]) },
+    {
+      name: "workflows.get, its steps",
+      functions: ["get_workflow"],
+      rows: steps,
+      read: timelines(({ id, steps }) => steps.map(({ position }) => `${id} ${position}`)),
+    },
+    {
+      name: "workflows.get, its events",
+      functions: ["get_workflow"],
+      rows: events,
+      read: timelines(({ id, events }) => events.map(({ takenBy }) => `${id} ${takenBy}`)),
+    },
+    {
+      name: "svc.list_workflows(), page after page",
+      functions: ["list_workflows"],
+      rows: runs,
+      read: direct(
+        `with recursive page (it) as (
+           select svc.list_workflows(null, null, 5, null)
+           union all
+           select svc.list_workflows(null, null, 5, it ->> 'nextCursor') from page where it ->> 'nextCursor' is not null)
+         select item ->> 'id' as id from page, json_array_elements(it -> 'items') as item`,
+      ),
+    },
+    {
+      name: "svc.get_workflow()",
+      functions: ["get_workflow"],
+      rows: runs,
+      read: each("select run::text as id from runs where svc.get_workflow(run) is not null"),
+    },
+    {
+      name: "svc.describe_run()",
+      functions: ["describe_run"],
+      rows: runs,
+      read: each("select run::text as id from runs where svc.describe_run(run) is not null"),
+    },
+    {
+      name: "ai.speech.transcription",
+      rows: "select id::text from svc.ai_transcriptions",
+      read: ({ user }) =>
+        ofEvery("svc.ai_transcriptions", async (id) =>
+          isGiven(await running.query(user, "doors.transcription", { id })) ? [id] : [],
+        ),
+    },
+    ...everything.map((table): Door => {
+      const key = keys[table] ?? "id";
+      return {
+        name: `ctx.db, ${table}`,
+        rows: `select ${key}::text as id from ${table}`,
+        async read({ user }) {
+          const answer = await running.query(user, "doors.rows", { table, key });
+          return isGiven(answer) ? answer.body.json.map(({ id }: Row) => id) : [];
+        },
+      };
+    }),
+  ];
+}
+
+/** Steering: one's own runs that the policies show. A permissive policy of the application lets others read them alone. */
+export function workflowWrites({ running, sql }: World): WritingDoor[] {
+  const table = "svc.workflow_runs";
+  const mine = { table, may: `${runs} where user_id = svc.current_user_id()` };
+  const call =
+    (name: string, args: object = {}) =>
+    async ({ user }: Caller, id: string) =>
+      isGiven(await running.mutate(user, `workflows.${name}`, { ...args, id }));
+  const direct = (text: string) => async (caller: Caller, id: string) => {
+    const [row] = await sql.asLogin<{ it: string }>(caller, `select ${text} as it`, [id]);
+    return row?.it === "accepted";
+  };
+  return [
+    { name: "workflows.signal", functions: ["signal_workflow"], ...mine, write: call("signal", { event: "go" }) },
+    { name: "workflows.cancel", functions: ["cancel_workflow"], ...mine, write: call("cancel") },
+    // The runs are cancelled by then.
+    { name: "workflows.retry", functions: ["retry_workflow"], ...mine, write: call("retry") },
+    {
+      name: "svc.signal_workflow()",
+      functions: ["signal_workflow"],
+      ...mine,
+      write: direct("svc.signal_workflow($1, 'go', 'null')"),
+    },
+    {
+      name: "svc.cancel_workflow()",
+      functions: ["cancel_workflow"],
+      ...mine,
+      write: direct("svc.cancel_workflow($1)"),
+    },
+  ];
+}

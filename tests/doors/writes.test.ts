@@ -1,0 +1,47 @@
+// If this file fails, a row is changed, removed or steered by somebody to whom a policy forbids it, or whom it lets is refused.
+import { beforeAll, describe, expect, test } from "vitest";
+import { writingDoors } from "./all-doors.ts";
+import { compareWrites } from "./door.ts";
+import { plant, situations, writingSituations } from "./situations.ts";
+import { world } from "./world.ts";
+
+const made = world();
+const { db, sql, callers } = made;
+const doors = writingDoors(made);
+const tables = [...new Set(doors.map(({ table }) => table))];
+const copyOf = (table: string) => `door_copy_of_${table.replace(".", "_")}`;
+
+/** Others hide and show rows in the same ways. */
+const chosen = [
+  "the platform's policies alone",
+  "teams by the recipe",
+  "odd rows are hidden",
+  "everything is shown",
+  "nothing is shown",
+];
+
+beforeAll(async () => {
+  // The owner's rows are enough.
+  await db.sql("delete from pages where user_id = $1", [callers[2]?.user?.id]);
+  await db.sql("delete from svc.rag_sources where owner_id = $1", [callers[2]?.user?.id]);
+  for (const table of tables) await db.sql(`create table ${copyOf(table)} as table ${table}`);
+});
+
+describe.for([...situations.filter(({ name }) => chosen.includes(name)), ...writingSituations])(
+  "where $name",
+  (situation) => {
+    beforeAll(() => plant(db, situation));
+    test.for(doors)("$name changes what the policies let the caller change", async (door) => {
+      let changed = 0;
+      for (const caller of callers) {
+        changed += await compareWrites(sql, door, caller);
+        // What was removed comes back.
+        await db.sql(
+          `insert into ${door.table} select * from ${copyOf(door.table)} where id not in (select id from ${door.table})`,
+        );
+      }
+      if (situation.name === "nothing is shown") expect(changed).toBe(0);
+      else expect(changed).toBeGreaterThan(0);
+    });
+  },
+);
