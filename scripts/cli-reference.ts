@@ -4,39 +4,35 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Command } from "commander";
 import { svc } from "../src/cli/commands.ts";
-import { type AnyCommand, helpOf, settle, subCommandsOf } from "../src/cli/help.ts";
+import { helpOf, makeCommand } from "../src/cli/parser.ts";
 
 export const page = join(import.meta.dirname, "../docs/reference/cli.md");
 const marker = "<!-- Below: written by `npm run docs:cli`. -->";
 
 export interface Listed {
-  command: AnyCommand;
+  command: Command;
   path: string[];
   isGroup: boolean;
 }
 
+const program = await makeCommand(svc);
+
 /** Every command, groups before what is in them. */
-export async function allCommands(command: AnyCommand = svc, path: string[] = ["svc"]): Promise<Listed[]> {
-  const subCommands = await subCommandsOf(command);
-  const inside = await Promise.all(
-    Object.entries(subCommands ?? {}).map(async ([name, one]) =>
-      allCommands(await settle<AnyCommand>(one), [...path, name]),
-    ),
-  );
-  return [{ command, path, isGroup: subCommands !== undefined }, ...inside.flat()];
+export function allCommands(command: Command = program, path: string[] = ["svc"]): Listed[] {
+  const inside = command.commands.flatMap((one) => allCommands(one, [...path, one.name()]));
+  return [{ command, path, isGroup: inside.length > 0 }, ...inside];
 }
 
 /** The page as it should be. */
-export async function withHelp(text: string): Promise<string> {
+export function withHelp(text: string): string {
   const [before = ""] = text.split(marker);
-  const commands = (await allCommands()).filter(({ isGroup }) => !isGroup);
-  const sections = await Promise.all(
-    commands.map(
-      async ({ command, path }) => `### ${path.join(" ")}\n\n\`\`\`text\n${await helpOf(command, path)}\`\`\`\n`,
-    ),
+  const commands = allCommands().filter(({ isGroup }) => !isGroup);
+  const sections = commands.map(
+    ({ command, path }) => `### ${path.join(" ")}\n\n\`\`\`text\n${helpOf(command)}\`\`\`\n`,
   );
   return `${before.trimEnd()}\n\n${marker}\n\n## What --help prints\n\n${sections.join("\n")}`;
 }
 
-if (process.argv[1] === import.meta.filename) writeFileSync(page, await withHelp(readFileSync(page, "utf8")));
+if (process.argv[1] === import.meta.filename) writeFileSync(page, withHelp(readFileSync(page, "utf8")));

@@ -2,9 +2,9 @@
  * `svc ai usage`: model usage and cost per user and day, from the ledger.
  * Next hop: `sql/ai/list_usage.sql`.
  */
-import { defineCommand } from "citty";
 import { cwdArgument, run, say } from "./command.ts";
-import { wholeNumber, withSystem } from "./inspect.ts";
+import { defineCommand } from "./define.ts";
+import { jsonArgument, print, wholeNumber, withSystem } from "./inspect.ts";
 import { table } from "./table.ts";
 
 interface UsageRow {
@@ -27,6 +27,7 @@ const usage = defineCommand({
     user: { type: "string", description: "Only this user, by id or e-mail address. (Default: all)" },
     model: { type: "string", description: "Only this model. (Default: all)" },
     limit: { type: "string", description: "Rows at most. (Default: 100)", default: "100" },
+    ...jsonArgument,
   },
   run: ({ args }) =>
     run(args.cwd, () => {
@@ -35,7 +36,7 @@ const usage = defineCommand({
         const text = "select l.*, l.day::text as day from svc_private.list_usage($1, $2, $3, $4) l";
         const { rows } = await pool.query<UsageRow>(text, [args.user ?? null, args.model ?? null, days, limit]);
         const head = ["day (UTC)", "user", "model", "calls", "tokens in", "tokens out", "credits", "reserved"];
-        process.stdout.write(table(head, rows.map(line)));
+        print(args.json, rows, () => table(head, rows.map(line)));
         const sum = rows.reduce((total, row) => total + Number(row.charged), 0);
         say(`${amount(String(sum))} credits in ${days === 1 ? "1 day" : `${days} days`}${more(rows.length, limit)}.`);
       });

@@ -1,9 +1,9 @@
 /** `svc codegen`: generates files from the definitions. Needs no database. */
-import { defineCommand } from "citty";
 import { loadApp } from "../app/load-app.ts";
 import { writeAuthSchema } from "../auth/auth-schema.ts";
 import { codegen } from "../codegen/codegen.ts";
 import { cwdArgument, readConfig, run, say } from "./command.ts";
+import { defineCommand } from "./define.ts";
 
 export const codegenCommand = defineCommand({
   meta: { name: "codegen", description: "Write what follows from the definitions." },

@@ -6,12 +6,16 @@ import type { Cluster } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import { ConfigError, loadConfig } from "../config/load-config.ts";
 import { explain } from "./explain.ts";
+import { explainTakenPort } from "./taken-port.ts";
 
 export { platformRoot } from "./platform.ts";
 
 export const cwdArgument = {
   cwd: { type: "string", description: "The application's folder. (Default: here)", default: "." },
 } as const;
+
+/** The variable by which `svc dev` marks its service. */
+export const developing = "SVC_DEVELOPING";
 
 /** Progress goes to standard error; standard output carries the log. */
 export const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -21,7 +25,9 @@ export async function run(cwd: string, body: () => Promise<void>): Promise<void>
   try {
     await body();
   } catch (error) {
-    say(`\n${explain(error, resolve(cwd))}`);
+    const { code, port, address } = error as { code?: unknown; port?: number; address?: string };
+    const isTaken = code === "EADDRINUSE" && port !== undefined;
+    say(`\n${isTaken ? await explainTakenPort(port, address) : explain(error, resolve(cwd))}`);
     process.exitCode = 1;
   }
 }
@@ -39,6 +45,9 @@ export async function readConfig(cwd: string): Promise<EffectiveConfig> {
 
 /** Whether this process was started by `svc dev`, which has already printed the general messages. */
 export const isPart = process.send !== undefined;
+
+/** Whether `svc dev` says that answers may show causes. Other parents have an IPC channel too, such as PM2. */
+export const isDeveloping = isPart && process.env[developing] === "1";
 
 /**
  * The database that DATABASE_URL names, or the application's own cluster.

@@ -1,29 +1,34 @@
 /** All commands, one file per subcommand. Each reports the result and the next step. */
-import { defineCommand } from "citty";
-import { version } from "./version.ts";
+import { defineCommand } from "./define.ts";
 
 export const svc = defineCommand({
-  meta: { name: "svc", version, description: "A backend in which PostgreSQL does the work." },
+  meta: { name: "svc", description: "A backend in which PostgreSQL does the work." },
+  headings: {
+    Development: ["init", "dev", "prepare", "codegen", "openapi", "doctor"],
+    Service: ["start", "worker", "logs", "jobs", "workflows", "secrets", "ai"],
+    Database: ["migrate", "db", "policies", "rls"],
+    Data: ["storage", "search", "convert"],
+  },
   subCommands: {
     init: () => import("./init.ts").then((file) => file.initCommand),
     dev: () => import("./dev.ts").then((file) => file.dev),
+    prepare: () => import("./prepare.ts").then((file) => file.prepareCommand),
+    codegen: () => import("./codegen.ts").then((file) => file.codegenCommand),
+    openapi: () => import("./openapi.ts").then((file) => file.openapiCommand),
+    doctor: () => import("./doctor.ts").then((file) => file.doctorCommand),
     start: () => import("./start.ts").then((file) => file.start),
-    workflows: () => import("./workflows.ts").then((file) => file.workflowsCommand),
+    worker: () => import("./worker.ts").then((file) => file.workerCommand),
     logs: () => import("./logs.ts").then((file) => file.logsCommand),
     jobs: () => import("./jobs.ts").then((file) => file.jobsCommand),
-    storage: () => import("./storage.ts").then((file) => file.storageCommand),
+    workflows: () => import("./workflows.ts").then((file) => file.workflowsCommand),
     secrets: () => import("./secrets.ts").then((file) => file.secretsCommand),
-    worker: () => import("./worker.ts").then((file) => file.workerCommand),
+    ai: () => import("./ai.ts").then((file) => file.aiCommand),
+    migrate: () => import("./migrate.ts").then((file) => file.migrateCommand),
     db: () => import("./db/db.ts").then((file) => file.dbCommand),
     policies: () => import("./policies.ts").then((file) => file.policiesCommand),
     rls: () => import("./rls/rls.ts").then((file) => file.rlsCommand),
-    migrate: () => import("./migrate.ts").then((file) => file.migrateCommand),
-    codegen: () => import("./codegen.ts").then((file) => file.codegenCommand),
-    openapi: () => import("./openapi.ts").then((file) => file.openapiCommand),
-    ai: () => import("./ai.ts").then((file) => file.aiCommand),
-    convert: () => import("./convert.ts").then((file) => file.convertCommand),
+    storage: () => import("./storage.ts").then((file) => file.storageCommand),
     search: () => import("./search.ts").then((file) => file.searchCommand),
-    doctor: () => import("./doctor.ts").then((file) => file.doctorCommand),
-    prepare: () => import("./prepare.ts").then((file) => file.prepareCommand),
+    convert: () => import("./convert.ts").then((file) => file.convertCommand),
   },
 });

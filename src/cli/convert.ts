@@ -4,11 +4,11 @@
  */
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { defineCommand } from "citty";
 import { convertDocument } from "../documents/convert.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { run, say } from "./command.ts";
+import { defineCommand } from "./define.ts";
 
 export const convertCommand = defineCommand({
   meta: { name: "convert", description: "Print a document (PDF, HWP, DOCX, XLSX, HTML, CSV, text) as Markdown." },

@@ -4,12 +4,11 @@
  * Next hop: `prepare.ts` and `start.ts`, each run as a process of its own, since what was imported cannot be unloaded.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, type FSWatcher, watch } from "node:fs";
-import { dirname, join, relative, sep } from "node:path";
-import { defineCommand } from "citty";
-import type { EffectiveConfig } from "../config/config.ts";
-import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
+import type { Writable } from "node:stream";
+import { cwdArgument, developing, openDatabase, readConfig, run, say } from "./command.ts";
+import { defineCommand } from "./define.ts";
 import { nextSignal } from "./signal.ts";
+import { watchApplication } from "./watch.ts";
 
 export const dev = defineCommand({
   meta: { name: "dev", description: "Serve, and follow every change." },
@@ -24,9 +23,10 @@ export const dev = defineCommand({
 });
 
 async function develop(cwd: string, companion: string | undefined): Promise<void> {
+  const environment = { ...process.env }; // without what .env says now: each process reads it anew
   const config = await readConfig(cwd);
   const cluster = await openDatabase(config);
-  const server = new Server(cwd, () => {
+  const server = new Server(cwd, environment, () => {
     turns = turns.then(() => server.revive());
   });
   const beside = companion ? startBeside(companion, cwd) : undefined;
@@ -38,7 +38,7 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
     const began = performance.now();
     waiting--;
     preparing = true;
-    const right = await succeeds("prepare", cwd);
+    const right = await succeeds("prepare", cwd, environment);
     preparing = false;
     if (!right)
       return say(
@@ -65,10 +65,16 @@ async function develop(cwd: string, companion: string | undefined): Promise<void
   const ended = await Promise.race([
     nextSignal(),
     cluster.failed,
-    new Promise<void>((resolve) => beside?.once("exit", () => resolve())),
+    new Promise<ChildProcess>((resolve) => beside?.once("exit", () => resolve(beside))),
   ]);
   stopWatching();
-  if (beside?.pid && beside.exitCode === null) process.kill(-beside.pid);
+  // Ends what is left of its group. Open, the pipe would keep this process alive.
+  (beside?.stdio[3] as Writable | undefined)?.destroy();
+  if (beside && ended === beside) {
+    const how = beside.signalCode ? `was ended by ${beside.signalCode}` : `has ended with exit code ${beside.exitCode}`;
+    say(`\n"${companion}" ${how}, so svc dev ends too.`);
+    if (beside.exitCode !== 0) process.exitCode = 1;
+  }
   await turns;
   await server.stop();
   await cluster.stop();
@@ -87,36 +93,6 @@ const startBeside = (companion: string, cwd: string): ChildProcess =>
 const isGenerated = /^(sql[\\/](crud[\\/]|(realtime|search)\.sql$)|(migrations[\\/]meta|.*\bgenerated)[\\/])/;
 const isMigration = /^migrations\b/;
 
-/** Calls back once per burst of changes: one save emits several events. */
-function watchApplication(
-  config: EffectiveConfig,
-  isIgnored: (file: string) => boolean,
-  changed: (file: string) => void,
-): () => void {
-  const { cwd, rootDir } = config;
-  const folders = [rootDir, ...config.schema.map((file) => dirname(file)), join(cwd, "migrations"), join(cwd, "sql")];
-  const watchers: FSWatcher[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  const note = (path: string) => {
-    const file = relative(cwd, path);
-    if (isIgnored(file)) return;
-    clearTimeout(timer);
-    timer = setTimeout(() => changed(file), 100);
-  };
-  // A folder inside a watched folder needs no watcher.
-  const roots = [...new Set(folders)].filter((one, _, all) => !all.some((other) => one.startsWith(other + sep)));
-  for (const folder of roots.filter((folder) => existsSync(folder))) {
-    watchers.push(watch(folder, { recursive: true }, (_event, file) => file && note(join(folder, file))));
-  }
-  watchers.push(
-    watch(cwd, (_event, file) => file && /^(svc\.config\.|migrations$|sql$)/.test(file) && note(join(cwd, file))),
-  );
-  return () => {
-    clearTimeout(timer);
-    for (const watcher of watchers) watcher.close();
-  };
-}
-
 /**
  * Delays before each restart after a crash, in milliseconds. After the last one, only a saved file restarts the
  * service.
@@ -128,14 +104,16 @@ const well = 60_000;
 /** The process that serves. */
 class Server {
   readonly #cwd: string;
+  readonly #environment: NodeJS.ProcessEnv;
   readonly #due: () => void;
   #child: ChildProcess | undefined;
   #crashes = 0;
   #pause: NodeJS.Timeout | undefined;
 
   /** @param due called when it is time to restart after a crash */
-  constructor(cwd: string, due: () => void) {
+  constructor(cwd: string, environment: NodeJS.ProcessEnv, due: () => void) {
     this.#cwd = cwd;
+    this.#environment = environment;
     this.#due = due;
   }
 
@@ -166,7 +144,7 @@ class Server {
   }
 
   async #start(): Promise<void> {
-    const child = command("start", this.#cwd, "--with-worker");
+    const child = command("start", this.#cwd, this.#environment, "--with-worker");
     this.#child = child;
     let since: number | undefined;
     child.once("message", () => {
@@ -194,9 +172,10 @@ class Server {
 }
 
 /** The IPC channel tells the command that `svc dev` started it. */
-const command = (name: string, cwd: string, ...flags: string[]) =>
+const command = (name: string, cwd: string, env: NodeJS.ProcessEnv, ...flags: string[]) =>
   spawn(process.execPath, [process.argv[1] ?? "", name, "--cwd", cwd, ...flags], {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
+    env: { ...env, [developing]: "1" },
   });
 
 const exited = (child: ChildProcess) =>
@@ -205,4 +184,5 @@ const exited = (child: ChildProcess) =>
     else child.once("exit", resolve);
   });
 
-const succeeds = async (name: string, cwd: string) => (await exited(command(name, cwd))) === 0;
+const succeeds = async (name: string, cwd: string, env: NodeJS.ProcessEnv) =>
+  (await exited(command(name, cwd, env))) === 0;

@@ -1,5 +1,4 @@
 /** `svc doctor`: checks everything that an application needs to run, and says how to fix problems. Changes nothing. */
-import { defineCommand } from "citty";
 import type pg from "pg";
 import { loadApp } from "../app/load-app.ts";
 import type { EffectiveConfig } from "../config/config.ts";
@@ -11,27 +10,35 @@ import { refuseUsed } from "../migrate/scratch.ts";
 import { createPools } from "../postgres/pools.ts";
 import { createLog } from "../telemetry/log.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run } from "./command.ts";
+import { defineCommand } from "./define.ts";
 import { examineConnections, examineReplicas, examineServer, examineWays } from "./doctor-connections.ts";
 import { forgetful } from "./doctor-durability.ts";
 import { examineReplication, replicationState } from "./doctor-replication.ts";
 import { explain } from "./explain.ts";
-import { about } from "./table.ts";
+import { jsonArgument, print } from "./inspect.ts";
+import { about, paint } from "./table.ts";
 
 export const doctorCommand = defineCommand({
-  meta: { name: "doctor", description: "Look for what is wrong, and print the configuration in effect." },
-  args: cwdArgument,
-  run: ({ args }) => run(args.cwd, () => examine(args.cwd)),
+  meta: { name: "doctor", description: "Look for what is wrong." },
+  args: {
+    ...cwdArgument,
+    verbose: { type: "boolean", description: "Print the configuration in effect and what is right, too." },
+    ...jsonArgument,
+  },
+  run: ({ args }) => run(args.cwd, () => examine(args.cwd, args.verbose, args.json)),
 });
 
-async function examine(cwd: string): Promise<void> {
+async function examine(cwd: string, verbose: boolean, json: boolean): Promise<void> {
   const config = await readConfig(cwd);
-  process.stdout.write(`${describeConfig(config)}\n\n`);
   const report = new Report(config.cwd);
   report.note("ok", `Node ${process.versions.node}`);
   const app = await report.check("the application's definitions", () => loadApp(config));
   await report.check(null, () => examineDatabase(config, app, report));
   adviseProduction(config, report);
-  process.stdout.write(report.text());
+  const configuration = describeConfig(config);
+  print(json, { findings: report.findings, configuration: configuration.split("\n") }, () =>
+    verbose ? `${report.text(true)}\n${configuration}\n` : report.text(false),
+  );
   if (report.failed) process.exitCode = 1;
 }
 
@@ -134,7 +141,7 @@ const marks: Record<Finding, { sign: string; colour: number }> = {
 /** Collects findings, so that a failing check does not stop the others. */
 class Report {
   readonly #cwd: string;
-  readonly #lines: string[] = [];
+  readonly findings: { kind: Finding; text: string }[] = [];
   failed = false;
 
   constructor(cwd: string) {
@@ -142,9 +149,7 @@ class Report {
   }
 
   note(finding: Finding, text: string): void {
-    const { sign, colour } = marks[finding];
-    const mark = process.stdout.isTTY ? `\u001b[${colour}m${sign}\u001b[39m` : sign;
-    this.#lines.push(`${mark}  ${text.replaceAll("\n", "\n        ")}`);
+    this.findings.push({ kind: finding, text });
     this.failed ||= finding === "wrong";
   }
 
@@ -160,5 +165,16 @@ class Report {
     }
   }
 
-  text = () => `${this.#lines.join("\n")}\n`;
+  /** What is wrong first, then advice. @param all whether to list what is right, too */
+  text(all: boolean): string {
+    const of = (kind: Finding) => this.findings.filter((one) => one.kind === kind);
+    const lines = [...of("wrong"), ...of("advice"), ...(all ? of("ok") : [])].map(({ kind, text }) => {
+      const { sign, colour } = marks[kind];
+      return `${paint(sign, colour)}  ${text.replaceAll("\n", "\n        ")}\n`;
+    });
+    const more = all
+      ? ""
+      : `${of("ok").length} checks found nothing wrong; --verbose lists them and the configuration.\n`;
+    return lines.join("") + more;
+  }
 }

@@ -18,10 +18,7 @@ const explained = [BackupError, ConfigError, DefinitionError, ClusterError, Migr
 /** @param cwd the application's folder */
 export function explain(thrown: unknown, cwd: string): string {
   if (!(thrown instanceof Error)) return String(thrown);
-  const { code, port, message, stack = "" } = thrown as NodeJS.ErrnoException & { port?: number };
-  if (code === "EADDRINUSE") {
-    return `Port ${port} is taken.\n  Stop what listens there, or take another: PORT=${(port ?? 4000) + 1}, or port in svc.config.ts.`;
-  }
+  const { code, message, stack = "" } = thrown as NodeJS.ErrnoException;
   if (thrown instanceof SyntaxError) return syntaxError(thrown, cwd);
   const place = placeIn(stack, cwd);
   if (code === "ERR_MODULE_NOT_FOUND") {
@@ -34,7 +31,7 @@ export function explain(thrown: unknown, cwd: string): string {
 }
 
 /** The first line of the application's code in a stack, with its source. */
-function placeIn(stack: string, cwd: string): string | null {
+export function placeIn(stack: string, cwd: string): string | null {
   for (const line of stack.split("\n")) {
     const [, location = "", row = "", column = ""] = /\(?((?:file:\/\/|\/)[^()]+?):(\d+):(\d+)\)?$/.exec(line) ?? [];
     const file = location.startsWith("file://") ? fileURLToPath(location) : location;

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
-import { defineCommand } from "citty";
+import { defineCommand } from "./define.ts";
 import { platformRoot } from "./platform.ts";
 import { version } from "./version.ts";
 
@@ -18,8 +18,7 @@ export const initCommand = defineCommand({
     },
     install: {
       type: "boolean",
-      description: "Install its packages too.",
-      negativeDescription: "Leave its packages to `npm install`.",
+      description: "Leave its packages to `npm install`.",
       default: true,
     },
     packages: {

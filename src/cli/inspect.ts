@@ -15,6 +15,14 @@ export const limitArgument = {
   limit: { type: "string", description: "Rows at most. (Default: 50)", default: "50" },
 } as const;
 
+export const jsonArgument = {
+  json: { type: "boolean", description: "As JSON, for programs.", default: false },
+} as const;
+
+/** Writes rows as JSON or as text, to standard output. */
+export const print = (json: boolean, value: unknown, text: () => string): void =>
+  void process.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : text());
+
 /**
  * A pool for one command. Its errors are ignored: `end()` does not wait for the server, so a private cluster that stops
  * with the command may break idle connections. Without a listener that would crash the process.

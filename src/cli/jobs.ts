@@ -2,11 +2,11 @@
  * `svc jobs`: lists the jobs of the queue, retries and cancels them.
  * Next hop: `sql/jobs/list_jobs.sql`, `retry_job.sql`, `cancel_any_job.sql`.
  */
-import { defineCommand } from "citty";
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { cwdArgument, run, say } from "./command.ts";
-import { follow, limitArgument, mostFollowed, oneOf, wholeNumber, withSystem } from "./inspect.ts";
+import { defineCommand } from "./define.ts";
+import { follow, jsonArgument, limitArgument, mostFollowed, oneOf, print, wholeNumber, withSystem } from "./inspect.ts";
 import { about, details, paint, table, time } from "./table.ts";
 
 interface Job {
@@ -36,6 +36,7 @@ const list = defineCommand({
     ...cwdArgument,
     state: { type: "string", description: `Only one of: ${states.join(", ")}. (Default: all)` },
     ...limitArgument,
+    ...jsonArgument,
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
@@ -43,9 +44,8 @@ const list = defineCommand({
       const limit = wholeNumber("limit", args.limit);
       await withSystem(args.cwd, async (pool) => {
         const jobs = await read(pool, state, null, limit);
-        process.stdout.write(
-          table(["id", "state", "name", "as", "attempts", "run at (UTC)", "last error"], jobs.map(line)),
-        );
+        const head = ["id", "state", "name", "as", "attempts", "run at (UTC)", "last error"];
+        print(args.json, jobs, () => table(head, jobs.map(line)));
         say(await summary(pool));
       });
     }),
@@ -53,13 +53,13 @@ const list = defineCommand({
 
 const show = defineCommand({
   meta: { name: "show", description: "All about one job." },
-  args: { ...cwdArgument, ...idArgument },
+  args: { ...cwdArgument, ...idArgument, ...jsonArgument },
   run: ({ args }) =>
     run(args.cwd, () =>
       withSystem(args.cwd, async (pool) => {
         const [job] = await read(pool, null, idOf(args.id), 1);
         if (!job) throw unknownJob(args.id);
-        process.stdout.write(describe(job));
+        print(args.json, job, () => describe(job));
       }),
     ),
 });

@@ -6,11 +6,11 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { stripVTControlCharacters } from "node:util";
-import { defineCommand } from "citty";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { milliseconds } from "../kit/duration.ts";
 import { formatEntry } from "../telemetry/pretty-log.ts";
 import { run } from "./command.ts";
+import { defineCommand } from "./define.ts";
 import { oneOf } from "./inspect.ts";
 import { type Filter, follow, linesOf, parseLine, wanted } from "./log-lines.ts";
 import { stopSignals } from "./signal.ts";

@@ -205,7 +205,7 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     page: "reference/search.md",
   },
   doctor: {
-    examples: [["svc doctor", "Changes nothing."]],
+    examples: [["svc doctor --verbose", "With the configuration in effect; changes nothing."]],
     exitCodes: { 0: "Nothing is wrong.", 1: "Something is wrong." },
     page: "reference/cli.md",
   },

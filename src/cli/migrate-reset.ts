@@ -1,11 +1,11 @@
 /** `svc migrate reset`: empties a development database and migrates it again. All rows are lost. */
 import { createInterface } from "node:readline/promises";
-import { defineCommand } from "citty";
 import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { migrate } from "../migrate/migrate.ts";
 import { databaseName, dropAll } from "../migrate/migration-reset.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
+import { defineCommand } from "./define.ts";
 
 export const migrateReset = defineCommand({
   meta: { name: "reset", description: "Development: drop everything in the database and migrate again." },

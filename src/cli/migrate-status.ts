@@ -2,31 +2,44 @@
  * `svc migrate status`: lists which files of migrations/ and sql/ the database has and which it lacks. For people and
  * CI.
  */
-import { defineCommand } from "citty";
 import { type FileStatus, migrationStatus } from "../migrate/migration-status.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
+import { defineCommand } from "./define.ts";
+import { jsonArgument, print } from "./inspect.ts";
 import { paint, table, time } from "./table.ts";
 
 export const migrateStatus = defineCommand({
   meta: { name: "status", description: "List what is applied, pending or edited. Exit code 1 unless all is applied." },
-  args: cwdArgument,
+  args: {
+    ...cwdArgument,
+    verbose: { type: "boolean", description: "List the platform's applied files, too." },
+    ...jsonArgument,
+  },
   run: ({ args }) =>
     run(args.cwd, async () => {
       const config = await readConfig(args.cwd);
       await withDatabase(config, { logins: "admin" }, async (cluster) => {
         const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
-        const files = await migrationStatus(target);
-        const rows = files.map(({ state, appliedAt, path }) => [
+        const files = (await migrationStatus(target)).toSorted((a, b) => rank(a) - rank(b));
+        const listed = args.verbose ? files : files.filter((file) => file.state !== "applied" || !isPlatform(file));
+        const rows = listed.map(({ state, appliedAt, path }) => [
           paint(state, colours[state]),
           time(appliedAt ?? null),
           path,
         ]);
-        process.stdout.write(table(["state", "applied at (UTC)", "file"], rows));
+        print(args.json, files, () => table(["state", "applied at (UTC)", "file"], rows));
         say(summary(files));
+        const hidden = files.length - listed.length;
+        if (hidden > 0 && !args.json) say(`Not listed: ${hidden} applied files of the platform; --verbose lists them.`);
         if (files.some(({ state }) => state !== "applied")) process.exitCode = 1;
       });
     }),
 });
+
+const isPlatform = ({ path }: FileStatus) => path.startsWith("platform/");
+
+/** Findings first, and the application's files before the platform's. */
+const rank = (file: FileStatus) => (file.state === "applied" ? 2 : 0) + (isPlatform(file) ? 1 : 0);
 
 const colours: Record<FileStatus["state"], number> = { applied: 32, pending: 33, edited: 31, missing: 31 };
 

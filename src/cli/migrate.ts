@@ -1,8 +1,8 @@
 /** `svc migrate`: applies the files to the database. Its subcommands write, list and undo migrations, one file each. */
-import { defineCommand } from "citty";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { migrate } from "../migrate/migrate.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
+import { defineCommand } from "./define.ts";
 
 const applyArguments = {
   ...cwdArgument,
@@ -64,8 +64,6 @@ const subCommands = {
 
 export const migrateCommand = defineCommand({
   meta: { name: "migrate", description: "Apply what is new in migrations/ and sql/." },
-  // The arguments of `apply`, repeated for --help.
-  args: applyArguments,
   subCommands,
   default: "apply",
 });

@@ -1,10 +1,10 @@
 /** `svc openapi`: writes the application's OpenAPI document, the same as /openapi.json. Needs no database. */
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { defineCommand } from "citty";
 import { loadApp } from "../app/load-app.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import { cwdArgument, readConfig, run, say } from "./command.ts";
+import { defineCommand } from "./define.ts";
 
 export const openapiCommand = defineCommand({
   meta: { name: "openapi", description: "Write the OpenAPI 3.1 document of the application." },

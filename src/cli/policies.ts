@@ -2,12 +2,12 @@
  * `svc policies`: access rules of tables, in words and in SQL, read from the database.
  * Next hop: `sql/catalog/list_access.sql`; `src/postgres/functions.ts` for functions.
  */
-import { defineCommand } from "citty";
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { callersOf, type DatabaseFunction, listFunctions } from "../postgres/functions.ts";
 import { cwdArgument, run } from "./command.ts";
-import { withSystem } from "./inspect.ts";
+import { defineCommand } from "./define.ts";
+import { jsonArgument, print, withSystem } from "./inspect.ts";
 import { paint } from "./table.ts";
 
 export interface Access {
@@ -41,19 +41,20 @@ export const policiesCommand = defineCommand({
       description: "What requests may execute, and what runs with its owner's rights, and why.",
       default: false,
     },
+    ...jsonArgument,
   },
   run: ({ args }) =>
     run(args.cwd, () =>
       withSystem(args.cwd, async (pool) => {
         if (args.functions) {
           const functions = (await listFunctions(pool)).filter(({ is_platform }) => args.all || !is_platform);
-          process.stdout.write(functions.map(describeFunction).join(""));
+          print(args.json, functions, () => functions.map(describeFunction).join(""));
           return;
         }
         const access = await listAccess(pool, args.table ?? null);
         const shown = access.filter(({ is_platform }) => args.all || args.table || !is_platform);
         const tables = Map.groupBy(shown, ({ name }) => name);
-        process.stdout.write([...tables].map(([name, rows]) => describe(name, rows)).join("\n"));
+        print(args.json, shown, () => [...tables].map(([name, rows]) => describe(name, rows)).join("\n"));
       }),
     ),
 });

@@ -2,13 +2,13 @@
  * `svc prepare`: everything before serving, in one process: generates files, writes the next migration if it can lose
  * nothing, and migrates the database. `svc dev` runs it after every change; a deploy may, too.
  */
-import { defineCommand } from "citty";
 import { loadApp } from "../app/load-app.ts";
 import { writeAuthSchema } from "../auth/auth-schema.ts";
 import { codegen } from "../codegen/codegen.ts";
 import { generateMigration } from "../migrate/generate/schema-generate.ts";
 import { migrate } from "../migrate/migrate.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "./command.ts";
+import { defineCommand } from "./define.ts";
 
 export const prepareCommand = defineCommand({
   meta: { name: "prepare", description: "Generate, and bring the database up to date." },

@@ -3,10 +3,10 @@
  * score: rarity, frequency, length and addend of each term. Next hop: `sql/search/find_matches.sql`,
  * `explain_match.sql`.
  */
-import { defineCommand } from "citty";
 import pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { cwdArgument, openDatabase, readConfig, run, say } from "./command.ts";
+import { defineCommand } from "./define.ts";
 import { table } from "./table.ts";
 
 interface Found {

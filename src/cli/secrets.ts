@@ -3,9 +3,9 @@
  * prints a secret.
  * Next hop: `src/auth/reencrypt.ts`.
  */
-import { defineCommand } from "citty";
 import { countSealed, resealAll } from "../auth/reencrypt.ts";
 import { cwdArgument, run, say } from "./command.ts";
+import { defineCommand } from "./define.ts";
 import { withSystem } from "./inspect.ts";
 import { readSecrets } from "./read-secrets.ts";
 import { table } from "./table.ts";

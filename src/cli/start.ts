@@ -1,5 +1,4 @@
 /** `svc start`: serves the application until it receives a stop signal. */
-import { defineCommand } from "citty";
 import type { Worker, WorkerOptions } from "../../workers/runner.ts";
 import { loadApp } from "../app/load-app.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
@@ -10,9 +9,11 @@ import { createLog } from "../telemetry/log.ts";
 import { prettyLog } from "../telemetry/pretty-log.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { openTracing } from "../telemetry/tracing.ts";
-import { cwdArgument, isPart, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
+import { cwdArgument, isDeveloping, isPart, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
+import { defineCommand } from "./define.ts";
 import { refusePending } from "./pending.ts";
 import { readSecrets } from "./read-secrets.ts";
+import { showFailure } from "./show-failure.ts";
 import { nextSignal } from "./signal.ts";
 import { outliveUnawaited } from "./unawaited.ts";
 
@@ -50,7 +51,9 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean): Pro
     outliveUnawaited(log);
     const jobMetrics = withWorker || !config.database ? new JobMetrics() : undefined;
     const shared = { app, config, urls: cluster.urls, secrets, log, tracing };
-    service = await startService({ ...shared, allowDrift: allowDrift || isOlder, jobMetrics });
+    const showCause =
+      isDeveloping && !config.production ? (cause: unknown) => showFailure(cause, config.cwd) : undefined;
+    service = await startService({ ...shared, allowDrift: allowDrift || isOlder, jobMetrics, showCause });
     // On a private cluster no other process runs the jobs.
     if (jobMetrics) worker = await startOwnWorker({ ...shared, metrics: jobMetrics });
     const stop = nextSignal(); // before "Ready" is printed, since a stop may follow at once

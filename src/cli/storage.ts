@@ -2,7 +2,6 @@
  * `svc storage`: lists stored files, verifies their bytes, and removes files without a row.
  * Next hop: `sql/storage/list_storage_objects.sql`, `src/storage/verify.ts`, `src/storage/sweep.ts`.
  */
-import { defineCommand } from "citty";
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { isUuid } from "../kit/uuid.ts";
@@ -12,7 +11,8 @@ import { sweepStorage } from "../storage/sweep.ts";
 import { verifyStorage } from "../storage/verify.ts";
 import { createLog } from "../telemetry/log.ts";
 import { cwdArgument, run, say } from "./command.ts";
-import { limitArgument, wholeNumber, withSystem } from "./inspect.ts";
+import { defineCommand } from "./define.ts";
+import { jsonArgument, limitArgument, print, wholeNumber, withSystem } from "./inspect.ts";
 import { details, paint, table, time } from "./table.ts";
 
 interface StoredRow {
@@ -33,22 +33,26 @@ const ls = defineCommand({
     ...cwdArgument,
     user: { type: "string", description: "Only what this user, named by id, owns. (Default: everybody's)" },
     ...limitArgument,
+    ...jsonArgument,
   },
   run: ({ args }) =>
     run(args.cwd, () => {
       const limit = wholeNumber("limit", args.limit);
       return withStorage(args.cwd, async (pool) => {
         const rows = await read(pool, null, args.user ?? null, limit);
-        process.stdout.write(
-          table(["id", "size", "type", "visibility", "owner", "stored (UTC)", "name"], rows.map(line)),
-        );
+        const head = ["id", "size", "type", "visibility", "owner", "stored (UTC)", "name"];
+        print(args.json, rows, () => table(head, rows.map(line)));
       });
     }),
 });
 
 const show = defineCommand({
   meta: { name: "show", description: "All about one stored file." },
-  args: { ...cwdArgument, id: { type: "positional", description: "The storage id.", required: true } },
+  args: {
+    ...cwdArgument,
+    id: { type: "positional", description: "The storage id.", required: true },
+    ...jsonArgument,
+  },
   run: ({ args }) =>
     run(args.cwd, () =>
       withStorage(args.cwd, async (pool) => {
@@ -59,7 +63,7 @@ const show = defineCommand({
         }
         const [row] = await read(pool, args.id, null, 1);
         if (!row) throw new DefinitionError(`Nothing is stored under ${args.id}.`);
-        process.stdout.write(describe(row));
+        print(args.json, row, () => describe(row));
       }),
     ),
 });

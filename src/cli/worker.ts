@@ -2,7 +2,6 @@
  * `svc worker`: runs jobs until it receives a stop signal. Several workers can run at once; they share the queue.
  * Next hop: `workers/runner.ts`.
  */
-import { defineCommand } from "citty";
 import { startWorker, type Worker } from "../../workers/runner.ts";
 import { loadApp } from "../app/load-app.ts";
 import { createHostCheck } from "../http/allowed-hosts.ts";
@@ -13,6 +12,7 @@ import { prettyLog } from "../telemetry/pretty-log.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { openTracing } from "../telemetry/tracing.ts";
 import { cwdArgument, openDatabase, platformRoot, readConfig, run, say } from "./command.ts";
+import { defineCommand } from "./define.ts";
 import { refusePending } from "./pending.ts";
 import { readSecrets } from "./read-secrets.ts";
 import { nextSignal } from "./signal.ts";

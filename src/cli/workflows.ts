@@ -2,13 +2,13 @@
  * `svc workflows`: lists workflow runs, retries and cancels them.
  * Next hop: `sql/workflows/list_runs.sql`, `retry_any_workflow.sql`, `cancel_any_workflow.sql`.
  */
-import { defineCommand } from "citty";
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { isUuid } from "../kit/uuid.ts";
 import { deriveWorkflowStatus } from "../workflows/status.ts";
 import { cwdArgument, run, say } from "./command.ts";
-import { follow, limitArgument, mostFollowed, oneOf, wholeNumber, withSystem } from "./inspect.ts";
+import { defineCommand } from "./define.ts";
+import { follow, jsonArgument, limitArgument, mostFollowed, oneOf, print, wholeNumber, withSystem } from "./inspect.ts";
 import { details, paint, table, time } from "./table.ts";
 
 interface Step {
@@ -48,6 +48,7 @@ const list = defineCommand({
     ...cwdArgument,
     status: { type: "string", description: `Only one of: ${statuses.join(", ")}. (Default: all)` },
     ...limitArgument,
+    ...jsonArgument,
   },
   run: ({ args }) =>
     run(args.cwd, async () => {
@@ -55,20 +56,21 @@ const list = defineCommand({
       const limit = wholeNumber("limit", args.limit);
       await withSystem(args.cwd, async (pool) => {
         const head = ["id", "status", "name", "as", "created at (UTC)", "error"];
-        process.stdout.write(table(head, (await read(pool, status, null, limit)).map(line)));
+        const runs = await read(pool, status, null, limit);
+        print(args.json, runs, () => table(head, runs.map(line)));
       });
     }),
 });
 
 const show = defineCommand({
   meta: { name: "show", description: "All about one run, with its steps." },
-  args: { ...cwdArgument, ...idArgument },
+  args: { ...cwdArgument, ...idArgument, ...jsonArgument },
   run: ({ args }) =>
     run(args.cwd, () =>
       withSystem(args.cwd, async (pool) => {
         const [found] = await read(pool, null, idOf(args.id), 1);
         if (!found) throw unknownRun(args.id);
-        process.stdout.write(describe(found));
+        print(args.json, found, () => describe(found));
       }),
     ),
 });

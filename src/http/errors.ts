@@ -1,11 +1,12 @@
 /**
  * Converts errors to answers. A `SvcError` is sent to the caller; any other error becomes INTERNAL, and only the
- * request id connects the answer with the log.
+ * request id connects the answer with the log. Under `svc dev` the answer has the cause, too.
  */
 import type { ServerResponse } from "node:http";
 import type { ErrorRequestHandler, RequestHandler } from "express";
 import type { ErrorCode } from "../kit/error-codes.ts";
 import { type Issue, SvcError } from "../kit/svc-error.ts";
+import { databaseReason } from "../telemetry/describe-error.ts";
 import { exchangeOf, sendJson } from "./exchange.ts";
 
 /** The body of every error answer. */
@@ -46,8 +47,12 @@ export function sendError(response: ServerResponse, thrown: unknown): void {
   // Part of the answer is sent: only a broken connection tells the client of the error.
   if (response.headersSent) return void response.destroy();
 
-  const body = JSON.stringify(toErrorBody(error, exchange.requestId));
-  sendJson(response, error.status, body, errorHeaders(error));
+  const body = toErrorBody(error, exchange.requestId);
+  const { cause } = error;
+  if (exchange.showCause && (error.status >= 500 || databaseReason(cause)) && cause !== undefined) {
+    body.hint = [body.hint, exchange.showCause(cause)].filter(Boolean).join("\n");
+  }
+  sendJson(response, error.status, JSON.stringify(body), errorHeaders(error));
 }
 
 /** The HTTP headers of an error. */

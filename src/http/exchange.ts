@@ -6,6 +6,9 @@ import type { ServerResponse } from "node:http";
 import type { Span } from "../telemetry/span.ts";
 import type { OriginPolicy } from "./origin-policy.ts";
 
+/** @returns the text for the answer's hint */
+export type ShowCause = (cause: unknown) => string;
+
 export interface Exchange {
   requestId: string;
   /** The operation, from a bounded set of names: a procedure, a route's pattern, or a built-in path. */
@@ -16,6 +19,8 @@ export interface Exchange {
   error?: unknown;
   /** The signed-in caller. */
   userId?: string;
+  /** Only under `svc dev`: shows the author the cause of an error, and returns it for the answer. */
+  showCause?: ShowCause;
   /** Only while tracing is on. */
   span?: Span;
 }

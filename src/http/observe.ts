@@ -7,7 +7,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import { databaseReason } from "../telemetry/describe-error.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { type Tracing, traceFields } from "../telemetry/span.ts";
-import { type Exchange, exchangeOf, startExchange } from "./exchange.ts";
+import { type Exchange, exchangeOf, type ShowCause, startExchange } from "./exchange.ts";
 import { endRequestSpan, startRequestSpan } from "./request-span.ts";
 
 const acceptableId = /^[\w.:-]{1,128}$/;
@@ -15,12 +15,13 @@ const acceptableId = /^[\w.:-]{1,128}$/;
 /** Starts the exchange, and registers the work for its end. */
 export type Observe = (request: IncomingMessage, response: ServerResponse) => Exchange;
 
-/** @param tracing undefined: tracing is off */
+/** @param tracing undefined: tracing is off @param showCause undefined: causes are only logged */
 export function observer(
   log: Logger,
   metrics: Metrics,
   standing: Readonly<Record<string, string>>,
   tracing?: Tracing,
+  showCause?: ShowCause,
 ): Observe {
   // These lines have only our own fields, none of them secret: redaction would double their cost.
   const lines = log.child({}, { redact: [], formatters: { log: (line) => line } });
@@ -29,6 +30,7 @@ export function observer(
     const given = request.headers["x-request-id"];
     const requestId = typeof given === "string" && acceptableId.test(given) ? given : randomUUID();
     const exchange = startExchange(response, requestId, standing);
+    if (showCause) exchange.showCause = showCause;
     const span = tracing && startRequestSpan(tracing, request, requestId);
     if (span) exchange.span = span;
 

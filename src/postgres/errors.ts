@@ -88,6 +88,16 @@ export function databaseError(error: unknown, identity: Identity): SvcError {
   });
 }
 
+const statements = new WeakMap<object, string>();
+
+/** Notes which statement failed. Not a property of the error: logs must not have it. @returns the error */
+export function noteStatement(error: unknown, text: string): object {
+  statements.set(Object(error), text);
+  return Object(error);
+}
+
+export const statementOf = (error: object): string | undefined => statements.get(error);
+
 /** The answer if a connection was lost during a write and its outcome is unknown. */
 export const outcomeUnknown = (cause: unknown) =>
   new SvcError("OUTCOME_UNKNOWN", undefined, {

@@ -8,7 +8,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import { activeSpan } from "../telemetry/span.ts";
 import type { Access, Fallback, TransactionLimits } from "./access.ts";
 import { acquire, type Lease } from "./acquire.ts";
-import { databaseError, sqlState } from "./errors.ts";
+import { databaseError, noteStatement, sqlState } from "./errors.ts";
 import type { Identity } from "./identity.ts";
 import { commitWrites, type TransactionMark } from "./outcome.ts";
 import { connectionError } from "./pools.ts";
@@ -75,7 +75,7 @@ export class RequestTransaction {
       const result = await client.query(extended(config), values).catch((error) => {
         // If the server closed the connection, the reason came in an earlier event.
         const reason = sqlState(error) === undefined ? (connectionError(client) ?? error) : error;
-        this.#failures.add(Object(reason));
+        this.#failures.add(noteStatement(reason, config.text));
         // Set at once: a COMMIT sent right after may already be answered. Not after a move: the statement is sent again.
         if (!this.#fallback && !isTried && pool === this.#pool) this.#failure ??= reason;
         throw reason;

@@ -16,6 +16,7 @@ import { type BodyBudget, handledBy } from "../http/body-budget.ts";
 import { createCors } from "../http/cors.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { notFound, renderError, sendError } from "../http/errors.ts";
+import type { ShowCause } from "../http/exchange.ts";
 import { defaultHeaders } from "../http/exchange.ts";
 import { observer, setCommonHeaders } from "../http/observe.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
@@ -49,6 +50,8 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
   metricsAccess: MetricsAccess;
   /** undefined: tracing is off. */
   tracing: Tracing | undefined;
+  /** undefined: causes of errors are only logged. */
+  showCause: ShowCause | undefined;
   readiness: Readiness;
   /** null: no API description. */
   openapi: OpenApiEndpoints | null;
@@ -65,7 +68,8 @@ export interface AppOptions extends Omit<ProcedureTransport, "procedures"> {
 export function createApp(options: AppOptions): RequestListener {
   const { procedures } = options.api["~svc"];
   const transport = { ...options, procedures };
-  const observe = observer(options.log, options.metrics, defaultHeaders(options.origins), options.tracing);
+  const headers = defaultHeaders(options.origins);
+  const observe = observer(options.log, options.metrics, headers, options.tracing, options.showCause);
   const query = procedureEndpoint(transport, "query");
   const mutation = procedureEndpoint(transport, "mutation");
   const calls = new Map<string, Endpoint>([

@@ -13,6 +13,7 @@ import { refuseDrift } from "../crud/fingerprints.ts";
 import { graphqlEndpoint } from "../graphql/endpoint.ts";
 import { createHostCheck } from "../http/allowed-hosts.ts";
 import { BodyBudget } from "../http/body-budget.ts";
+import type { ShowCause } from "../http/exchange.ts";
 import { FormFiles } from "../http/form-files.ts";
 import { createOriginPolicy } from "../http/origin-policy.ts";
 import { RequestLimits } from "../http/request-limits.ts";
@@ -48,6 +49,8 @@ export interface ServiceOptions {
   tracing?: Tracing | undefined;
   /** Metrics of a worker in this process, to include in `/metrics`. (Default: none) */
   jobMetrics?: JobMetrics | undefined;
+  /** Shows the author the cause of a failed request, while developing. (Default: it is only logged) */
+  showCause?: ShowCause | undefined;
 }
 
 export interface Service {
@@ -235,6 +238,7 @@ function openApp(
     replicas,
     limits: config.limits,
     log,
+    showCause: options.showCause,
     metrics: createMetrics(
       { request: pools.request, system: pools.system, auth: pools.auth },
       realtime.state,

@@ -34,13 +34,22 @@ const migration = async () => {
 
 describe("svc migrate status", () => {
   test("lists every file with its time, in plain text, and ends with 0 when all is applied", async () => {
-    const { code, out, error } = await migrate(["status"]);
+    const { code, out, error } = await migrate(["status", "--verbose"]);
     expect(code, out + error).toBe(0);
     expect(open(out)).toEqual([]);
     expect(out).toMatch(/^applied {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}platform\/migrations\/0001_create_ledger.sql$/m);
     expect(out).toContain((await migration()).name);
     expect(out).not.toContain("\u001b");
     expect(error).toContain("Everything is applied");
+
+    const short = await migrate(["status"]);
+    expect(short.out).toContain((await migration()).name);
+    expect(short.out).not.toContain("platform/");
+    expect(short.error).toMatch(/Not listed: \d+ applied files of the platform; --verbose lists them\./);
+
+    const listed = JSON.parse((await migrate(["status", "--json"])).out) as { path: string; state: string }[];
+    expect(listed[0]).toMatchObject({ state: "applied", path: expect.stringMatching(/^application\//) });
+    expect(listed.some(({ path }) => path.startsWith("platform/"))).toBe(true);
   });
 
   test("lists what is pending, changes nothing, and ends with 1", async () => {

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { twoFactor } from "better-auth/plugins";
-import { runCommand } from "citty";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { openapiCommand } from "../../src/cli/openapi.ts";
@@ -168,7 +167,7 @@ test("svc openapi writes the same, without a database", async () => {
   const folder = await mkdtemp(join(tmpdir(), "svc-openapi-"));
   const out = join(folder, "openapi.json");
   vi.stubEnv("DATABASE_URL", "postgres://nobody:x@127.0.0.1:1/none");
-  await runCommand(openapiCommand, { rawArgs: ["--cwd", join(root, "tests/fixture"), "--out", out] });
+  await openapiCommand.run?.({ args: { cwd: join(root, "tests/fixture"), out } });
   vi.unstubAllEnvs();
   const written = JSON.parse(await readFile(out, "utf8"));
   await rm(folder, { recursive: true });

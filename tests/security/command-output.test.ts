@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { allCommands } from "../../scripts/cli-reference.ts";
-import { argumentsOf } from "../../src/cli/help.ts";
 import { manual } from "../../src/cli/manual.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
@@ -41,20 +40,18 @@ beforeAll(async () => {
 afterAll(() => Promise.all([app, folder].map((path) => rm(path, { recursive: true, force: true }))));
 
 /** Every command as its manual shows it, in this application. */
-async function everyCommand(): Promise<string[][]> {
-  const leaves = (await allCommands()).filter(({ isGroup }) => !isGroup);
-  return Promise.all(
-    leaves.map(async ({ command, path }) => {
-      const name = path.slice(1);
-      const [line = `svc ${name.join(" ")}`] = manual[name.join(" ")]?.examples[0] ?? [];
-      const words = (line.match(/"[^"]*"|\S+/g) ?? []).slice(1).map((word) => word.replaceAll('"', ""));
-      const typed = words.slice(0, words.includes(">") ? words.indexOf(">") : undefined);
-      if (name[0] === "init") return ["init", join(folder, "my-app"), "--no-install"];
-      if (name[0] === "convert") return ["convert", join(folder, "report.txt")];
-      const own = typed.map((word) => (word.startsWith("/backups/") ? join(folder, "backup") : word));
-      return "cwd" in (await argumentsOf(command)) ? [...own, "--cwd", app] : own;
-    }),
-  );
+function everyCommand(): string[][] {
+  const leaves = allCommands().filter(({ isGroup }) => !isGroup);
+  return leaves.map(({ command, path }) => {
+    const name = path.slice(1);
+    const [line = `svc ${name.join(" ")}`] = manual[name.join(" ")]?.examples[0] ?? [];
+    const words = (line.match(/"[^"]*"|\S+/g) ?? []).slice(1).map((word) => word.replaceAll('"', ""));
+    const typed = words.slice(0, words.includes(">") ? words.indexOf(">") : undefined);
+    if (name[0] === "init") return ["init", join(folder, "my-app"), "--no-install"];
+    if (name[0] === "convert") return ["convert", join(folder, "report.txt")];
+    const own = typed.map((word) => (word.startsWith("/backups/") ? join(folder, "backup") : word));
+    return command.options.some(({ long }) => long === "--cwd") ? [...own, "--cwd", app] : own;
+  });
 }
 
 async function outputOf(commands: string[][], urls: Record<string, string>): Promise<string> {
@@ -97,7 +94,7 @@ test("no command shows a secret when it does what it should", async () => {
   const more = { DATABASE_ADMIN_URL: "admin", DATABASE_REPLICATION_URL: "replication" } as const;
   const urls = Object.fromEntries(Object.entries({ ...names, ...more }).map(([name, login]) => [name, db.url(login)]));
   // Its parts are `prepare` and `start`, as processes of their own.
-  const commands = (await everyCommand()).filter(([name]) => name !== "dev");
+  const commands = everyCommand().filter(([name]) => name !== "dev");
   const first = [["migrate", "--cwd", app]];
   const output = await outputOf([...first, ...commands], urls);
   for (const words of commands) expect(output).toContain(`$ svc ${words.join(" ")}\n`);
@@ -108,7 +105,7 @@ test("no command shows a secret when it does what it should", async () => {
 
 test("no command shows a secret when it fails for a server that is not there", async () => {
   const url = "postgres://svc:planted-p%40ss@127.0.0.1:1/none";
-  const commands = (await everyCommand()).filter(([name]) => name !== "init" && name !== "convert");
+  const commands = everyCommand().filter(([name]) => name !== "init" && name !== "convert");
   const output = await outputOf(commands, { DATABASE_URL: url });
   expect(output.match(/does not lead to a database/g)?.length).toBeGreaterThan(20);
   expectNoSecret(output, { DATABASE_URL: url });
@@ -128,7 +125,7 @@ test.each([
   ],
 ])("no command shows a secret when it fails for %s", async (_what, urlOf, says) => {
   const url = urlOf();
-  const two = ["doctor", "migrate status"].map((name) => [...name.split(" "), "--cwd", app]);
+  const two = ["doctor --verbose", "migrate status"].map((name) => [...name.split(" "), "--cwd", app]);
   const output = await outputOf(two, { DATABASE_URL: url });
   expect(output.split(says)).toHaveLength(3);
   expectNoSecret(output, { DATABASE_URL: url });

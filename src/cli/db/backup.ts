@@ -2,11 +2,11 @@
  * `svc db backup`: backs up the database and the stored files, consistent with one snapshot, into one folder.
  * Next hop: `src/backup/take.ts`.
  */
-import { defineCommand } from "citty";
 import { BackupError } from "../../backup/error.ts";
 import { megabytes, takeBackup } from "../../backup/take.ts";
 import { createDriver } from "../../storage/storage.ts";
 import { cwdArgument, readConfig, run, say, withDatabase } from "../command.ts";
+import { defineCommand } from "../define.ts";
 import { stopSignals } from "../signal.ts";
 import { version } from "../version.ts";
 

@@ -1,5 +1,5 @@
 /** `svc db`: tools for database administration. One file per subcommand. */
-import { defineCommand } from "citty";
+import { defineCommand } from "../define.ts";
 
 export const dbCommand = defineCommand({
   meta: { name: "db", description: "Look after the database." },

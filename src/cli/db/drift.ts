@@ -2,11 +2,11 @@
  * `svc db drift`: reports manual changes to the database that are not in `migrations/` or `sql/`.
  * Next hop: `src/migrate/drift.ts`.
  */
-import { defineCommand } from "citty";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { type Difference, findDrift } from "../../migrate/drift.ts";
 import { migrationStatus } from "../../migrate/migration-status.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "../command.ts";
+import { defineCommand } from "../define.ts";
 import { paint } from "../table.ts";
 
 export const dbDrift = defineCommand({

@@ -3,10 +3,10 @@
  * advice.
  * Next hop: `explain-statement.ts`, and `explain-list.ts` for generated lists; `plan.ts`; `plan-findings.ts`.
  */
-import { defineCommand } from "citty";
 import pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { cwdArgument, readConfig, run, say, withDatabase } from "../command.ts";
+import { defineCommand } from "../define.ts";
 import { wholeNumber } from "../inspect.ts";
 import { paint } from "../table.ts";
 import { explainList, isList } from "./explain-list.ts";

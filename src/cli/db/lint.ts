@@ -2,8 +2,8 @@
  * `svc db lint`: reports problems in the database's schema, policies and grants.
  * Next hop: `sql/lint/`, one view per rule; `sql/lint/lint_schema.sql` runs them.
  */
-import { defineCommand } from "citty";
 import { cwdArgument, run, say } from "../command.ts";
+import { defineCommand } from "../define.ts";
 import { oneOf, withSystem } from "../inspect.ts";
 import { paint } from "../table.ts";
 

@@ -3,10 +3,10 @@
  * never shown.
  * Next hop: `sql/ops/`, which a DBA reads from psql as well.
  */
-import { defineCommand } from "citty";
 import pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { cwdArgument, run, say } from "../command.ts";
+import { defineCommand } from "../define.ts";
 import { limitArgument, wholeNumber, withSystem } from "../inspect.ts";
 import { table, time } from "../table.ts";
 

@@ -3,10 +3,10 @@
  * no security boundary: `\set` and SET allow to become anybody.
  */
 import { spawn } from "node:child_process";
-import { defineCommand } from "citty";
 import { libpqTarget } from "../../cluster/libpq.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { cwdArgument, readConfig, run, say, withDatabase } from "../command.ts";
+import { defineCommand } from "../define.ts";
 import { asArgument, identify } from "./identify.ts";
 
 export const dbPsql = defineCommand({
@@ -16,20 +16,30 @@ export const dbPsql = defineCommand({
     ...asArgument,
     command: { type: "string", alias: "c", description: "A statement to run. (Default: it asks for them)" },
     file: { type: "string", alias: "f", description: "A file of statements to run. (Default: none)" },
+    passed: {
+      type: "positional",
+      description: "Arguments for psql, after --. (Default: none)",
+      required: false,
+      repeatable: true,
+    },
     write: { type: "boolean", description: "Allow changes. (Default: transactions are read-only)", default: false },
   },
-  run: ({ args, rawArgs }) =>
+  run: ({ args }) =>
     run(args.cwd, async () => {
+      if (args.passed.length > 0 && !process.argv.includes("--")) {
+        throw new DefinitionError(`"${args.passed[0]}" is not an option.`, {
+          hint: 'Write -c "select 1" to run a statement; write -- before what is for psql.',
+        });
+      }
       await withDatabase(await readConfig(args.cwd), { logins: "serving" }, async (cluster) => {
         const { url, settings, who } = await identify(cluster.urls, args.as, "svc db psql");
         if (!args.write) settings.default_transaction_read_only = "on";
         say(`As ${who}${args.write ? "" : ", reading only: --write allows changes"}.`);
-        const passed = rawArgs.includes("--") ? rawArgs.slice(rawArgs.indexOf("--") + 1) : [];
         process.exitCode = await psql(url, settings, [
           ...["--set", `PROMPT1=${who.replaceAll("%", "%%")} %/%R%x%# `],
           ...(args.command === undefined ? [] : ["--command", args.command]),
           ...(args.file === undefined ? [] : ["--file", args.file]),
-          ...passed,
+          ...args.passed,
         ]);
       });
     }),

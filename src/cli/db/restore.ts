@@ -2,12 +2,12 @@
  * `svc db restore`: restores a backup's database and files to where the application expects them.
  * Next hop: `src/backup/restore.ts`.
  */
-import { defineCommand } from "citty";
 import { checkBackup } from "../../backup/check.ts";
 import { BackupError } from "../../backup/error.ts";
 import { restoreBackup } from "../../backup/restore.ts";
 import { createDriver } from "../../storage/storage.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "../command.ts";
+import { defineCommand } from "../define.ts";
 
 export const dbRestore = defineCommand({
   meta: {

@@ -2,13 +2,13 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { defineCommand } from "citty";
 import { loadApp } from "../../app/load-app.ts";
 import type { Seed } from "../../contract/seed.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { runSeed } from "../../service/seed.ts";
 import { createLog } from "../../telemetry/log.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "../command.ts";
+import { defineCommand } from "../define.ts";
 import { refusePending } from "../pending.ts";
 import { readSecrets } from "../read-secrets.ts";
 

@@ -2,10 +2,10 @@
  * `svc db verify`: checks that a backup is complete; with --deep, that it can be restored with all its rows.
  * Next hop: `src/backup/check.ts`, `src/backup/rehearse.ts`.
  */
-import { defineCommand } from "citty";
 import { checkBackup } from "../../backup/check.ts";
 import { rehearseRestore } from "../../backup/rehearse.ts";
 import { cwdArgument, platformRoot, readConfig, run, say, withDatabase } from "../command.ts";
+import { defineCommand } from "../define.ts";
 
 export const dbVerify = defineCommand({
   meta: {

@@ -4,10 +4,10 @@
  * user. Policies of other tables that the expression reads still apply.
  * Next hop: `../policies.ts`; `sql/catalog/list_access.sql`.
  */
-import { defineCommand } from "citty";
 import pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { cwdArgument, openDatabase, readConfig, run } from "../command.ts";
+import { defineCommand } from "../define.ts";
 import { commandPool, findUser } from "../inspect.ts";
 import { type Access, listAccess, type Policy } from "../policies.ts";
 import { paint } from "../table.ts";

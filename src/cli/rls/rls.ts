@@ -1,5 +1,5 @@
 /** `svc rls`: explains row-level security. */
-import { defineCommand } from "citty";
+import { defineCommand } from "../define.ts";
 
 export const rlsCommand = defineCommand({
   meta: { name: "rls", description: "Look into row-level security." },

@@ -1,0 +1,132 @@
+/**
+ * Makes commander's commands from the declarations. commander parses the command line, refuses what it does not know,
+ * with a suggestion, and prints --help; examples, exit codes and docs pages come from `manual.ts`.
+ */
+import { Command, InvalidArgumentError, Option } from "commander";
+import { byNearness } from "../kit/nearest.ts";
+import type { Arguments, Definition } from "./define.ts";
+import { manual } from "./manual.ts";
+
+/**
+ * A command with those of its subcommands that the words may name; the modules of the others are not loaded. Without
+ * such a word it has all of them, for --help.
+ *
+ * @param words the command line. (Default: all subcommands are made)
+ */
+export async function makeCommand(
+  definition: Definition,
+  words: readonly string[] = [],
+  command = new Command(definition.meta.name),
+  path: readonly string[] = [command.name()],
+): Promise<Command> {
+  const name = path.join(" ");
+  command
+    .description(definition.meta.description)
+    .helpOption("-h, --help", "Print this.")
+    .helpCommand(false)
+    .exitOverride()
+    .enablePositionalOptions()
+    .configureHelp({ helpWidth: 100 })
+    .configureOutput({ outputError: (text, write) => write(`${name}: ${text.replace(/^error: /, "")}`) })
+    .showHelpAfterError(`See ${name} --help.`)
+    .addHelpText("after", () => afterHelp(command, path));
+  const { subCommands, args = {}, run } = definition;
+  if (!subCommands) {
+    addArguments(command, args);
+    if (run) command.action(async () => void (await run({ args: valuesOf(command, args) })));
+    return command;
+  }
+  // It may stand before the subcommand: `svc --cwd folder migrate`.
+  command.addOption(new Option("--cwd <folder>").hideHelp());
+  const named = Object.keys(subCommands).some((child) => words.includes(child));
+  for (const [child, loaded] of Object.entries(subCommands)) {
+    const made = command.command(child, { isDefault: child === definition.default });
+    const [heading] = Object.entries(definition.headings ?? {}).find(([, names]) => names.includes(child)) ?? [];
+    if (heading) made.helpGroup(`${heading}:`);
+    if (named && !words.includes(child) && child !== definition.default) continue;
+    await makeCommand(typeof loaded === "function" ? await loaded() : loaded, words, made, [...path, child]);
+    if (child === definition.default) refuseWords(made, command);
+  }
+  return command;
+}
+
+/** Words after a group that are none of its commands reach its default command, which takes none. */
+function refuseWords(usual: Command, group: Command): void {
+  usual.allowExcessArguments().hook("preAction", ({ args: [word] }) => {
+    if (word === undefined) return;
+    const [nearest] = byNearness(
+      word,
+      group.commands.map((one) => one.name()),
+    );
+    group.error(`error: unknown command '${word}'\n(Did you mean ${nearest}?)`);
+  });
+}
+
+function addArguments(command: Command, args: Arguments): void {
+  for (const [key, one] of Object.entries(args)) {
+    if (one.type === "positional") {
+      const word = one.repeatable ? `${key}...` : key;
+      command.argument(one.required ? `<${word}>` : `[${word}]`, one.description);
+      continue;
+    }
+    const short = one.alias ? `-${one.alias}, ` : "";
+    if (one.type === "boolean") {
+      const [shown, hidden] = one.default ? [`--no-${key}`, `--${key}`] : [`${short}--${key}`, `--no-${key}`];
+      command.addOption(new Option(shown, one.description)).addOption(new Option(hidden).hideHelp());
+      continue;
+    }
+    const says = one.default === undefined || one.description.includes("(Default: ");
+    const text = says ? one.description : `${one.description} (Default: ${one.default})`;
+    const option = new Option(`${short}--${key} <${key}${one.repeatable ? "..." : ""}>`, text);
+    command.addOption(
+      option.argParser((value: string, earlier: unknown): unknown => {
+        // `--state --limit 3`: commander would take the next option as the value.
+        if (/^--?[a-z]/i.test(value)) throw new InvalidArgumentError(`--${key} needs a value.`);
+        return one.repeatable ? [...((earlier as string[] | undefined) ?? []), value] : value;
+      }),
+    );
+  }
+}
+
+/** The values by the declared names, with defaults. */
+function valuesOf(command: Command, args: Arguments): Record<string, unknown> {
+  const given = command.optsWithGlobals();
+  // A group takes --cwd for all its commands; a few have none.
+  if (given.cwd !== undefined && !("cwd" in args)) command.error("error: unknown option '--cwd'");
+  const words = [...command.processedArgs];
+  return Object.fromEntries(
+    Object.entries(args).map(([key, one]) => {
+      if (one.type === "positional") return [key, words.shift()];
+      const value = given[new Option(`--${key}`).attributeName()];
+      return [key, value ?? one.default ?? (one.type === "boolean" ? false : one.repeatable ? [] : undefined)];
+    }),
+  );
+}
+
+function afterHelp(command: Command, path: readonly string[]): string {
+  if (command.commands.length > 0) return `\n${path.join(" ")} COMMAND --help tells more about one.`;
+  const { examples = [], exitCodes, page } = manual[path.slice(1).join(" ")] ?? {};
+  const helper = command.createHelp();
+  helper.helpWidth = 100;
+  const section = (title: string, rows: readonly (readonly [string, string])[]) => {
+    const width = Math.min(34, Math.max(0, ...rows.map(([term]) => term.length)));
+    const lines = rows.map(([term, text]) =>
+      term.length > width ? `  ${term}\n${" ".repeat(width + 4)}${text}` : helper.formatItem(term, width, text, helper),
+    );
+    return `\n${title}:\n${lines.join("\n")}\n`;
+  };
+  const codes = Object.entries({ 0: "Done.", 1: "An error, explained.", ...exitCodes });
+  return `${section("Examples", examples)}${section("Exit codes", codes)}\nRead on: @svc/core/docs/${page}`;
+}
+
+/** What --help prints. */
+export function helpOf(command: Command): string {
+  let text = "";
+  command.configureOutput({
+    writeOut: (part) => {
+      text += part;
+    },
+  });
+  command.outputHelp();
+  return text;
+}

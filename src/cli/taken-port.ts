@@ -1,0 +1,65 @@
+/** Explains a port that is taken: by which process, and which one is free. */
+import { execFile } from "node:child_process";
+import { readdir, readFile, readlink } from "node:fs/promises";
+import { createServer } from "node:net";
+import { promisify } from "node:util";
+import { printable } from "./table.ts";
+
+/** @param host the address that was asked for. (Default: all) */
+export async function explainTakenPort(port: number, host?: string): Promise<string> {
+  const [owner, free] = await Promise.all([ownerOf(port), nextFree(port, host)]);
+  const taken = `Port ${port} is taken${owner ? ` by ${printable(owner.name)}, process ${owner.pid}` : ""}.`;
+  const other = free === undefined ? "Take another" : `Take the next free one: PORT=${free}`;
+  return `${taken}\n  Stop what listens there${owner ? ` (kill ${owner.pid})` : ""}. ${other}, or port in svc.config.ts.`;
+}
+
+interface Owner {
+  pid: number;
+  name: string;
+}
+
+/** undefined when it belongs to somebody else, or the system does not tell. */
+const ownerOf = (port: number): Promise<Owner | undefined> =>
+  (process.platform === "linux" ? fromProc(port) : fromLsof(port)).catch(() => undefined);
+
+async function fromProc(port: number): Promise<Owner | undefined> {
+  const tables = await Promise.all(
+    ["tcp", "tcp6"].map((name) => readFile(`/proc/net/${name}`, "utf8").catch(() => "")),
+  );
+  const hex = port.toString(16).toUpperCase().padStart(4, "0");
+  const sockets = tables
+    .flatMap((text) => text.split("\n"))
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, local, , state]) => state === "0A" && local?.endsWith(`:${hex}`)) // 0A: listening
+    .map((fields) => `socket:[${fields[9]}]`);
+  if (sockets.length === 0) return undefined;
+  for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
+    for (const file of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
+      const target = await readlink(`/proc/${pid}/fd/${file}`).catch(() => "");
+      if (sockets.includes(target)) {
+        return { pid: Number(pid), name: (await readFile(`/proc/${pid}/comm`, "utf8")).trim() };
+      }
+    }
+  }
+  return undefined;
+}
+
+async function fromLsof(port: number): Promise<Owner | undefined> {
+  const { stdout } = await promisify(execFile)("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fpc"]);
+  const [, pid, name] = /^p(\d+)\nc(.+)$/m.exec(stdout) ?? [];
+  return pid && name ? { pid: Number(pid), name } : undefined;
+}
+
+async function nextFree(port: number, host: string | undefined): Promise<number | undefined> {
+  for (let candidate = port + 1; candidate <= Math.min(port + 50, 65_535); candidate++) {
+    if (await isFree(candidate, host)) return candidate;
+  }
+  return undefined;
+}
+
+const isFree = (port: number, host: string | undefined) =>
+  new Promise<boolean>((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen({ port, ...(host !== undefined && { host }) }, () => server.close(() => resolve(true)));
+  });
