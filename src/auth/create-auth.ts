@@ -102,8 +102,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
 
   const verified = new VerifiedTokens();
   const revocations = new Revocations({ url: options.listenUrl, pool, verified, log });
-  const listening = () => revocations.listening;
-  const jwts = new Jwts({ keys, origin: origins.own, fields, pool, verified, listening });
+  const jwts = new Jwts({ keys, origin: origins.own, fields, pool, verified });
   const sessions = new SessionStore(pool, library, fields, verified);
   const sweeper = new Sweeper(pool, log);
   const cookie = new SessionCookie(origins.own.startsWith("https:"));
@@ -157,7 +156,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     },
     hearEnd: (notice) => revocations.hear(notice),
     users: new UserAdmin(library, sessionTokens),
-    hearsRevocations: listening,
+    hearsRevocations: () => verified.isTrusted,
     async close() {
       await mails.close();
       await Promise.all([revocations.close(), sweeper.close()]);

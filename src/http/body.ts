@@ -130,13 +130,7 @@ export async function readBody(
   onLarge?: (start: Buffer) => void,
 ): Promise<Buffer> {
   const length = Number(request.headers["content-length"]);
-  if (length > 0 && length <= Math.min(limit, uncounted)) {
-    sendContinue(request);
-    // Node parses the whole packet before promises continue. Nearly all bodies are complete then.
-    await undefined;
-    const body: Buffer | null = request.complete ? request.read() : null;
-    if (body?.length === length) return body;
-  }
+  if (length > 0 && length <= Math.min(limit, uncounted)) return readSmall(request, length);
   const account = accountOf(request);
   const chunks = new ChunkList();
   try {
@@ -153,6 +147,44 @@ export async function readBody(
     throw error;
   }
   return chunks.whole();
+}
+
+/** Reads a body of a known length that is too small to be counted: nearly all bodies. */
+function readSmall(request: IncomingMessage, length: number): Promise<Buffer> {
+  const clock = clockOf(request);
+  return new Promise((resolve, reject) => {
+    if (request.destroyed && !request.readableEnded) return reject(cutShort());
+    sendContinue(request);
+    let body: Buffer | undefined;
+    let size = 0;
+    const timed: TimedBody = {
+      received: 0,
+      refuse(error) {
+        closeConnection(request);
+        clock.end(timed);
+        reject(error);
+      },
+    };
+    clock.begin(timed);
+    request.on("data", (chunk: Buffer) => {
+      timed.received += chunk.length;
+      size += chunk.length;
+      // Node ends the request at its length, so a chunk of that length is the body.
+      if (chunk.length === length) body = chunk;
+      else {
+        body ??= Buffer.allocUnsafeSlow(length);
+        chunk.copy(body, size - chunk.length);
+      }
+      if (size < length || !body) return;
+      clock.end(timed);
+      resolve(body);
+    });
+    request.on("close", () => {
+      if (size === length) return;
+      clock.end(timed);
+      reject(cutShort());
+    });
+  });
 }
 
 /** @throws SvcError INVALID_JSON, also for text that is not UTF-8 */

@@ -7,6 +7,7 @@ const session = (user: string, id: string) => ({ id, user: { id: user, email: ""
 
 function remembering(...entries: [token: string, user: string, id: string][]): VerifiedTokens {
   const verified = new VerifiedTokens(3);
+  verified.trust(Number.POSITIVE_INFINITY);
   for (const [token, user, id] of entries) verified.add(token, session(user, id), later);
   return verified;
 }
@@ -64,6 +65,7 @@ test("a full memory forgets what came first", () => {
 
 test("what is over is not found", () => {
   const verified = new VerifiedTokens();
+  verified.trust(Number.POSITIVE_INFINITY);
   verified.add("a", session("ann", "1"), Date.now());
   expect(known(verified)).toBe("");
   verified.add("b", session("ann", "1"), later);

@@ -25,8 +25,6 @@ export interface JwtOptions {
   /** Connections as svc_auth. */
   pool: pg.Pool;
   verified: VerifiedTokens;
-  /** Whether this process receives revocations. */
-  listening: () => boolean;
 }
 
 export class Jwts {
@@ -59,8 +57,7 @@ export class Jwts {
    * @throws SvcError UNAVAILABLE when the database had to be asked and cannot be reached
    */
   verify(token: string): Session | null | Promise<Session | null> {
-    const { verified, listening } = this.#options;
-    return (listening() && verified.get(token)) || this.#verifyNew(token);
+    return this.#options.verified.get(token) ?? this.#verifyNew(token);
   }
 
   async #verifyNew(token: string): Promise<Session | null> {

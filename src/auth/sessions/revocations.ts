@@ -39,16 +39,10 @@ export class Revocations {
   readonly #options: RevocationOptions;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
-  #aliveAt = Number.NEGATIVE_INFINITY;
   #everHeard = false;
 
   constructor(options: RevocationOptions) {
     this.#options = options;
-  }
-
-  /** Whether cached tokens may be trusted: every revocation would have been received. */
-  get listening(): boolean {
-    return performance.now() - this.#aliveAt < trustFor;
   }
 
   /** Starts to listen and reconnects after every loss of the connection, until `close`. */
@@ -69,7 +63,7 @@ export class Revocations {
       try {
         for await (const askedAt of this.#signsOfLife()) {
           if (announced) this.#options.log.info("revocations of JWTs are heard");
-          this.#aliveAt = askedAt;
+          this.#options.verified.trust(askedAt + trustFor);
           this.#everHeard = true;
           announced = false;
           wait = firstRetry;
@@ -78,7 +72,7 @@ export class Revocations {
         if (!announced && !signal.aborted) this.#announce(error);
         announced = true;
       }
-      this.#aliveAt = Number.NEGATIVE_INFINITY;
+      this.#options.verified.trust(Number.NEGATIVE_INFINITY);
       await sleep(wait * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => {});
       wait = Math.min(wait * 2, longestRetry);
     }

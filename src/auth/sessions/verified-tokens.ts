@@ -24,6 +24,7 @@ export class VerifiedTokens {
   readonly #byToken = new Map<string, Verified>();
   readonly #byUser = new Map<string, Set<string>>();
   #endings = 0;
+  #trustedUntil = Number.NEGATIVE_INFINITY;
   /** Called whenever sessions have ended, in this process or another. (Default: nothing happens) */
   onEnd: (ended: Ended) => void = () => {};
 
@@ -40,9 +41,19 @@ export class VerifiedTokens {
     return this.#endings;
   }
 
+  /** Whether the cache may be used: every revocation would have been received. */
+  get isTrusted(): boolean {
+    return performance.now() < this.#trustedUntil;
+  }
+
+  /** @param until in milliseconds of `performance.now`: revocations are received at least until then */
+  trust(until: number): void {
+    this.#trustedUntil = until;
+  }
+
   /** The token's session, while it may be trusted. */
   get(token: string): Session | undefined {
-    const known = this.#byToken.get(token);
+    const known = this.isTrusted ? this.#byToken.get(token) : undefined;
     if (!known) return undefined;
     if (known.expiresAt > Date.now()) return known.session;
     this.#drop(token, known);

@@ -1,0 +1,54 @@
+// If this file fails, docs/explanation/request.md lists other files than a list request runs through.
+import { readFile } from "node:fs/promises";
+import { Session } from "node:inspector/promises";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
+import { service } from "../support/service.ts";
+
+const db = database();
+const svc = service(db, undefined, { production: true } as object);
+
+/** @returns the files of src/ of which a function runs between the request and the statement that waits for the table */
+async function filesUntil(table: string, call: () => Promise<unknown>): Promise<Set<string>> {
+  const session = new Session();
+  session.connect();
+  const blocker = await db.connect("admin");
+  try {
+    await session.post("Profiler.enable");
+    await blocker.query(`begin; lock table ${table} in access exclusive mode`);
+    await session.post("Profiler.startPreciseCoverage", { callCount: true });
+    const answer = call();
+    const waiting = () => db.sql("select from pg_locks where not granted and relation = $1::regclass", [table]);
+    await expect.poll(waiting).toHaveLength(1);
+    const { result } = await session.post("Profiler.takePreciseCoverage");
+    await blocker.query("rollback");
+    await answer;
+    const files = result
+      .filter(({ functions }) => functions.some(({ ranges }) => ranges[0]?.count))
+      .map(({ url }) => relative(root, url.startsWith("file:") ? fileURLToPath(url) : url));
+    return new Set(files.filter((file) => file.startsWith("src/")));
+  } finally {
+    session.disconnect();
+    await blocker.end();
+  }
+}
+
+test("a list request runs through the files that the page lists", async () => {
+  const ann = await svc.signUp("ann");
+  const list = async () => expect((await svc.query(ann, "articles.list")).status).toBe(200);
+  for (let again = 0; again < 3; again++) await list();
+  // Timers run beside the request. Nothing of them is in all of several runs.
+  let files = [...(await filesUntil("articles", list))];
+  for (let again = 0; again < 5; again++) {
+    const those = await filesUntil("articles", list);
+    files = files.filter((file) => those.has(file));
+  }
+
+  const page = await readFile(join(root, "docs/explanation/request.md"), "utf8");
+  const [, section = ""] = page.split("\n## Its files\n");
+  const listed = [...(section.split("\n## ")[0] ?? "").matchAll(/`(src\/[^`]+)`/g)].map(([, file = ""]) => file);
+  expect(files.sort()).toEqual(listed.sort());
+});
