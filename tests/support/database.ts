@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { afterAll, beforeAll, inject } from "vitest";
+import { afterAll, afterEach, beforeAll, inject } from "vitest";
 import { clone, execute, inDatabase, platformName, templateName } from "./admin.ts";
 
 export type Login = "request" | "system" | "auth" | "admin" | "replication";
@@ -53,6 +53,11 @@ export class Database {
     return client;
   }
 
+  /** Ends the transactions that connections of this file have open, as soon as their statements have ended. */
+  rollbackAll(): void {
+    for (const client of this.#clients) client.query("rollback").catch(() => {});
+  }
+
   /** Runs one statement as the administrator and gives its rows. Those that are asked for at once wait for each other. */
   sql<Row extends pg.QueryResultRow = pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]> {
     const run = async () => {
@@ -76,6 +81,10 @@ export class Database {
 export function database(template?: string): Database {
   const db = new Database();
   beforeAll(() => db.create(template));
+  // What a failed test left open would block its second try, and the replication slots of all other files.
+  afterEach(({ task }) => {
+    if (task.result?.state === "fail") db.rollbackAll();
+  });
   afterAll(() => db.drop());
   return db;
 }
