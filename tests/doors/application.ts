@@ -27,9 +27,11 @@ const rows = query
   .name("doors.rows")
   .allowAnonymous()
   .input(v.object({ table: v.string(), key: v.string() }))
-  .handler(({ context, input: { table, key } }) =>
-    context.db.select({ id: sql<string>`${sql.raw(key)}::text` }).from(sql.raw(table)),
-  );
+  .handler(({ context, input: { table, key } }) => {
+    const [folder = "", name = ""] = table.split(".");
+    const id = sql<string>`${sql.identifier(key)}::text`;
+    return context.db.select({ id }).from(sql`${sql.identifier(folder)}.${sql.identifier(name)}`);
+  });
 const requireOwned = query
   .name("files.requireOwned")
   .allowAnonymous()
