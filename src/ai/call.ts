@@ -32,6 +32,6 @@ export function currentAiCall(): AiCall {
   const call = calls.getStore();
   if (call) return call();
   throw new Error(
-    "The AI module was used outside of a handler: it needs to know for whom it works, and what that may cost.",
+    "The AI module was used outside of a handler: it needs the handler's user and credit limit.",
   );
 }
