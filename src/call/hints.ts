@@ -24,7 +24,8 @@ export function explanation(
 
 /** By SQLSTATE. Only the log may name the policy or grant; in development, callers are told where to look. */
 const places: Record<string, string> = {
-  "42501": "The log entry with this requestId names the policy or grant that refused it; svc policies says who may do what.",
+  "42501":
+    "The log entry with this requestId names the policy or grant that refused it; svc policies says who may do what.",
   "42P17":
     "A table's policies query the same table, which PostgreSQL refuses; svc db lint names them: recursive_policy.",
 };

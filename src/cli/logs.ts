@@ -21,7 +21,12 @@ export const logsCommand = defineCommand({
   meta: { name: "logs", description: "Show the log from standard input or a file, filtered by the options." },
   args: {
     file: { type: "positional", description: "A file of JSON lines. (Default: standard input)", required: false },
-    follow: { type: "boolean", alias: "f", description: "Also show lines that are added to the file later.", default: false },
+    follow: {
+      type: "boolean",
+      alias: "f",
+      description: "Also show lines that are added to the file later.",
+      default: false,
+    },
     level: { type: "string", description: `The least level to show, of ${levels.join(", ")}. (Default: all)` },
     request: { type: "string", description: "Only lines of the request with this id. (Default: all)" },
     user: { type: "string", description: "Only lines of the user with this id. (Default: all)" },

@@ -188,7 +188,7 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     page: "reference/cli.md",
   },
   "migrate reset": {
-    examples: [["svc migrate reset --yes", "Does not ask."]],
+    examples: [["svc migrate reset --yes", "Skips the question."]],
     page: "reference/cli.md",
   },
   codegen: { examples: [["svc codegen", "Before a commit; needs no database."]], page: "reference/cli.md" },

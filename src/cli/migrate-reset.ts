@@ -48,7 +48,9 @@ function refuseElsewhere({ database, production }: EffectiveConfig, isNamed: boo
 
 function refuseWithoutAnswer(yes: boolean): void {
   if (yes || process.stdin.isTTY) return;
-  throw new DefinitionError("There is no terminal to ask at. Nothing was done.", { hint: "Pass --yes to skip the question." });
+  throw new DefinitionError("There is no terminal to ask at. Nothing was done.", {
+    hint: "Pass --yes to skip the question.",
+  });
 }
 
 async function isConfirmed(name: string): Promise<boolean> {

@@ -48,7 +48,10 @@ export const searchCommand = defineCommand({
     query: { type: "positional", description: "What to look for.", required: true },
     ...cwdArgument,
     corpus: { type: "string", description: "The collection. (Default: default)", default: "default" },
-    visibility: { type: "string", description: "private, shared or public. (Default: the table's fixed visibility, else public)" },
+    visibility: {
+      type: "string",
+      description: "private, shared or public. (Default: the table's fixed visibility, else public)",
+    },
     user: {
       type: "string",
       description: "The id of the user who searches; required for private and shared. (Default: nobody's)",

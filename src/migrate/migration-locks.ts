@@ -51,9 +51,7 @@ export async function withLocks<T>(
       await client.query("rollback");
       const holders = await findHolders(client);
       if (performance.now() + pause > deadline) throw heldUp(error as Error, holders, patienceMs);
-      report?.(
-        `rolled this transaction back: others use the tables${holders}. Trying again in ${pause / 1000} s`,
-      );
+      report?.(`rolled this transaction back: others use the tables${holders}. Trying again in ${pause / 1000} s`);
       await sleep(pause);
     }
   }
