@@ -13,7 +13,7 @@ interface Mapping {
   hint?: string;
 }
 
-const badValue: Mapping = { code: "BAD_REQUEST", message: "A value has an invalid type or format." };
+const badValue: Mapping = { code: "BAD_REQUEST", message: "A value does not fit its type or column." };
 const busy: Mapping = { code: "UNAVAILABLE" };
 
 /** By SQLSTATE. Our own functions in `sql/` raise SV…. */
