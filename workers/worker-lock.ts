@@ -36,7 +36,7 @@ export function holdWorkerLock({ url, worker, log, onHeld, onLost }: WorkerLockO
       onLost();
       // Logged once: further attempts while the database is away say nothing new.
       if (retryAfter === firstRetryAfter) {
-        log.warn({ reason: String(reason) }, "the connection that says that this worker lives is lost; making another");
+        log.warn({ reason: String(reason) }, "lost the connection that marks this worker as alive; opening another");
       }
       next.end().catch(() => {});
       timer = setTimeout(() => void connect(), retryAfter);
@@ -50,7 +50,7 @@ export function holdWorkerLock({ url, worker, log, onHeld, onLost }: WorkerLockO
       // A host that loses its power closes no connection; keepalives notice it within 20 seconds.
       await next.query("set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3");
       await next.query("select svc_private.hold_worker($1)", [worker]);
-      if (retryAfter > firstRetryAfter) log.info("this worker is known to live again");
+      if (retryAfter > firstRetryAfter) log.info("this worker is marked as alive again");
       retryAfter = firstRetryAfter;
       onHeld();
     } catch (error) {

@@ -31,7 +31,5 @@ export const withAiCall = <T>(call: () => AiCall, work: () => T): T => calls.run
 export function currentAiCall(): AiCall {
   const call = calls.getStore();
   if (call) return call();
-  throw new Error(
-    "The AI module was used outside of a handler: it needs to know for whom it works, and what that may cost.",
-  );
+  throw new Error("The AI module was used outside of a handler: it needs the handler's user and credit limit.");
 }

@@ -22,10 +22,10 @@ export interface Finding {
 }
 
 export const remedies = {
-  use: "Take .allowAnonymous() away, use ctx.db with the query builder, or write above the definition or the call: /* svc-allow: reason: …; scope: …; owner: …; test: path/to/test */",
+  use: "Remove .allowAnonymous(), use ctx.db with the query builder, or write above the definition or the call: /* svc-allow: reason: …; scope: …; owner: …; test: path/to/test */",
   opaque:
-    "Write it so that it can be read: plain names, functions and imports of your own files. Or take .allowAnonymous() away, or allow it by a svc-allow comment.",
-  table: "Take .allowAnonymous() away, or leave the table out; no comment allows this.",
+    "The audit cannot read this code. Use plain names, functions and imports of your own files. Or remove .allowAnonymous(), or allow it by a svc-allow comment.",
+  table: "Remove .allowAnonymous(), or leave the table out; no comment allows this.",
 };
 
 export function findingAt(

@@ -89,7 +89,7 @@ const endpoints: Record<string, Endpoint> = {
     errors: [],
   },
   "post /change-password": {
-    summary: "Another password; all other sessions end",
+    summary: "Change the password; all other sessions end",
     security: signedIn,
     body: object({ currentPassword: password, newPassword }),
     answer: success,

@@ -93,18 +93,18 @@ export async function readManifest(folder: string): Promise<Manifest> {
   const text = await readFile(join(folder, manifestName), "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
     throw new BackupError(`${folder} is not a backup: it has no ${manifestName}.`, {
-      hint: "A backup that was interrupted has none, and a name that ends in .incomplete.",
+      hint: "An interrupted backup has none; its name ends in .incomplete.",
     });
   });
   let manifest: Manifest & { sha256?: string };
   try {
     manifest = JSON.parse(text);
   } catch {
-    throw new BackupError(`${manifestName} is damaged: it is no JSON.`);
+    throw new BackupError(`${manifestName} is damaged: it is not JSON.`);
   }
   const { sha256: stated, ...rest } = manifest;
   if (rest.format > formatVersion) {
-    throw new BackupError(`This backup was taken by svc ${rest.version}, and this one does not know its form.`, {
+    throw new BackupError(`This backup was taken by svc ${rest.version}, and this version cannot read its format.`, {
       hint: "Use that version, or a newer one.",
     });
   }

@@ -85,7 +85,7 @@ function refuseTarget(target: Target, manifest: Manifest, force: boolean): void 
   if (target.tables > 0 && !force) {
     refuse(
       `The database ${target.name} is not empty: it has ${target.tables} tables.`,
-      "Name an empty one in DATABASE_URL; or, to lose every row that is there: --force.",
+      "Name an empty one in DATABASE_URL; or pass --force to delete every row in it.",
     );
   }
   if (target.users.length > 0) {
@@ -199,14 +199,14 @@ async function drained(input: Writable): Promise<void> {
   const { signal } = over;
   if (!input.destroyed) await Promise.race([once(input, "drain", { signal }), once(input, "close", { signal })]);
   over.abort(); // removes the other listener
-  if (input.destroyed) throw new BackupError("psql ended before everything was said.");
+  if (input.destroyed) throw new BackupError("psql ended before the restore was complete.");
 }
 
 function explain(error: unknown): BackupError {
   const message = error instanceof Error ? error.message : String(error);
   const hint = /lock timeout/.test(message)
-    ? "Something holds a table: stop svc start and svc worker. The database is as it was."
-    : "The database is as it was.";
+    ? "Something holds a table: stop svc start and svc worker. The database is unchanged."
+    : "The database is unchanged.";
   return new BackupError(message, { hint, cause: error });
 }
 

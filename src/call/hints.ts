@@ -24,19 +24,20 @@ export function explanation(
 
 /** By SQLSTATE. Only the log may name the policy or grant; in development, callers are told where to look. */
 const places: Record<string, string> = {
-  "42501": "The log says under this requestId which policy or grant refused it; svc policies says who may do what.",
+  "42501":
+    "The log entry with this requestId names the policy or grant that refused it; svc policies says who may do what.",
   "42P17":
-    "A table's policies ask that table again, which PostgreSQL refuses; svc db lint names them: recursive_policy.",
+    "A table's policies query the same table, which PostgreSQL refuses; svc db lint names them: recursive_policy.",
 };
 
 /** The message of an invalid value would quote it. */
 const placeOf = (state: string) =>
   places[state] ??
-  (state.startsWith("22") ? "The log says under this requestId what PostgreSQL said of the value." : undefined);
+  (state.startsWith("22") ? "The log entry with this requestId has PostgreSQL's message about the value." : undefined);
 
 /** The error came from another transaction, for example from unsafeDb. */
 export const besides =
-  "A statement of another transaction failed, as of unsafeDb: callers are told nothing of it unless the handler catches it. The log has it.";
+  "A statement of another transaction failed, such as one of unsafeDb. Callers get no details unless the handler catches the error. The log has them.";
 
 export function whereToLook(error: unknown, { session }: Caller): unknown {
   if (!(error instanceof SvcError) || error.code === "UNAUTHORIZED" || error.issues) return error;
@@ -55,7 +56,7 @@ function brokenRule(cause: unknown): string | undefined {
 }
 
 const textIds =
-  "A policy compares a uuid with this user's id, which is none. Make the column text; or have defineAuth's betterAuth set advanced.database.generateId to \"uuid\", for users to come.";
+  "A policy compares a uuid with this user's id, which is not a uuid. Make the column text; or have defineAuth's betterAuth set advanced.database.generateId to \"uuid\", for users to come.";
 
 /** PostgreSQL's message quotes the value, in any language. */
 function isNoUuid(cause: unknown, userId: string): boolean {

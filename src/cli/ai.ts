@@ -20,7 +20,7 @@ interface UsageRow {
 }
 
 const usage = defineCommand({
-  meta: { name: "usage", description: "What was used and spent, by day, user and model." },
+  meta: { name: "usage", description: "Usage and cost by day, user and model." },
   args: {
     ...cwdArgument,
     days: { type: "string", description: "How many days (UTC), with today. (Default: 7)", default: "7" },
@@ -44,7 +44,7 @@ const usage = defineCommand({
 });
 
 export const aiCommand = defineCommand({
-  meta: { name: "ai", description: "What AI calls and paid conversions cost." },
+  meta: { name: "ai", description: "Show the cost of AI calls and paid conversions." },
   subCommands: { usage },
 });
 

@@ -6,7 +6,7 @@ import { cwdArgument, readConfig, run, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 
 export const codegenCommand = defineCommand({
-  meta: { name: "codegen", description: "Write what follows from the definitions." },
+  meta: { name: "codegen", description: "Generate files from the definitions." },
   args: cwdArgument,
   run: ({ args }) =>
     run(args.cwd, async () => {

@@ -25,11 +25,11 @@ const variables = {
 
 /** The features that need a session of their own. */
 const needs = {
-  queue: "workers hear of no new job by it, and the lock that says that a worker lives is somebody else's",
-  replication: "no revocation of a JWT is heard, and the log may not be read",
+  queue: "workers are not notified of new jobs, and the lock that marks a worker as alive is not its own",
+  replication: "revocations of JWTs are not received, and the log may not be read",
 } as const;
 
-const remedy = "Name PostgreSQL itself, or a database of the pooler that shares by session (deploy/pgbouncer.ini).";
+const remedy = "Name PostgreSQL itself, or a database of the pooler in session mode (deploy/pgbouncer.ini).";
 
 export async function examineWays(urls: DatabaseUrls): Promise<Finding[]> {
   const names = Object.keys(variables) as (keyof typeof variables)[];

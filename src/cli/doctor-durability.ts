@@ -9,5 +9,5 @@ export async function forgetful(pool: Pick<pg.Pool, "query">): Promise<string[]>
   );
   if (rows.length === 0) return [];
   const names = rows.map(({ name }) => name).join(", ");
-  return [`${names}: off. What was acknowledged may be lost when PostgreSQL or its machine crashes.\n  Switch it on.`];
+  return [`${names}: off. Acknowledged writes may be lost when PostgreSQL or its machine crashes.\n  Switch it on.`];
 }

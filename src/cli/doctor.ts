@@ -19,10 +19,10 @@ import { jsonArgument, print } from "./inspect.ts";
 import { about, paint } from "./table.ts";
 
 export const doctorCommand = defineCommand({
-  meta: { name: "doctor", description: "Look for what is wrong." },
+  meta: { name: "doctor", description: "Check the setup for problems." },
   args: {
     ...cwdArgument,
-    verbose: { type: "boolean", description: "Print the configuration in effect and what is right, too." },
+    verbose: { type: "boolean", description: "Also print the configuration in effect and the checks that passed." },
     ...jsonArgument,
   },
   run: ({ args }) => run(args.cwd, () => examine(args.cwd, args.verbose, args.json)),

@@ -31,7 +31,7 @@ const states = Object.keys(colours);
 const idArgument = { id: { type: "positional", description: "The job's id.", required: true } } as const;
 
 const list = defineCommand({
-  meta: { name: "list", description: "What is in the queue, newest first." },
+  meta: { name: "list", description: "List the jobs in the queue, newest first." },
   args: {
     ...cwdArgument,
     state: { type: "string", description: `Only one of: ${states.join(", ")}. (Default: all)` },
@@ -71,7 +71,7 @@ const retry = defineCommand({
 });
 
 const cancel = defineCommand({
-  meta: { name: "cancel", description: "Take a job that is not running out of the queue." },
+  meta: { name: "cancel", description: "Remove a job that is not running from the queue." },
   args: { ...cwdArgument, ...idArgument },
   run: ({ args }) => run(args.cwd, () => change(args.cwd, args.id, "cancel_any_job", "is gone")),
 });

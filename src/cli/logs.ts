@@ -18,16 +18,21 @@ import { stopSignals } from "./signal.ts";
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 
 export const logsCommand = defineCommand({
-  meta: { name: "logs", description: "Show the log from standard input or a file, and only what is asked for." },
+  meta: { name: "logs", description: "Show the log from standard input or a file, filtered by the options." },
   args: {
     file: { type: "positional", description: "A file of JSON lines. (Default: standard input)", required: false },
-    follow: { type: "boolean", alias: "f", description: "Go on with what is added to the file.", default: false },
+    follow: {
+      type: "boolean",
+      alias: "f",
+      description: "Also show lines that are added to the file later.",
+      default: false,
+    },
     level: { type: "string", description: `The least level to show, of ${levels.join(", ")}. (Default: all)` },
     request: { type: "string", description: "Only lines of the request with this id. (Default: all)" },
     user: { type: "string", description: "Only lines of the user with this id. (Default: all)" },
     operation: {
       type: "string",
-      description: "Only of a procedure, route or kind of job; tasks.* for all that begin so. (Default: all)",
+      description: "Only of a procedure, route or kind of job; tasks.* matches by prefix. (Default: all)",
     },
     trace: { type: "string", description: "Only lines of the trace with this id. (Default: all)" },
     job: { type: "string", description: "Only lines of the job with this id. (Default: all)" },
@@ -91,7 +96,7 @@ function timeOf(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const time = /^\d{4}-/.test(text) ? Date.parse(text) : Date.now() - ago(text);
   if (!Number.isNaN(time)) return time;
-  throw new DefinitionError(`--${option} ${text} is no time.`, {
+  throw new DefinitionError(`--${option} ${text} is not a time.`, {
     hint: 'Write 2026-01-31T12:00:00Z, or how long ago: "10 minutes".',
   });
 }

@@ -31,12 +31,12 @@ export const manual: Readonly<Record<string, ManualPage>> = {
   worker: {
     examples: [
       ["svc worker --concurrency 10 --queues procedure,workflow", "Ten jobs at a time, of two kinds."],
-      ["svc worker --metrics-port 9464", "Tells Prometheus how jobs go."],
+      ["svc worker --metrics-port 9464", "Serves metrics of jobs for Prometheus."],
     ],
     page: "how-to/workers.md",
   },
   "workflows list": {
-    examples: [["svc workflows list --status failed", "What went wrong lately."]],
+    examples: [["svc workflows list --status failed", "The runs that failed, newest first."]],
     page: "reference/workflows.md",
   },
   "workflows show": {
@@ -45,12 +45,12 @@ export const manual: Readonly<Record<string, ManualPage>> = {
   },
   "workflows retry": {
     examples: [
-      ["svc workflows retry 0b6e1c1e-8d0a-4f4e-9a57-3f5a2d1c7b11 --from mail", "Anew from the step `mail` on."],
+      ["svc workflows retry 0b6e1c1e-8d0a-4f4e-9a57-3f5a2d1c7b11 --from mail", "Runs again from the step `mail`."],
     ],
     page: "reference/workflows.md",
   },
   "workflows cancel": {
-    examples: [["svc workflows cancel 0b6e1c1e-8d0a-4f4e-9a57-3f5a2d1c7b11", "Ends it where it is."]],
+    examples: [["svc workflows cancel 0b6e1c1e-8d0a-4f4e-9a57-3f5a2d1c7b11", "Ends it at its current step."]],
     page: "reference/workflows.md",
   },
   "workflows tail": {
@@ -63,11 +63,11 @@ export const manual: Readonly<Record<string, ManualPage>> = {
   },
   "jobs show": { examples: [["svc jobs show 42", "Its arguments and its last error."]], page: "reference/jobs.md" },
   "jobs retry": { examples: [["svc jobs retry 42", "Due at once."]], page: "reference/jobs.md" },
-  "jobs cancel": { examples: [["svc jobs cancel 42", "Takes it out of the queue."]], page: "reference/jobs.md" },
+  "jobs cancel": { examples: [["svc jobs cancel 42", "Removes it from the queue."]], page: "reference/jobs.md" },
   logs: {
     examples: [
-      ["svc logs svc.log --follow --level warn", "What goes wrong, as it does."],
-      ['svc logs svc.log --operation tasks.* --since "10 minutes"', "What was asked of the tasks lately."],
+      ["svc logs svc.log --follow --level warn", "Warnings and errors as they happen."],
+      ['svc logs svc.log --operation tasks.* --since "10 minutes"', "Recent calls of tasks procedures."],
       ["svc logs svc.log --request 0b6e1c1e-8d0a-4f4e-9a57-3f5a2d1c7b11", "One request, with its jobs."],
     ],
     page: "how-to/observe.md",
@@ -87,7 +87,7 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     page: "reference/storage.md",
   },
   "storage gc": {
-    examples: [["svc storage gc --hours 48", "Leaves what is younger than two days."]],
+    examples: [["svc storage gc --hours 48", "Keeps bytes younger than two days."]],
     page: "reference/storage.md",
   },
   "db slow": {
@@ -95,25 +95,25 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     page: "how-to/observe.md",
   },
   "db locks": {
-    examples: [["svc db locks", "Whom the others wait for."]],
+    examples: [["svc db locks", "The sessions that block others."]],
     page: "how-to/observe.md",
   },
   "db stats": {
-    examples: [["svc db stats --json", "For a program that watches."]],
+    examples: [["svc db stats --json", "For a monitoring program."]],
     page: "how-to/observe.md",
   },
   "db lint": {
-    examples: [["svc db lint --level warning --strict", "As CI may want it."]],
-    exitCodes: { 0: "Nothing to object to.", 1: "A finding that counts, or an error, explained." },
+    examples: [["svc db lint --level warning --strict", "For CI."]],
+    exitCodes: { 0: "No findings that count.", 1: "A finding that counts, or an error, explained." },
     page: "reference/lint.md",
   },
   "db drift": {
-    examples: [["svc db drift --json", "For a program that watches."]],
+    examples: [["svc db drift --json", "For a monitoring program."]],
     exitCodes: { 0: "No difference.", 1: "Something differs, or an error, explained." },
     page: "reference/cli.md",
   },
   "db backup": {
-    examples: [["svc db backup /backups/monday", "While the service goes on."]],
+    examples: [["svc db backup /backups/monday", "While the service runs."]],
     exitCodes: { 1: "An error, explained; or the backup is there, and some stored files were damaged before." },
     page: "how-to/back-up.md",
   },
@@ -130,8 +130,8 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     page: "how-to/back-up.md",
   },
   "secrets status": {
-    examples: [["svc secrets status", "Whether the old secret may go."]],
-    exitCodes: { 0: "The first secret alone is needed.", 1: "An older one is, or an error, explained." },
+    examples: [["svc secrets status", "Whether the old secret can be removed."]],
+    exitCodes: { 0: "Only the first secret is needed.", 1: "An older one is needed, or an error, explained." },
     page: "how-to/rotate-secrets.md",
   },
   "secrets reseal": {
@@ -155,7 +155,7 @@ export const manual: Readonly<Record<string, ManualPage>> = {
       ["svc db psql --as ann@example.com", "Sees what Ann sees."],
       ['svc db psql --as ann@example.com -c "select * from tasks"', "One statement."],
     ],
-    exitCodes: { 0: "psql ended well.", 1: "An error, explained; another one is psql's own." },
+    exitCodes: { 0: "psql ended well.", 1: "An error, explained; other codes are psql's own." },
     page: "reference/cli.md",
   },
   openapi: {
@@ -183,12 +183,12 @@ export const manual: Readonly<Record<string, ManualPage>> = {
     page: "how-to/change-the-schema.md",
   },
   "migrate status": {
-    examples: [["svc migrate status", "What this database lacks."]],
+    examples: [["svc migrate status", "The files not applied to this database."]],
     exitCodes: { 0: "All is applied.", 1: "Something is pending, edited or missing, or an error, explained." },
     page: "reference/cli.md",
   },
   "migrate reset": {
-    examples: [["svc migrate reset --yes", "Does not ask."]],
+    examples: [["svc migrate reset --yes", "Skips the question."]],
     page: "reference/cli.md",
   },
   codegen: { examples: [["svc codegen", "Before a commit; needs no database."]], page: "reference/cli.md" },

@@ -42,13 +42,15 @@ function refuseElsewhere({ database, production }: EffectiveConfig, isNamed: boo
   if ((!database && !production) || isNamed) return;
   const why = database ? "DATABASE_URL names a server that others may use" : "NODE_ENV is production";
   throw new DefinitionError(`Not here: ${why}. Nothing was done.`, {
-    hint: "To lose every row there all the same: svc migrate reset --force --database NAME",
+    hint: "To delete every row there anyway: svc migrate reset --force --database NAME",
   });
 }
 
 function refuseWithoutAnswer(yes: boolean): void {
   if (yes || process.stdin.isTTY) return;
-  throw new DefinitionError("There is no terminal to ask at. Nothing was done.", { hint: "--yes does not ask." });
+  throw new DefinitionError("There is no terminal to ask at. Nothing was done.", {
+    hint: "Pass --yes to skip the question.",
+  });
 }
 
 async function isConfirmed(name: string): Promise<boolean> {

@@ -52,7 +52,7 @@ const apply = defineCommand({
 
 function readSeconds(text: string): number {
   if (/^\d{1,6}$/.test(text)) return Number(text);
-  throw new DefinitionError(`--wait ${text} is no number of seconds.`, { hint: "Pass 0 or more, such as 60." });
+  throw new DefinitionError(`--wait ${text} is not a number of seconds.`, { hint: "Pass 0 or more, such as 60." });
 }
 
 const subCommands = {

@@ -48,12 +48,15 @@ export const searchCommand = defineCommand({
     query: { type: "positional", description: "What to look for.", required: true },
     ...cwdArgument,
     corpus: { type: "string", description: "The collection. (Default: default)", default: "default" },
-    visibility: { type: "string", description: "private, shared or public. (Default: what all rows are, else public)" },
+    visibility: {
+      type: "string",
+      description: "private, shared or public. (Default: the table's fixed visibility, else public)",
+    },
     user: {
       type: "string",
-      description: "Whose search it is, by id; needed for private and shared. (Default: nobody's)",
+      description: "The id of the user who searches; required for private and shared. (Default: nobody's)",
     },
-    fields: { type: "string", description: "Columns, parted by commas. (Default: all that are declared)" },
+    fields: { type: "string", description: "Columns, separated by commas. (Default: all that are declared)" },
     limit: { type: "string", description: "Rows at most. (Default: 10)", default: "10" },
     prefix: { type: "boolean", description: "The last word also finds what begins with it." },
     explain: { type: "boolean", description: "Show what each term adds to each score." },
@@ -62,10 +65,10 @@ export const searchCommand = defineCommand({
     run(args.cwd, async () => {
       const limit = Number(args.limit);
       if (!Number.isInteger(limit) || limit < 1 || limit > 100) {
-        throw new DefinitionError(`--limit ${args.limit} is no whole number from 1 to 100.`);
+        throw new DefinitionError(`--limit ${args.limit} is not a whole number from 1 to 100.`);
       }
       if (args.visibility !== undefined && !["private", "shared", "public"].includes(args.visibility)) {
-        throw new DefinitionError(`--visibility ${args.visibility} is none of private, shared, public.`);
+        throw new DefinitionError(`--visibility ${args.visibility} is not one of private, shared, public.`);
       }
       const asked = { query: args.query, corpus: args.corpus, limit };
       const more = { user: args.user ?? null, prefix: args.prefix === true };

@@ -13,7 +13,7 @@ import { table } from "./table.ts";
 const status = defineCommand({
   meta: {
     name: "status",
-    description: "How many stored values each secret encrypts. Exit code 1 when one but the first is needed still.",
+    description: "How many stored values each secret encrypts. Exit code 1 while an older one is needed.",
   },
   args: cwdArgument,
   run: ({ args }) =>
@@ -37,7 +37,7 @@ const status = defineCommand({
 const reseal = defineCommand({
   meta: {
     name: "reseal",
-    description: "Encrypt what an older secret encrypts anew under the first. The service may go on.",
+    description: "Encrypt values of older secrets again under the first. The service may keep running.",
   },
   args: cwdArgument,
   run: ({ args }) =>

@@ -59,7 +59,7 @@ async function serve(cwd: string, allowDrift: boolean, withWorker: boolean): Pro
     const stop = nextSignal(); // before "Ready" is printed, since a stop may follow at once
     say(`\n  Ready: ${config.auth.url ?? service.url}\n`);
     if (config.host === "127.0.0.1" && !config.production && !isPart)
-      say("  This machine alone can reach it; SVC_HOST=:: lets others.\n");
+      say("  Only this machine can reach it; SVC_HOST=:: opens it to others.\n");
     process.send?.("ready"); // to `svc dev`
 
     const ended = await Promise.race([stop, cluster.failed]);

@@ -28,7 +28,7 @@ interface StoredRow {
 }
 
 const ls = defineCommand({
-  meta: { name: "ls", description: "What is stored, newest first." },
+  meta: { name: "ls", description: "List stored files, newest first." },
   args: {
     ...cwdArgument,
     user: { type: "string", description: "Only what this user, named by id, owns. (Default: everybody's)" },
@@ -97,7 +97,7 @@ const gc = defineCommand({
     ...cwdArgument,
     hours: {
       type: "string",
-      description: "Leave what is younger: it may be an upload. (Default: 24)",
+      description: "Keep bytes younger than this: they may be an upload. (Default: 24)",
       default: "24",
     },
   },

@@ -25,7 +25,7 @@ export const workerCommand = defineCommand({
     ...cwdArgument,
     concurrency: { type: "string", description: "Jobs at a time. (Default: 4)", default: "4" },
     queues: { type: "string", description: "Kinds of jobs to take, joined by commas. (Default: all)" },
-    "metrics-port": { type: "string", description: "Where to tell Prometheus how jobs go. (Default: nowhere)" },
+    "metrics-port": { type: "string", description: "A port for Prometheus metrics of jobs. (Default: none)" },
   },
   run: ({ args }) => run(args.cwd, () => work(args)),
 });
@@ -40,13 +40,13 @@ interface WorkArguments {
 function readPort(text: string): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && value <= 65_535) return value;
-  throw new DefinitionError(`--metrics-port ${text} is no port.`, { hint: "Pass a number from 0 to 65535." });
+  throw new DefinitionError(`--metrics-port ${text} is not a port.`, { hint: "Pass a number from 0 to 65535." });
 }
 
 function readConcurrency(text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && value >= 1 && value <= 200) return value;
-  throw new DefinitionError(`--concurrency ${text} is no number of jobs.`, { hint: "Pass a number from 1 to 200." });
+  throw new DefinitionError(`--concurrency ${text} is not a number of jobs.`, { hint: "Pass a number from 1 to 200." });
 }
 
 async function work({ cwd, "metrics-port": port, ...args }: WorkArguments): Promise<void> {

@@ -76,13 +76,13 @@ const show = defineCommand({
 });
 
 const retry = defineCommand({
-  meta: { name: "retry", description: "Take a run that failed or was cancelled up again." },
+  meta: { name: "retry", description: "Retry a run that failed or was cancelled." },
   args: {
     ...cwdArgument,
     ...idArgument,
     from: {
       type: "string",
-      description: "A step's name or position, from which on all is done anew. (Default: where it failed)",
+      description: "A step's name or position; it and all later steps run again. (Default: where it failed)",
     },
   },
   run: ({ args }) =>
@@ -115,7 +115,7 @@ async function read(pool: pg.Pool, status: string | null, id: string | null, mos
 
 /** Messages for the results other than "accepted". */
 const refusals: Record<string, [string, string]> = {
-  active: ["has not failed, and was not cancelled.", "Only such a run can be taken up again."],
+  active: ["has not failed, and was not cancelled.", "Only failed or cancelled runs can be retried."],
   ended: ["has ended.", "See `svc workflows show`."],
   no_step: ["has no such step.", "See `svc workflows show` for its steps."],
 };

@@ -119,6 +119,6 @@ function filters(crud: CrudDefinition, schemas: Schemas): JsonSchema {
   const reference = schemas.add(`${crud.prefix}.Filters`, conditions);
   const group = { type: "array", items: reference };
   conditions.properties = { ...(conditions.properties as object), OR: group, AND: group };
-  conditions.description = "Conditions, all of which hold. What is not valid is ignored.";
+  conditions.description = "Conditions, all of which must hold. Invalid ones are ignored.";
   return reference;
 }

@@ -13,7 +13,7 @@ export function decodeText(bytes: Buffer): string {
   const text = utf16 ? decode(bytes, utf16) : (decode(bytes, "utf-8") ?? decodeLegacy(bytes));
   // Control characters are no text: what decoded is a binary file.
   if (text === null || isBinary(text)) {
-    throw unreadable("The text's encoding is not known here (Johab is not read, nor are binary files).");
+    throw unreadable("The text's encoding is not supported (Johab and binary files are not supported either).");
   }
   return text;
 }

@@ -57,7 +57,7 @@ const operation: Part = {
   },
   responses: {
     200: answers(
-      "What was carried out. In application/json also why nothing was.",
+      "The result. In application/json also the error that prevented execution.",
       inBoth({ type: "object", properties: { data: {}, errors: fieldErrors } }),
     ),
     ...refusals,
@@ -67,7 +67,7 @@ const operation: Part = {
 const ruru: Part = {
   operationId: "svc-graphql-ruru",
   tags: ["graphql"],
-  summary: "A page to write GraphQL in",
+  summary: "A GraphQL editor",
   security: nobody,
   responses: {
     200: answers("The page.", { "text/html": { schema: text() } }),

@@ -183,7 +183,7 @@ function cursor({ graphql }: GraphileBuild.Build, value: unknown): unknown {
   try {
     if (typeof value === "string" && Array.isArray(JSON.parse(Buffer.from(value, "base64").toString()))) return value;
   } catch {}
-  throw new graphql.GraphQLError("A cursor comes from an earlier answer; this one does not.");
+  throw new graphql.GraphQLError("This cursor does not come from an earlier answer.");
 }
 
 /** The generated list's order: newest first, or by id. */

@@ -7,7 +7,7 @@ export const byNearness = (name: string, known: readonly string[]): string[] =>
 /** A hint for an unknown name. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const near = byNearness(name, known).slice(0, 3);
-  return near.length > 0 ? `Did you mean ${near.map((one) => `"${one}"`).join(", ")}?` : "There is none at all.";
+  return near.length > 0 ? `Did you mean ${near.map((one) => `"${one}"`).join(", ")}?` : "None are defined.";
 }
 
 /** Levenshtein distance, ignoring letter case. */

@@ -25,16 +25,16 @@ export const securitySchemes = (cookie: string): Part => ({
     type: "apiKey",
     in: "cookie",
     name: cookie,
-    description: "The cookie of a sign-in in cookie style. What changes something needs an `Origin` that is listed.",
+    description: "The cookie of a sign-in in cookie style. Requests that change data need a listed `Origin`.",
   },
 });
 
 export const headers: Part = {
   RequestId: {
-    description: "The id of this exchange, also in the log; the caller's own, where it sent a usable one.",
+    description: "The request's id, also in the log; the caller's own id if it sent a valid one.",
     schema: { type: "string" },
   },
-  RetryAfter: { description: "After how many seconds a retry makes sense.", schema: { type: "integer", minimum: 0 } },
+  RetryAfter: { description: "Retry after this many seconds.", schema: { type: "integer", minimum: 0 } },
 };
 
 const requestId = { "x-request-id": { $ref: "#/components/headers/RequestId" } };

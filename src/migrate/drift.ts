@@ -137,6 +137,6 @@ function remedyFor(state: Difference["state"], object: string, kind: string): st
   // Only policies and grants of a platform table are removed before its file is applied again.
   const isTakenAway = platformTable.test(object) && ["policy", "grant"].includes(kind);
   if (isRestated && (state !== "unexpected" || isTakenAway)) return "`svc migrate --again` restores it.";
-  if (state === "unexpected") return "Take it away by hand, or write the migration that makes it.";
-  return "Bring it back by hand as it is expected, or write the migration that says how it is now.";
+  if (state === "unexpected") return "Remove it by hand, or write the migration that creates it.";
+  return "Restore it by hand, or write a migration for its current state.";
 }

@@ -292,7 +292,7 @@ function describe(path: string, text: string, error: unknown): MigrationError {
 }
 
 const unknownLanguage =
-  "A language of searchable(…) is none of this database's: name one that \\dF of psql shows, such as english, german or simple.";
+  "A language of searchable(…) does not exist in this database: name one that \\dF of psql shows, such as english, german or simple.";
 
 const laterFunction =
   "sql/ is applied after the migrations. Put the function into this one, above what calls it; or delete the file with its snapshot and generate it again: it brings along what policies ask, where sql/ has it.";

@@ -51,9 +51,7 @@ export async function withLocks<T>(
       await client.query("rollback");
       const holders = await findHolders(client);
       if (performance.now() + pause > deadline) throw heldUp(error as Error, holders, patienceMs);
-      report?.(
-        `gave way, and undid what this transaction had done: others use the tables${holders}. Trying again in ${pause / 1000} s`,
-      );
+      report?.(`rolled this transaction back: others use the tables${holders}. Trying again in ${pause / 1000} s`);
       await sleep(pause);
     }
   }
@@ -89,6 +87,6 @@ function heldUp(error: Error, holders: string, patienceMs: number): Error {
   return Object.assign(error, {
     message:
       `${error.message}\n  For ${patienceMs / 1000} s others have used the tables${holders}. Nothing was changed.\n` +
-      "  `svc db locks` shows who holds them: wait for a dump, end what was forgotten, and migrate again.",
+      "  `svc db locks` shows who holds them: wait for a dump, end forgotten sessions, and migrate again.",
   });
 }

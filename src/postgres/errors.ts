@@ -13,7 +13,7 @@ interface Mapping {
   hint?: string;
 }
 
-const badValue: Mapping = { code: "BAD_REQUEST", message: "A value does not fit where it was meant to go." };
+const badValue: Mapping = { code: "BAD_REQUEST", message: "A value does not fit its type or column." };
 const busy: Mapping = { code: "UNAVAILABLE" };
 
 /** By SQLSTATE. Our own functions in `sql/` raise SV…. */
@@ -101,7 +101,7 @@ export const statementOf = (error: object): string | undefined => statements.get
 /** The answer if a connection was lost during a write and its outcome is unknown. */
 export const outcomeUnknown = (cause: unknown) =>
   new SvcError("OUTCOME_UNKNOWN", undefined, {
-    hint: "Look whether it was carried out before you send it again.",
+    hint: "Check whether the change was saved before you send it again.",
     cause,
   });
 

@@ -9,7 +9,7 @@ const socket = (operationId: string): Part => ({
   get: {
     operationId,
     tags: ["realtime"],
-    summary: "The WebSocket that tells of changes",
+    summary: "The WebSocket for change notifications",
     description: "An upgrade; its frames are in docs/reference/realtime.md. Without one this path does not exist.",
     security: anyone,
     parameters: [inQuery("ticket", text(), "Of /api/realtime/ticket.")],

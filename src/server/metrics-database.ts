@@ -12,17 +12,14 @@ const askedEvery = { queue: 1_000, service: 15_000 };
 /** By their names in sql/ops/service_state.sql. */
 const known: readonly [name: string, help: string, labelled?: boolean][] = [
   ["workflow_runs", "Runs of workflows that have not ended, by what they do or wait for.", true],
-  [
-    "workflow_oldest_queued_seconds",
-    "For how long the oldest run that could go on has waited for a worker; 0 when none has.",
-  ],
+  ["workflow_oldest_queued_seconds", "How long the oldest runnable run has waited for a worker; 0 if none waits."],
   ["workflow_failed_last_day", "Runs that were started within a day and have failed."],
   ["storage_objects", "Stored files."],
   ["storage_bytes", "Their bytes, without conversions and transforms."],
   ["storage_uploads", "Uploads in parts that are under way."],
   ["ai_credits_today", "Credits of AI calls since midnight UTC: charged, or reserved by calls that run.", true],
-  ["oldest_transaction_seconds", "For how long the oldest transaction of this database has been open; 0 when none is."],
-  ["replication_held_bytes", "Log that the slowest replication slot of the server keeps from being removed."],
+  ["oldest_transaction_seconds", "How long the oldest transaction of this database has been open; 0 if none is open."],
+  ["replication_held_bytes", "WAL that the slowest replication slot of the server retains."],
 ];
 
 /** @param pool svc_system's pool */
@@ -30,7 +27,7 @@ export function addDatabaseMetrics(registry: Registry, pool: pg.Pool): void {
   const registers = [registry];
   const oldest = new Gauge({
     name: "svc_jobs_oldest_due_seconds",
-    help: "For how long the oldest job has been due; 0 when none is.",
+    help: "How long the oldest job has been due; 0 if none is due.",
     registers,
     collect: () => queue(),
   });

@@ -151,9 +151,9 @@ function nameIn(start: Buffer): string {
   } catch {
     // An escape that JSON does not have: no procedure has such a name.
   }
-  throw new SvcError("PAYLOAD_TOO_LARGE", "The beginning of this call does not say which procedure is meant.", {
+  throw new SvcError("PAYLOAD_TOO_LARGE", "The beginning of this call does not name a procedure.", {
     hint:
-      'Without a session, calls above 16 KiB say the name first: {"name": …, "args": …}, in a form in its first part, ' +
+      'Without a session, calls above 16 KiB must send the name first: {"name": …, "args": …}, in a form in its first part, ' +
       "`data`. Or call the procedure by its own path, such as /api/mutation/tasks.create.",
   });
 }

@@ -126,7 +126,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     http.server.closeAllConnections(); // connections that were answered with 503
     // Report the original error; errors of the cleanup are only logged.
     await realtime?.close().catch((err) => log.warn({ err }, "realtime could not be closed"));
-    await closeAll().catch((err) => log.warn({ err }, "not everything that had been opened could be closed"));
+    await closeAll().catch((err) => log.warn({ err }, "could not close every opened resource"));
     throw error;
   }
 }
@@ -198,7 +198,7 @@ function openRealtime({ options, origins, checkHost, auth, requests, runtime, au
 function openBodies({ storage, limits }: EffectiveConfig, requests: RequestLimits, log: Logger): BodyBudget {
   const folder = storage.driver === "disk" ? join(storage.dir, "forms") : join(tmpdir(), "svc-forms");
   const files = new FormFiles(folder);
-  files.sweep().catch((err) => log.warn({ err, folder }, "files of forms that ended processes have left stay there"));
+  files.sweep().catch((err) => log.warn({ err, folder }, "could not remove form files of ended processes"));
   return new BodyBudget(limits, files, (request) => requests.networkOf(request));
 }
 

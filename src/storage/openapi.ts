@@ -20,11 +20,11 @@ function file(head: boolean): Part {
   return {
     operationId: head ? "svc-storage-head" : "svc-storage-get",
     tags: ["storage"],
-    summary: head ? "What a stored file is" : "The bytes of a stored file",
+    summary: head ? "Metadata of a stored file" : "The bytes of a stored file",
     security: nobody,
     parameters: [
       id,
-      inQuery("grant", text(), "Leave to read a private file."),
+      inQuery("grant", text(), "Permission to read a private file."),
       inQuery("w", whole(4096), "Of images: width in pixels."),
       inQuery("h", whole(4096), "Of images: height in pixels."),
       inQuery("f", text({ enum: [...formats] }), "Of images: the format."),
@@ -37,7 +37,7 @@ function file(head: boolean): Part {
       200: answers("The file.", content, described),
       ...(!head && { 206: answers("A part of it.", content, { ...described, ...headersOf("content-range") }) }),
       304: answers("It has not changed.", undefined, described),
-      416: answers("The range is not in it.", undefined, headersOf("content-range")),
+      416: answers("The range is outside the file.", undefined, headersOf("content-range")),
       ...errors(400, 403, 404),
     },
   };
@@ -69,7 +69,7 @@ export const storagePaths: Record<string, Part> = {
         header("upload-metadata", text({ description: "filename, filetype, visibility; each in base64." }), false),
       ],
       responses: {
-        201: answers("It may begin, at `Location`.", undefined, { ...progress, ...headersOf("location") }),
+        201: answers("The upload begins at `Location`.", undefined, { ...progress, ...headersOf("location") }),
         ...errors(400, 401, 403, 404, 412, 413),
       },
     },
@@ -92,7 +92,7 @@ export const storagePaths: Record<string, Part> = {
     parameters: [id],
     head: upload("svc-uploads-show", "How far an upload has come", 200, "That far.", { parameters: [version] }),
     patch: {
-      ...upload("svc-uploads-append", "Go on with an upload", 204, "It has been taken.", {}),
+      ...upload("svc-uploads-append", "Continue an upload", 204, "It has been taken.", {}),
       parameters: [
         version,
         header("upload-offset", { type: "integer", minimum: 0 }),
@@ -104,7 +104,7 @@ export const storagePaths: Record<string, Part> = {
         ...errors(400, 401, 403, 404, 409, 412, 413, 415, 460),
       },
     },
-    delete: upload("svc-uploads-remove", "Give an upload up", 204, "It is gone.", { parameters: [version] }),
+    delete: upload("svc-uploads-remove", "Cancel an upload", 204, "It is gone.", { parameters: [version] }),
     put: {
       operationId: "svc-uploads-receive",
       tags: ["storage"],

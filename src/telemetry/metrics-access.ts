@@ -16,7 +16,7 @@ export interface MetricsAccess {
 /** @throws SvcError UNAUTHORIZED */
 export function refuseReader({ token, open }: MetricsAccess, request: IncomingMessage): void {
   if (token === null ? open || isLocal(request) : shows(request, token)) return;
-  throw new SvcError("UNAUTHORIZED", "Metrics are not for everybody.", {
+  throw new SvcError("UNAUTHORIZED", "Metrics require a bearer token.", {
     hint: "Set METRICS_TOKEN for the service, and send it as a bearer token.",
   });
 }

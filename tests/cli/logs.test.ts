@@ -90,7 +90,7 @@ test("svc logs takes filters, and says what is wrong with one", async () => {
   const { out } = await logs(["--level", "warn", "--until", "2026-01-01T12:02:30Z", "--json"], `noise\n${text}`);
   expect(out).toBe(`${JSON.stringify(entries[2])}\n`);
   const wrong = await logs(["--since", "yesterday"]);
-  expect([wrong.code, wrong.error]).toEqual([1, expect.stringContaining("--since yesterday is no time.")]);
+  expect([wrong.code, wrong.error]).toEqual([1, expect.stringContaining("--since yesterday is not a time.")]);
 });
 
 describe("a filter finds", () => {

@@ -94,7 +94,7 @@ describe("a migration", () => {
     const { promise: wayGiven, resolve } = Promise.withResolvers<void>();
     const appliedAt = "select max(applied_at)::text as it from svc_private.applied_sql where scope = 'platform'";
     const before = await db.sql(appliedAt);
-    const report = (line: string) => line.includes("gave way") && resolve();
+    const report = (line: string) => line.includes("rolled this transaction back") && resolve();
     const migration = migrate({ ...options(), again: true, lockWaitMs: 100, report });
     await wayGiven;
     // Committed already, while the application's part still waits.

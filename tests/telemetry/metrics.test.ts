@@ -161,7 +161,7 @@ describe("who may read metrics", () => {
     { who: "who shows none, from this machine", access: guarded, from: asks("127.0.0.1"), may: false },
   ])("$who: $may", ({ access, from, may }) => {
     if (may) refuseReader(access, from);
-    else expect(() => refuseReader(access, from)).toThrow("Metrics are not for everybody.");
+    else expect(() => refuseReader(access, from)).toThrow("Metrics require a bearer token.");
   });
 
   test("of a worker are not told by a name that a stranger's page may have", async () => {

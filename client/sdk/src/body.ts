@@ -24,7 +24,7 @@ function encoded(name: string, args: unknown) {
     return encode({ name, args });
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
-    throw new TypeError(`The arguments of ${name} hold a circle, or are nested too deeply.`, { cause });
+    throw new TypeError(`The arguments of ${name} refer to themselves, or are nested too deeply.`, { cause });
   }
 }
 

@@ -62,7 +62,7 @@ function toBase64(bytes: Uint8Array): string {
 /** @throws TypeError when meta does not fit the value */
 export function decode({ json, meta = [] }: { json?: unknown; meta?: unknown }): unknown {
   const holder = { json };
-  if (!Array.isArray(meta)) throw new TypeError("meta is no list");
+  if (!Array.isArray(meta)) throw new TypeError("meta is not a list");
   for (const entry of meta as [number, ...Path][]) {
     const [code, ...path] = entry;
     const keys: Path = ["json", ...path];

@@ -66,7 +66,7 @@ function refuseRisks(text: string): void {
   if (risks.length === 0) return;
   throw new DefinitionError(
     `The schema has changed, and the migration for it needs a decision:\n${risks.map((line) => line.replace("--", " ")).join("\n")}`,
-    { hint: "Write it with `svc migrate generate`, read it, and save any file to go on; or take the change back." },
+    { hint: "Write it with `svc migrate generate`, read it, and save any file to continue; or undo the change." },
   );
 }
 

@@ -122,7 +122,7 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
     // Whoever was signed in before is not who has just tried to.
     if (code === undefined && failure !== null) {
       const why = /^[a-z_]{1,40}$/.test(failure) ? failure : "provider_error";
-      throw new SvcError("FORBIDDEN", `The sign-in came to nothing: ${why}.`, {
+      throw new SvcError("FORBIDDEN", `The sign-in failed: ${why}.`, {
         hint: "It is the query parameter `error` of the callback URL; the service's reference of authentication explains each.",
       });
     }

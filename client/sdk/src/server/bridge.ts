@@ -200,7 +200,7 @@ const incomplete = () => unavailable("The backend's answer holds no session.");
 const signedOutHereOnly = (cause: SvcError) =>
   new SvcError("UNAVAILABLE", "You are signed out here, but the backend could not be told.", {
     status: 503,
-    hint: "The session that nobody holds any more ends by itself within 7 days.",
+    hint: "The backend's session expires within 7 days.",
     cause,
   });
 
