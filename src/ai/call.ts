@@ -1,6 +1,6 @@
 /**
- * For whom the AI module works. `ai` is imported, not passed: which call it is used in is known from here, wherever in
- * the handler, its middleware or its workflow step that happens.
+ * The running call that the AI module works for. `ai` is imported, not passed, so it finds the call here: in the handler,
+ * its middleware or its workflow step.
  * Next hop: `create-ai.ts`.
  */
 import { AsyncLocalStorage } from "node:async_hooks";

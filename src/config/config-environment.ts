@@ -31,7 +31,7 @@ function isIssuer(text: string): boolean {
   return (protocol === "https:" || (protocol === "http:" && isLocal)) && !username && !password && !/[?#@]/.test(text);
 }
 
-/** The environment variables. Read once, by name; a blank one counts as unset. `OTEL_*` is taken as it is. */
+/** The environment variables. Read once, by name; a blank one counts as unset. `OTEL_*` is passed on unchanged. */
 export const environmentSchema = z.object({
   NODE_ENV: z.string().optional(),
   PORT: z.string().regex(/^\d+$/, must(portNumber)).transform(Number).pipe(port()).optional(),

@@ -58,6 +58,6 @@ function asPool(client: pg.Client): pg.Pool {
     },
     release() {},
   };
-  // Whoever passes a pool handles its errors; the library looks whether somebody does.
+  // The library checks that a pool which it is given has an error handler.
   return { connect: async () => inTransaction, listeners: () => [() => {}] } as unknown as pg.Pool;
 }

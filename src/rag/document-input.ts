@@ -1,5 +1,5 @@
 /**
- * What `ctx.rag.ingest` is given, looked at before anything is done with it.
+ * Checks the input of `ctx.rag.ingest` before it is used.
  * Next hop: `src/rag/context.ts`.
  */
 import type { IngestInput, Language } from "../contract/rag.ts";

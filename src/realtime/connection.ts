@@ -176,7 +176,7 @@ export class Connection implements Subscriber {
     }
   }
 
-  /** A grant is for whoever got it: another session of the same user may use it, nobody else. */
+  /** A grant is for the user who got it: another session of the same user may use it, nobody else. */
   #redeem(token: unknown): Watched {
     const grant = this.#options.grants.open(token);
     if (!grant || grant.user !== (this.#session?.user.id ?? null)) {

@@ -1,6 +1,6 @@
 /**
- * Grants: signed leave to watch a query, for some minutes. They are kept nowhere, so any process takes one that another
- * gave.
+ * Grants: signed permissions to watch a query for some minutes. They are not stored, so every process accepts a grant that
+ * another one issued.
  * Next hop: `src/server/grant-endpoint.ts` gives them, `socket.ts` takes them.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";

@@ -1,6 +1,6 @@
 /**
- * How frames leave. An event goes to many: its frame is made once, whole, and written to each socket as it is, where `ws`
- * would make a header for every one. What a turn of the event loop has for a socket leaves in one system call: a client that
+ * Sends frames. An event goes to many sockets: its frame is built once, with its header, and written to each of them;
+ * `ws` would build a header for every one. What a turn of the event loop has for a socket leaves in one system call: a client that
  * watches much, or whose service catches up, costs one for all.
  * Next hop: RFC 6455, section 5.2.
  */

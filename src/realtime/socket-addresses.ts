@@ -1,6 +1,6 @@
 /**
- * How many sockets each address holds open. A socket costs a process a file and memory for as long as its client likes,
- * whoever that is: requests are counted by the minute, sockets while they are there.
+ * How many sockets each address holds open. A socket costs a process a file and memory for as long as its client keeps it
+ * open: requests are counted by the minute, sockets while they are there.
  * Next hop: `socket.ts` asks, `subscription-registry.ts` shares out what there is for subscriptions by the same addresses.
  */
 import type { IncomingMessage } from "node:http";

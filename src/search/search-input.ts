@@ -1,5 +1,5 @@
 /**
- * What searches take, looked at: each mistake is a 400 that names the part and what it takes.
+ * Checks the input of searches: each mistake is a 400 that names the part and the values it accepts.
  * Next hop: `context.ts`.
  */
 import { is } from "drizzle-orm";

@@ -1,5 +1,5 @@
 /**
- * Cuts text into sentences by Unicode's rules, and mends what those do not know: abbreviations and initials.
+ * Cuts text into sentences by Unicode's rules, and corrects the cuts at abbreviations and initials, which those rules do not know.
  * Next hop: `cut-document.ts`.
  */
 

@@ -1,6 +1,6 @@
 /**
- * Takes texts apart beside everything else, in threads that are ended when a text takes too long: parsers of Markdown have
- * inputs for which a few kilobytes take minutes, and this process has others to answer.
+ * Parses untrusted text in worker threads with a timeout: for some inputs a Markdown parser needs minutes for a few
+ * kilobytes, and this process has to answer other requests.
  * Next hop: `worker-thread-entry.ts`.
  */
 import { once } from "node:events";

@@ -1,5 +1,5 @@
 /**
- * `SvcProvider`: gives the hooks their client, and a cache that belongs to whoever is signed in.
+ * `SvcProvider`: gives the hooks their client, and a cache that belongs to the signed-in user.
  * Next hop: `use-query.ts`, `use-mutation.ts`, `use-auth.ts`.
  */
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";

@@ -3,7 +3,7 @@ import { type Operation, operationKey } from "@svc/client";
 
 export type SvcQueryKey = readonly ["svc", string | null, string, string];
 
-/** @param user id of whoever is signed in: one's answers are never shown to another */
+/** @param user id of the signed-in user: answers of one user are never shown to another */
 export const queryKey = (user: string | null, operation: Operation, args: unknown): SvcQueryKey => {
   const key = operationKey(operation, args); // says what is wrong with what is no operation
   return ["svc", user, operation.name, key];

@@ -44,7 +44,7 @@ export async function withRetries<T>(retries: number, signal: AbortSignal, run: 
       return await run();
     } catch (error) {
       if (attempt >= retries || !(error instanceof SvcError) || !passing.has(error.code)) throw error;
-      // Jitter, so that those whom one outage stopped do not come back together.
+      // Jitter, so that clients stopped by one outage do not retry at the same moment.
       const delay = 200 * 2 ** attempt * (0.5 + Math.random());
       await sleep(error.retryAfter === undefined ? delay : error.retryAfter * 1000, signal);
     }

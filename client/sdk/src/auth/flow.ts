@@ -1,5 +1,5 @@
 /**
- * Binds a social sign-in to the browser that began it. A code in an address signs in whoever opens it: without this,
+ * Binds a social sign-in to the browser that began it. A code in an address signs in every visitor who opens it: without this,
  * somebody could send a link with a code of theirs, and its visitor would go on working in their account.
  */
 import { SvcError } from "../error.ts";

@@ -6,7 +6,7 @@
 export interface BridgeSessionOptions {
   /** Seals the cookie; at least 32 characters, from the environment. Either this or `passwords`. */
   password?: string;
-  /** Newest first: the first one seals, all of them unseal. Taking one out signs out whoever it sealed last. */
+  /** Newest first: the first one seals, all of them unseal. Removing one signs out the users whose cookie it sealed last. */
   passwords?: readonly string[];
   /** Without a prefix; a secure one is called `__Host-…`. (Default: "svc_bridge_session") */
   cookieName?: string;
