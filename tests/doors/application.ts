@@ -2,7 +2,7 @@
 import { createCrudFactory } from "@svc/core";
 import { sql } from "drizzle-orm";
 import { crudFile } from "../../src/crud/crud-sql.ts";
-import { createAi, v, workflow } from "../../src/index.ts";
+import { createAi, type SvcError, v, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { procedures as documents } from "../rag/application.ts";
@@ -51,7 +51,28 @@ const refresh = mutation
   .allowAnonymous()
   .handler(({ context }) => context.realtime.refresh("pages.list"));
 
-/** Its runs are rows of the test: no worker takes them. */
+/** Converts those of the files that its user may read. */
+const conversion = workflow("doors.convert", {
+  args: { ids: v.array(v.string()) },
+  handler: async (wf, { ids }) => {
+    const converted: string[] = [];
+    for (const storageId of ids) {
+      try {
+        await wf.services.document.convert({ storageId, filename: "file.txt", corpus: "c", visibility: "private" });
+        converted.push(storageId);
+      } catch (error) {
+        if ((error as SvcError).code !== "NOT_FOUND") throw error;
+      }
+    }
+    return converted;
+  },
+});
+const convert = mutation
+  .name("doors.convert")
+  .input(v.object({ ids: v.array(v.string()) }))
+  .handler(({ context, input }) => context.workflows.start(conversion, input));
+
+/** Its runs are rows of the tests: only conversions.test.ts has a worker, and does not look at them. */
 const work = workflow("doors.work", { handler: async () => null });
 
 export const api = apiWith({
@@ -65,8 +86,9 @@ export const api = apiWith({
     transcription,
     runs,
     refresh,
+    convert,
   },
-  workflows: { work },
+  workflows: { work, conversion },
 });
 
 /** SQL that the fixture's migration does not have. */

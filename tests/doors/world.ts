@@ -19,6 +19,8 @@ export const names = ["owner", "stranger", "member"] as const;
 export interface World {
   db: Database;
   running: TestService;
+  /** Where the bytes of files are. */
+  storage: { driver: "disk"; dir: string };
   sql: RequestSql;
   callers: Caller[];
   /** Every scope: of all owners, and of each. */
@@ -33,13 +35,15 @@ const scoped = `unnest($1::text[]) as owner cross join unnest('{${visibilities}}
 /** Starts a service in a world of its own. Call it at the top of a test file. */
 export function world(): World {
   const db = database();
+  const storage = { driver: "disk" as const, dir: bytesFolder() };
   beforeAll(() =>
     db.sql(`${pagesSql} alter table samples add foreign key (a_uuid) references pages (id) on delete cascade`),
   );
-  const running = service(db, api, { storage: { driver: "disk", dir: bytesFolder() } });
+  const running = service(db, api, { storage });
   const made: World = {
     db,
     running,
+    storage,
     sql: new RequestSql(db),
     callers: [nobody],
     scopes: [],
