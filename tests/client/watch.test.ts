@@ -113,10 +113,12 @@ test("misses nothing between the answer and the subscription: a hundred writes a
 });
 
 test("misses nothing that changes while an answer is under way", async () => {
-  const { client, user } = await signedUp();
+  const { client, user, asked } = await signedUp();
   const [late, other] = [watchTitles(client), watchTitles(client, 50)];
   await live(client);
-  await expect.poll(() => Math.min(late.state.results, other.state.results)).toBeGreaterThan(0);
+  // An answer that is still under way could have the first note already, and nobody would ask for it again.
+  const lists = () => asked.filter((name) => name === "notes.list").length;
+  await expect.poll(() => late.state.results + other.state.results === lists() && lists() >= 2).toBe(true);
   const { promise: arrives, resolve: arrive } = Promise.withResolvers<void>();
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   const real = globalThis.fetch;
@@ -128,13 +130,16 @@ test("misses nothing that changes while an answer is under way", async () => {
     }
     return response;
   });
-  await insert(user.id, "a");
-  await answered;
-  await insert(user.id, "b");
-  // Both hear of it by the same frame.
-  await expect.poll(() => other.state.titles).toEqual(["a", "b"]);
-  vi.unstubAllGlobals();
-  arrive();
+  try {
+    await insert(user.id, "a");
+    await answered;
+    await insert(user.id, "b");
+    // Both hear of it by the same frame.
+    await expect.poll(() => other.state.titles).toEqual(["a", "b"]);
+  } finally {
+    vi.unstubAllGlobals();
+    arrive();
+  }
   await expect.poll(() => late.state.titles).toEqual(["a", "b"]);
 });
 

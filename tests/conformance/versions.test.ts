@@ -10,7 +10,7 @@ const versions: [what: string, file: string, words: RegExp][] = [
   [
     "the filter syntax is version 3",
     "filters.md",
-    /This is version 3 of the filter syntax, the one with operators and groups/,
+    /This is version 3 of the filter syntax, which added operators and groups/,
   ],
   ["route middleware is version 1", "procedures.md", /This is version 1 of route middleware/],
 ];
