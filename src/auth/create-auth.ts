@@ -106,7 +106,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
   const sessions = new SessionStore(pool, library, fields, verified);
   const sweeper = new Sweeper(pool, log);
   const cookie = new SessionCookie(origins.own.startsWith("https:"));
-  const means = { jwts, sessionTokens, sessions, cookie, origins };
+  const means = { jwts, verified, sessionTokens, sessions, cookie, origins };
   const authenticate = createAuthenticate(means);
   const gate = new HashQueue(pool.options.max);
   const once = new OneTimeTokens(pool);

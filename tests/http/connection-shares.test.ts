@@ -5,7 +5,7 @@
 import { sql } from "drizzle-orm";
 import { describe, expect, test } from "vitest";
 import { createSvcHttpRouteBuilders } from "../../src/index.ts";
-import { Shares } from "../../src/postgres/shares.ts";
+import { Shares } from "../../src/postgres/acquire.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
