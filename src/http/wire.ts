@@ -16,7 +16,7 @@ export interface ProcedureCall {
 }
 
 /** Limits on the cost of a small body. `docs/reference/limits.md` lists them. */
-export const wireLimits = { files: 16, parts: 64, meta: 2048, depth: 64 } as const;
+export const wireLimits = { files: 16, parts: 64, meta: 2048, depth: 64, calls: 50 } as const;
 
 /** oRPC's codes of rich types, 0 (bigint) to 7 (map). */
 const metaCodes = 8;

@@ -25,6 +25,7 @@ import { isUploadPath } from "../storage/upload-route.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { MetricsAccess } from "../telemetry/metrics-access.ts";
 import type { Tracing } from "../telemetry/span.ts";
+import { batchEndpoint } from "./batch.ts";
 import { healthEndpoints, type Readiness } from "./health.ts";
 import { type OpenApiEndpoints, openApiEndpoints } from "./openapi.ts";
 import { type ProcedureTransport, procedureEndpoint } from "./procedures.ts";
@@ -73,6 +74,7 @@ export function createApp(options: AppOptions): RequestListener {
   const calls = new Map<string, Endpoint>([
     ["/api/query", query],
     ["/api/mutation", mutation],
+    ["/api/batch", batchEndpoint(transport)],
   ]);
   // The same procedures at a path each, as /openapi.json lists them.
   for (const { kind, name } of procedures.values()) {

@@ -4,8 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller } from "../call/create-context.ts";
-import { checkOutput, invoke, invokeStatement, type Runtime } from "../call/invoke.ts";
-import type { CrudStatement } from "../contract/crud.ts";
+import { checkOutput, invoke, invokeStatement, isGenerated, type Runtime } from "../call/invoke.ts";
 import type { ProcedureDefinition, ProcedureKind } from "../contract/procedure.ts";
 import { type BodyLimits, mediaType, parseJson, readBody } from "../http/body.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
@@ -31,7 +30,7 @@ export interface ProcedureTransport {
   procedures: ReadonlyMap<string, ProcedureDefinition>;
   authenticate: Authenticate;
   runtime: Runtime;
-  requests: Pick<RequestLimits, "holderOf">;
+  requests: Pick<RequestLimits, "holderOf" | "countCalls">;
   limits: BodyLimits;
   /** Standbys for queries. (Default: none) */
   replicas?: Replicas | undefined;
@@ -54,7 +53,7 @@ export function procedureEndpoint(
     const session = found instanceof Promise ? await found : found;
     if (session) exchange.userId = session.user.id;
     const admit = (name: string) => {
-      const procedure = find(transport, name, kind);
+      const procedure = findProcedure(transport, name, kind);
       exchange.operation = procedure.name;
       if (!session && !procedure.anonymous) throw new SvcError("UNAUTHORIZED");
       return procedure;
@@ -114,9 +113,6 @@ export async function answer(
   });
 }
 
-const isGenerated = (procedure: ProcedureDefinition): procedure is ProcedureDefinition & { statement: CrudStatement } =>
-  procedure.statement !== undefined;
-
 async function readCall(
   request: IncomingMessage,
   { jsonBytes, multipartBytes }: BodyLimits,
@@ -163,7 +159,7 @@ function nameIn(start: Buffer): string {
  * Unknown, internal and wrong-kind names get the same answer, so that internal procedures are not disclosed. In
  * development, the hint suggests a name.
  */
-function find({ procedures, runtime }: ProcedureTransport, name: string, kind: ProcedureKind) {
+export function findProcedure({ procedures, runtime }: ProcedureTransport, name: string, kind: ProcedureKind) {
   const procedure = procedures.get(name);
   if (procedure?.kind === kind) return procedure;
   throw new SvcError("NOT_FOUND", `There is no ${kind} of that name.`, {

@@ -96,6 +96,13 @@ test.for(wrong)("%s: %j is refused with its path", async ([property, value, type
   expect(await answer("shifts.create", { ...right, [property]: value })).toEqual(refused([property, type]));
 });
 
+test("in a batch, with the place of the call", async () => {
+  const calls = [right, { ...right, lasts: "a while" }].map((args) => ({ name: "shifts.create", args }));
+  const { status, body } = await svc.post("/api/batch", { calls });
+  const { code, issues, index } = body;
+  expect({ status, code, issues, index }).toEqual({ ...refused(["lasts", "interval"]), index: 1 });
+});
+
 test("all of them at once, on update and past a hook; what fits is stored", async () => {
   const both = { ...right, lasts: "a while", address: "?" };
   const issues = refused(["lasts", "interval"], ["address", "inet"]);

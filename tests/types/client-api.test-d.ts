@@ -28,6 +28,19 @@ test("arguments may be left out exactly where the operation allows it", () => {
   client.mutate(api.notes.create, { title: "x", userId: "someone" });
 });
 
+test("a batch has the arguments and results of its mutations", async () => {
+  const [note, sample] = await client.batch([
+    [api.notes.create, { title: "x" }],
+    [api.samples.create, {}],
+  ]);
+  expectTypeOf(note.title).toEqualTypeOf<string>();
+  expectTypeOf(sample.aBigint).toEqualTypeOf<bigint | null>();
+  // @ts-expect-error the title is required
+  client.batch([[api.notes.create, { done: true }]]);
+  // @ts-expect-error a query is not a mutation
+  client.batch([[api.notes.list, {}]]);
+});
+
 test("queries are not mutations", () => {
   // @ts-expect-error a query cannot be sent as a mutation
   client.mutate(api.notes.list, {});
