@@ -136,6 +136,10 @@ export function pageWrites({ running }: World): WritingDoor[] {
       if (code && !["NOT_FOUND", "UNAUTHORIZED", "FORBIDDEN"].includes(code)) throw new Error(JSON.stringify(body));
       return !code;
     };
+  const batch = async ({ user }: Caller, id: string) =>
+    isGiven(
+      await running.post("/api/batch", { calls: [{ name: "pages.update", args: { title: "changed", id } }] }, user),
+    );
   const updates = {
     table: "pages",
     may: "with u as (update pages set title = title returning id) select id::text from u",
@@ -144,6 +148,7 @@ export function pageWrites({ running }: World): WritingDoor[] {
   return [
     { name: "pages.update", ...updates, write: mutate("pages.update", { title: "changed" }) },
     { name: "pages.remove", ...removals, write: mutate("pages.remove", {}) },
+    { name: "pages.update in a batch", ...updates, write: batch },
     {
       name: "GraphQL, updatePage",
       ...updates,
