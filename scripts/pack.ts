@@ -6,7 +6,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { basename, join, relative, resolve } from "node:path";
 
 const root = resolve(import.meta.dirname, "..");
 const out = resolve(process.argv[2] ?? join(root, ".svc/packages"));
@@ -31,24 +31,32 @@ const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).p
 >;
 
 interface Package {
-  /** Where its package.json and its src/ are. */
+  /** Where its package.json is. */
   folder: string;
-  /** What is compiled, and the folder that the result lies in. The core's keep their places: they refer to each other. */
+  /** What is compiled, with what it imports; files keep their places below `base`, in the folder `into`. */
   sources: string[];
+  base: string;
   into: string;
+  /** Not compiled. (Default: nothing) */
+  exclude?: string[];
   /** Members of the manifest that are published as they are. */
   keep: string[];
-  /** Further files, by their place in the package. */
-  files: Record<string, string>;
+  /** Further files, by their place in the package. (Default: none) */
+  files?: Record<string, string>;
   bin?: Record<string, string>;
+  /** Completes the package. */
+  finish?: (stage: string) => void;
 }
 
+const engines = join(root, "src/documents/engines");
 const packages: Package[] = [
   {
     folder: root,
     sources: ["src", "workers"],
+    base: root,
     into: ".",
-    keep: ["engines", "dependencies", "optionalDependencies"],
+    exclude: [engines],
+    keep: ["engines", "dependencies", "peerDependencies", "peerDependenciesMeta"],
     files: {
       sql: "sql",
       migrations: "migrations",
@@ -59,12 +67,21 @@ const packages: Package[] = [
     },
     bin: { svc: "./src/cli/svc.js" },
   },
-  ...["sdk", "react", "testing"].map((name) => ({
+  // What the engines share with the core is in both packages, so that neither depends on the other.
+  {
+    folder: engines,
+    sources: ["child.ts"],
+    base: join(root, "src"),
+    into: ".",
+    keep: ["dependencies", "optionalDependencies"],
+  },
+  ...["sdk", "react", "testing", "dev"].map((name) => ({
     folder: join(root, "client", name),
     sources: ["src"],
+    base: join(root, "client", name, "src"),
     into: "dist",
-    keep: ["sideEffects", "dependencies", "peerDependencies", "peerDependenciesMeta"],
-    files: {},
+    keep: ["sideEffects", "dependencies", "optionalDependencies", "peerDependencies", "peerDependenciesMeta"],
+    ...(name === "dev" && { finish: addDrizzleKit }),
   })),
 ];
 
@@ -73,26 +90,42 @@ mkdirSync(out, { recursive: true });
 for (const each of packages) process.stderr.write(`${build(each)}\n`);
 
 /** @returns the archive's path */
-function build({ folder, sources, into, keep, files, bin: commands }: Package): string {
+function build({
+  folder,
+  sources,
+  base,
+  into,
+  exclude = [],
+  keep,
+  files = {},
+  bin: commands,
+  finish,
+}: Package): string {
   const source = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
   const stage = join(out, basename(source.name));
-  const base = into === "." ? folder : join(folder, "src");
   compile(
     base,
-    sources.map((source) => join(folder, source)),
+    sources.map((path) => join(folder, path)),
+    exclude,
     join(stage, into),
   );
   for (const [from, to] of Object.entries(files)) {
     cpSync(join(folder, from), join(stage, to), { recursive: true, filter: isPublished });
   }
   for (const file of ["LICENSE", "README.md"]) cpSync(join(root, file), join(stage, file));
+  finish?.(stage);
 
   const { name, version, description, license } = source;
+  const compiled = (file: string) => {
+    const path = `./${join(into, relative(base, join(folder, file))).replace(/\.ts$/, "")}`;
+    return { types: `${path}.d.ts`, default: `${path}.js` };
+  };
   const manifest = {
     ...{ name, version, description, license, type: "module" },
     ...Object.fromEntries(keep.filter((key) => key in source).map((key) => [key, source[key]])),
     ...("dependencies" in source && { dependencies: pinned(source.dependencies as Record<string, string>) }),
-    exports: Object.fromEntries(Object.entries(source.exports).map(([path, file]) => [path, compiled(file, into)])),
+    ...(folder === root && { peerDependencies: atLeastTested(source.peerDependencies as Record<string, string>) }),
+    exports: Object.fromEntries(Object.entries(source.exports).map(([path, file]) => [path, compiled(file)])),
     ...(commands && { bin: commands }),
   };
   writeFileSync(join(stage, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
@@ -114,20 +147,37 @@ function pinned(dependencies: Record<string, string>): Record<string, string> {
   );
 }
 
+/**
+ * Optional packages: the command that svc names installs the versions that the tests ran with (optional-packages.ts). An
+ * application that also uses one itself may take a newer one.
+ */
+function atLeastTested(dependencies: Record<string, string>): Record<string, string> {
+  const tested = pinned(dependencies);
+  return Object.fromEntries(
+    Object.entries(dependencies).map(([name, range]) => [name, range.startsWith("^") ? `^${tested[name]}` : range]),
+  );
+}
+
 function isPublished(path: string): boolean {
   return !/[\\/](node_modules|\.svc|dist)$/.test(path);
 }
 
-function compiled(file: string, into: string) {
-  const path = (into === "." ? file : file.replace("./src/", `./${into}/`)).replace(/\.ts$/, "");
-  return { types: `${path}.d.ts`, default: `${path}.js` };
+/** One file of drizzle-kit in place of the package, whose dependencies are large and used by its command line alone. */
+function addDrizzleKit(stage: string): void {
+  const kit = join(root, "node_modules/drizzle-kit");
+  const { name, version, license, homepage = "" } = JSON.parse(readFileSync(join(kit, "package.json"), "utf8"));
+  const text = readFileSync(join(kit, "api.mjs"), "utf8");
+  writeFileSync(join(stage, "dist/drizzle-kit.js"), `// ${name} ${version}, licence ${license} ${homepage}\n${text}`);
+  const index = join(stage, "dist/index.js");
+  writeFileSync(index, readFileSync(index, "utf8").replace('"drizzle-kit/api"', '"./drizzle-kit.js"'));
 }
 
-function compile(base: string, sources: string[], into: string): void {
+function compile(base: string, sources: string[], exclude: string[], into: string): void {
   const settings = {
     extends: join(root, "tsconfig.json"),
     compilerOptions: { noEmit: false, declaration: true, rootDir: base, outDir: into },
     include: sources,
+    exclude,
   };
   mkdirSync(into, { recursive: true });
   const file = join(into, "tsconfig.pack.json");

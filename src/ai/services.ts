@@ -2,6 +2,7 @@
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { EffectiveConfig } from "../config/config.ts";
+import { requirePackages } from "../kit/optional-packages.ts";
 import { type Credits, createCredits } from "./credits.ts";
 import { localProvider } from "./local.ts";
 import { openAiCompatible } from "./openai-compatible.ts";
@@ -16,6 +17,7 @@ export interface AiServices {
 }
 
 export function createAiServices(config: EffectiveConfig["ai"], pool: pg.Pool, log: Logger): AiServices {
+  if (config.baseUrl) requirePackages("ai");
   const local = localProvider();
   const remote = openAiCompatible(config);
   const providerOf = (model: string) => (model.startsWith("local-") ? local : remote);

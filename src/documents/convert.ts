@@ -13,13 +13,12 @@ import type {
 } from "../contract/documents.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { unsupported } from "../text/refusals.ts";
-import type { Task } from "./engines/run.ts";
 import { convertHosted, type HostedEndpoint } from "./hosted.ts";
 import { hasOcr, recognise } from "./ocr.ts";
 import { type HostedProvider, isHosted, type Refusal, type RouteInput, route } from "./routing.ts";
 import { type Child, EngineFailure, runSandboxed, type SandboxLimits } from "./sandbox.ts";
 import { sniff } from "./sniff.ts";
-import type { EngineResult } from "./types.ts";
+import type { EngineResult, Task } from "./types.ts";
 
 /** Holds back what a paid call may cost, so that concurrent calls cannot spend the same credits. */
 export interface Credits {

@@ -1,15 +1,16 @@
 /**
  * Runs one engine over one document in a process of its own, with limits on time, memory, answer, files and network.
  * A document can harm that process, but not this one.
- * Next hop: `child.ts`; `prewarmed-process.ts` keeps one such process ready.
+ * Next hop: `src/documents/engines/child.ts`; `prewarmed-process.ts` keeps one such process ready.
  */
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { createRequire } from "node:module";
 import { setPriority } from "node:os";
 import { startConfined, usageOf } from "../kit/confined-process.ts";
 import type { ErrorCode } from "../kit/error-codes.ts";
+import { requirePackagesForCall } from "../kit/optional-packages.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import type { Task } from "./engines/run.ts";
-import type { EngineResult } from "./types.ts";
+import type { EngineResult, Task } from "./types.ts";
 
 export interface SandboxLimits {
   /** Milliseconds for one engine. (Default: 30000) */
@@ -31,20 +32,13 @@ const defaultMemory = 384 * 1024 * 1024;
 /** Requests come first where both want a processor. */
 const niceness = 5;
 
-/** What the engines import (`engines/`). */
-const packages = [
-  "@xmldom/xmldom",
-  "iconv-lite",
-  "kordoc",
-  "mammoth",
-  "mdast-util-from-markdown",
-  "pdfjs-dist",
-  "turndown",
-];
+/** The engines are a package of their own: they need 250 MB of libraries. */
+const enginesPackage = "@svc/documents";
 
 /**
  * @param how `spare` loads its engines before there is a task; `addons` may load machine code, which drawing pages needs
  *   (Default: neither)
+ * @throws SvcError NOT_INSTALLED
  */
 export function startChild({ memoryBytes = defaultMemory }: SandboxLimits = {}, how?: "spare" | "addons"): Child {
   const heap = Math.floor(memoryBytes / 1024 / 1024 / 1.5);
@@ -52,7 +46,9 @@ export function startChild({ memoryBytes = defaultMemory }: SandboxLimits = {}, 
   const flags = [`--max-old-space-size=${heap}`, "--max-semi-space-size=16"];
   if (how === "addons") flags.push("--allow-addons");
   const args = how === "spare" ? ["spare"] : [];
-  const started = startConfined("child", import.meta.url, packages, { flags, args });
+  requirePackagesForCall("documents");
+  const program = createRequire(import.meta.url).resolve(enginesPackage);
+  const started = startConfined(program, [enginesPackage], { flags, args });
   try {
     if (started.pid !== undefined) setPriority(started.pid, niceness);
   } catch {

@@ -2,7 +2,15 @@
  * What goes into a conversion and what comes out of it.
  * Next hop: `convert.ts` takes the one and makes the other.
  */
-import type { ConvertedDocument } from "../contract/documents.ts";
+import type { ConvertedDocument, DocumentKind } from "../contract/documents.ts";
+
+/** What one engine is to do with the bytes. */
+export interface Task {
+  engine: "local_text" | "parser_a" | "parser_b" | "clean" | "pictures";
+  kind: DocumentKind;
+  /** Which pages to draw as pictures, from 1. */
+  range?: readonly [first: number, last: number];
+}
 
 /** What one engine makes of the bytes. */
 export interface EngineResult extends Pick<ConvertedDocument, "markdown" | "text" | "sections"> {

@@ -15,6 +15,7 @@ import { exchangeOf, sendJson } from "../http/exchange.ts";
 import type { RequestLimits } from "../http/request-limits.ts";
 import { check, own, toObject } from "../kit/input-checks.ts";
 import { isJson, quality } from "../kit/media-type.ts";
+import { requirePackages, requirePackagesForCall } from "../kit/optional-packages.ts";
 import type { Authenticate } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Engine, EngineOptions, GraphqlRequest } from "./engine.ts";
@@ -29,14 +30,22 @@ export interface GraphqlOptions extends EngineOptions {
   limits: BodyLimits;
   requests: Pick<RequestLimits, "holderOf">;
   log: Logger;
+  /** In production GraphQL is on only if the configuration says so: a missing package then prevents the start. */
+  production: boolean;
 }
 
-/** Answers one request: 200 when the operation was executed, otherwise the error's status. */
+/**
+ * Answers one request: 200 when the operation was executed, otherwise the error's status.
+ *
+ * @throws DefinitionError in production, if the packages for GraphQL are not installed
+ */
 export function graphqlEndpoint(options: GraphqlOptions): Endpoint {
+  if (options.production) requirePackages("graphql");
   const load = engineLoader(options);
   return async (request, response) => {
     const exchange = exchangeOf(response);
     exchange.operation = "graphql";
+    requirePackagesForCall("graphql"); // GraphQL's form of errors needs them too
     const { requestId } = exchange;
     const type = answerType(request.headers.accept);
     const contentType = { "content-type": `${type}; charset=utf-8` };
@@ -82,10 +91,8 @@ async function show(request: IncomingMessage, response: ServerResponse, { settin
     return answerMethods(response, request.method, hasPage ? ["GET", "HEAD", "POST"] : ["POST"], hint);
   }
   if (!isForPage) throw new SvcError("NOT_FOUND", undefined, { hint });
-  // An optional package: it is large and has no use in production.
-  const { serveRuru } = await import("./ruru.ts").catch((cause) => {
-    throw new SvcError("NOT_FOUND", "Ruru is not installed.", { hint: "npm install --save-dev ruru", cause });
-  });
+  requirePackagesForCall("ruru");
+  const { serveRuru } = await import("./ruru.ts");
   return serveRuru(request, response);
 }
 

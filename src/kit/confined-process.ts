@@ -4,7 +4,6 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
 import { programFiles } from "./program-files.ts";
 
 export interface ConfinedOptions {
@@ -15,19 +14,19 @@ export interface ConfinedOptions {
 }
 
 /**
- * @param script the URL of the program, relative to `from` and without its extension
- * @param from `import.meta.url` of the caller
+ * @param program the path of the program
  * @param packages those that the program imports
  */
 export function startConfined(
-  script: string,
-  from: string,
+  program: string,
   packages: readonly string[],
   { flags = [], args = [] }: ConfinedOptions = {},
 ): ChildProcessWithoutNullStreams {
-  const path = fileURLToPath(new URL(script + (from.endsWith(".ts") ? ".ts" : ".js"), from));
   const confined = ["--permission", ...programFiles(packages), ...flags, "--no-warnings"];
-  return spawn(process.execPath, [...confined, path, ...args], { env: { PATH: "" }, stdio: ["pipe", "pipe", "pipe"] });
+  return spawn(process.execPath, [...confined, program, ...args], {
+    env: { PATH: "" },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
 }
 
 /** Both are 0 where Linux does not say. */

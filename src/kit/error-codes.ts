@@ -41,6 +41,7 @@ export const errorCodes = {
     message: "The database connection was lost during the commit. The change may have been saved.",
   },
   AI_NOT_CONFIGURED: { status: 501, message: "No AI provider is configured for this." },
+  NOT_INSTALLED: { status: 501, message: "This service is installed without a package that this needs." },
   PROVIDER_FAILED: { status: 502, message: "The AI provider failed or sent an invalid answer." },
   UNAVAILABLE: { status: 503, message: "The service is busy or starting. Try again shortly." },
   TIMEOUT: { status: 504, message: "The operation took longer than this service allows." },

@@ -3,11 +3,12 @@
  * packages that this code needs, with their dependencies. Neither the application nor other installed packages.
  * Next hop: `confined-process.ts` starts such processes.
  */
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { installedAt } from "./installed-at.ts";
 
-/** Folders of `src/` that `src/documents/child.ts` and `src/storage/image-child.ts` import from. */
+/** Folders of `src/` that `src/documents/engines/child.ts` and `src/storage/image-child.ts` import from. */
 export const ownFolders = ["contract", "documents", "kit", "storage", "text"];
 
 /** Dependencies that packages need only for unused features: command lines, servers and models. */
@@ -53,14 +54,5 @@ function addPackage(name: string, from: string, folders: Set<string>): void {
   const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(real, "package.json"), "utf8"));
   for (const dependency of Object.keys({ ...dependencies, ...optionalDependencies })) {
     if (!unused[name]?.includes(dependency)) addPackage(dependency, real, folders);
-  }
-}
-
-/** Node's lookup: the nearest `node_modules` above. */
-function installedAt(name: string, from: string): string | undefined {
-  for (let folder = from; ; folder = dirname(folder)) {
-    const candidate = join(folder, "node_modules", name);
-    if (existsSync(join(candidate, "package.json"))) return candidate;
-    if (folder === dirname(folder)) return undefined;
   }
 }

@@ -224,6 +224,7 @@ function openApp(
           requests,
           limits: config.limits,
           log,
+          production: config.production,
         })
       : null,
     realtimeRoutes: [

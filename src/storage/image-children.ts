@@ -6,6 +6,7 @@
  */
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import type { Socket } from "node:net";
+import { extname, join } from "node:path";
 import { startConfined, usageOf } from "../kit/confined-process.ts";
 import { readFrames, writeFrame } from "./frames.ts";
 import type { Answer, Order } from "./image-child.ts";
@@ -31,9 +32,11 @@ const watchEvery = 100;
 /** In bytes. A larger process ends after its image, since it would keep the memory. */
 const mostKept = 256 * 1024 * 1024;
 
+const program = join(import.meta.dirname, `image-child${extname(import.meta.filename)}`);
+
 /** A process without a task yet. It has no environment, so that images cannot reach the platform's configuration. */
 export function startImageChild(): ChildProcessWithoutNullStreams {
-  return startConfined("image-child", import.meta.url, ["sharp"], { flags: ["--allow-addons"] });
+  return startConfined(program, ["sharp"], { flags: ["--allow-addons"] });
 }
 
 class Child {

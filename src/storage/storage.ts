@@ -8,6 +8,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { StorageObject } from "../contract/storage.ts";
+import { requirePackages } from "../kit/optional-packages.ts";
 import { DiskDriver } from "./drivers/disk.ts";
 import type { PutOptions, StorageDriver } from "./drivers/driver.ts";
 import { S3Driver } from "./drivers/s3.ts";
@@ -49,8 +50,11 @@ export function createStorage({ config, secrets, pool, log }: StorageOptions): S
   return { driver: createDriver(config.storage), grants: new ReadGrants(secrets), limits, uploads, pool, log };
 }
 
+/** @throws DefinitionError if the packages for S3 are not installed */
 export function createDriver(config: EffectiveConfig["storage"]): StorageDriver {
-  return config.driver === "disk" ? new DiskDriver(config.dir) : new S3Driver(config.bucket, config);
+  if (config.driver === "disk") return new DiskDriver(config.dir);
+  requirePackages("s3");
+  return new S3Driver(config.bucket, config);
 }
 
 /**

@@ -3,6 +3,7 @@
  * Next hop: `otel.ts`. Variables: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
  */
 import { DefinitionError } from "../kit/definition-error.ts";
+import { requirePackages } from "../kit/optional-packages.ts";
 import type { Tracing, TracingSettings } from "./span.ts";
 
 type Variables = Readonly<Record<string, string>>;
@@ -11,11 +12,12 @@ type Variables = Readonly<Record<string, string>>;
  * @param otel the OTEL_* variables
  * @param name the service's name, if no variable sets it
  * @returns undefined without an endpoint: tracing is off, and nothing is loaded
- * @throws DefinitionError for variables with unsupported values
+ * @throws DefinitionError for variables with unsupported values, and if the packages for it are not installed
  */
 export async function openTracing(otel: Variables, name = "svc"): Promise<Tracing | undefined> {
   const settings = readSettings(otel, name);
   if (!settings) return undefined;
+  requirePackages("tracing");
   const { startTracing } = await import("./otel.ts");
   return startTracing(settings);
 }

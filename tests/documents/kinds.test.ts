@@ -3,8 +3,8 @@
 import iconv from "iconv-lite";
 import { describe, expect, test } from "vitest";
 import { makePdf } from "../../bench/documents/make-pdf.ts";
-import { decodeText } from "../../src/documents/charset.ts";
 import { convertDocument } from "../../src/documents/convert.ts";
+import { decodeText } from "../../src/documents/engines/charset.ts";
 import { parseCsv } from "../../src/documents/engines/csv.ts";
 import { cutSections, plainText } from "../../src/documents/sections.ts";
 import { neutralise } from "../../src/text/neutralise.ts";

@@ -3,7 +3,7 @@
  * Next hop: `text.ts` and `docx.ts` call it; `../neutralise.ts` has the last word on what is harmless.
  */
 import TurndownService from "turndown";
-import { pipeTable } from "../html-tables.ts";
+import { pipeTable } from "./html-tables.ts";
 
 /** Deeper than this, no person wrote it, and the tree would be walked past the stack's end. */
 const deepest = 500;
@@ -57,7 +57,7 @@ function refuseDepth(html: string): void {
   }
 }
 
-/** Cells that span stand in every place they cover, as in `../html-tables.ts`. */
+/** Cells that span stand in every place they cover, as in `html-tables.ts`. */
 function writeTable(table: Element, service: TurndownService): string {
   const rows = Array.from(table.querySelectorAll("tr")).filter((row) => closest(row, "TABLE") === table);
   const grid: string[][] = [];

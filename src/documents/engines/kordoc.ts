@@ -2,15 +2,15 @@
  * The first parser, kordoc: Korean word processors, PDF, DOCX, XLSX. Its result is held against what the file itself
  * says, since it drops some things silently: notes of DOCX, lines of PDF inside what it takes for tables, comments of
  * sheets.
- * Next hop: `../quality.ts`.
+ * Next hop: `quality.ts`.
  */
 import { parse } from "kordoc";
 import type { DocumentKind } from "../../contract/documents.ts";
 import { encrypted } from "../../text/refusals.ts";
-import { flattenTables } from "../html-tables.ts";
-import { judge, Recall } from "../quality.ts";
 import type { Converted } from "./converted.ts";
+import { flattenTables } from "./html-tables.ts";
 import { openPdf, readPages } from "./pdf-text.ts";
+import { judge, Recall } from "./quality.ts";
 
 /** Its warnings are in Korean; these are the codes that tell a reader something. */
 const sentences: Record<string, string> = {

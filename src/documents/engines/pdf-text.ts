@@ -1,7 +1,7 @@
 /**
  * The text layer of a PDF by pdf.js: lines in the order in which the file draws them, with the character maps that
  * Chinese, Japanese and Korean fonts need.
- * Next hop: `pdf.ts` makes Markdown of it; `../quality.ts` holds the other parser's result against it.
+ * Next hop: `pdf.ts` makes Markdown of it; `quality.ts` holds the other parser's result against it.
  */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

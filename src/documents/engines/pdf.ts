@@ -2,8 +2,9 @@
  * The second parser for PDF: paragraphs, headings by the size of their letters, and tables where lines keep to columns.
  * Plainer than the first, and complete: every line of the text layer is in the result, in its order.
  */
-import { pipeTable } from "../html-tables.ts";
+
 import type { Converted } from "./converted.ts";
+import { pipeTable } from "./html-tables.ts";
 import { openPdf, type PdfLine, readPages } from "./pdf-text.ts";
 
 export async function convertPdf(bytes: Buffer): Promise<Converted> {

@@ -6,16 +6,9 @@ import type { DocumentKind } from "../../contract/documents.ts";
 import { neutralise } from "../../text/neutralise.ts";
 import { encrypted, unreadable } from "../../text/refusals.ts";
 import { outlined } from "../sections.ts";
-import type { EngineResult } from "../types.ts";
+import type { EngineResult, Task } from "../types.ts";
 import type { Converted } from "./converted.ts";
 import { scanPackage } from "./package.ts";
-
-export interface Task {
-  engine: "local_text" | "parser_a" | "parser_b" | "clean" | "pictures";
-  kind: DocumentKind;
-  /** Which pages to draw as pictures, from 1. */
-  range?: readonly [first: number, last: number];
-}
 
 type Engine = (bytes: Buffer, kind: DocumentKind) => Promise<Converted>;
 

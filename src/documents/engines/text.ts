@@ -1,12 +1,12 @@
 /**
  * `local_text`: text, Markdown, HTML and CSV in any known encoding.
- * Next hop: `../charset.ts`, and `html.ts` for HTML.
+ * Next hop: `charset.ts`, and `html.ts` for HTML.
  */
 import type { DocumentKind } from "../../contract/documents.ts";
-import { decodeText } from "../charset.ts";
-import { pipeTable } from "../html-tables.ts";
+import { decodeText } from "./charset.ts";
 import type { Converted } from "./converted.ts";
 import { parseCsv } from "./csv.ts";
+import { pipeTable } from "./html-tables.ts";
 
 export async function convertText(bytes: Buffer, kind: DocumentKind): Promise<Converted> {
   const text = decodeText(bytes).replace(/\r\n?/g, "\n");

@@ -4,8 +4,9 @@
  * however large the sheet says it is.
  * Next hop: `xlsx-cells.ts` reads the parts.
  */
-import { pipeTable } from "../html-tables.ts";
+
 import type { Converted } from "./converted.ts";
+import { pipeTable } from "./html-tables.ts";
 import { type Cells, openWorkbook } from "./xlsx-cells.ts";
 
 export async function convertXlsx(bytes: Buffer): Promise<Converted> {

@@ -7,6 +7,7 @@
 import { is } from "drizzle-orm";
 import { getTableConfig, PgRole, PgTable } from "drizzle-orm/pg-core";
 import { DefinitionError } from "../../kit/definition-error.ts";
+import { requirePackages } from "../../kit/optional-packages.ts";
 import { short } from "../../postgres/schema-names.ts";
 import { isCoreKey, libraryPrivileges, pluginTables } from "./schema-auth.ts";
 import { tableGrants, viewGrants } from "./schema-grants.ts";
@@ -39,9 +40,10 @@ export async function takeSnapshot({ schema, auth }: Declared, previous: Snapsho
   refuseTwins(declared.filter((value) => is(value, PgTable)));
   const own = [...declared, ...ofPlugins];
 
-  const kit = await import("drizzle-kit/api");
+  requirePackages("dev");
+  const kit = await import("@svc/dev");
   // Keyed by index, because two files may export the same name.
-  const taken = kit.generateDrizzleJson(Object.fromEntries(own.entries()), previous?.id) as unknown as Snapshot;
+  const taken = kit.generateDrizzleJson(Object.fromEntries(own.entries()), previous?.id) as Snapshot;
   const snapshot: Snapshot = { ...taken, svc: { grants: {}, userFields: userFields(auth) } };
   refuseLinked(snapshot);
   for (const name of platformSchemas) delete snapshot.schemas[name];

@@ -116,8 +116,7 @@ function keepGone(snapshot: Snapshot, from: Snapshot): void {
 
 /** Runs drizzle-kit. No step both adds and drops, so it sees no rename and never prompts. */
 async function statements(from: Snapshot, to: Snapshot): Promise<string[]> {
-  const kit = await import("drizzle-kit/api");
-  type KitSnapshot = Parameters<typeof kit.generateMigration>[0];
-  const written = await kit.generateMigration(from as unknown as KitSnapshot, to as unknown as KitSnapshot);
+  const { generateMigration } = await import("@svc/dev");
+  const written = await generateMigration(from, to);
   return written.map((statement) => shortenIdentity(statement.replaceAll("\t", "  ").trim()));
 }

@@ -1,5 +1,5 @@
-/** Loads what most documents need, and runs it once over a page of our own. Only in a spare process (`prewarmed-process.ts`). */
-import { runEngine } from "./engines/run.ts";
+/** Loads what most documents need, and runs it once over a page of our own. Only in a spare process (`../prewarmed-process.ts`). */
+import { runEngine } from "./run.ts";
 
 const page = `%PDF-1.4
 1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj

@@ -2,12 +2,13 @@
  * The process in which a document is taken apart. It gets one line of JSON and the bytes on its standard input, answers
  * one JSON on its standard output, and ends. It may read the program's own files, and nothing else. As a spare it loads the
  * engines before its task comes.
- * Next hop: the engine of its task; `sandbox.ts` is the other end.
+ * Next hop: the engine of its task; `../sandbox.ts` is the other end.
  */
-import "../kit/no-network.ts";
+import "../../kit/no-network.ts";
 import { buffer } from "node:stream/consumers";
-import { SvcError } from "../kit/svc-error.ts";
-import { runEngine, type Task } from "./engines/run.ts";
+import { SvcError } from "../../kit/svc-error.ts";
+import type { Task } from "../types.ts";
+import { runEngine } from "./run.ts";
 
 // Libraries print; standard output belongs to the answer.
 globalThis.console.log = console.info = console.warn = console.debug = console.error;

@@ -3,7 +3,7 @@
  * is refused: mojibake that nobody notices is worse than an error.
  */
 import iconv from "iconv-lite";
-import { unreadable } from "../text/refusals.ts";
+import { unreadable } from "../../text/refusals.ts";
 
 /** @throws SvcError DOCUMENT_UNREADABLE when no encoding explains the bytes */
 export function decodeText(bytes: Buffer): string {

@@ -1,8 +1,8 @@
 /**
  * Decides whether a parser kept what the file holds. Null: it did. A sentence: the next provider is asked.
  */
-import type { DocumentKind } from "../contract/documents.ts";
-import { readPart } from "./engines/package.ts";
+import type { DocumentKind } from "../../contract/documents.ts";
+import { readPart } from "./package.ts";
 
 /** The share of the file's word pairs that a result has to hold in their order. */
 const leastRecall = 0.97;
