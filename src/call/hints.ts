@@ -4,7 +4,7 @@ import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
 import { fromDatabase, sqlState } from "../postgres/errors.ts";
-import type { Caller } from "./create-context.ts";
+import type { Caller } from "./caller.ts";
 
 export const missingRow = (hint?: string) =>
   new SvcError("NOT_FOUND", "This row does not exist, or you may not see it.", hint ? { hint } : {});

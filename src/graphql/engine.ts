@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { execute } from "grafast";
 import type { ExecutionResult, GraphQLError, GraphQLSchema } from "grafast/graphql";
 import { makeSchema } from "graphile-build";
-import type { Caller } from "../call/create-context.ts";
+import type { Caller } from "../call/caller.ts";
 import { inTransaction, invokeWithin, type Runtime } from "../call/invoke.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { Api } from "../contract/api.ts";

@@ -4,7 +4,7 @@
  * Next hop: `src/realtime/subscription-topics.ts` maps queries to topics, the resource's `authorize` decides.
  */
 import { Router } from "express";
-import type { Caller } from "../call/create-context.ts";
+import type { Caller } from "../call/caller.ts";
 import { invoke, type Runtime } from "../call/invoke.ts";
 import { parseJson, readBody } from "../http/body.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";

@@ -3,7 +3,7 @@
  * Next hop: `src/call/invoke.ts`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Caller } from "../call/create-context.ts";
+import { type Caller, callerOf } from "../call/caller.ts";
 import { checkOutput, invoke, invokeStatement, isGenerated, type Runtime } from "../call/invoke.ts";
 import type { ProcedureDefinition, ProcedureKind } from "../contract/procedure.ts";
 import { type BodyLimits, mediaType, parseJson, readBody } from "../http/body.ts";
@@ -30,7 +30,7 @@ export interface ProcedureTransport {
   procedures: ReadonlyMap<string, ProcedureDefinition>;
   authenticate: Authenticate;
   runtime: Runtime;
-  requests: Pick<RequestLimits, "holderOf" | "countCalls">;
+  requests: Pick<RequestLimits, "addressOf" | "holderOf" | "countCalls">;
   limits: BodyLimits;
   /** Standbys for queries. (Default: none) */
   replicas?: Replicas | undefined;
@@ -63,8 +63,7 @@ export function procedureEndpoint(
     const admitLarge = session || named !== undefined ? undefined : (start: Buffer) => void admit(nameIn(start));
     const { name, args, watch } = await readCall(request, transport.limits, kind, named, admitLarge);
     const procedure = admit(name);
-    const holder = transport.requests.holderOf(request, session);
-    const caller: Caller = { session, requestId: exchange.requestId, holder };
+    const caller = callerOf(request, response, session, transport.requests);
     const { runtime, replicas } = transport;
     if (!watch && replicas) {
       const said = request.headers["svc-position"];

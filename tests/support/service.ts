@@ -9,6 +9,7 @@ import { defineApi } from "../../src/app/api.ts";
 import type { SvcConfig } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import type { Api } from "../../src/contract/api.ts";
+import type { AuthDefinition } from "../../src/contract/auth.ts";
 import { type Service, startService } from "../../src/service/service.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import type { Tracing } from "../../src/telemetry/span.ts";
@@ -42,6 +43,7 @@ export class TestService {
   readonly #config: Partial<SvcConfig>;
   readonly #schema: Record<string, unknown>;
   readonly #tracing: Tracing | undefined;
+  readonly #auth: AuthDefinition;
   #service: Service | undefined;
   /** Every line of the log, as text. */
   readonly logged: string[] = [];
@@ -52,7 +54,9 @@ export class TestService {
     config: Partial<SvcConfig>,
     schema: Record<string, unknown> = fixture,
     tracing?: Tracing,
+    auth: AuthDefinition = {},
   ) {
+    this.#auth = auth;
     this.#schema = schema;
     this.#db = db;
     this.#api = api;
@@ -76,7 +80,7 @@ export class TestService {
       },
     });
     this.#service = await startService({
-      app: { api: this.#api, auth: withQuickPasswords({}), schema: this.#schema },
+      app: { api: this.#api, auth: withQuickPasswords(this.#auth), schema: this.#schema },
       config: {
         ...base,
         ...(rest as object),
@@ -144,8 +148,9 @@ export function service(
   api: Api = apiWith(),
   config: Partial<SvcConfig> = {},
   tracing?: Tracing,
+  auth?: AuthDefinition,
 ): TestService {
-  const running = new TestService(db, api, config, undefined, tracing);
+  const running = new TestService(db, api, config, undefined, tracing, auth);
   beforeAll(() => running.start());
   afterAll(() => running.stop());
   return running;

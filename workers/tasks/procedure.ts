@@ -8,7 +8,7 @@
  * Next hop: `src/call/invoke.ts`.
  */
 import { z } from "zod";
-import type { Caller } from "../../src/call/create-context.ts";
+import type { Caller } from "../../src/call/caller.ts";
 import { InputRefused, runInternal } from "../../src/call/invoke.ts";
 import { releaseTakes } from "../../src/workflows/execute.ts";
 import { defineTask, type TaskServices } from "../task.ts";

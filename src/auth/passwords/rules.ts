@@ -17,6 +17,10 @@ export const email = text("The e-mail address")
   .transform((value) => value.trim().toLowerCase())
   .pipe(z.email("This is not an e-mail address.").max(254, "The e-mail address is longer than 254 characters."));
 
+export const nameRule = text("The name")
+  .transform((value) => value.trim())
+  .pipe(z.string().min(1, "The name is empty.").max(200, "The name is longer than 200 characters."));
+
 /** Rules for a password that is only compared, and for one that is stored. */
 export function passwordRules({ context }: Library) {
   const { minPasswordLength: min, maxPasswordLength: max } = context.password.config;
