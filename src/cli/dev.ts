@@ -11,12 +11,12 @@ import { nextSignal } from "./signal.ts";
 import { watchApplication } from "./watch.ts";
 
 export const dev = defineCommand({
-  meta: { name: "dev", description: "Serve, and follow every change." },
+  meta: { name: "dev", description: "Serve, and reload after every change." },
   args: {
     ...cwdArgument,
     with: {
       type: "string",
-      description: "A command to run beside it, such as the frontend's own server. (Default: none)",
+      description: "A command to run alongside, such as the frontend's dev server. (Default: none)",
     },
   },
   run: ({ args }) => run(args.cwd, () => develop(args.cwd, args.with)),
@@ -158,12 +158,12 @@ class Server {
 
   /** @param since when it began to serve; without it, a restart would fail again */
   #crashed({ exitCode, signalCode }: ChildProcess, since: number | undefined): void {
-    const why = signalCode ? `ended by ${signalCode}` : `exit code ${exitCode}; what it said last stands above`;
+    const why = signalCode ? `ended by ${signalCode}` : `exit code ${exitCode}; its last output is above`;
     if (since !== undefined && performance.now() - since > well) this.#crashes = 0;
     const pause = since === undefined ? undefined : pauses[this.#crashes++];
     if (pause === undefined) {
       const what = since === undefined ? "did not start" : "has crashed again";
-      say(`The service ${what}: ${why}. Fix it and save: that starts it again.`);
+      say(`The service ${what}: ${why}. Fix it and save a file to start it again.`);
       return;
     }
     say(`The service has crashed: ${why}. It starts again in ${pause / 1000} s, or when you save.`);

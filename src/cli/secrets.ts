@@ -23,7 +23,7 @@ const status = defineCommand({
         const rows = bySecret.map((count, at) => [String(at + 1), String(count)]);
         process.stdout.write(table(["secret", "values"], [...rows, ["none of them", String(lost)]]));
         if (bySecret.slice(1).some((count) => count > 0)) {
-          say("Before an older secret leaves AUTHLIB_SECRET: svc secrets reseal.");
+          say("Run svc secrets reseal before you remove an older secret from AUTHLIB_SECRET.");
           process.exitCode = 1;
         }
         if (lost > 0) {

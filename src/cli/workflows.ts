@@ -63,7 +63,7 @@ const list = defineCommand({
 });
 
 const show = defineCommand({
-  meta: { name: "show", description: "All about one run, with its steps." },
+  meta: { name: "show", description: "Show one run with its steps." },
   args: { ...cwdArgument, ...idArgument, ...jsonArgument },
   run: ({ args }) =>
     run(args.cwd, () =>

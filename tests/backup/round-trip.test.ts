@@ -67,7 +67,7 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("svc db", () => {
 
   test("verify --deep restores on trial, and leaves nothing behind", async () => {
     const { code, error } = await run(db, "verify", folder, "--deep");
-    expect([code, error]).toEqual([0, expect.stringMatching(/every table has the rows that it had/)]);
+    expect([code, error]).toEqual([0, expect.stringMatching(/every table has the rows of the backup/)]);
     expect(await db.sql("select from pg_database where datname like 'svc_verify%'")).toEqual([]);
   });
 

@@ -123,7 +123,7 @@ describe("svc migrate reset", () => {
       "not other. Nothing was done",
     ],
     ["in production", ["--yes"], { NODE_ENV: "production", AUTHLIB_SECRET: "x".repeat(40) }, "Nothing was done"],
-    ["with nobody to ask", ["--force", "--database", "any"], {}, "There is no terminal to ask at."],
+    ["with nobody to ask", ["--force", "--database", "any"], {}, "There is no terminal for the confirmation."],
   ])("refuses %s", async (_where, args, env, words) => {
     const { code, error } = await migrate(["reset", ...args], env);
     expect(code).toBe(1);

@@ -210,7 +210,7 @@ describe("a field whose type changes", () => {
     ["timestamp", "boolean"],
     ["boolean", "timestamp"],
   ])("from %s to %s is refused, with a way out", async ([from, to]) => {
-    await expect(migrationsOf(of(from), of(to))).rejects.toThrow(/auth\.user\.field .*cannot make.*another name/s);
+    await expect(migrationsOf(of(from), of(to))).rejects.toThrow(/auth\.user\.field .*cannot convert.*another name/s);
   });
 
   test("from text to integer is converted, and says what may be lost", async () => {

@@ -35,7 +35,7 @@ describe("svc doctor", () => {
     [
       "nobody reads a slot",
       { held: [{ name: "old", active: false, status: "extended", bytes: 3e9 }] },
-      /^advice Nobody reads the slot old: it keeps 2861 MiB.*pg_drop_replication_slot\('old'\)/s,
+      /^advice No process reads the slot old: it retains 2861 MiB.*pg_drop_replication_slot\('old'\)/s,
     ],
     [
       "a slot has lost its log",

@@ -24,7 +24,7 @@ test("gives way to whoever uses a table, lets others at it, and comes through wh
 
   // While the table is locked for good, nobody behind the migration gets at it.
   const { promise: wayGiven, resolve } = Promise.withResolvers<string>();
-  const migration = again({ report: (line) => line.includes("rolled this transaction back") && resolve(line) });
+  const migration = again({ report: (line) => line.includes("rolled back") && resolve(line) });
   expect(await wayGiven).toContain(`(pid ${pid}, idle in transaction, for `);
   await db.sql("select from auth.session limit 1");
 

@@ -94,7 +94,7 @@ describe("a migration", () => {
     const { promise: wayGiven, resolve } = Promise.withResolvers<void>();
     const appliedAt = "select max(applied_at)::text as it from svc_private.applied_sql where scope = 'platform'";
     const before = await db.sql(appliedAt);
-    const report = (line: string) => line.includes("rolled this transaction back") && resolve();
+    const report = (line: string) => line.includes("rolled back") && resolve();
     const migration = migrate({ ...options(), again: true, lockWaitMs: 100, report });
     await wayGiven;
     // Committed already, while the application's part still waits.
@@ -105,7 +105,7 @@ describe("a migration", () => {
     write("migrations/9900_fails.sql", "create table public.half (id integer); select 1 / 0;");
     const failed = await migrate({ ...options(), again: true }).then(() => "", String);
     expect(failed).toContain("9900_fails.sql: division by zero");
-    expect(failed).toContain("The platform's files have been applied; the application's are as they were before.");
+    expect(failed).toContain("The platform's files have been applied; the application's have not.");
     expect(await db.sql("select to_regclass('public.half') as it")).toEqual([{ it: null }]);
     rmSync(join(folder, "migrations/9900_fails.sql"));
     expect(await migrate(options())).toEqual([]);

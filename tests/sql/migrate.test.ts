@@ -254,7 +254,7 @@ describe("migrate", () => {
     expect(kept).toHaveLength(all.length - 5);
     expect(await functions()).toEqual([...kept, "svc_crud.own_get(text)"].sort());
     expect(reports).toHaveLength(6);
-    expect(reports).toContain("dropped svc_crud.posts_get(text): no file of sql/crud writes it any more");
+    expect(reports).toContain("dropped svc_crud.posts_get(text): no file of sql/crud defines it any more");
 
     await writeFile(file, text);
     expect(await migrate(target)).toEqual(["application/sql/crud/notes.sql"]);
