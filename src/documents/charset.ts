@@ -26,7 +26,7 @@ function decode(bytes: Buffer, encoding: string): string | null {
   }
 }
 
-/** Decodes by our own table, because Node's decoder of EUC-KR lacks CP949's additions. */
+/** Decodes with iconv, because Node's decoder of EUC-KR lacks CP949's additions. */
 function decodePairs(bytes: Buffer, encoding: "cp949" | "cp932"): string | null {
   const text = iconv.decode(bytes, encoding);
   return text.includes("\ufffd") ? null : text;
@@ -88,7 +88,7 @@ function koreanLikelihood(bytes: Buffer): number {
   return pairs === 0 ? 0 : standard / pairs;
 }
 
-/** Syllables that most of any Korean text is made of. */
+/** Syllables that most Korean text consists of. */
 const everyday = new Set(
   "이다는의에을가지고하로은한서를기도사리자대인그시어나해정아있일부으라장보수과제여전만면상조들주니었했요것적국관성원구공동세와게안오스연당우치선년월본할거며까려모학회경재번호명름김박최방법중문소계생비무용산내교분화발현신개위실물등표합된될영",
 );
@@ -115,8 +115,8 @@ function japaneseLikelihood(text: string): number {
 }
 
 /**
- * Accented letters are rare in Western text and stand alone or in pairs, next to letters. In other encodings they stand
- * next to signs.
+ * Western text has few non-ASCII characters, alone or in pairs, and they are letters or common punctuation. Eastern
+ * encodings read as Windows-1252 give other signs.
  */
 function westernLikelihood(text: string): number {
   const high = text.match(/\P{ASCII}/gu)?.length ?? 0;

@@ -63,7 +63,7 @@ describe("each format with the parameters that take it longest", () => {
       .jpeg()
       .toBuffer();
     await expect(children.transform(large, { f: "avif" }, false)).rejects.toThrow(
-      "It would have 24.0 megapixels, and at most 16.7 for AVIF; f=webp takes 40 are made. Give a smaller w or h.",
+      "It would have 24.0 megapixels; the limit is 16.7 for AVIF, 40 with f=webp. Use a smaller w or h.",
     );
   });
 });
